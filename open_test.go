@@ -13,7 +13,7 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/plugintest"
-	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/test/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"

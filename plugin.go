@@ -59,8 +59,11 @@ var _ gorm.Plugin = (*Plugin)(nil)
 // [gorm.DB.Use] returns all mistakes in gen and opts.
 func New(gen Generator, opts ...Option) *Plugin {
 	cfg, err := newConfig(opts)
+	if cfg.openOnly != "" {
+		err = errors.Join(fmt.Errorf("gormflake: New: %s is for Open: pass the option to Open, or to what creates the generator", cfg.openOnly), err)
+	}
 	p := newPlugin(gen, cfg)
-	p.err = errors.Join(checkNew(gen, cfg), err)
+	p.err = errors.Join(checkGenerator("New", gen), err)
 	return p
 }
 
@@ -69,15 +72,6 @@ func newPlugin(gen Generator, cfg *config) *Plugin {
 	set := model.NewSet(cfg.generators)
 	set.Unparked = cfg.unparked
 	return &Plugin{set: set, models: cfg.models}
-}
-
-// checkNew rejects a generator or an option that New cannot use.
-func checkNew(gen Generator, cfg *config) error {
-	errs := []error{checkGenerator("New", gen)}
-	if cfg.openOnly != "" {
-		errs = append(errs, fmt.Errorf("gormflake: New: %s is for Open: pass the option to Open, or to what creates the generator", cfg.openOnly))
-	}
-	return errors.Join(errs...)
 }
 
 // Name returns "gormflake", the key of the plugin in the GORM configuration.
@@ -152,4 +146,17 @@ func pluginOf(db *gorm.DB) (*Plugin, error) {
 		return p, nil
 	}
 	return nil, errors.New("gormflake: the plugin is not registered: call gormflake.Open, or db.Use(gormflake.New(gen)), first")
+}
+
+// Skip returns a context under which the plugin fills nothing, neither in the
+// statement nor in the associations it saves:
+//
+//	db.WithContext(gormflake.Skip(ctx)).Create(&row)
+//
+// GORM then builds the statement as without the plugin, so a model that still has
+// auto-increment gets its keys from the database. A tagged primary key that the
+// statement would write as 0 or NULL is an error: set it, or Omit the field if the
+// database assigns it.
+func Skip(ctx context.Context) context.Context {
+	return guard.Skip(ctx)
 }

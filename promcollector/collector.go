@@ -1,12 +1,59 @@
+// Package promcollector shows a generator to Prometheus, and the lease of its
+// worker where it has one.
+//
+//	prometheus.MustRegister(promcollector.New(gen))
+//
+// It is a module of its own, with tags such as promcollector/v0.1.0, so that no
+// other application gets Prometheus' client.
+//
+// Every scrape reads counters that the generator keeps anyway: an ID costs
+// nothing more, and the lease's store is not asked.
+//
+// Of the generator:
+//
+//	gormflake_healthy                                1 while IDs can be issued
+//	gormflake_ids_issued_total                       IDs issued
+//	gormflake_waits_total                            calls that waited for a tick
+//	gormflake_refusals_total                         calls that returned an error
+//	gormflake_lead_seconds                           how far the last ID is ahead of the clock
+//	gormflake_clock_backward_steps_total             steps back of the wall clock
+//	gormflake_clock_largest_backward_step_seconds    the largest of them
+//	gormflake_layout_expiry_timestamp_seconds        end of the layout's time
+//
+// Of a lease, if the generator has one:
+//
+//	gormflake_lease_since_timestamp_seconds          when the worker was taken
+//	gormflake_lease_until_timestamp_seconds          end of the acknowledged window
+//	gormflake_lease_outage_seconds                   how long no window could be had, 0 if all is well
+//	gormflake_lease_extensions_total                 windows after the first
+//	gormflake_lease_failures_total                   attempts at a window that failed
+//	gormflake_lease_losses_total                     workers that another process has taken
+//	gormflake_lease_regressions_total                writes that the store has forgotten
+//	gormflake_worker_info{datacenter,worker}         always 1
+//
+// The lease's age is time() - gormflake_lease_since_timestamp_seconds, and what
+// is left of its window gormflake_lease_until_timestamp_seconds - time().
+//
+// # Alerts and a dashboard
+//
+// In the folder of this package, alerts.yaml has rules for Prometheus, such as
+//
+//	gormflake_healthy == 0                                   # no IDs are issued: wake somebody
+//	increase(gormflake_lease_regressions_total[1h]) > 0      # the store forgets: IDs may repeat
+//
+// and dashboard.json is a dashboard for Grafana. OpenTelemetry takes the metrics
+// by go.opentelemetry.io/contrib/bridges/prometheus, from the registry.
 package promcollector
 
 import (
 	"errors"
+	"maps"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
 )
@@ -24,14 +71,20 @@ type leased interface{ Stats() lease.Stats }
 // and if the registry has the collector of another generator whose labels are
 // the same: see [WithLabels].
 func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
-	c, err := newConfig(opts)
+	labels := prometheus.Labels{}
+	err := option.Apply("promcollector", opts, func(opt Option) error { return opt.apply(labels) })
 	if gen == nil {
 		err = errors.Join(errors.New("promcollector: New(nil): want a generator"), err)
 	}
 	if err != nil {
 		return &collector{metrics: []metric{{desc: prometheus.NewInvalidDesc(err)}}} // which no registry takes
 	}
-	return &collector{gen, metricsOf(gen, c.labels)}
+	d := definer{labels: labels}
+	d.generator()
+	if _, ok := gen.Source().(leased); ok {
+		d.lease()
+	}
+	return &collector{gen, d.metrics}
 }
 
 // A metric is one time series and how its value is read.
@@ -45,22 +98,13 @@ type metric struct {
 type reading struct {
 	generator snowflake.Stats
 	expires   time.Time
-	healthy   bool
+	healthy   float64 // 1 or 0
 	lease     lease.Stats
 }
 
 type collector struct {
 	gen     *snowflake.Generator
 	metrics []metric
-}
-
-func metricsOf(gen *snowflake.Generator, labels prometheus.Labels) []metric {
-	d := definer{labels: labels}
-	d.generator()
-	if _, ok := gen.Source().(leased); ok {
-		d.lease()
-	}
-	return d.metrics
 }
 
 // Describe serves the registry.
@@ -76,7 +120,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.NewInvalidMetric(desc, desc.Err())
 		return
 	}
-	r := &reading{generator: c.gen.Stats(), expires: c.gen.Layout().Expires(), healthy: c.gen.Health() == nil}
+	r := &reading{generator: c.gen.Stats(), expires: c.gen.Layout().Expires()}
+	if c.gen.Health() == nil {
+		r.healthy = 1
+	}
 	var numbers []string
 	if l, ok := c.gen.Source().(leased); ok {
 		r.lease = l.Stats()
@@ -89,4 +136,89 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		}
 		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(r))
 	}
+}
+
+// A definer lists metrics under one set of labels.
+type definer struct {
+	labels  prometheus.Labels
+	metrics []metric
+}
+
+func (d *definer) add(kind prometheus.ValueType, name, help string, value func(*reading) float64, labels ...string) {
+	desc := prometheus.NewDesc("gormflake_"+name, help, labels, d.labels)
+	d.metrics = append(d.metrics, metric{desc, kind, value})
+}
+
+func (d *definer) counter(name, help string, value func(*reading) uint64) {
+	d.add(prometheus.CounterValue, name, help, func(r *reading) float64 { return float64(value(r)) })
+}
+
+func (d *definer) gauge(name, help string, value func(*reading) float64) {
+	d.add(prometheus.GaugeValue, name, help, value)
+}
+
+func (d *definer) generator() {
+	d.gauge("healthy", "1 while IDs can be issued, 0 where the next one cannot be made.",
+		func(r *reading) float64 { return r.healthy })
+	d.counter("ids_issued_total", "IDs issued.",
+		func(r *reading) uint64 { return r.generator.Issued })
+	d.counter("waits_total", "Calls that waited for the tick of a slot that they had taken.",
+		func(r *reading) uint64 { return r.generator.Waits })
+	d.counter("refusals_total", "Calls that returned an error.",
+		func(r *reading) uint64 { return r.generator.Refusals })
+	d.gauge("lead_seconds", "How far the tick of the last ID is ahead of the wall clock.",
+		func(r *reading) float64 { return r.generator.Lead.Seconds() })
+	d.counter("clock_backward_steps_total", "Steps back of the wall clock by at least a tick.",
+		func(r *reading) uint64 { return r.generator.BackwardSteps })
+	d.gauge("clock_largest_backward_step_seconds", "The largest step back of the wall clock.",
+		func(r *reading) float64 { return r.generator.LargestBackwardStep.Seconds() })
+	d.gauge("layout_expiry_timestamp_seconds", "The first instant that the layout cannot express, in Unix time.",
+		func(r *reading) float64 { return unix(r.expires) })
+}
+
+func (d *definer) lease() {
+	d.gauge("lease_since_timestamp_seconds", "When the worker was taken, in Unix time.",
+		func(r *reading) float64 { return unix(r.lease.Since) })
+	d.gauge("lease_until_timestamp_seconds", "The end of the window that the store has acknowledged, in Unix time.",
+		func(r *reading) float64 { return unix(r.lease.Until) })
+	d.gauge("lease_outage_seconds", "For how long no further window could be had; 0 while all is well.",
+		func(r *reading) float64 { return since(r.lease.FailingSince) })
+	d.counter("lease_extensions_total", "Windows after the first.",
+		func(r *reading) uint64 { return r.lease.Extensions })
+	d.counter("lease_failures_total", "Attempts at getting a window that failed.",
+		func(r *reading) uint64 { return r.lease.Failures })
+	d.counter("lease_losses_total", "Workers that another process has taken.",
+		func(r *reading) uint64 { return r.lease.Losses })
+	d.counter("lease_regressions_total", "Acknowledged writes that the store has forgotten.",
+		func(r *reading) uint64 { return r.lease.Regressions })
+	d.add(prometheus.GaugeValue, "worker_info", "The worker under which IDs are issued; always 1.", nil, "datacenter", "worker")
+}
+
+// unix keeps the fraction of a second, and holds for any layout: a time.Time's
+// UnixNano ends in 2262.
+func unix(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
+
+func since(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(0, time.Since(t).Seconds())
+}
+
+// An Option changes a default of [New]. With a bad argument the collector
+// cannot be registered.
+type Option interface{ apply(prometheus.Labels) error }
+
+type optionFunc func(prometheus.Labels) error
+
+func (f optionFunc) apply(labels prometheus.Labels) error { return f(labels) }
+
+// WithLabels adds labels to every metric, to tell the generators of one process
+// apart. A name that Prometheus does not allow, and datacenter and worker, which
+// gormflake_worker_info has already, cannot be registered. The default is none.
+func WithLabels(labels prometheus.Labels) Option {
+	return optionFunc(func(all prometheus.Labels) error {
+		maps.Copy(all, labels)
+		return nil
+	})
 }

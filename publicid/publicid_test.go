@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/race"
+	"github.com/gormflake/gormflake/internal/test/race"
 	"github.com/gormflake/gormflake/publicid"
 	"github.com/gormflake/gormflake/types"
 )

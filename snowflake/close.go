@@ -2,20 +2,10 @@ package snowflake
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
+	"time"
 )
-
-// closeState is how far Close has come.
-type closeState struct {
-	handover sync.Mutex // held to close, and to put a grant in another's place
-	closing  atomic.Bool
-	ctx      context.Context // ends when Close begins
-	cancel   context.CancelFunc
-	closed   chan struct{} // closed when Close has ended
-	result   error         // of Close
-}
 
 // Close stops the generator, releases its worker and returns the source's error,
 // if any. Once Close has begun no more slots are taken, even if Close fails: later
@@ -58,4 +48,26 @@ func (g *Generator) waitClosed(ctx context.Context) error {
 	default:
 		return fmt.Errorf("snowflake: waiting for another Close: %w", reason(ctx))
 	}
+}
+
+// sleep lets d pass, or some of it, unless ctx ends first.
+func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
+	if g.clock.Sleep(ctx, d) != nil {
+		return waiting(ctx)
+	}
+	return nil
+}
+
+// waiting is the error of a call whose context has ended.
+func waiting(ctx context.Context) error {
+	return fmt.Errorf("snowflake: waiting for the clock: %w", reason(ctx))
+}
+
+// reason is why the context has ended: its error, and the cause if it has one.
+func reason(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/gormflake/gormflake/internal/race"
+	"github.com/gormflake/gormflake/internal/test/race"
 	"github.com/gormflake/gormflake/snowflake"
 )
 

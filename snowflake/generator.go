@@ -3,6 +3,9 @@ package snowflake
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,8 +34,20 @@ type Generator struct {
 	changing chan struct{} // see lockGrant
 	warned   atomic.Bool
 
-	closeState
-	counters
+	// How far Close has come.
+	handover sync.Mutex // held to close, and to put a grant in another's place
+	closing  atomic.Bool
+	ctx      context.Context // ends when Close begins
+	cancel   context.CancelFunc
+	closed   chan struct{} // closed when Close has ended
+	result   error         // of Close
+
+	// These are kept off the path of a call that neither waits nor fails: what was
+	// issued follows from the state and the slots that were skipped.
+	waits    atomic.Uint64
+	refusals atomic.Uint64
+	origin   slot
+	issued   atomic.Uint64 // as last returned
 }
 
 // New creates a generator that issues under a worker of the source. It fails if
@@ -92,7 +107,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		startMask:    c.start.mask(c.layout.SequenceBits),
 		changing:     make(chan struct{}, 1),
 		warnAt:       uint64(max(0, c.layout.tickOf(c.layout.Expires().Add(-expiryNotice)))),
-		closeState:   closeState{closed: make(chan struct{})},
+		closed:       make(chan struct{}),
 	}
 	g.clock.Init(clock.Config{
 		Epoch:   c.layout.Epoch,
@@ -102,7 +117,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		Read:    c.read,
 	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	if !g.clock.Scripted() && !g.logical {
+	if !g.clock.Scripted && !g.logical {
 		g.directBelow = g.warnAt
 	}
 	return g
@@ -115,3 +130,42 @@ func (g *Generator) Layout() Layout { return g.layout }
 // *lease.Lease, whose Stats report its state. [Generator.Health] includes its
 // health.
 func (g *Generator) Source() WorkerSource { return g.source }
+
+// expiryNotice is how long before the layout's end the warnings begin.
+const expiryNotice = 5 * 365 * 24 * time.Hour
+
+func (g *Generator) checkLifetime() error {
+	now, _ := g.clock.Read()
+	if now.Before(g.layout.Epoch) {
+		return fmt.Errorf("snowflake: layout's epoch %v is after the clock's %v", g.layout.Epoch, now)
+	}
+	if !now.Before(g.layout.Expires()) {
+		return g.expired()
+	}
+	return nil
+}
+
+// started is when this process began.
+var started = time.Now()
+
+// tickAfterStart is the first tick that a previous process under the same fixed
+// worker cannot have used, or zero if the tick in which this process was started
+// is over.
+func (l Layout) tickAfterStart() int64 {
+	if tick := l.tickOf(started); tick == l.tickOf(time.Now()) {
+		return tick + 1
+	}
+	return 0
+}
+
+func (g *Generator) expired() error {
+	return fmt.Errorf("%w at %v (%v): move to a layout with more time bits, a longer tick or a later epoch", ErrExpired, g.layout.Expires(), g.layout)
+}
+
+// warnBeforeExpiry warns once when the layout's end is near.
+func (g *Generator) warnBeforeExpiry(tick uint64) {
+	if tick < g.warnAt || g.warned.Swap(true) {
+		return
+	}
+	slog.Warn("snowflake: the layout expires", "at", g.layout.Expires(), "layout", g.layout.String())
+}

@@ -41,7 +41,7 @@ func (g *Generator) openFirst(c config) error {
 // started, and sleeps until that is over if it soon is, so that a program's first
 // TryNext finds a slot.
 func (g *Generator) skipStartTick(grant *Grant) {
-	if !grant.fixed || g.clock.Scripted() {
+	if !grant.fixed || g.clock.Scripted {
 		return
 	}
 	first := g.layout.tickAfterStart()
@@ -101,8 +101,9 @@ func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) err
 	if held.expires() {
 		return g.expired()
 	}
-	ctx, release := g.untilClosed(ctx)
-	defer release()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })()
 	err := g.askSource(ctx, held, need)
 	if err != nil && g.closing.Load() && !errors.Is(err, ErrClosed) {
 		return ErrClosed // what the source says of a context that ended

@@ -35,7 +35,7 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 	for range 4 {
 		grant := g.grant.Load()
 		until, count := grant.tickEnd.Trust()
-		if !clock.CertainlyOpen(until, count) && (until == clock.Idle || !grant.tickEnd.StillOpen(time.Since(g.clock.Start()), &g.clock.Counter, count)) {
+		if !clock.CertainlyOpen(until, count) && (until == clock.Idle || !grant.tickEnd.StillOpen(time.Since(g.clock.Start), &g.clock.Counter, count)) {
 			if id := g.nextTick(grant); id > 0 {
 				return id, nil
 			}

@@ -49,9 +49,6 @@ func newConfig(opts []Option) (config, error) {
 // contradiction names the options that logical time, which does not follow
 // the clock, would leave without effect.
 func (c *config) contradiction() error {
-	if !c.logical {
-		return nil
-	}
 	var names []string
 	if c.lag > 0 {
 		names = append(names, "WithLag")
@@ -59,7 +56,7 @@ func (c *config) contradiction() error {
 	if c.policy != nil {
 		names = append(names, "OnClockBackwards")
 	}
-	if len(names) == 0 {
+	if !c.logical || len(names) == 0 {
 		return nil
 	}
 	return fmt.Errorf("snowflake: %s with WithLogicalTime, which does not follow the clock: remove one of them", strings.Join(names, ", "))
@@ -204,4 +201,57 @@ func WithSequenceStart(start SequenceStart) Option {
 		c.start = start
 		return nil
 	})
+}
+
+// A ClockPolicy is what a generator does while the wall clock is behind its last
+// ID after a step back: continue, wait or fail. None of them issues an ID twice
+// or out of order. [Fail], [Wait] and [Tolerate] make one, for [OnClockBackwards].
+// The zero value is Fail().
+//
+// A step back is over once the wall clock has overtaken the last ID, which for
+// an idle generator is at once. One of less than a tick needs no policy: IDs may
+// be ahead of the clock by that much.
+type ClockPolicy struct {
+	max  time.Duration
+	wait bool
+}
+
+// Fail makes calls fail with [ErrClockBackwards] until the step back is over.
+func Fail() ClockPolicy { return ClockPolicy{} }
+
+// Wait makes calls wait until a step back of up to limit is over, and fail after a
+// larger one. [Generator.TryNext] fails instead of waiting.
+func Wait(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit, wait: true} }
+
+// Tolerate continues in logical time, ahead of the wall clock by the size of the
+// step back, up to limit, and fails after a larger one. Under a fixed worker keep
+// the limit small: after a restart the next process cannot know how far ahead
+// this one was.
+func Tolerate(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit} }
+
+// A SequenceStart is the sequence number at which a tick starts, for
+// [WithSequenceStart].
+type SequenceStart int
+
+const (
+	// StartRandom starts each tick at a random point of the lower half, and at
+	// 0 when the tick before was used up. The low bits of the keys are then
+	// evenly spread at any rate, so that sharding by key works; a first tick
+	// still holds at least half of its sequence, and all of a saturated one
+	// is usable. The points follow from a number that each grant draws, by a
+	// hash that is not a cipher: they make IDs hard to guess, not secret. This
+	// is the default.
+	StartRandom SequenceStart = iota
+
+	// StartZero starts each tick at 0, as the classic generators do: at low
+	// rates all keys end in zero bits and fall into one shard.
+	StartZero
+)
+
+// mask is the mask of the sequence numbers at which a tick may start.
+func (s SequenceStart) mask(sequenceBits uint8) uint64 {
+	if s == StartZero {
+		return 0
+	}
+	return uint64(mask(sequenceBits)) >> 1
 }

@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -37,18 +36,18 @@ func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservati
 		if err == nil && !r.ready() {
 			err = g.waitOrFail(ctx, r, wait)
 		}
+		if err == nil && r.count > 0 && g.commit(r) {
+			var due bool
+			if due, err = g.waitUntilDue(ctx, r); due {
+				return r, nil
+			}
+		}
+		if err == nil && ctx.Err() != nil {
+			err = waiting(ctx)
+		}
 		if err != nil {
 			g.refusals.Add(1)
 			return r, err
-		}
-		if r.count > 0 && g.commit(r) {
-			if err = g.waitUntilDue(ctx, r); !errors.Is(err, errRevoked) {
-				return r, err
-			}
-		}
-		if ctx.Err() != nil {
-			g.refusals.Add(1)
-			return r, waiting(ctx)
 		}
 	}
 }
@@ -93,6 +92,16 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 	}
 	start := mix(uint64(r.grant.id(first))^r.grant.secret) & g.startMask
 	return first + start%(r.grant.mask+2-n) // the block still fits into the tick
+}
+
+// mix is the finaliser of MurmurHash3. Of a tick's first ID, and so of the tick
+// and the worker, and of the grant's secret it makes the sequence number at which
+// the tick starts: as even as chance, and nothing that a call has to fetch or to
+// change. A multiplication alone leaves patterns where ticks come at even distances.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
 }
 
 // waitOrFail waits for what blocks the reservation, or returns why that
@@ -148,24 +157,21 @@ func (g *Generator) commit(r reservation) bool {
 	return false
 }
 
-// errRevoked is the error of a wait during which the grant was revoked.
-var errRevoked = errors.New("snowflake: grant revoked")
-
-// waitUntilDue returns when the reservation is due, or when its grant has been
-// revoked during the wait. It then opens the tick.
-func (g *Generator) waitUntilDue(ctx context.Context, r reservation) error {
+// waitUntilDue returns true when the reservation is due, and false if its grant has
+// been revoked during the wait. When it is due it opens the tick.
+func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, err error) {
 	if r.due > r.now {
-		if err := g.sleepUntilDue(ctx, &r); err != nil {
-			return err
+		if due, err = g.sleepUntilDue(ctx, &r); !due {
+			return false, err
 		}
 		g.skipped.Add(-int64(r.count))
 	}
-	if !g.clock.Scripted() && !g.logical && r.now <= r.due+g.lag {
+	if !g.clock.Scripted && !g.logical && r.now <= r.due+g.lag {
 		last := uint64(r.grant.id(r.first + r.count - 1))
 		first := r.grant.tickOf(r.last) != r.grant.tickOf(r.first)
 		r.grant.openTick(last, r.at, g.clock.OpenFor(r.at, r.now), first)
 	}
-	return nil
+	return true, nil
 }
 
 // maxStandstill is how long the clock of [WithClock] may stand still while a call
@@ -173,26 +179,24 @@ func (g *Generator) waitUntilDue(ctx context.Context, r reservation) error {
 const maxStandstill = 10 * time.Second
 
 // sleepUntilDue moves the reservation's time to the tick in which it is due.
-func (g *Generator) sleepUntilDue(ctx context.Context, r *reservation) error {
+func (g *Generator) sleepUntilDue(ctx context.Context, r *reservation) (due bool, err error) {
 	g.waits.Add(1)
 	for moved := time.Now(); r.due > r.now; {
 		if err := g.sleep(ctx, g.clock.Until(r.due)); err != nil {
-			g.refusals.Add(1)
-			return err
+			return false, err
 		}
 		last := r.at
 		r.at = g.observe(r.grant)
 		r.now = g.clock.TickAt(r.at.Logical)
 		if r.at != last {
 			moved = time.Now()
-		} else if g.clock.Scripted() && time.Since(moved) > maxStandstill {
-			g.refusals.Add(1)
-			return fmt.Errorf("snowflake: the clock of WithClock has stood still at %v for %v while a call waits for the tick of %v: move it on, or give each generator of a test a worker of its own, because the next one of a worker starts after the last tick of the one before",
+		} else if g.clock.Scripted && time.Since(moved) > maxStandstill {
+			return false, fmt.Errorf("snowflake: the clock of WithClock has stood still at %v for %v while a call waits for the tick of %v: move it on, or give each generator of a test a worker of its own, because the next one of a worker starts after the last tick of the one before",
 				g.layout.timeOf(int64(r.now)), maxStandstill, g.layout.timeOf(int64(r.due)))
 		}
 		if r.grant.revoked.Load() {
-			return errRevoked
+			return false, nil
 		}
 	}
-	return nil
+	return true, nil
 }

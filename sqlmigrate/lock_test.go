@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/test/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"

@@ -1,5 +1,12 @@
 package types
 
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
 const (
 	base58Digits = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 	base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -51,4 +58,118 @@ func (id ID) format(digits string) string {
 		buf[i] = '-'
 	}
 	return string(buf[i:])
+}
+
+// base32Len is the width that 63 bits need at 5 bits for each character. Two
+// bits of the 65 are over, so the first character is at most 7.
+const base32Len = 13
+
+const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+var base32 = newBase32()
+
+func newBase32() *alphabet {
+	a := newAlphabet(base32Digits)
+	for value, c := range strings.ToLower(base32Digits) {
+		a.values[c] = byte(value)
+	}
+	for _, c := range "iIlL" {
+		a.values[c] = 1
+	}
+	a.values['o'], a.values['O'] = 0, 0
+	return a
+}
+
+// Base32 returns the ID in Crockford's base 32, always 13 characters, so that
+// texts sort as their IDs do. It is the form to print or to read aloud: it does
+// not depend on upper and lower case and has no I, L, O and U. A negative ID
+// is written as a minus sign and its absolute value.
+func (id ID) Base32() string {
+	var buf [1 + base32Len]byte
+	n := id.magnitude()
+	for i := base32Len; i > 0; i-- {
+		buf[i] = base32Digits[n&31]
+		n >>= 5
+	}
+	if id < 0 {
+		buf[0] = '-'
+		return string(buf[:])
+	}
+	return string(buf[1:])
+}
+
+// ParseBase32 reads the text of [ID.Base32], in upper or lower case and with i
+// and l for 1 and o for 0, as people write it down. A number above [math.MaxInt64],
+// a length other than 13, a sign, a hyphen and a check symbol are errors, as is any
+// other text; the error quotes s. The ID is zero if the error is not nil.
+//
+// This is the one form in which an ID has several texts; compare the IDs.
+func ParseBase32(s string) (ID, error) {
+	const fn = "ParseBase32"
+	if len(s) != base32Len {
+		return 0, &parseError{fn, s, "length " + strconv.Itoa(len(s)) + ": want 13 characters"}
+	}
+	return base32.value(fn, s)
+}
+
+// An alphabet is the value of each byte as a digit, and how many digits there
+// are. It is not changed once it is made.
+type alphabet struct {
+	base   uint64
+	values [256]byte
+}
+
+// notDigit is the value of a byte that is not a digit; no base is that large.
+const notDigit = 0xff
+
+func newAlphabet(digits string) *alphabet {
+	a := &alphabet{base: uint64(len(digits))}
+	for i := range a.values {
+		a.values[i] = notDigit
+	}
+	for i := range len(digits) {
+		a.values[digits[i]] = byte(i)
+	}
+	return a
+}
+
+// parse reads s for the function fn.
+func (a *alphabet) parse(fn, s string) (ID, error) {
+	if s == "" {
+		return 0, &parseError{fn, s, "empty: " + a.want()}
+	}
+	if a.values[s[0]] == 0 && len(s) > 1 {
+		return 0, &parseError{fn, s, "leading " + strconv.QuoteRune(rune(s[0])) + ", which is the digit zero: want the shortest form"}
+	}
+	return a.value(fn, s)
+}
+
+// value reads the digits of s.
+func (a *alphabet) value(fn, s string) (ID, error) {
+	var n uint64
+	limit := math.MaxInt64 / a.base
+	for i := range len(s) {
+		digit := a.values[s[i]]
+		if digit == notDigit {
+			return 0, &parseError{fn, s, unexpected(s, i) + ": " + a.want()}
+		}
+		if n > limit {
+			return 0, &parseError{fn, s, outOfRange}
+		}
+		n = n*a.base + uint64(digit)
+	}
+	if n > math.MaxInt64 {
+		return 0, &parseError{fn, s, outOfRange}
+	}
+	return ID(n), nil
+}
+
+func (a *alphabet) want() string {
+	return "want digits of base " + strconv.FormatUint(a.base, 10) + " only"
+}
+
+// unexpected names the character at offset i of s.
+func unexpected(s string, i int) string {
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	return "unexpected " + strconv.QuoteRune(r) + " at offset " + strconv.Itoa(i)
 }

@@ -17,7 +17,7 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/testbrowser"
+	"github.com/gormflake/gormflake/internal/testserver/testbrowser"
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 

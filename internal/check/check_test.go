@@ -156,3 +156,18 @@ func TestCheckMigratedTables(t *testing.T) {
 		}
 	})
 }
+
+// A table that got its column of serial numbers late has a default for the old rows.
+func TestCheckSerialWithDefault(t *testing.T) {
+	t.Parallel()
+	type late struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number string   `gorm:"size:40" snowflake:"serial=LATE"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Must(t, db.Exec("CREATE TABLE lates (id bigint PRIMARY KEY, number varchar(40) NOT NULL DEFAULT '')"))
+		if err := gormflake.Check(db, &late{}); err != nil {
+			t.Error(err)
+		}
+	})
+}

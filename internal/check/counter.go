@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"gorm.io/gorm"
@@ -34,20 +35,30 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (mistakes,
 	return errors.Join(found...), errors.Join(failed...)
 }
 
+var null = regexp.MustCompile(`(?i)^null(::.*)?$`)
+
 // assigned finds a column to which the database still assigns values. In the table of
-// a listed model a sequence may: it continues with small keys.
+// a listed model a sequence may: it continues with small keys. Serial numbers are
+// exempt: a table that got its column late may need a default.
 func (c *checker) assigned(column *model.Column, l *liveColumn) error {
+	table, name, how := column.Field.Schema.Table, column.Field.DBName, "auto-increment"
 	switch {
-	case column.Serial != nil || !column.Listed && !l.auto:
-	case l.follows && column.Listed && c.set.Unparked:
+	case column.Serial != nil, column.Listed && l.follows && c.set.Unparked:
 		return nil
-	case l.follows:
+	case l.follows && (column.Listed || l.auto):
 		counts, err := checkCounter(c.db, column, l, column.Parking())
-		return errors.Join(counts, tableError(column.Field.Schema.Table, err))
+		return errors.Join(counts, tableError(table, err))
 	case l.auto && column.Listed && !l.always:
 		return nil
+	case l.random:
+		return mistake(column, fmt.Sprintf("table %s has AUTO_RANDOM on column %s, so that TiDB refuses its keys (error 8216): create the table without AUTO_RANDOM, and copy the rows", table, name))
+	case l.auto:
+	case l.value.Valid && !null.MatchString(l.value.String):
+		how = "default " + l.value.String
+	default:
+		return nil
 	}
-	return checkAutoAssigned(column, l)
+	return mistake(column, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate", table, name, how))
 }
 
 // checkCounter rejects a counter, for a listed model only one that is not parked.

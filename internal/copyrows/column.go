@@ -92,51 +92,47 @@ func (c *column) set(list guard.Rows) (bool, error) {
 }
 
 // value returns what GORM would write for the row.
-func (c *column) value(e *env, row reflect.Value) (any, error) {
+func (c *column) value(s *Source, row reflect.Value) (any, error) {
 	if c.integer { // the same as below, in less time
 		return c.number(row), nil
 	}
-	value, zero := c.Field.ValueOf(e.stmt.Context, row)
+	value, zero := c.Field.ValueOf(s.stmt.Context, row)
 	switch {
 	case zero && c.initial:
-		return c.setInitial(e, row)
+		return c.setInitial(s, row)
 	case c.sql:
-		return e.parameter(value)
+		return s.parameter(value)
 	default:
 		return value, nil
 	}
 }
 
 func (c *column) number(row reflect.Value) any {
-	v, ok := c.Find(row)
-	if ok && v.Kind() == reflect.Pointer {
-		ok = !v.IsNil()
-		v = v.Elem()
-	}
-	if !ok {
+	v, _ := c.Find(row)
+	if v = reflect.Indirect(v); !v.IsValid() {
 		return nil
 	}
 	return v.Int()
 }
 
 // setInitial sets and returns the default or time stamp of a row.
-func (c *column) setInitial(e *env, row reflect.Value) (any, error) {
+func (c *column) setInitial(s *Source, row reflect.Value) (any, error) {
 	f := c.Field
 	if f.DefaultValueInterface != nil {
-		return f.DefaultValueInterface, f.Set(e.stmt.Context, row, f.DefaultValueInterface)
+		return f.DefaultValueInterface, f.Set(s.stmt.Context, row, f.DefaultValueInterface)
 	}
-	if err := f.Set(e.stmt.Context, row, e.now); err != nil {
+	if err := f.Set(s.stmt.Context, row, s.now); err != nil {
 		return nil, err
 	}
-	value, _ := f.ValueOf(e.stmt.Context, row)
+	value, _ := f.ValueOf(s.stmt.Context, row)
 	return value, nil
 }
 
 // parameter returns the one parameter that GORM would bind for a value which may
 // write SQL of its own. COPY takes no other SQL than NULL.
-func (e *env) parameter(value any) (any, error) {
-	sql, vars := e.build(value)
-	placeholder, _ := e.build(0)
+func (s *Source) parameter(value any) (any, error) {
+	sql, vars := s.build(value)
+	placeholder, _ := s.build(0)
 	switch {
 	case sql == placeholder && len(vars) == 1:
 		return vars[0], nil
@@ -147,8 +143,8 @@ func (e *env) parameter(value any) (any, error) {
 	}
 }
 
-func (e *env) build(value any) (string, []any) {
-	stmt := &gorm.Statement{DB: e.stmt.DB, Context: e.stmt.Context}
+func (s *Source) build(value any) (string, []any) {
+	stmt := &gorm.Statement{DB: s.stmt.DB, Context: s.stmt.Context}
 	stmt.AddVar(stmt, value)
 	return stmt.SQL.String(), stmt.Vars
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/plugintest"
-	"github.com/gormflake/gormflake/internal/race"
+	"github.com/gormflake/gormflake/internal/test/race"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
 )

@@ -11,9 +11,11 @@ package copyrows
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/guard"
@@ -22,21 +24,15 @@ import (
 
 // Source has the shape of a source for COPY. It is for one COPY and one goroutine.
 type Source struct {
+	stmt    *gorm.Statement
 	table   []string
 	columns []*column
-	names   []string
 	rows    guard.Rows
-	env     env
+	now     time.Time // of all time stamps that rows lack
 
 	at     int   // the row, from 0, after the first Next
 	values []any // of the row
 	err    error
-}
-
-// env is what is the same for all rows.
-type env struct {
-	stmt *gorm.Statement
-	now  time.Time // of all time stamps that rows lack
 }
 
 // New returns the source for one row, or a list of rows, and sets their keys.
@@ -51,7 +47,7 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	if err := stmt.Parse(value); err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: %T: %w", value, err)
 	}
-	s := &Source{env: env{stmt, tx.NowFunc()}, at: -1}
+	s := &Source{stmt: stmt, now: tx.NowFunc(), at: -1}
 	if s.rows, err = guard.RowsOf(stmt); err == nil {
 		err = s.check()
 	}
@@ -64,26 +60,24 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	if tx.Error != nil {
 		return nil, tx.Error // of the caller, or with a prefix
 	}
-	if err := s.setColumns(); err != nil {
+	if s.columns, err = columnsOf(stmt, s.rows); err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: model %s: %w", stmt.Schema.Name, err)
 	}
-	return s, nil
-}
-
-func (s *Source) setColumns() (err error) {
-	s.columns, err = columnsOf(s.env.stmt, s.rows)
 	s.values = make([]any, len(s.columns))
-	for _, c := range s.columns {
-		s.names = append(s.names, c.Field.DBName)
-	}
-	return err
+	return s, nil
 }
 
 // Table returns the parts of the table's name.
 func (s *Source) Table() []string { return slices.Clone(s.table) }
 
 // Columns returns the columns to which the values of each row belong.
-func (s *Source) Columns() []string { return slices.Clone(s.names) }
+func (s *Source) Columns() []string {
+	names := make([]string, len(s.columns))
+	for i, c := range s.columns {
+		names[i] = c.Field.DBName
+	}
+	return names
+}
 
 // Next moves to the next row and reports whether there is one.
 func (s *Source) Next() bool {
@@ -99,9 +93,9 @@ func (s *Source) Values() ([]any, error) {
 	row := s.rows.At(s.at)
 	for i, c := range s.columns {
 		var err error
-		if s.values[i], err = c.value(&s.env, row); err != nil {
+		if s.values[i], err = c.value(s, row); err != nil {
 			s.err = fmt.Errorf("gormflake: CopySource: model %s, field %s, row %d: %w",
-				s.env.stmt.Schema.Name, c.Field.BindName(), s.at, err)
+				s.stmt.Schema.Name, c.Field.BindName(), s.at, err)
 			return nil, s.err
 		}
 	}
@@ -110,3 +104,80 @@ func (s *Source) Values() ([]any, error) {
 
 // Err returns the error of [Source.Values].
 func (s *Source) Err() error { return s.err }
+
+// check rejects what Create would do and COPY does not.
+func (s *Source) check() (err error) {
+	if s.table, err = tableOf(s.stmt); err != nil {
+		return err
+	}
+	if err := checkModel(s.stmt); err != nil {
+		return err
+	}
+	for i := range s.rows.N {
+		if !s.rows.At(i).IsValid() {
+			return fmt.Errorf("row %d is nil: remove it", i)
+		}
+	}
+	return checkRelations(s.stmt, s.rows)
+}
+
+func checkModel(stmt *gorm.Statement) error {
+	for _, name := range []string{"INSERT", "ON CONFLICT", "RETURNING"} {
+		if _, ok := stmt.Clauses[name]; ok {
+			return fmt.Errorf("COPY has no %s clause: copy into a temporary table and insert from there, or use Create", name)
+		}
+	}
+	if hook := hookOf(stmt.Schema); hook != "" && !stmt.SkipHooks {
+		return fmt.Errorf("COPY does not call its hook %s: use Create, or skip hooks with db.Session(&gorm.Session{SkipHooks: true})", hook)
+	}
+	if stmt.Unscoped { // GORM asks no field for clauses
+		return nil
+	}
+	for _, c := range stmt.Schema.CreateClauses {
+		if !guard.Guards(c) {
+			return fmt.Errorf("COPY does not apply %T, which a field adds to creates: use Create, or leave it out with db.Unscoped()", c)
+		}
+	}
+	return nil
+}
+
+func hookOf(s *schema.Schema) string {
+	switch {
+	case s.BeforeSave:
+		return "BeforeSave"
+	case s.BeforeCreate:
+		return "BeforeCreate"
+	case s.AfterCreate:
+		return "AfterCreate"
+	case s.AfterSave:
+		return "AfterSave"
+	}
+	return ""
+}
+
+// checkRelations rejects rows with related rows that Create would save.
+func checkRelations(stmt *gorm.Statement, rows guard.Rows) error {
+	for _, rel := range model.Relations(stmt.Schema) {
+		if i := fill.Related(stmt, rows, rel); i >= 0 {
+			return fmt.Errorf("row %d has %s, which COPY does not write: copy those rows on their own, and leave them out here with db.Omit(%q)",
+				i, rel.Field.BindName(), rel.Name)
+		}
+	}
+	return nil
+}
+
+// tableOf returns the parts of the table's name, such as a schema and a table.
+func tableOf(stmt *gorm.Statement) ([]string, error) {
+	if stmt.TableExpr == nil {
+		return strings.Split(stmt.Table, "."), nil
+	}
+	parts := strings.Split(stmt.TableExpr.SQL, ".")
+	for i, part := range parts {
+		name := strings.Trim(part, "\"`")
+		if name == "" || strings.ContainsAny(name, "\"`(?") || name == part && strings.ContainsAny(name, " \t\n") {
+			return nil, fmt.Errorf("COPY wants the name of a table, got %s", stmt.TableExpr.SQL)
+		}
+		parts[i] = name
+	}
+	return parts, nil
+}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/plugintest"
-	"github.com/gormflake/gormflake/internal/race"
+	"github.com/gormflake/gormflake/internal/test/race"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )

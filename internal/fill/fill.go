@@ -53,10 +53,7 @@ func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	if len(m.Refused) == 0 {
 		return nil
 	}
-	rows, err := guard.RowsOf(stmt)
-	if err != nil {
-		return nil // see dest
-	}
+	rows, _ := guard.RowsOf(stmt) // see dest
 	for _, refused := range m.Refused {
 		if Related(stmt, rows, refused.Relation) >= 0 {
 			return fmt.Errorf("gormflake: %w", refused.Err)

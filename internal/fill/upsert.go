@@ -23,7 +23,13 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) error {
 		return nil
 	}
 	conflict, ok := c.Expression.(clause.OnConflict)
-	if !ok || !updates(conflict) || !slices.Contains(stmt.BuildClauses, "RETURNING") || covers(target(stmt, conflict), m.Columns) {
+	updates := !conflict.DoNothing && (conflict.UpdateAll || len(conflict.DoUpdates) > 0)
+	if !ok || !updates || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+		return nil
+	}
+	// MySQL and MariaDB have no conflict target: any unique key of the table counts,
+	// and the model may not know of it.
+	if stmt.Name() != "mysql" && covers(target(stmt, conflict), m.Columns) {
 		return nil
 	}
 	if err := checkReturn(stmt, m, conflict); err != nil {
@@ -42,32 +48,22 @@ func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
 	maps, _ := guard.Maps(stmt.Dest)
 	for _, row := range maps {
 		for _, c := range m.Columns {
-			if name := nameIn(row, c.Field); name != c.Field.DBName {
-				if value, ok := row[name]; ok {
-					delete(row, name)
-					row[c.Field.DBName] = value
-				}
+			name := nameIn(row, c.Field)
+			if value, ok := row[name]; ok && name != c.Field.DBName {
+				delete(row, name)
+				row[c.Field.DBName] = value
 			}
 		}
 	}
 }
 
-func updates(c clause.OnConflict) bool {
-	return !c.DoNothing && (c.UpdateAll || len(c.DoUpdates) > 0)
-}
-
-// target returns the columns by which the upsert finds rows, nil if they are
-// unknown. MySQL and MariaDB have no conflict target: any unique key of the table
-// counts, and the model may not know of it.
+// target returns the columns by which the upsert asks for rows, nil if they are
+// unknown.
 func target(stmt *gorm.Statement, c clause.OnConflict) []string {
-	if stmt.Name() == "mysql" || c.OnConstraint != "" {
+	switch {
+	case c.OnConstraint != "":
 		return nil
-	}
-	return namedTarget(stmt, c)
-}
-
-func namedTarget(stmt *gorm.Statement, c clause.OnConflict) []string {
-	if len(c.Columns) == 0 && c.UpdateAll {
+	case len(c.Columns) == 0 && c.UpdateAll:
 		return stmt.Schema.PrimaryFieldDBNames
 	}
 	names := make([]string, 0, len(c.Columns))
@@ -94,7 +90,7 @@ func checkReturn(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) erro
 		return nil
 	}
 	switch {
-	case c.OnConstraint == "" && covers(namedTarget(stmt, c), underived(m)):
+	case covers(target(stmt, c), underived(m)):
 		return nil // on MySQL and MariaDB another unique column is possible, but not asked for
 	case stmt.ReflectValue.Type().Elem().Kind() == reflect.Map:
 		return errors.New("an upsert of a slice of maps by another column than the key cannot return the keys that the rows have: create the maps one by one, or use structs")

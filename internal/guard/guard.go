@@ -4,6 +4,7 @@
 package guard
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -47,8 +48,8 @@ func Check(db *gorm.DB) {
 		return
 	}
 	for _, c := range stmt.Schema.CreateClauses {
-		if Guards(c) {
-			c.(*key).ModifyStatement(stmt)
+		if k, ok := c.(*key); ok {
+			k.ModifyStatement(stmt)
 		}
 	}
 }
@@ -77,9 +78,6 @@ func (k *key) ModifyStatement(stmt *gorm.Statement) {
 }
 
 func (k *key) omitted(stmt *gorm.Statement) bool {
-	if len(stmt.Omits) == 0 && k.field.Creatable {
-		return false
-	}
 	columns, _ := stmt.SelectAndOmitColumns(true, false)
 	selected, ok := columns[k.field.DBName]
 	return ok && !selected
@@ -109,3 +107,41 @@ func (k *key) unsetIn(row reflect.Value) bool {
 	}
 	return err != nil || !v.IsValid() || v.IsZero()
 }
+
+const (
+	// PluginName is the key of the plugin in the GORM configuration.
+	PluginName = "gormflake"
+
+	tagKey = "snowflake"
+)
+
+// cause returns why the row has no key, and the fix.
+func (k *key) cause(stmt *gorm.Statement) string {
+	_, registered := stmt.Plugins[PluginName]
+	_, tagged := k.field.Tag.Lookup(tagKey)
+	const (
+		noPlugin = "the plugin is not registered in this *gorm.DB: call gormflake.Open, or db.Use(gormflake.New(gen)), first"
+		counted  = `; if the database assigns it, add gorm:"autoIncrement"`
+	)
+	switch {
+	case !registered && !tagged:
+		return noPlugin + `, and tag the field snowflake:"pk"` + counted
+	case !registered:
+		return noPlugin + counted
+	case !tagged:
+		return `the field has no tag: add snowflake:"pk"` + counted
+	default:
+		return "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
+	}
+}
+
+type skipKey struct{}
+
+// Skip returns a context under which neither the plugin nor this package touches
+// a create.
+func Skip(ctx context.Context) context.Context {
+	return context.WithValue(ctx, skipKey{}, true)
+}
+
+// Skipped reports whether ctx is from [Skip].
+func Skipped(ctx context.Context) bool { return ctx.Value(skipKey{}) != nil }

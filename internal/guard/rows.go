@@ -1,10 +1,17 @@
 package guard
 
 import (
+	"database/sql/driver"
 	"fmt"
+	"iter"
+	"math"
 	"reflect"
+	"strconv"
+	"strings"
+	"unsafe"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 )
 
 // Rows are the structs that a statement creates.
@@ -85,3 +92,114 @@ func Target(value any) (v reflect.Value, row reflect.Type, err error) {
 	}
 	return v, row, nil
 }
+
+// PlainKeys are integers of 64 bits in the rows themselves, with no pointer to
+// follow: those of nearly all models.
+type PlainKeys struct {
+	size, offset uintptr // of a row, and of the key in it
+}
+
+// PlainKeysOf returns nil if the field is of another kind.
+func PlainKeysOf(f *schema.Field) *PlainKeys {
+	if t := f.FieldType; !reflect.Zero(t).CanInt() && !reflect.Zero(t).CanUint() || t.Bits() != 64 {
+		return nil
+	}
+	row := f.Schema.ModelType
+	p := &PlainKeys{size: row.Size()}
+	for _, i := range f.StructField.Index {
+		if i < 0 {
+			return nil
+		}
+		p.offset += row.Field(i).Offset
+		row = row.Field(i).Type
+	}
+	return p
+}
+
+// In returns the keys of an addressable list of rows, also those of another integer
+// type. Reflection would take ten times as long, in each of the passes over the rows.
+func (p *PlainKeys) In(rows reflect.Value) iter.Seq[*int64] {
+	return func(yield func(*int64) bool) {
+		if rows.Len() == 0 {
+			return
+		}
+		first := rows.Index(0).Addr().UnsafePointer()
+		for i := range uintptr(rows.Len()) {
+			if !yield((*int64)(unsafe.Add(first, i*p.size+p.offset))) {
+				return
+			}
+		}
+	}
+}
+
+// Lack returns how many of the keys are 0.
+func (p *PlainKeys) Lack(rows reflect.Value) (n int) {
+	for key := range p.In(rows) {
+		if *key == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Maps returns the maps of a create from maps, in the forms that GORM knows.
+func Maps(dest any) ([]map[string]any, bool) {
+	switch dest := dest.(type) {
+	case map[string]any:
+		return []map[string]any{dest}, true
+	case *map[string]any:
+		return []map[string]any{*dest}, true
+	case []map[string]any:
+		return dest, true
+	case *[]map[string]any:
+		return *dest, true
+	}
+	return nil, false
+}
+
+// ZeroInMap reports whether the map has the field, under any name that GORM accepts,
+// and whether it is NULL or 0. If it names the field twice, the database may take
+// either.
+func ZeroInMap(f *schema.Field, row map[string]any) (zero, found bool) {
+	for name, value := range row {
+		if name != f.DBName && f.Schema.LookUpField(name) != f {
+			continue
+		}
+		zero = zero || isZero(value)
+		found = true
+	}
+	return zero, found
+}
+
+// isZero reports whether the column would be NULL or 0. What GORM or the driver
+// converts in a way of its own, such as an SQL expression, is not 0.
+func isZero(value any) bool {
+	if v := reflect.ValueOf(value); v.CanInt() && v.Int() != 0 {
+		return false // without the allocations below
+	}
+	v, err := driver.DefaultParameterConverter.ConvertValue(value)
+	if err != nil {
+		return false
+	}
+	switch v := v.(type) {
+	case string:
+		return isZeroText(v)
+	case []byte:
+		return isZeroText(string(v))
+	case float64:
+		return rounds(v)
+	default:
+		return v == nil || reflect.ValueOf(v).IsZero()
+	}
+}
+
+// isZeroText is generous, because databases are: SQLite and MySQL read 0.0 as 0.
+func isZeroText(text string) bool {
+	text = strings.TrimSpace(text)
+	f, err := strconv.ParseFloat(text, 64)
+	return text == "" || err == nil && rounds(f)
+}
+
+// rounds reports whether the key may become 0: MariaDB rounds a half to it, and
+// PostgreSQL's driver cuts the fraction off.
+func rounds(f float64) bool { return math.Abs(f) < 1 }

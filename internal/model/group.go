@@ -39,16 +39,14 @@ type Group struct {
 
 func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	var groups []*Group
-	index := map[string]*Group{}
 	for _, c := range columns {
-		g, ok := index[c.gen]
-		if !ok {
-			g = &Group{gen: c.gen, source: c.source, last: math.MaxInt64, table: s.Table}
-			g.tables, _ = c.source.(TableGenerator)
-			index[c.gen] = g
-			groups = append(groups, g)
+		i := slices.IndexFunc(groups, func(g *Group) bool { return g.gen == c.gen })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, &Group{gen: c.gen, source: c.source, last: math.MaxInt64, table: s.Table})
+			groups[i].tables, _ = c.source.(TableGenerator)
 		}
-		g.add(c, len(s.PrimaryFields) == 1)
+		groups[i].add(c, len(s.PrimaryFields) == 1)
 	}
 	for _, g := range groups {
 		g.parents = g.parentsIn(s)
@@ -71,21 +69,16 @@ func (g *Group) add(c *Column, onlyPrimary bool) {
 	}
 }
 
-func (g *Group) parentsIn(s *schema.Schema) []*Column {
-	var parents []*Column
+func (g *Group) parentsIn(s *schema.Schema) (parents []*Column) {
+	if g.Primary == nil || len(g.Serials) == 0 {
+		return nil
+	}
 	for _, rel := range s.Relationships.BelongsTo {
-		if g.keyReplacedBy(rel) {
+		if slices.ContainsFunc(rel.References, func(r *schema.Reference) bool { return r.ForeignKey == g.Primary.Field }) {
 			parents = append(parents, NewColumn(rel.Field))
 		}
 	}
 	return parents
-}
-
-func (g *Group) keyReplacedBy(rel *schema.Relationship) bool {
-	if g.Primary == nil || len(g.Serials) == 0 || rel.Type != schema.BelongsTo {
-		return false
-	}
-	return slices.ContainsFunc(rel.References, func(r *schema.Reference) bool { return r.ForeignKey == g.Primary.Field })
 }
 
 // KeyIsForeign reports whether rows of the group may get their key from a parent.

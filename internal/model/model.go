@@ -5,15 +5,14 @@
 //
 // A [Set] parses each schema once into a [Model] ([Set.Model], parse, newColumn,
 // newGroups). Packages fill and tree ask its groups what a row needs
-// ([Group.Needs]), get the IDs ([Set.Generate]), and write them ([Column.Fill],
-// [Group.FillSerials]).
+// ([Group.Needs]), get the IDs ([Set.Generate]), and write them ([Group.Fill]).
 //
 // # A new tag option
 //
 //   - parseTag (tag.go) reads it, rejects it where it means nothing, and lists it in
 //     its messages; model.go and group.go have its effect on columns.
 //   - Rows: internal/fill (rows.go, maps.go for maps, look.go before the INSERT),
-//     internal/tree for Assign (reference.go for links, keys.go), and internal/check.
+//     internal/tree for Assign (link.go, passes.go), and internal/check.
 //   - Tests stand beside each of these, in hooks_test.go of the root (every way GORM
 //     creates a row, on all databases), and in tag_test.go, with a model in which the
 //     tag is wrong. Errors that docs/guarantees.md quotes are provoked in
@@ -22,11 +21,11 @@
 // # A new Go type for keys
 //
 //   - [KindOf] and its message, every switch over kinds, whose default is a string
-//     (kind.go), foreign keys (reference.go), and models without a tag (listed.go).
+//     (kind.go), foreign keys (reference.go), and models without a tag (tag.go).
 //   - Package types: the methods of types.ID, which types.Of repeats
 //     (TestOfHasTheMethodsOfID), with internal/guard for unset keys.
-//   - internal/fill/values.go: what is unset, and maps; internal/check: widths in
-//     field.go and table.go, reference.go.
+//   - internal/fill/maps.go: what is unset, and maps; internal/check: widths in
+//     column.go, and check.go.
 //   - Tests: kinds_test.go and maps_test.go of internal/fill, pairs_test.go of
 //     internal/check, tag_test.go here, assign_shapes_test.go of internal/tree, and
 //     hooks_test.go of the root.
@@ -58,7 +57,9 @@ type Model struct {
 // KeyReplacedBy reports whether rel may replace a key from which serial numbers
 // are made.
 func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
-	return slices.ContainsFunc(m.Groups, func(g *Group) bool { return g.keyReplacedBy(rel) })
+	return slices.ContainsFunc(m.Groups, func(g *Group) bool {
+		return slices.ContainsFunc(g.parents, func(c *Column) bool { return c.Field == rel.Field })
+	})
 }
 
 // RefusedBy returns the error of rows that have related rows by rel, nil if there is none.
@@ -145,8 +146,9 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 	if c.Kind, err = kindOf(f.FieldType); err != nil {
 		return nil, err
 	}
-	if c.source, err = gens.find(t.gen); err != nil {
-		return nil, err
+	var known bool
+	if c.source, known = gens[t.gen]; !known {
+		return nil, fmt.Errorf("generator %q is unknown: add gormflake.WithGenerator(%[1]q, …) to gormflake.New", t.gen)
 	}
 	if t.serial == "" {
 		return c, nil

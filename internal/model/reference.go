@@ -134,3 +134,10 @@ func indirect(t reflect.Type) reflect.Type {
 	}
 	return t
 }
+
+// ReadLock keeps GORM from changing s. GORM adds relations to a schema, and the
+// types and sizes of foreign keys, whenever it parses a model that refers to it.
+func ReadLock(s *schema.Schema) (unlock func()) {
+	s.Relationships.Mux.RLock()
+	return s.Relationships.Mux.RUnlock
+}

@@ -3,7 +3,11 @@ package model
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
+
+	"gorm.io/gorm/schema"
 )
 
 const (
@@ -18,20 +22,13 @@ type tag struct {
 	gen     string
 }
 
-func parseTag(text string) (tag, error) {
-	role, rest, more := strings.Cut(text, ",")
-	t := tag{}
-	if err := t.role(role); err != nil {
-		return tag{}, err
+func parseTag(text string) (t tag, err error) {
+	words := strings.Split(text, ",")
+	err = t.role(words[0])
+	for i := 1; err == nil && i < len(words); i++ {
+		err = t.option(words[i])
 	}
-	for more {
-		var option string
-		option, rest, more = strings.Cut(rest, ",")
-		if err := t.option(option); err != nil {
-			return tag{}, err
-		}
-	}
-	return t, nil
+	return t, err
 }
 
 func (t *tag) role(text string) error {
@@ -62,4 +59,86 @@ func (t *tag) option(text string) error {
 	}
 	t.gen = value
 	return nil
+}
+
+// Namer marks the schemas that GORM parses with it, so that [UntaggedKey] can tell
+// them from those that were in use before. GORM keeps it in them.
+type Namer struct{ schema.Namer }
+
+const mark = "gormflake: "
+
+// ColumnName implements schema.Namer. For the mark and a column it returns the
+// column, as no other Namer does.
+func (n Namer) ColumnName(table, column string) string {
+	if name, marked := strings.CutPrefix(column, mark); marked {
+		return name
+	}
+	return n.Namer.ColumnName(table, column)
+}
+
+// UntaggedKey returns the key of a listed model that the database would assign, nil
+// if the model has a tagged key or is left out. It is an error if [Adopt] cannot have
+// the key.
+func UntaggedKey(s *schema.Schema) (*schema.Field, error) {
+	if slices.ContainsFunc(s.PrimaryFields, IsTagged) || leavesOut(s.ModelType) {
+		return nil, nil
+	}
+	if len(s.PrimaryFields) != 1 {
+		return nil, notListed("the key has %d columns (%s): tag the one that gets IDs snowflake:\"pk\"", len(s.PrimaryFields), strings.Join(s.PrimaryFieldDBNames, ", "))
+	}
+	f := s.PrimaryFields[0]
+	if err := checkUntagged(f); err != nil {
+		return nil, notListed("field %s: %w", f.BindName(), err)
+	}
+	if s.LookUpField(mark+f.DBName) != f {
+		return nil, errors.New("the model was used before the plugin was registered: register the plugin before AutoMigrate and the first statement")
+	}
+	return f, nil
+}
+
+func notListed(format string, args ...any) error {
+	return fmt.Errorf(format+`, or leave the model out by snowflake:"-" on a field`, args...)
+}
+
+// checkUntagged finds what keeps the plugin from giving keys to a field.
+func checkUntagged(f *schema.Field) error {
+	_, err := newColumn(f.Schema, f, "pk", generators{"": nil})
+	switch {
+	case err != nil:
+		return err
+	case !f.AutoIncrement:
+		return fmt.Errorf("the database does not assign the key, a %s: tag it snowflake:\"pk\"", f.FieldType)
+	case f.DefaultValue != "":
+		return errors.New(`the key has a default: remove gorm:"default"`)
+	case f.Size > 0 && f.Size < 64 && (f.DataType == schema.Int || f.DataType == schema.Uint):
+		return fmt.Errorf(`the column has %d bits, an ID needs 64: remove gorm:"size"`, f.Size)
+	}
+	return nil
+}
+
+// Adopt makes f, from [UntaggedKey], a field with the tag snowflake:"pk" and the
+// setting autoIncrement:false. No other goroutine may use its schema yet.
+//
+// SQLite assigns an omitted key that is the rowid. A bigint is not, and without NULL
+// it is required, as on other databases.
+func Adopt(f *schema.Field, dialect string) {
+	f.Tag = tagKey + `:"pk" ` + f.Tag
+	f.AutoIncrement, f.HasDefaultValue = false, false
+	f.Schema.FieldsWithDefaultDBValue = slices.DeleteFunc(f.Schema.FieldsWithDefaultDBValue, func(d *schema.Field) bool { return d == f })
+	if dialect == "sqlite" {
+		f.DataType, f.NotNull = "bigint", true
+	}
+}
+
+// IsTagged reports whether the plugin gives keys to a field.
+func IsTagged(f *schema.Field) bool {
+	text, ok := f.Tag.Lookup(tagKey)
+	return ok && text != leftOut
+}
+
+// leavesOut reports whether a field of t, or of what it embeds, leaves it out.
+func leavesOut(t reflect.Type) bool {
+	found := false
+	eachTag(t, nil, func(_, text string) { found = found || text == leftOut })
+	return found
 }

@@ -19,12 +19,23 @@ type graphKey struct {
 
 // build returns the graph of the trees that have this key.
 func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
-	b := builder{stmt: stmt, set: set, nodes: map[*schema.Schema]*node{}}
-	g, err := b.build(key.root)
+	b := builder{stmt: stmt, set: set}
+	root, err := b.node(key.root)
 	if err != nil {
 		return nil, err
 	}
-	g.root.target.shared = g.root.target.shared || key.pointers
+	g := &graph{root: &edge{name: key.root.Name, target: root}, nodes: sorted(b.found)}
+	for i, n := range g.nodes {
+		n.index = i
+		n.slot = g.slots
+		g.slots += len(n.groups)
+	}
+	if g.slots == 0 {
+		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, key.root.Name)
+	}
+	markRelays(g.nodes)
+	markCycles(b.found)
+	root.shared = root.shared || key.pointers
 	markParents(g.nodes)
 	g.needsRepeat = slices.ContainsFunc(g.nodes, func(n *node) bool { return n.keyMayChange && n.shared || n.ownKeyIsForeign })
 	return g, nil
@@ -33,39 +44,18 @@ func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 type builder struct {
 	stmt  *gorm.Statement
 	set   *model.Set
-	nodes map[*schema.Schema]*node
 	found []*node
 }
 
-func (b *builder) build(s *schema.Schema) (*graph, error) {
-	root, err := b.node(s)
-	if err != nil {
-		return nil, err
-	}
-	g := &graph{root: &edge{name: s.Name, target: root}, nodes: sorted(b.found)}
-	for i, n := range g.nodes {
-		n.index = i
-		n.slot = g.slots
-		g.slots += len(n.groups)
-	}
-	if g.slots == 0 {
-		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, s.Name)
-	}
-	markRelays(b.found)
-	markCycles(b.found)
-	return g, nil
-}
-
 func (b *builder) node(s *schema.Schema) (*node, error) {
-	if n, ok := b.nodes[s]; ok {
-		return n, nil
+	if i := slices.IndexFunc(b.found, func(n *node) bool { return n.schema == s }); i >= 0 {
+		return b.found[i], nil
 	}
 	m := b.set.Model(s)
 	if m.Err != nil {
 		return nil, m.Err
 	}
 	n := &node{schema: s, groups: m.Groups}
-	b.nodes[s] = n
 	b.found = append(b.found, n)
 	for _, rel := range model.Relations(s) {
 		e, err := b.edge(rel)

@@ -3,7 +3,6 @@ package tree
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -16,12 +15,9 @@ type span struct{ start, end uintptr }
 func (p *countPass) noteBacks(backs []*edge, parent, child reflect.Value) {
 	for _, back := range backs {
 		v, ok := back.field.Find(child)
-		if ok && v.Kind() == reflect.Pointer {
-			ok = v.Pointer() != 0 && v.Pointer() != parent.UnsafeAddr()
-		} else if ok {
-			ok = !v.IsZero()
+		if ok && !v.IsZero() && (v.Kind() != reflect.Pointer || v.Pointer() != parent.UnsafeAddr()) {
+			p.otherParent = true
 		}
-		p.otherParent = p.otherParent || ok
 	}
 }
 
@@ -36,10 +32,7 @@ func (p *countPass) addSpan(row, size uintptr) {
 
 // overlap reports whether two of the spans share rows.
 func overlap(spans []span) bool {
-	byStart := func(a, b span) int { return cmp.Compare(a.start, b.start) }
-	if !slices.IsSortedFunc(spans, byStart) {
-		slices.SortFunc(spans, byStart)
-	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	for i := 1; i < len(spans); i++ {
 		if spans[i].start < spans[i-1].end {
 			return true
@@ -56,16 +49,13 @@ type claim struct {
 	path          []step // to the child
 }
 
-// claimPass finds the first row whose foreign key two parents would set to
+// claimPass rejects the first row whose foreign key two parents would set to
 // different values.
 type claimPass struct {
-	ctx           context.Context
-	walk          *walk
-	claims        map[rowColumn]claim
-	first, second claim
+	ctx    context.Context
+	walk   *walk
+	claims map[rowColumn]claim
 }
-
-var errFound = errors.New("found")
 
 func (p *claimPass) row(*node, reflect.Value) error { return nil }
 
@@ -83,8 +73,7 @@ func (p *claimPass) link(e *edge, parent, child reflect.Value) error {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
 		if differ {
-			p.first, p.second = first, second
-			return errFound
+			return p.walk.twoParents(first, second)
 		}
 	}
 	return nil
@@ -130,13 +119,13 @@ func (c claim) value(ctx context.Context) (any, error) {
 func (w *walk) checkParents(ctx context.Context) error {
 	w.traced = true
 	defer func() { w.traced = false }()
-	p := &claimPass{ctx: ctx, walk: w, claims: map[rowColumn]claim{}}
-	if err := w.run(p); !errors.Is(err, errFound) {
-		return err
-	}
+	return w.run(&claimPass{ctx: ctx, walk: w, claims: map[rowColumn]claim{}})
+}
+
+func (w *walk) twoParents(first, second claim) error {
 	fix := "give each parent its own copy"
-	if p.first.edge.belongsTo || p.second.edge.belongsTo {
+	if first.edge.belongsTo || second.edge.belongsTo {
 		fix = "point both to the same parent"
 	}
-	return fmt.Errorf("%s: got two parents for one row, by %s and by %s: %s", p.first.link.to.Name(), w.where(p.first.path), w.where(p.second.path), fix)
+	return fmt.Errorf("%s: got two parents for one row, by %s and by %s: %s", first.link.to.Name(), w.where(first.path), w.where(second.path), fix)
 }

@@ -107,7 +107,6 @@ func markRelays(nodes []*node) {
 	})
 	each(func(l *link) {
 		l.fromLinked = l.from != nil && targets[l.from.Field]
-		l.fromRelay = l.fromLinked && !l.tagged
 		l.toRelay = sources[l.to.Field]
 	})
 }

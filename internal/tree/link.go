@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strconv"
 
+	"gorm.io/gorm/schema"
+
 	"github.com/gormflake/gormflake/internal/model"
 )
 
@@ -21,9 +23,9 @@ type link struct {
 
 	fromLinked bool // from is set by another link
 
-	// A relay column is untagged, set by one link and read by another, such as a
-	// foreign key within a primary key.
-	fromRelay, toRelay bool
+	// The column to is a relay: untagged, and read by another link, such as a foreign
+	// key within a primary key.
+	toRelay bool
 }
 
 // linkKind is how a value gets into the foreign key.
@@ -100,4 +102,40 @@ func (l *link) unset(parent reflect.Value) bool {
 		return !ok || l.from.Kind.Unset(v)
 	}
 	return !ok || v.IsZero()
+}
+
+// links returns the columns that GORM sets when it saves the relation.
+func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
+	var links []*link
+	for _, ref := range rel.References {
+		switch own := rel.Type != schema.BelongsTo; {
+		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == own:
+			links = append(links, reference(ref.PrimaryKey, ref.ForeignKey))
+		case ref.PrimaryValue != "": // polymorphic, and so no belongs-to
+			l := &link{to: model.NewColumn(ref.ForeignKey), constant: ref.PrimaryValue, how: linkBySetter}
+			if err := l.try(b.stmt.Context, l.constant); err != nil {
+				return nil, fmt.Errorf("gormflake: Assign: %w", err)
+			}
+			links = append(links, l)
+		}
+	}
+	return links, nil
+}
+
+// reference returns the link from a key to a foreign key. That the key's model has
+// no error is known: it is a node of the graph.
+func reference(from, to *schema.Field) *link {
+	l := &link{from: model.NewColumn(from), to: model.NewColumn(to), generated: from.HasDefaultValue, tagged: model.IsTagged(from)}
+	var err error
+	l.from.Kind, _ = model.KindOf(from.FieldType) // the zero Kind converts to none
+	l.to.Kind, err = model.KindOf(to.FieldType)
+	switch {
+	case err == nil && l.from.Kind.ConvertsTo(l.to.Kind):
+		l.how = linkAsID
+	case from.FieldType == to.FieldType && from.FieldType.Kind() != reflect.Pointer:
+		l.how = linkVerbatim
+	default:
+		l.how = linkBySetter
+	}
+	return l
 }

@@ -14,7 +14,7 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/test/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"

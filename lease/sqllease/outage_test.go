@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/driver/postgres"
 
-	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/test/stall"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/storetest"

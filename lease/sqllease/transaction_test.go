@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/utils/tests"
 
-	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/test/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/race"
+	"github.com/gormflake/gormflake/internal/test/race"
 )
 
 // keystroke types one more digit, waits until the frame that shows it has been

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/testbrowser"
+	"github.com/gormflake/gormflake/internal/testserver/testbrowser"
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 

@@ -33,7 +33,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/test/stall"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/remote"

@@ -1,3 +1,37 @@
+// Package clock keeps the time of a generator, and knows nothing of its IDs.
+//
+// A [Clock] tells logical time. It starts at the wall clock and runs with the
+// monotonic clock; [Clock.Compare] holds it against the wall clock about once
+// per tick. It takes a step forward at once, unless the step is larger than the
+// limit: then the wall clock must first keep its new time for [Agreement]. It
+// only reports a step back, and the caller decides whether logical time may
+// follow it; see [Clock.Follow]. [Clock.Sleep] waits for a tick to come.
+//
+// # The processor's counter
+//
+// Reading the clock is most of what an ID costs. On Linux on x86-64, [Count]
+// reads the processor's time stamp counter instead, in a third of the time. With
+// it an ID in a loop takes 10 ns, and 30 ns without; one every 5, 10 or 20 µs takes
+// 20 ns instead of 40; from 50 µs on there is no difference. A burst within a lag
+// takes a third of the time, and an ID at the cap half the CPU (AMD EPYC, Linux, Go
+// 1.26.8; docs/benchmarks.md).
+//
+// A count is not a time. Its rate differs between processors, two processors
+// need not agree, and a virtual machine that is moved or resumed may continue
+// from any other count. So a count only ever answers whether the open tick may
+// be over yet: a reading of the clock says how much of the tick is left, and as
+// many counts as fit into that at two nanoseconds each, slower than any
+// processor counts, may pass before the clock is read again ([TickEnd]). An ID
+// comes sooner than that in a program that makes one every 20 µs or more often;
+// in any other it saves nothing, so it is read only in a tick that has had more
+// than one call.
+//
+// Uniqueness and order do not depend on it. If a count were wrong, an ID could
+// show a time up to 10 ms old, or, for 10 ms after a machine was suspended, the time
+// before that, and nothing else. The counter is not used where
+// the processor does not call it invariant, where it counts too slowly (as an
+// emulator's does), in a synctest bubble, whose time is not the machine's, under
+// a scripted clock, and in a build with -tags purego.
 package clock
 
 import (
@@ -34,7 +68,7 @@ type Clock struct {
 	offset    atomic.Int64 // wall minus logical time when last compared; 0 after a step forward was taken
 	tick      uint64       // nanoseconds
 	epochUnix int64        // nanoseconds
-	start     time.Time
+	Start     time.Time    // on the machine's clock, elapsed time is [time.Since] Start
 	Counter   Counter
 
 	// Skewed is set by a test only, before the clock is used; see Skew.
@@ -42,7 +76,7 @@ type Clock struct {
 
 	epoch    time.Time
 	period   uint64 // between two comparisons, in nanoseconds: a tick or an even part of it
-	scripted bool
+	Scripted bool   // not the machine's clock: it is compared at every call, and never slept on for long
 	maxJump  time.Duration
 	wallOnly bool    // elapsed time is derived from the wall clock
 	Read     Reading // of both clocks
@@ -62,9 +96,9 @@ func (c *Clock) Init(config Config) {
 	c.epochUnix = config.Epoch.UnixNano()
 	c.tick = uint64(config.Tick)
 	c.period = uint64(config.Tick / (1 + (config.Tick-1)/maxPeriod))
-	c.start = time.Now()
-	c.Counter = NewCounter(c.start)
-	c.scripted = config.Wall != nil || config.Read != nil
+	c.Start = time.Now()
+	c.Counter = NewCounter(c.Start)
+	c.Scripted = config.Wall != nil || config.Read != nil
 	c.Read = config.Read
 	c.maxJump = config.MaxJump
 	switch {
@@ -82,7 +116,7 @@ func (c *Clock) Init(config Config) {
 // machine takes both readings from one call, so that they belong together.
 func (c *Clock) machine() (wall time.Time, elapsed time.Duration) {
 	now := time.Now()
-	return now.Round(0).Add(c.Skew()), now.Sub(c.start)
+	return now.Round(0).Add(c.Skew()), now.Sub(c.Start)
 }
 
 // Skew returns how far a test puts the machine's wall clock off: zero, otherwise.
@@ -122,21 +156,13 @@ func derived(wall func() time.Time, small time.Duration) Reading {
 	}
 }
 
-// Scripted reports whether the clock is not the machine's. It is then compared
-// at every call, and never slept on for long.
-func (c *Clock) Scripted() bool { return c.scripted }
-
-// Start returns when the clock was started: on the machine's clock, elapsed time
-// is [time.Since] Start.
-func (c *Clock) Start() time.Time { return c.start }
-
 // elapsed is the cheap reading: the monotonic clock alone.
 func (c *Clock) elapsed() time.Duration {
-	if c.scripted {
+	if c.Scripted {
 		_, elapsed := c.Read()
 		return elapsed
 	}
-	return time.Since(c.start)
+	return time.Since(c.Start)
 }
 
 // A Moment is one reading of a clock.

@@ -77,7 +77,7 @@ func (c *Clock) broadcast() {
 // sleeper would be late.
 func (c *Clock) waitUntil(ctx context.Context, left time.Duration) error {
 	switch {
-	case c.scripted:
+	case c.Scripted:
 		return pause(ctx, min(left, poll))
 	case left > poll+oversleep:
 		return pause(ctx, min(left-poll, maxSleep))

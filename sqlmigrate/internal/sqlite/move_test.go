@@ -13,7 +13,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/test/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"

@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/race"
+	"github.com/gormflake/gormflake/internal/test/race"
 	"github.com/gormflake/gormflake/types"
 )
 

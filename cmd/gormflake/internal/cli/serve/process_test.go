@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
-	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/test/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"

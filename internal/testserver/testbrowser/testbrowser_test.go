@@ -7,7 +7,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/testbrowser"
+	"github.com/gormflake/gormflake/internal/testserver/testbrowser"
 )
 
 func TestStart(t *testing.T) {

@@ -2,10 +2,14 @@ package tree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/types"
 )
 
 // countPass counts the IDs to generate, and finds every reason to reject the tree
@@ -13,7 +17,7 @@ import (
 type countPass struct {
 	ctx    context.Context
 	counts []int                  // by slot
-	linked map[rowColumn]struct{} // relay columns
+	linked map[rowColumn]struct{} // by links to relay columns
 
 	// What may be rows with two parents: slices of rows whose visits are not
 	// recorded, and back pointers to another row than the parent.
@@ -92,9 +96,6 @@ func (p *countPass) available(l *link, parent reflect.Value) bool {
 	if l.tagged || !l.unset(parent) {
 		return true
 	}
-	if !l.fromRelay {
-		return false
-	}
 	_, ok := p.linked[rowColumn{l.from.Field, parent.UnsafeAddr()}]
 	return ok
 }
@@ -106,4 +107,77 @@ func (l *link) orphanError(e *edge) error {
 	}
 	return fmt.Errorf("%s: %s is unset and not tagged, so %s cannot be linked: insert that row first, or tag the field with snowflake:%q",
 		e.name, l.from.Name(), l.to.Name(), role)
+}
+
+// keyPass sets keys and links.
+type keyPass struct {
+	ctx    context.Context
+	blocks []block // by slot
+
+	keysOnly bool // serial numbers wait until no key changes any more
+	replaced bool // a link replaced a key to which other rows may refer
+}
+
+// block is the unused rest of the IDs that were generated for a group.
+type block struct {
+	rest   []types.ID
+	buffer *[]types.ID // to recycle
+}
+
+// generate calls the generators for the counted IDs, parents first. The caller
+// recycles the blocks, even after an error.
+func generate(ctx context.Context, set *model.Set, g *graph, counts []int) ([]block, error) {
+	blocks := make([]block, len(counts))
+	for _, n := range g.nodes {
+		for i, group := range n.groups {
+			buffer, err := set.Generate(ctx, group, counts[n.slot+i])
+			if err != nil {
+				return blocks, fmt.Errorf("model %s: %w", n.schema.Name, err)
+			}
+			blocks[n.slot+i] = block{rest: *buffer, buffer: buffer}
+		}
+	}
+	return blocks, nil
+}
+
+func recycle(set *model.Set, blocks []block) {
+	for _, b := range blocks {
+		if b.buffer != nil {
+			set.Recycle(b.buffer)
+		}
+	}
+}
+
+var errModified = errors.New("the tree was modified concurrently: do not share it until Assign returns")
+
+func (p *keyPass) row(n *node, row reflect.Value) error {
+	fill := (*model.Group).Fill
+	if p.keysOnly {
+		fill = (*model.Group).FillKeys
+	}
+	for i, g := range n.groups {
+		b := &p.blocks[n.slot+i]
+		var ok bool
+		if b.rest, ok = fill(g, row, b.rest); !ok {
+			return errModified
+		}
+	}
+	return nil
+}
+
+func (p *keyPass) link(e *edge, parent, child reflect.Value) error {
+	for _, l := range e.links {
+		key := p.keysOnly && l.to.Field.PrimaryKey
+		var before any
+		if key {
+			before = l.to.Content(child)
+		}
+		if err := l.copy(p.ctx, parent, child); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+		if key && before != nil && !reflect.DeepEqual(before, l.to.Content(child)) {
+			p.replaced = true
+		}
+	}
+	return nil
 }

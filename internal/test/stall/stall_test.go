@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/test/stall"
 )
 
 // stoppedChild makes this test binary, started once more, the process that is

@@ -1,4 +1,4 @@
-module github.com/gormflake/gormflake/internal/testbrowser
+module github.com/gormflake/gormflake/internal/testserver/testbrowser
 
 go 1.25.0
 
@@ -12,4 +12,4 @@ require (
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 )
 
-replace github.com/gormflake/gormflake => ../..
+replace github.com/gormflake/gormflake => ../../..

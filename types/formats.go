@@ -1,7 +1,11 @@
 package types
 
 import (
+	"encoding"
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
 	"math"
 )
 
@@ -89,4 +93,52 @@ func cborHead(b []byte) (major byte, n uint64, content []byte, ok bool) {
 		n = n<<8 | uint64(c)
 	}
 	return major, n, b[1+size:], true
+}
+
+// MarshalGQL writes the ID as a string to w, for gqlgen. Its signature has no
+// error: gqlgen writes to memory.
+func (id ID) MarshalGQL(w io.Writer) {
+	_, _ = io.WriteString(w, `"`+id.String()+`"`)
+}
+
+// UnmarshalGQL reads what gqlgen makes of an argument: a string in the form that
+// [ParseID] takes, or an integer that is not negative. All else is an error, also a
+// float64, whose last digits may be lost already, and null: an optional argument is
+// a *ID. The ID is zero after an error.
+func (id *ID) UnmarshalGQL(v any) (err error) {
+	const fn = "ID.UnmarshalGQL"
+	*id = 0
+	switch v := v.(type) {
+	case string:
+		*id, err = parseDecimal(fn, v)
+	case json.Number:
+		*id, err = parseDecimal(fn, string(v))
+	case int, int64:
+		*id, err = parseDecimal(fn, fmt.Sprint(v))
+	default:
+		err = fmt.Errorf("types: ID.UnmarshalGQL: cannot read %T: want a string or an integer", v)
+	}
+	return err
+}
+
+var (
+	_ encoding.BinaryAppender    = ID(0)
+	_ encoding.BinaryMarshaler   = ID(0)
+	_ encoding.BinaryUnmarshaler = (*ID)(nil)
+)
+
+// AppendBinary appends the text of [ID.String] to b. The error is always nil.
+func (id ID) AppendBinary(b []byte) ([]byte, error) { return id.AppendText(b) }
+
+// MarshalBinary returns the text of [ID.String]; the error is always nil. Clients
+// of Redis call it for keys, values and members, which thereby are those of an
+// int64, and so does encoding/gob. A gob stream in which the field was an int64 is
+// one of another type and does not decode into an ID: decode it into an int64.
+func (id ID) MarshalBinary() ([]byte, error) { return id.MarshalText() }
+
+// UnmarshalBinary reads decimal text, with a minus sign and leading zeros too, for
+// what is stored must stay readable. The ID is zero after an error.
+func (id *ID) UnmarshalBinary(b []byte) (err error) {
+	*id, err = parseStored("ID.UnmarshalBinary", b)
+	return err
 }

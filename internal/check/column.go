@@ -1,0 +1,200 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// checkAssigned finds a key to which GORM or the database assigns values.
+func checkAssigned(c *model.Column) error {
+	switch {
+	case c.Serial != nil:
+		return nil
+	case c.Field.AutoIncrement:
+		return mistake(c, "GORM makes the column auto-increment: add gorm:\"autoIncrement:false\" or use types.ID")
+	case c.Field.HasDefaultValue:
+		return mistake(c, "the column has a default: remove gorm:\"default\"")
+	}
+	return nil
+}
+
+// declared returns what is wrong with the size or the type that the model gives
+// the column of a key or a foreign key. A string without a size has the dialect's
+// default, and one that refers to an integer has an integer's column. The parser of
+// tags has checked serial numbers.
+func declared(dialect string, c *model.Column) string {
+	f := c.Field
+	defer model.ReadLock(f.Schema)()
+	bigint := strings.EqualFold(string(f.DataType), "bigint")
+	switch size := f.Size; {
+	case c.Serial != nil:
+	case bigint || f.DataType == schema.Int || f.DataType == schema.Uint:
+		if size > 0 && size < 64 && (!c.Kind.IsString() || !bigint && size <= 32) {
+			return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
+		}
+	case f.DataType == schema.String && c.Kind.IsString():
+		if size > 0 && size < model.IDDigits {
+			return fmt.Sprintf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", size, model.IDDigits)
+		}
+	case dialect == "postgres" && !c.Kind.IsString() && columnType(f.DataType).isText():
+		return textForNumber
+	case !holds(dialect, c, columnType(f.DataType)):
+		return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", f.DataType)
+	}
+	return ""
+}
+
+const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"
+
+// checkJSON finds IDs whose json tag has the option string. They are strings in
+// JSON without it, and some encoders quote them twice.
+func checkJSON(s *schema.Schema) []error {
+	var errs []error
+	for _, f := range s.Fields {
+		_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if model.IsID(f.IndirectFieldType) && slices.Contains(strings.Split(options, ","), "string") {
+			errs = append(errs, fmt.Errorf("gormflake: model %s, field %s: its json tag has the option string, with which some encoders quote a %s twice: remove ,string",
+				s.Name, f.BindName(), f.IndirectFieldType))
+		}
+	}
+	return errs
+}
+
+// checkWidth finds a column that cannot hold every value of its kind.
+func checkWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
+	if holds(db.Name(), c, l.kind) {
+		return nil
+	}
+	what, fix := "ID", "move the table with package sqlmigrate"
+	switch {
+	case c.Serial != nil:
+		what, fix = "serial number", fmt.Sprintf("make it varchar(%d)", width(c))
+	case db.Name() == "postgres" && l.kind.isText() && !c.Kind.IsString():
+		return mistake(c, fmt.Sprintf("column %s of table %s is %s: %s", c.Field.DBName, c.Field.Schema.Table, l.kind, textForNumber))
+	case l.kind.isText():
+		fix = fmt.Sprintf("make it varchar(%d)", width(c))
+	}
+	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every %s: %s",
+		c.Field.DBName, c.Field.Schema.Table, l.kind, what, fix))
+}
+
+// checkPadding finds a column that returns more than was stored. PostgreSQL's
+// char keeps its blanks when it is read, MySQL's does not; MySQL's binary keeps
+// its zeros. A serial number of exactly the column's width is not padded.
+func checkPadding(db *gorm.DB, c *model.Column, l *liveColumn) error {
+	length := l.kind.size()
+	if !l.kind.pads(db.Name()) || length < width(c) || c.Serial != nil && length == width(c) {
+		return nil
+	}
+	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which pads shorter values, so that the row differs from the struct: make it varchar(%d) or text",
+		c.Field.DBName, c.Field.Schema.Table, l.kind, width(c)))
+}
+
+// width is how many characters the column needs if it holds text.
+func width(c *model.Column) int {
+	if c.Serial != nil {
+		return c.Serial.Width()
+	}
+	return model.IDDigits
+}
+
+// columnType is a type as the database writes it, such as decimal(10,0).
+type columnType string
+
+// name returns the first word, in lower case.
+func (t columnType) name() string {
+	words := strings.FieldsFunc(strings.ToLower(string(t)), func(r rune) bool { return r == ' ' || r == '(' })
+	return strings.Join(words[:min(1, len(words))], "")
+}
+
+var numbers = regexp.MustCompile(`\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)`)
+
+// arguments returns the numbers in parentheses, 0 for those that are missing.
+func (t columnType) arguments() (first, second int) {
+	m := numbers.FindStringSubmatch(string(t))
+	if m == nil {
+		return 0, 0
+	}
+	first, _ = strconv.Atoi(m[1])
+	second, _ = strconv.Atoi(m[2])
+	return first, second
+}
+
+// size returns the characters of a text, 0 if there is no limit.
+func (t columnType) size() int {
+	size, _ := t.arguments()
+	return size
+}
+
+var textTypes = []string{"char", "character", "bpchar", "nchar", "varchar", "nvarchar", "binary", "varbinary", "text", "string"}
+
+func (t columnType) isText() bool { return slices.Contains(textTypes, t.name()) }
+
+// pads reports whether the column fills short values up, and returns them so.
+func (t columnType) pads(dialect string) bool {
+	switch dialect {
+	case "postgres":
+		return slices.Contains([]string{"char", "character", "bpchar"}, t.name()) && !strings.Contains(strings.ToLower(string(t)), "varying")
+	case "mysql":
+		return t.name() == "binary"
+	default:
+		return false
+	}
+}
+
+var narrow = []string{
+	"tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4", "year", "serial", "smallserial",
+	"float", "double", "real", "float4", "float8", "boolean", "bool", "uuid",
+}
+
+// holds reports whether a column of this type holds every value of c. It accepts
+// a type that it does not know.
+func holds(dialect string, c *model.Column, t columnType) bool {
+	if dialect == "sqlite" {
+		return c.Serial != nil || !t.isReal()
+	}
+	switch name := t.name(); {
+	case slices.Contains(narrow, name):
+		return false
+	case name == "bigint" || name == "int8":
+		return c.Serial == nil
+	case name == "decimal" || name == "numeric":
+		return c.Serial == nil && t.digits(dialect) >= model.IDDigits
+	case t.isText():
+		return (dialect != "postgres" || c.Kind.IsString()) && (t.size() == 0 || t.size() >= width(c))
+	default:
+		return true
+	}
+}
+
+// digits returns how many a decimal has. One with a fraction has none for an ID,
+// which would come back as 17.00.
+func (t columnType) digits(dialect string) int {
+	switch precision, scale := t.arguments(); {
+	case scale > 0:
+		return 0
+	case precision > 0:
+		return precision
+	case dialect == "postgres":
+		return model.IDDigits // it has no limit
+	default:
+		return 10
+	}
+}
+
+// isReal reports whether SQLite stores numbers in the column as floating point,
+// by its rules of affinity.
+func (t columnType) isReal() bool {
+	contains := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(string(t)), part) })
+	}
+	return contains("real", "floa", "doub") && !contains("int", "char", "clob", "text", "blob") //nolint:misspell // SQLite's rules say doub
+}
