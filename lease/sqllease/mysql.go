@@ -3,6 +3,7 @@ package sqllease
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -19,10 +20,7 @@ var mysqlDialect = &dialect{
 	insert:   insertSQL,
 	update:   updateSQL,
 	now:      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
-	standby:  "0",
-	cluster:  "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
-	version:  "SELECT VERSION()",
 	classify: classifyMySQL,
 	denied:   missing, // where there is no right to know that there is none
 	inspect:  inspectMySQL,
@@ -33,7 +31,6 @@ var mysqlDialect = &dialect{
 	alter: "ALTER TABLE %[1]s MODIFY %[2]s %[3]s NOT NULL",
 
 	renameQualified: true,
-	synchronously:   synchronouslyMySQL,
 }
 
 // mysqlNumber finds the number in the text of an error: the drivers have types
@@ -118,12 +115,28 @@ func mysqlDDL(ctx context.Context, conn *sql.Conn, t table) (ddl string, err err
 	return ddl, err
 }
 
+// isClustered reports whether the server is one of a Galera cluster, whose nodes lag
+// behind each other.
+func isClustered(ctx context.Context, conn *sql.Conn) (bool, error) {
+	var value string
+	err := conn.QueryRowContext(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'").Scan(new(string), &value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return strings.EqualFold(value, "ON"), err
+}
+
 // waitForAll makes every kind of statement wait until its node of a Galera
 // cluster has applied what the others have acknowledged: reads, UPDATE and
 // DELETE, INSERT and REPLACE.
 const waitForAll = 1 | 2 | 4
 
-func synchronouslyMySQL(ctx context.Context, conn *sql.Conn, f func() error) error {
+// synchronously calls f so that it sees all that was acknowledged to anybody. A
+// read that lags would be taken for a store that has forgotten.
+func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() error) error {
+	if !s.clustered.Load() {
+		return f()
+	}
 	all := func(wait int) int { return wait | waitForAll }
 	return while(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
 }

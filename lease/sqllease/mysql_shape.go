@@ -61,5 +61,8 @@ func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err 
 	if hidden {
 		found.kind = temporary
 	}
+	if err == nil {
+		found.clustered, err = isClustered(ctx, conn)
+	}
 	return found, err
 }

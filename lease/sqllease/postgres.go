@@ -34,7 +34,6 @@ WHERE durable.is = 'on' AND namespace = $3 AND worker_id = $4 AND bound = $5 AND
 	now:      "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 	standby:  "pg_is_in_recovery()",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
-	version:  "SELECT version()",
 	classify: classifyPostgres,
 	inspect:  inspectPostgres,
 	shape:    postgresShape,

@@ -57,11 +57,11 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn) error {
 // checkEngine refuses an engine that speaks the protocol of another, before its
 // settings are believed, and chooses the dialect of one that has its own.
 func (s *store) checkEngine(ctx context.Context, conn *sql.Conn) error {
-	if s.dialect().version == "" {
+	if s.dialect() == sqliteDialect { // a library
 		return nil
 	}
 	var version string
-	if err := conn.QueryRowContext(ctx, s.dialect().version).Scan(&version); err != nil {
+	if err := conn.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {
 		return err
 	}
 	engine := compatible.Engine(version)

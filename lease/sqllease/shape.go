@@ -46,6 +46,8 @@ type shape struct {
 	keys    []uniqueKey
 	flaws   []Flaw // of other kinds
 	forgets string // why the table can lose writes
+
+	clustered bool // see [isClustered]
 }
 
 // Kinds of tables that are refused.
@@ -238,11 +240,7 @@ func (d *dialect) alterColumn(t table, column string) string {
 // into the highest bound, which is safe while no process holds it.
 func (d *dialect) rebuild(t table) string {
 	name := t.name[:min(len(t.name), maxIdentifier-len("_old"))] + "_old"
-	old := d.table(name)
-	if t.schema != "" {
-		old = d.table(t.schema + "." + name)
-	}
-	newName := d.table(name).quoted
+	old, newName := d.qualified(t.schema, name), d.qualified("", name).quoted
 	if d.renameQualified {
 		newName = old.quoted
 	}

@@ -9,14 +9,12 @@ import (
 )
 
 var sqliteDialect = &dialect{
-	name:    "sqlite",
-	quote:   `"`,
-	text:    "VARCHAR(%d)",
-	load:    loadSQL + "?",
-	insert:  insertSQL,
-	update:  updateSQL,
-	durably: durablySQLite,
-	standby: "0",
+	name:   "sqlite",
+	quote:  `"`,
+	text:   "VARCHAR(%d)",
+	load:   loadSQL + "?",
+	insert: insertSQL,
+	update: updateSQL,
 	silence: "a transaction of the application, or of another process, holds SQLite's writer lock: " +
 		"end it sooner, or make the window longer",
 	classify: classifySQLite,
@@ -61,7 +59,12 @@ func inspectSQLite(ctx context.Context, conn *sql.Conn, _ table) (found session,
 // log, but not with a journal whose deletion commits, and may be undone.
 const synchronousExtra = 3
 
-func durablySQLite(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
+// durably calls write so that the disk has what it writes. Other databases wait for
+// that by their statements, or their settings.
+func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
+	if s.dialect() != sqliteDialect || s.volatile {
+		return write()
+	}
 	pragma := `PRAGMA "` + t.schema + `".synchronous`
 	extra := func(level int) int { return max(level, synchronousExtra) }
 	return while(ctx, conn, pragma, pragma+" = %d", extra, write)

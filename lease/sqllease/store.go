@@ -35,7 +35,7 @@ type shared struct {
 	// ready is the table with the schema in which it was found at first use, when it
 	// was created and checked: to a session, the name alone may mean another one later.
 	ready     atomic.Pointer[table]
-	clustered atomic.Bool   // see dialect.cluster
+	clustered atomic.Bool   // see [isClustered]
 	gate      chan struct{} // held while the table is created and checked
 	turns     chan struct{} // of claims
 

@@ -19,7 +19,6 @@ const tidb = "TiDB"
 var tidbDialect = func() *dialect {
 	d := *mysqlDialect
 	d.begin = "BEGIN PESSIMISTIC"
-	d.cluster = ""
 	d.classify = classifyTiDB
 	d.inspect = inspectTiDB
 	d.shape = tidbShape
