@@ -23,31 +23,32 @@ func New(client *clientv3.Client, opts ...Option) lease.Store {
 	if client == nil {
 		err = errors.Join(err, errors.New("etcdlease: client is nil"))
 	}
-	return &store{client: client, prefix: "gormflake/" + cfg.namespace + "/", err: err}
+	return &store{remote.Server{Package: "etcdlease", Err: err}, client, "gormflake/" + cfg.namespace + "/"}
 }
 
 type store struct {
+	remote.Server
 	client *clientv3.Client
 	prefix string
-	err    error // of New
 }
 
 var _ lease.Store = (*store)(nil)
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	if s.err != nil {
-		return nil, s.err
-	}
+	return remote.Call(ctx, s.Server, "load", s.load)
+}
+
+func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	// Without options of its own a read goes through the leader.
 	reply, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
 	if err != nil {
-		return nil, fmt.Errorf("etcdlease: load: %w", cause(ctx, err))
+		return nil, err
 	}
 	records := make(map[int]lease.Record, len(reply.Kvs))
 	for _, kv := range reply.Kvs {
 		if err := remote.Add(records, strings.TrimPrefix(string(kv.Key), s.prefix), string(kv.Value)); err != nil {
-			return nil, fmt.Errorf("etcdlease: under %s: %w", s.prefix, err)
+			return nil, fmt.Errorf("under %s: %w", s.prefix, err)
 		}
 	}
 	return records, nil
@@ -55,28 +56,27 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 
 // CompareAndSwap implements [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
-	if s.err != nil {
-		return false, s.err
-	}
-	if err := remote.CheckRecords("etcdlease", worker, from, to); err != nil {
-		return false, err
-	}
-	key, next := s.prefix+strconv.Itoa(worker), remote.FormatRecord(to)
-	unchanged := clientv3.Compare(clientv3.Value(key), "=", remote.FormatRecord(from)) // never true of an absent key
-	put, get := clientv3.OpPut(key, next), clientv3.OpGet(key)
+	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
+		return s.swap(ctx, s.prefix+strconv.Itoa(worker), from, to)
+	})
+}
+
+func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
+	unchanged := clientv3.Compare(clientv3.Value(key), "=", from) // never true of an absent key
+	put, get := clientv3.OpPut(key, to), clientv3.OpGet(key)
 	txn := s.client.Txn(ctx).If(unchanged).Then(put).Else(get)
-	if from == (lease.Record{}) {
+	if from == remote.Absent {
 		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 		written := clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{put}, []clientv3.Op{get})
 		txn = s.client.Txn(ctx).If(absent).Then(put).Else(written)
 	}
 	reply, err := txn.Commit()
 	if err != nil {
-		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, cause(ctx, err))
+		return false, err
 	}
 	reply = innermost(reply)
-	if !reply.Succeeded && holds(reply, next) {
-		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, remote.ErrPresent)
+	if !reply.Succeeded && holds(reply, to) {
+		return false, remote.ErrPresent
 	}
 	return reply.Succeeded, nil
 }
@@ -106,12 +106,4 @@ func holds(reply *clientv3.TxnResponse, value string) bool {
 		}
 	}
 	return false
-}
-
-// cause is why ctx has ended, if it has: the client says only that it did.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }

@@ -16,31 +16,19 @@ type answer struct {
 	records map[int]lease.Record
 }
 
-func decode(reply any) (a answer, err error) {
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != 3 {
-		return a, fmt.Errorf("redislease: reply %v: want server, time and records", reply)
+// decode reads fields and values in turn, and at the end the server and its time.
+func decode(reply []string) (a answer, err error) {
+	end := len(reply) - 2
+	if end < 0 || end%2 != 0 {
+		return a, fmt.Errorf("reply %q: want fields and values, server and time", reply)
 	}
-	micros, err := strconv.ParseInt(fmt.Sprint(parts[1]), 10, 64)
+	micros, err := strconv.ParseInt(reply[end+1], 10, 64)
 	if err != nil {
-		return a, fmt.Errorf("redislease: time %v: want microseconds since 1970", parts[1])
+		return a, fmt.Errorf("time %q: want microseconds since 1970", reply[end+1])
 	}
-	a.server, a.now = fmt.Sprint(parts[0]), time.UnixMicro(micros)
-	a.records, err = decodeAll(parts[2])
+	a = answer{reply[end], time.UnixMicro(micros), make(map[int]lease.Record, end/2)}
+	for i := 0; i < end && err == nil; i += 2 {
+		err = remote.Add(a.records, reply[i], reply[i+1])
+	}
 	return a, err
-}
-
-// decodeAll reads fields and values in turn.
-func decodeAll(reply any) (map[int]lease.Record, error) {
-	fields, ok := reply.([]any)
-	if !ok || len(fields)%2 != 0 {
-		return nil, fmt.Errorf("redislease: reply %v: want fields and values", reply)
-	}
-	records := make(map[int]lease.Record, len(fields)/2)
-	for i := 0; i < len(fields); i += 2 {
-		if err := remote.Add(records, fmt.Sprint(fields[i]), fmt.Sprint(fields[i+1])); err != nil {
-			return nil, fmt.Errorf("redislease: %w", err)
-		}
-	}
-	return records, nil
 }

@@ -25,7 +25,7 @@ func New(conn *zk.Conn, opts ...Option) lease.Store {
 	if conn == nil {
 		err = errors.Join(err, errors.New("zklease: connection is nil"))
 	}
-	s := &store{conn: conn, folder: root + "/" + cfg.namespace, acl: cfg.acl, err: err}
+	s := &store{Server: remote.Server{Package: "zklease", Err: err}, conn: conn, folder: root + "/" + cfg.namespace, acl: cfg.acl}
 	s.warn = sync.OnceFunc(func() {
 		if !cfg.forceSync {
 			cfg.log.Warn("zklease: cannot see whether the servers wait for their disks: " +
@@ -36,10 +36,10 @@ func New(conn *zk.Conn, opts ...Option) lease.Store {
 }
 
 type store struct {
+	remote.Server
 	conn   *zk.Conn
 	folder string // of the namespace
 	acl    []zk.ACL
-	err    error  // of New
 	warn   func() // the first time it is called
 }
 
@@ -47,38 +47,18 @@ var _ lease.Store = (*store)(nil)
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	if s.err != nil {
-		return nil, s.err
-	}
-	s.warn()
-	records, err := remote.Await(ctx, func() (map[int]lease.Record, error) { return s.load(ctx) })
-	if err != nil {
-		return nil, fmt.Errorf("zklease: load: %w", err)
-	}
-	return records, nil
+	return remote.Call(ctx, s.Server, "load", s.load)
 }
 
 // CompareAndSwap implements [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
-	if s.err != nil {
-		return false, s.err
-	}
-	s.warn()
-	if err := remote.CheckRecords("zklease", worker, from, to); err != nil {
-		return false, err
-	}
-	swapped, err := remote.Await(ctx, func() (bool, error) {
-		return s.swap(ctx, s.path(worker), remote.FormatRecord(from), remote.FormatRecord(to))
+	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
+		return s.swap(ctx, s.folder+"/"+strconv.Itoa(worker), from, to)
 	})
-	if err != nil {
-		return false, fmt.Errorf("zklease: write worker %d: %w", worker, err)
-	}
-	return swapped, nil
 }
 
-func (s *store) path(worker int) string { return s.folder + "/" + strconv.Itoa(worker) }
-
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
+	s.warn()
 	if _, err := s.conn.Sync(s.folder); err != nil {
 		return nil, err
 	}
@@ -131,6 +111,7 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 // with an error if the connection breaks before the reply, so that a write that
 // was overtaken has not happened, whatever the node contains.
 func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
+	s.warn()
 	if _, err := s.conn.Sync(path); err != nil {
 		return false, err
 	}
@@ -138,7 +119,7 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 		data, stat, err := s.conn.Get(path)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
-			if from != absent {
+			if from != remote.Absent {
 				return false, nil
 			}
 			err = s.create(path, to)
@@ -155,9 +136,6 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	}
 	return false, context.Cause(ctx)
 }
-
-// absent is the record of a worker that has no node.
-var absent = remote.FormatRecord(lease.Record{})
 
 // overtaken reports whether a write has not happened because the node is no
 // longer what was read.

@@ -4,7 +4,8 @@ package remote
 import "context"
 
 // Await returns when call or ctx ends, for clients that know no contexts or wait
-// for their own timeouts instead. The call continues in the background.
+// for their own timeouts instead, or do not pass on why it has ended. The call
+// continues in the background.
 func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -21,8 +22,10 @@ func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	}()
 	select {
 	case r := <-results:
-		return r.value, r.err
+		if r.err == nil || ctx.Err() == nil {
+			return r.value, r.err
+		}
 	case <-ctx.Done():
-		return none, context.Cause(ctx)
 	}
+	return none, context.Cause(ctx)
 }

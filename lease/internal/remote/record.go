@@ -24,6 +24,9 @@ func CheckRecords(prefix string, worker int, old, next lease.Record) error {
 	return fmt.Errorf("%s: write worker %d: old record %s, new record %s: want two that differ", prefix, worker, FormatRecord(old), FormatRecord(next))
 }
 
+// Absent is the text of a record that is absent.
+const Absent = "0|"
+
 // FormatRecord writes bound|owner, for stores that keep a record in one value. An
 // owner may have bars of its own: the bound has none.
 func FormatRecord(r lease.Record) string {
