@@ -1,4 +1,5 @@
-// Package remote is what the stores on servers of their own have in common.
+// Package remote is what the stores have in common, most of it those on servers of
+// their own.
 package remote
 
 import "context"
