@@ -1,7 +1,6 @@
 package redislease
 
 import (
-	"errors"
 	"log/slog"
 
 	"github.com/gormflake/gormflake/internal/option"
@@ -42,10 +41,7 @@ func WithNamespace(name string) Option {
 // The default is [slog.Default].
 func WithLogger(log *slog.Logger) Option {
 	return optionFunc(func(c *config) error {
-		if log == nil {
-			return errors.New("redislease: WithLogger(nil): want a logger")
-		}
 		c.log = log
-		return nil
+		return option.Check(log != nil, "redislease: WithLogger(nil): want a logger")
 	})
 }

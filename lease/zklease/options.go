@@ -1,7 +1,6 @@
 package zklease
 
 import (
-	"errors"
 	"log/slog"
 	"slices"
 
@@ -47,11 +46,8 @@ func WithNamespace(name string) Option {
 // write and create. The default lets everybody do everything.
 func WithACL(acl []zk.ACL) Option {
 	return optionFunc(func(c *config) error {
-		if len(acl) == 0 {
-			return errors.New("zklease: WithACL without an entry: nobody could use the nodes")
-		}
 		c.acl = slices.Clone(acl)
-		return nil
+		return option.Check(len(acl) > 0, "zklease: WithACL without an entry: nobody could use the nodes")
 	})
 }
 
@@ -69,10 +65,7 @@ func WithForceSync() Option {
 // servers forget. The default is [slog.Default].
 func WithLogger(log *slog.Logger) Option {
 	return optionFunc(func(c *config) error {
-		if log == nil {
-			return errors.New("zklease: WithLogger(nil): want a logger")
-		}
 		c.log = log
-		return nil
+		return option.Check(log != nil, "zklease: WithLogger(nil): want a logger")
 	})
 }

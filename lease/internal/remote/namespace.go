@@ -1,8 +1,9 @@
 package remote
 
 import (
-	"fmt"
 	"regexp"
+
+	"github.com/gormflake/gormflake/internal/option"
 )
 
 // DefaultNamespace is the namespace of a store without WithNamespace.
@@ -13,9 +14,6 @@ var validNamespace = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // CheckNamespace accepts what can be in a key or a path of every server. The
 // error has prefix, the name of the store's package.
 func CheckNamespace(prefix, name string) error {
-	if validNamespace.MatchString(name) {
-		return nil
-	}
-	return fmt.Errorf("%s: WithNamespace(%q): want 1 to 64 letters, digits, dots, hyphens and underscores, "+
+	return option.Check(validNamespace.MatchString(name), "%s: WithNamespace(%q): want 1 to 64 letters, digits, dots, hyphens and underscores, "+
 		"the first a letter or digit", prefix, name)
 }
