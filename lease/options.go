@@ -64,17 +64,9 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 	}
 	c := config{layout: layout, window: defaultWindow, maxSkew: defaultSkew, log: slog.Default(), last: workers(layout) - 1, random: rand.Int64N}
 	err := option.Apply("lease", opts, func(opt Option) error { return opt.apply(&c) })
-	return c, errors.Join(err, c.contradiction())
-}
-
-func (c *config) contradiction() error {
-	switch {
-	case c.one && c.ranged:
-		return errors.New("lease: WithWorker together with WithWorkers: leave one of them out")
-	case c.window < 3*c.layout.Tick:
-		return fmt.Errorf("lease: WithWindow(%v): want at least three ticks of %v", c.window, c.layout.Tick)
-	}
-	return nil
+	return c, errors.Join(err,
+		option.Check(!c.one || !c.ranged, "lease: WithWorker together with WithWorkers: leave one of them out"),
+		option.Check(c.window >= 3*layout.Tick, "lease: WithWindow(%v): want at least three ticks of %v", c.window, layout.Tick))
 }
 
 // timeout bounds one call of the store.
@@ -171,10 +163,8 @@ func WithWorker(n int64) Option {
 func WithWorkers(first, last int64) Option {
 	return optionFunc(func(c *config) error {
 		c.ranged, c.first, c.last = true, first, last
-		if first > last {
-			return fmt.Errorf("lease: WithWorkers(%d, %d): want the smaller number first", first, last)
-		}
 		return errors.Join(
+			option.Check(first <= last, "lease: WithWorkers(%d, %d): want the smaller number first", first, last),
 			inRange("WithWorkers", "worker", first, workers(c.layout)),
 			inRange("WithWorkers", "worker", last, workers(c.layout)))
 	})
