@@ -18,16 +18,14 @@ const mysqlColumns = `SELECT LOWER(COLUMN_NAME), CONCAT(COLUMN_TYPE, COALESCE(CO
   IS_NULLABLE = 'YES', COALESCE(GENERATION_EXPRESSION, '') <> ''
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?`
 
-// mysqlParts asks for the schema, the kind and engine of the table, its unique indexes
+// mysqlParts asks for the kind, schema and engine of the table, its unique indexes
 // over both key columns, and the triggers that run before a row is written. The engines
 // are those that keep a unique key themselves, whether or not they forget.
 //
 // An account without the right TRIGGER does not see the table's. The names have
 // different collations on MySQL, which a UNION of them refuses.
-const mysqlParts = `SELECT 'schema', CONVERT(COALESCE(?, DATABASE()) USING utf8mb4), '', ''
-UNION ALL
-SELECT 'kind', CASE UPPER(CONVERT(TABLE_TYPE USING utf8mb4)) WHEN 'BASE TABLE' THEN '' WHEN 'VIEW' THEN 'a view' WHEN 'TEMPORARY' THEN 'a temporary table'
-    ELSE CONCAT('of the type ', CONVERT(TABLE_TYPE USING utf8mb4)) END, '', ''
+const mysqlParts = `SELECT 'table', CASE UPPER(CONVERT(TABLE_TYPE USING utf8mb4)) WHEN 'BASE TABLE' THEN '' WHEN 'VIEW' THEN 'a view' WHEN 'TEMPORARY' THEN 'a temporary table'
+    ELSE CONCAT('of the type ', CONVERT(TABLE_TYPE USING utf8mb4)) END, CONVERT(TABLE_SCHEMA USING utf8mb4), ''
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?
 UNION ALL
 SELECT 'key', CONVERT(INDEX_NAME USING utf8mb4), IF(MAX(SUB_PART) IS NULL, '', 'covers only a prefix'), ''
@@ -53,7 +51,7 @@ func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err 
 	if err = found.readColumns(ctx, conn, mysqlColumns, of...); err != nil {
 		return found, err
 	}
-	args := slices.Concat([]any{schema}, of, of, []any{t.quoted, t.quoted}, of, []any{t.quoted}, of, []any{beforeName}, of)
+	args := slices.Concat(of, of, []any{t.quoted, t.quoted}, of, []any{t.quoted}, of, []any{beforeName}, of)
 	if err = found.readParts(ctx, conn, mysqlParts, args...); err != nil || found.kind != "" {
 		return found, err
 	}

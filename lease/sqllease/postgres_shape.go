@@ -26,9 +26,7 @@ WHERE attrelid = to_regclass(CAST($1 AS text)) AND attname IN ('namespace', 'wor
 // A rule or trigger that is enabled for replicas alone does not concern the
 // store.
 const postgresParts = `WITH t AS (SELECT *, CAST($1 AS text) AS quoted FROM pg_class WHERE oid = to_regclass(CAST($1 AS text)))
-SELECT 'schema', CAST(nspname AS text), '', '' FROM t JOIN pg_namespace n ON n.oid = relnamespace
-UNION ALL
-SELECT 'kind', CASE
+SELECT 'table', CASE
     WHEN relkind = 'v' THEN 'a view'
     WHEN relkind = 'm' THEN 'a materialized view'
     WHEN relkind = 'f' THEN 'a foreign table'
@@ -38,7 +36,7 @@ SELECT 'kind', CASE
     WHEN relispartition THEN 'a partition'
     WHEN EXISTS (SELECT FROM pg_inherits WHERE inhrelid = t.oid) THEN 'a child of another table (INHERITS)'
     WHEN EXISTS (SELECT FROM pg_inherits WHERE inhparent = t.oid) THEN 'the parent of another table (INHERITS)'
-    ELSE '' END, '', '' FROM t
+    ELSE '' END, CAST(nspname AS text), '' FROM t JOIN pg_namespace n ON n.oid = relnamespace
 UNION ALL
 SELECT 'forgets', 'table ' || quoted || ' is unlogged or temporary, and empty after a crash: ALTER TABLE ' || quoted || ' SET LOGGED', '', ''
 FROM t WHERE relpersistence <> 'p'

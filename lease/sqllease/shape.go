@@ -89,10 +89,8 @@ func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string,
 		var part, text, second, third string
 		err := rows.Scan(&part, &text, &second, &third)
 		switch part {
-		case "schema":
-			found.schema = text
-		case "kind":
-			found.kind = text
+		case "table":
+			found.kind, found.schema = text, second
 		case "forgets":
 			found.forgets = text
 		case "key":

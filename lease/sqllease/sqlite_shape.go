@@ -11,7 +11,8 @@ import (
 
 // sqliteTable asks which table a name means. Names without a schema lead to the
 // temporary tables first, and to attached files last.
-const sqliteTable = `SELECT schema, type FROM pragma_table_list
+const sqliteTable = `SELECT 'table', CASE WHEN schema = 'temp' THEN 'a temporary table' WHEN type = 'table' THEN '' ELSE 'a ' || type END, schema, ''
+FROM pragma_table_list
 WHERE name = ? COLLATE NOCASE AND (schema = ? COLLATE NOCASE OR ? = '') ORDER BY schema <> 'temp', schema <> 'main' LIMIT 1`
 
 // sqliteColumns asks about the columns. A column of the primary key counts as one without
@@ -45,17 +46,8 @@ HAVING count(*) = 2 AND count(DISTINCT CASE WHEN lower(x.name) IN ('namespace', 
 const sqliteTriggers = `SELECT name, sql FROM %s.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`
 
 func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err error) {
-	var kind string
-	if err = conn.QueryRowContext(ctx, sqliteTable, t.name, t.schema, t.schema).Scan(&found.schema, &kind); err != nil {
+	if err = found.readParts(ctx, conn, sqliteTable, t.name, t.schema, t.schema); err != nil || found.kind != "" {
 		return found, err
-	}
-	switch {
-	case found.schema == "temp":
-		found.kind = temporary
-		return found, nil
-	case kind != "table":
-		found.kind = "a " + kind
-		return found, nil
 	}
 	return found, errors.Join(
 		found.readColumns(ctx, conn, fmt.Sprintf(sqliteColumns, t.quoted), t.name, found.schema),
