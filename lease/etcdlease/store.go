@@ -74,21 +74,15 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	reply = innermost(reply)
+	for _, response := range reply.Responses {
+		if inner := response.GetResponseTxn(); inner != nil {
+			reply = (*clientv3.TxnResponse)(inner)
+		}
+	}
 	if !reply.Succeeded && holds(reply, to) {
 		return false, remote.ErrPresent
 	}
 	return reply.Succeeded, nil
-}
-
-// innermost returns the reply of the transaction inside, if one was run.
-func innermost(reply *clientv3.TxnResponse) *clientv3.TxnResponse {
-	for _, response := range reply.Responses {
-		if inner := response.GetResponseTxn(); inner != nil {
-			return (*clientv3.TxnResponse)(inner)
-		}
-	}
-	return reply
 }
 
 // holds reports whether the transaction has found the value.

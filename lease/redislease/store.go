@@ -33,26 +33,22 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 	}
 	return &store{
 		Server: remote.Server{Package: "redislease", Err: err},
+		Turns:  remote.NewTurns(),
 		client: client,
 		key:    "gormflake:{" + cfg.namespace + "}", // braces: one slot of a cluster
 		log:    cfg.log,
-		turns:  make(chan struct{}, maxClaims),
 	}
 }
 
 // maxSync is how long the server's disk may take to have a write.
 const maxSync = time.Second
 
-// maxClaims is how many claims have their turn at once: fewer than the connections
-// of a client on two processors, which extensions use too.
-const maxClaims = 16
-
 type store struct {
 	remote.Server
+	remote.Turns
 	client redis.UniversalClient
 	key    string
 	log    *slog.Logger
-	turns  chan struct{}
 
 	lookMu sync.Mutex             // held to read the settings
 	looked atomic.Pointer[looked] // nil: never
@@ -128,16 +124,6 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 		}
 		return reply == 1, err
 	})
-}
-
-// Enter implements [lease.Queue].
-func (s *store) Enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case s.turns <- struct{}{}:
-		return func() { <-s.turns }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // Now implements [lease.Clock]: it is the time of the server that keeps the

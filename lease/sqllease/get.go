@@ -10,10 +10,6 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// maxTurns is how many claims of a process work at once. More do not get more
-// done, and take each other's time.
-const maxTurns = 16
-
 // A reading is what one statement has read.
 type reading struct {
 	records map[int]lease.Record
@@ -78,17 +74,6 @@ func (s *store) selection(t table, keys []int) (statement string, args []any) {
 		statement, args = s.dialect().reads(s.dialect().get, t), append(args, list)
 	}
 	return statement + " LIMIT 9223372036854775807", args
-}
-
-// Enter implements [lease.Queue]. Go serves those that wait for a channel in their
-// order.
-func (s *store) Enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case s.turns <- struct{}{}:
-		return func() { <-s.turns }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("sqllease: waiting for the turn of a claim: %w", context.Cause(ctx))
-	}
 }
 
 // clocked is a store in a database that has a clock of its own. SQLite's is the

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 // A store sends its statements over connections of its pool, not through GORM,
@@ -29,6 +30,7 @@ var (
 // of it.
 type shared struct {
 	config
+	remote.Turns
 	chosen atomic.Pointer[dialect]
 	table  table
 
@@ -37,7 +39,6 @@ type shared struct {
 	ready     atomic.Pointer[table]
 	clustered atomic.Bool   // see [isClustered]
 	gate      chan struct{} // held while the table is created and checked
-	turns     chan struct{} // of claims
 
 	warned sync.Map // by text, for warnOnce
 	mu     sync.Mutex
