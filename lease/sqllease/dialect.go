@@ -61,7 +61,7 @@ type dialect struct {
 	// addKey and alter repair a table. Alter gives a column its type and NOT NULL, by
 	// the column, the type, and the type without a collation; it is empty where the
 	// database has no statement for it.
-	addKey func(table) string
+	addKey func(*dialect, table) string
 	alter  string
 
 	// renameQualified is set where a table's new name needs its schema.
@@ -147,11 +147,8 @@ func (d *dialect) typeOf(column string) string {
 }
 
 func (d *dialect) table(name string) table {
-	schema, base, found := strings.Cut(name, ".")
-	if !found {
-		schema, base = "", name
-	}
-	return d.qualified(schema, base)
+	dot := strings.IndexByte(name, '.')
+	return d.qualified(name[:max(0, dot)], name[dot+1:])
 }
 
 // qualified is the table of that name, without a schema if that is empty.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 )
@@ -25,7 +26,7 @@ var mysqlDialect = &dialect{
 	denied:   missing, // where there is no right to know that there is none
 	inspect:  inspectMySQL,
 	shape:    mysqlShape,
-	addKey: func(t table) string {
+	addKey: func(_ *dialect, t table) string {
 		return fmt.Sprintf("ALTER TABLE %s MODIFY namespace VARBINARY(64) NOT NULL, ADD UNIQUE (namespace, worker_id)", t.quoted)
 	},
 	alter: "ALTER TABLE %[1]s MODIFY %[2]s %[3]s NOT NULL",
@@ -74,15 +75,15 @@ func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, 
 	if err := conn.QueryRowContext(ctx, mysqlSession).Scan(&found.server, &flush, &syncLog, &setting); err != nil {
 		return found, err
 	}
-	add := func(refuse bool, text string) { found.findings = append(found.findings, finding{refuse, text}) }
+	add := func(level slog.Level, text string) { found.findings = append(found.findings, finding{level, text}) }
 	switch flush {
 	case 0:
-		add(true, "innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1")
+		add(slog.LevelError, "innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1")
 	case 2:
-		add(false, "innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1")
+		add(slog.LevelWarn, "innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1")
 	}
 	if syncLog != 1 {
-		add(false, fmt.Sprintf("sync_binlog is %d and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file", syncLog))
+		add(slog.LevelWarn, fmt.Sprintf("sync_binlog is %d and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file", syncLog))
 	}
 	found.dirt, err = mysqlDirt(ctx, conn, t, setting)
 	return found, err

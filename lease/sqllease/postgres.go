@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 )
 
 // durable makes the commit of its own statement wait for the disk, whatever
@@ -37,8 +38,10 @@ WHERE durable.is = 'on' AND namespace = $3 AND worker_id = $4 AND bound = $5 AND
 	classify: classifyPostgres,
 	inspect:  inspectPostgres,
 	shape:    postgresShape,
-	addKey:   func(t table) string { return fmt.Sprintf("CREATE UNIQUE INDEX ON %s (namespace, worker_id)", t.quoted) },
-	alter:    "ALTER TABLE %[1]s ALTER COLUMN %[2]s TYPE %[3]s USING CAST(%[2]s AS %[4]s), ALTER COLUMN %[2]s SET NOT NULL",
+	addKey: func(_ *dialect, t table) string {
+		return fmt.Sprintf("CREATE UNIQUE INDEX ON %s (namespace, worker_id)", t.quoted)
+	},
+	alter: "ALTER TABLE %[1]s ALTER COLUMN %[2]s TYPE %[3]s USING CAST(%[2]s AS %[4]s), ALTER COLUMN %[2]s SET NOT NULL",
 }
 
 func stateOf(err error) string {
@@ -81,7 +84,7 @@ func classifyPostgres(err error) kind {
 func inspectPostgres(ctx context.Context, conn *sql.Conn, _ table) (found session, err error) {
 	var fsync string
 	if err = conn.QueryRowContext(ctx, "SELECT current_setting('fsync')").Scan(&fsync); fsync == "off" {
-		found.findings = []finding{{false, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"}}
+		found.findings = []finding{{slog.LevelWarn, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"}}
 	}
 	return found, err
 }

@@ -23,8 +23,8 @@ type session struct {
 
 // A finding is a setting under which the database can forget.
 type finding struct {
-	refuse bool   // at first use
-	text   string // what is found and how to fix it
+	level slog.Level // Error: refused at first use
+	text  string     // what is found and how to fix it
 }
 
 // errDirty is wrapped by what is found on a connection and not used.
@@ -97,16 +97,12 @@ func (s *store) note(ctx context.Context, found session, refuse bool) error {
 	defer s.mu.Unlock()
 	var errs []error
 	for _, f := range found.findings {
-		level := slog.LevelWarn
-		if f.refuse {
-			level = slog.LevelError
-		}
 		switch {
 		case s.volatile, slices.Contains(s.noted[found.server], f):
-		case f.refuse && refuse:
+		case f.level == slog.LevelError && refuse:
 			errs = append(errs, errors.New(f.text+orAccept))
 		default:
-			s.logger.Log(ctx, level, "sqllease: "+f.text, "server", found.server)
+			s.logger.Log(ctx, f.level, "sqllease: "+f.text, "server", found.server)
 		}
 	}
 	if errs == nil {

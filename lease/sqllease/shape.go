@@ -208,7 +208,7 @@ func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
 	if defects != nil {
 		found = strings.Join(defects, ", ")
 	}
-	return []Flaw{{Found: found, Want: "UNIQUE (namespace, worker_id)", Fix: d.addKey(t)}}
+	return []Flaw{{Found: found, Want: "UNIQUE (namespace, worker_id)", Fix: d.addKey(d, t)}}
 }
 
 func eachRow(ctx context.Context, conn *sql.Conn, query string, args []any, scan func(*sql.Rows) error) error {

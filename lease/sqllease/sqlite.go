@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 )
@@ -45,7 +46,7 @@ func inspectSQLite(ctx context.Context, conn *sql.Conn, _ table) (found session,
 		return found, err
 	}
 	if synchronous == 0 {
-		found.findings = []finding{{true, "PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL"}}
+		found.findings = []finding{{slog.LevelError, "PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL"}}
 	}
 	_, err = conn.ExecContext(ctx, "PRAGMA synchronous = "+strconv.Itoa(synchronous))
 	if err != nil && strings.Contains(err.Error(), "inside a transaction") {
@@ -70,10 +71,7 @@ func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func
 	return while(ctx, conn, pragma, pragma+" = %d", extra, write)
 }
 
-func addKeySQLite(t table) string {
-	index := `"` + t.name + `_key"`
-	if t.schema != "" {
-		index = `"` + t.schema + `".` + index
-	}
-	return fmt.Sprintf(`CREATE UNIQUE INDEX %s ON "%s" (namespace, worker_id)`, index, t.name)
+func addKeySQLite(d *dialect, t table) string {
+	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (namespace, worker_id)",
+		d.qualified(t.schema, t.name+"_key").quoted, d.qualified("", t.name).quoted)
 }
