@@ -66,7 +66,7 @@ func (k *keeper) nextRecord(ctx context.Context, over records, w, served *heldWo
 	}
 	theirs, err := over.now(ctx)
 	if err == nil {
-		err = k.clocks.tolerate(now, theirs)
+		err = k.clocks.check(now, theirs, false)
 	}
 	if err != nil {
 		return Record{}, err
