@@ -18,11 +18,7 @@ type reading struct {
 
 // Get implements [lease.Getter]. Without keys it returns all records.
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
-	r, err := bounded(ctx, s, func() (r reading, err error) {
-		t, err := s.prepare(ctx)
-		if err != nil {
-			return r, err
-		}
+	r, err := onTable(ctx, s, func(t table) (r reading, err error) {
 		statement, args := s.selection(t, keys)
 		err = s.attempt(ctx, func(conn *sql.Conn) error {
 			return s.synchronously(ctx, conn, func() error {

@@ -113,12 +113,6 @@ func (s *store) note(ctx context.Context, found session, refuse bool) error {
 
 // Check implements [lease.Checker].
 func (s *store) Check(ctx context.Context) error {
-	_, err := bounded(ctx, s, func() (none struct{}, err error) {
-		t, err := s.prepare(ctx)
-		if err == nil {
-			_, err = s.checkShape(ctx, t)
-		}
-		return none, err
-	})
+	_, err := onTable(ctx, s, func(t table) (shape, error) { return s.checkShape(ctx, t) })
 	return err
 }

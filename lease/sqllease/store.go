@@ -62,13 +62,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if err := storable(worker, from, to); err != nil {
 		return false, err
 	}
-	return bounded(ctx, s, func() (bool, error) {
-		t, err := s.prepare(ctx)
-		if err != nil {
-			return false, err
-		}
-		return s.write(ctx, t, worker, from, to)
-	})
+	return onTable(ctx, s, func(t table) (bool, error) { return s.write(ctx, t, worker, from, to) })
 }
 
 // storable refuses what a database might cut or clamp to the column's size, and

@@ -25,6 +25,17 @@ func (s *store) prepare(ctx context.Context) (table, error) {
 	return s.setUp(ctx)
 }
 
+// onTable calls f once the table is prepared, and is bounded.
+func onTable[T any](ctx context.Context, s *store, f func(table) (T, error)) (T, error) {
+	return bounded(ctx, s, func() (none T, err error) {
+		t, err := s.prepare(ctx)
+		if err != nil {
+			return none, err
+		}
+		return f(t)
+	})
+}
+
 func (s *store) setUp(ctx context.Context) (t table, err error) {
 	if err := s.ensureTable(ctx); err != nil {
 		return t, err
