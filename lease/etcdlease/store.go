@@ -9,6 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/remote"
 )
@@ -100,4 +101,32 @@ func holds(reply *clientv3.TxnResponse, value string) bool {
 		}
 	}
 	return false
+}
+
+// An Option changes a default of [New]. With a bad argument every call of the
+// store fails.
+type Option interface{ apply(*config) error }
+
+type config struct {
+	namespace string
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+func newConfig(opts []Option) (config, error) {
+	c := config{namespace: remote.DefaultNamespace}
+	return c, option.Apply("etcdlease", opts, func(opt Option) error { return opt.apply(&c) })
+}
+
+// WithNamespace keeps the workers of several applications apart in one cluster:
+// stores share their workers if, and only if, they share cluster and namespace.
+// It has 1 to 64 letters, digits, dots, hyphens and underscores, the first of
+// which is a letter or digit; case counts. The default is "default".
+func WithNamespace(name string) Option {
+	return optionFunc(func(c *config) error {
+		c.namespace = name
+		return remote.CheckNamespace("etcdlease", name)
+	})
 }

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/remote"
 )
@@ -193,3 +195,66 @@ func (s *store) eval(ctx context.Context, script string, args ...any) once {
 type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
+
+// An Option changes a default of [New]. With a bad argument every call of the
+// store fails.
+type Option interface{ apply(*config) error }
+
+type config struct {
+	namespace string
+	log       *slog.Logger
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+func newConfig(opts []Option) (config, error) {
+	c := config{namespace: remote.DefaultNamespace, log: slog.Default()}
+	return c, option.Apply("redislease", opts, func(opt Option) error { return opt.apply(&c) })
+}
+
+// WithNamespace keeps the workers of several applications apart on one server:
+// stores share their workers if, and only if, they share server, database
+// number and namespace. It has 1 to 64 letters, digits, dots, hyphens and
+// underscores, the first of which is a letter or digit; case counts. The
+// default is "default".
+func WithNamespace(name string) Option {
+	return optionFunc(func(c *config) error {
+		c.namespace = name
+		return remote.CheckNamespace("redislease", name)
+	})
+}
+
+// WithLogger sets where a server that may forget is warned of, once per store.
+// The default is [slog.Default].
+func WithLogger(log *slog.Logger) Option {
+	return optionFunc(func(c *config) error {
+		c.log = log
+		return option.Check(log != nil, "redislease: WithLogger(nil): want a logger")
+	})
+}
+
+// An answer is what the script read returns.
+type answer struct {
+	server  string // the ID of its run; "" where the user may not ask for it
+	now     time.Time
+	records map[int]lease.Record
+}
+
+// decode reads fields and values in turn, and at the end the server and its time.
+func decode(reply []string) (a answer, err error) {
+	end := len(reply) - 2
+	if end < 0 || end%2 != 0 {
+		return a, fmt.Errorf("reply %q: want fields and values, server and time", reply)
+	}
+	micros, err := strconv.ParseInt(reply[end+1], 10, 64)
+	if err != nil {
+		return a, fmt.Errorf("time %q: want microseconds since 1970", reply[end+1])
+	}
+	a = answer{reply[end], time.UnixMicro(micros), make(map[int]lease.Record, end/2)}
+	for i := 0; i < end && err == nil; i += 2 {
+		err = remote.Add(a.records, reply[i], reply[i+1])
+	}
+	return a, err
+}
