@@ -20,7 +20,8 @@ import (
 // New asks nothing of the cluster. A nil client and a bad option fail every
 // call.
 func New(client *clientv3.Client, opts ...Option) lease.Store {
-	cfg, err := newConfig(opts)
+	cfg := config{namespace: remote.DefaultNamespace}
+	err := option.Apply("etcdlease", opts, func(opt Option) error { return opt.apply(&cfg) })
 	if client == nil {
 		err = errors.Join(err, errors.New("etcdlease: client is nil"))
 	}
@@ -114,11 +115,6 @@ type config struct {
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
-
-func newConfig(opts []Option) (config, error) {
-	c := config{namespace: remote.DefaultNamespace}
-	return c, option.Apply("etcdlease", opts, func(opt Option) error { return opt.apply(&c) })
-}
 
 // WithNamespace keeps the workers of several applications apart in one cluster:
 // stores share their workers if, and only if, they share cluster and namespace.

@@ -25,7 +25,8 @@ import (
 // evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
 // server when its own is down) and a bad option fail every call.
 func New(client redis.UniversalClient, opts ...Option) lease.Store {
-	cfg, err := newConfig(opts)
+	cfg := config{namespace: remote.DefaultNamespace, log: slog.Default()}
+	err := option.Apply("redislease", opts, func(opt Option) error { return opt.apply(&cfg) })
 	if value := reflect.ValueOf(client); client == nil || value.Kind() == reflect.Pointer && value.IsNil() {
 		err = errors.Join(err, errors.New("redislease: client is nil"))
 	}
@@ -208,11 +209,6 @@ type config struct {
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
-
-func newConfig(opts []Option) (config, error) {
-	c := config{namespace: remote.DefaultNamespace, log: slog.Default()}
-	return c, option.Apply("redislease", opts, func(opt Option) error { return opt.apply(&c) })
-}
 
 // WithNamespace keeps the workers of several applications apart on one server:
 // stores share their workers if, and only if, they share server, database

@@ -24,7 +24,8 @@ const root = "/gormflake"
 // New asks nothing of the ensemble. A nil connection and a bad option fail every
 // call.
 func New(conn *zk.Conn, opts ...Option) lease.Store {
-	cfg, err := newConfig(opts)
+	cfg := config{namespace: remote.DefaultNamespace, acl: zk.WorldACL(zk.PermAll), log: slog.Default()}
+	err := option.Apply("zklease", opts, func(opt Option) error { return opt.apply(&cfg) })
 	if conn == nil {
 		err = errors.Join(err, errors.New("zklease: connection is nil"))
 	}
@@ -175,11 +176,6 @@ type config struct {
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
-
-func newConfig(opts []Option) (config, error) {
-	c := config{namespace: remote.DefaultNamespace, acl: zk.WorldACL(zk.PermAll), log: slog.Default()}
-	return c, option.Apply("zklease", opts, func(opt Option) error { return opt.apply(&c) })
-}
 
 // WithNamespace keeps the workers of several applications apart in one ensemble:
 // stores share their workers if, and only if, they share ensemble and namespace.
