@@ -120,7 +120,7 @@ func (ch *chooser) used(records map[int]Record) []candidate {
 // choose picks a worker whose bound has passed: the one with the lowest, which
 // is one that was never used if there is any, or a random one of all once a
 // try has collided with another process.
-func (ch *chooser) choose(records map[int]Record, now int64, collided bool, policy takeoverPolicy) (candidate, error) {
+func (ch *chooser) choose(records map[int]Record, now int64, collided, starting bool) (candidate, error) {
 	s := ch.span()
 	used := ch.used(records)
 	if int64(len(used)) < s.size() {
@@ -133,7 +133,7 @@ func (ch *chooser) choose(records map[int]Record, now int64, collided bool, poli
 	if c, ok := lowest(free); ok {
 		return c, nil
 	}
-	if c, ok := policy(used, now); ok {
+	if c, ok := ch.takeOver(used, now, starting); ok {
 		return c, nil
 	}
 	return candidate{}, noFreeWorker(ch.layout, used, now)
@@ -155,36 +155,27 @@ func (ch *chooser) chooseAmong(keys []int, records map[int]Record, now int64) (c
 	return slices.MinFunc(found, func(a, b candidate) int { return cmp.Compare(a.start, b.start) }), true
 }
 
-// A takeoverPolicy picks a worker whose bound is ahead of the clock.
-type takeoverPolicy func(used []candidate, now int64) (candidate, bool)
-
-// takeOverAtStart is the policy of a process that starts.
-func (ch *chooser) takeOverAtStart(used []candidate, now int64) (candidate, bool) {
-	return ch.takeOver(used, now, func(candidate) bool { return true })
-}
-
-// takeOverDead is the policy of a lease that has lost its worker: it takes from
-// nobody who is alive, or processes that outnumber the workers would keep taking
-// each other's. Its own worker, whose bound the store has forgotten, it may have
-// at once.
-func (ch *chooser) takeOverDead(used []candidate, now int64) (candidate, bool) {
-	own := only(used, func(c candidate) bool {
-		bound, lost := ch.lostBounds[c.key]
-		return lost && c.released() && c.start == bound
-	})
-	if c, ok := lowest(own); ok {
-		return c, true
+// takeOver picks a worker whose bound is ahead of the clock, preferably one that was
+// released. A lease that has lost its worker takes from nobody who is alive, or
+// processes that outnumber the workers would keep taking each other's. Its own worker,
+// whose bound the store has forgotten, it may have at once.
+func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candidate, bool) {
+	mayTake := func(candidate) bool { return true }
+	if !starting {
+		own := only(used, func(c candidate) bool {
+			bound, lost := ch.lostBounds[c.key]
+			return lost && c.released() && c.start == bound
+		})
+		if c, ok := lowest(own); ok {
+			return c, true
+		}
+		mayTake = ch.liveness.dead(used, ch.window)
 	}
-	return ch.takeOver(used, now, ch.liveness.dead(used, ch.window))
-}
-
-// takeOver prefers workers that were released to those that pass the test.
-func (ch *chooser) takeOver(used []candidate, now int64, test func(candidate) bool) (candidate, bool) {
 	near := only(used, func(c candidate) bool { return c.start-now <= ch.maxAhead.Milliseconds() })
 	if c, ok := lowest(only(near, candidate.released)); ok {
 		return c, true
 	}
-	return lowest(only(near, test))
+	return lowest(only(near, mayTake))
 }
 
 // noFreeWorker is the error where none of the candidates is free.

@@ -26,12 +26,12 @@ const (
 // token, so that one which landed without an answer is found again.
 type claim struct {
 	*config
-	records    records
-	chooser    *chooser
-	policy     takeoverPolicy
-	readClock  func() (int64, error)                   // in Unix milliseconds
-	checkClock func(now int64, theirs time.Time) error // against the store's
-	patience   time.Duration                           // for a connection
+	records   records
+	chooser   *chooser
+	clocks    *clocks
+	starting  bool                  // or in place of a worker that is lost
+	readClock func() (int64, error) // in Unix milliseconds
+	patience  time.Duration         // for a connection
 
 	token        token
 	layoutRecord Record
@@ -92,7 +92,7 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	if seen.records[layoutKey] == (Record{}) {
 		return nil, nil // what was seen is older than the layout
 	}
-	if err := c.checkClock(now, seen.time); err != nil {
+	if err := c.clocks.check(now, seen.time, c.starting); err != nil {
 		return nil, acquiring(err)
 	}
 	found, ok, err := c.pick(seen, now)
@@ -153,7 +153,7 @@ func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 		c.readAll = !ok
 		return found, ok, nil
 	}
-	found, err = c.chooser.choose(v.records, now, c.collisions > 0, c.policy)
+	found, err = c.chooser.choose(v.records, now, c.collisions > 0, c.starting)
 	var none *NoFreeWorkerError
 	if errors.As(err, &none) && none.Wait <= shortWait && none.Holders[0].Owner == "" {
 		c.pause = max(none.Wait, 1)

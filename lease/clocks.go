@@ -1,7 +1,9 @@
 package lease
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -51,26 +53,17 @@ type clocks struct {
 	leading bool      // IDs are far ahead of the clock, which was logged
 }
 
-// admit refuses a process whose clock is too far ahead when it starts. The store's
-// time is zero where it has no clock.
-func (c *clocks) admit(now int64, theirs time.Time) error {
-	if c.agrees(now, theirs) {
-		return nil
-	}
-	return c.tooFar(now, theirs)
-}
-
-// tolerate refuses a clock that is too far ahead if it is also too far ahead of what
-// the store's would show had it run on since the two last agreed: ours has jumped.
-// Otherwise the store's has, and it warns.
-func (c *clocks) tolerate(now int64, theirs time.Time) error {
-	if c.agrees(now, theirs) {
-		return nil
-	}
-	if !c.at.IsZero() && c.tooFarAhead(now, c.theirs.Add(time.Since(c.at))) {
-		return c.tooFar(now, theirs)
-	}
-	if !c.warned {
+// check refuses a clock that is too far ahead when the process starts. Later it
+// refuses one that is also too far ahead of what the store's would show had it run on
+// since the two last agreed: ours has jumped. Otherwise the store's has, and it warns.
+// The store's time is zero where it has no clock.
+func (c *clocks) check(now int64, theirs time.Time, starting bool) error {
+	switch {
+	case c.agrees(now, theirs):
+	case starting, !c.at.IsZero() && c.tooFarAhead(now, c.theirs.Add(time.Since(c.at))):
+		return fmt.Errorf("the clock shows %s and the store's %s: want at most WithMaxSkew(%v) ahead: correct the clock that is wrong",
+			stamp(time.UnixMilli(now)), stamp(theirs), c.maxSkew)
+	case !c.warned:
 		c.warned = true
 		c.log.Warn("lease: the store's clock is behind this process's, which has not jumped: processes that start are refused until the wrong one is corrected",
 			"store", stamp(theirs), "clock", stamp(time.UnixMilli(now)))
@@ -99,11 +92,6 @@ func (c *clocks) tooFarAhead(now int64, theirs time.Time) bool {
 	return milliseconds(now-theirs.UnixMilli()) > c.maxSkew
 }
 
-func (c *clocks) tooFar(now int64, theirs time.Time) error {
-	return fmt.Errorf("the clock shows %s and the store's %s: want at most WithMaxSkew(%v) ahead: correct the clock that is wrong",
-		stamp(time.UnixMilli(now)), stamp(theirs), c.maxSkew)
-}
-
 // watchLead logs once that the worker's IDs are far ahead of the clock, and once that
 // they no longer are.
 func (c *clocks) watchLead(w *heldWorker) {
@@ -115,5 +103,27 @@ func (c *clocks) watchLead(w *heldWorker) {
 			message = "lease: IDs are no longer more than a minute ahead of the clock"
 		}
 		c.log.Warn(message, append(w.attrs(), "lead", max(0, lead))...)
+	}
+}
+
+// milliseconds is n milliseconds, or the longest Duration if they are more than that,
+// some 292 years: bounds and wrong clocks may be further apart.
+func milliseconds(n int64) time.Duration {
+	const longest = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(max(-longest, min(n, longest))) * time.Millisecond
+}
+
+// ceil rounds up to a multiple of unit.
+func ceil(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
+
+// stamp is a time as errors show it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

@@ -64,17 +64,9 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 	}
 	c := config{layout: layout, window: defaultWindow, maxSkew: defaultSkew, log: slog.Default(), last: workers(layout) - 1, random: rand.Int64N}
 	err := option.Apply("lease", opts, func(opt Option) error { return opt.apply(&c) })
-	return c, errors.Join(err, c.contradiction())
-}
-
-func (c *config) contradiction() error {
-	switch {
-	case c.one && c.ranged:
-		return errors.New("lease: WithWorker together with WithWorkers: leave one of them out")
-	case c.window < 3*c.layout.Tick:
-		return fmt.Errorf("lease: WithWindow(%v): want at least three ticks of %v", c.window, c.layout.Tick)
-	}
-	return nil
+	return c, errors.Join(err,
+		option.Check(!c.one || !c.ranged, "lease: WithWorker together with WithWorkers: leave one of them out"),
+		option.Check(c.window >= 3*layout.Tick, "lease: WithWindow(%v): want at least three ticks of %v", c.window, layout.Tick))
 }
 
 // timeout bounds one call of the store.
@@ -104,11 +96,8 @@ func WithWindow(d time.Duration) Option {
 // little, and is logged as a warning. The default is zero, the most 48 hours.
 func WithSettle(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
-		if d < 0 || d > maxSettle {
-			return fmt.Errorf("lease: WithSettle(%v) out of range [0s, %v]", d, maxSettle)
-		}
 		c.settle = d
-		return nil
+		return option.Check(d >= 0 && d <= maxSettle, "lease: WithSettle(%v) out of range [0s, %v]", d, maxSettle)
 	})
 }
 
@@ -120,11 +109,8 @@ func WithSettle(d time.Duration) Option {
 // fails until another worker is free. The default is zero: never.
 func WithMaxAhead(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
-		if d < 0 {
-			return fmt.Errorf("lease: WithMaxAhead(%v): want at least 0", d)
-		}
 		c.maxAhead = d
-		return nil
+		return option.Check(d >= 0, "lease: WithMaxAhead(%v): want at least 0", d)
 	})
 }
 
@@ -137,11 +123,8 @@ func WithMaxAhead(d time.Duration) Option {
 // the clock that passed. The default is an hour.
 func WithMaxSkew(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
-		if d <= 0 {
-			return fmt.Errorf("lease: WithMaxSkew(%v): want more than 0", d)
-		}
 		c.maxSkew = d
-		return nil
+		return option.Check(d > 0, "lease: WithMaxSkew(%v): want more than 0", d)
 	})
 }
 
@@ -149,11 +132,8 @@ func WithMaxSkew(d time.Duration) Option {
 // lease and for the generator that it serves. See [snowflake.WithClock].
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
-		if now == nil {
-			return errors.New("lease: WithClock(nil): want a clock")
-		}
 		c.clock = now
-		return nil
+		return option.Check(now != nil, "lease: WithClock(nil): want a clock")
 	})
 }
 
@@ -183,10 +163,8 @@ func WithWorker(n int64) Option {
 func WithWorkers(first, last int64) Option {
 	return optionFunc(func(c *config) error {
 		c.ranged, c.first, c.last = true, first, last
-		if first > last {
-			return fmt.Errorf("lease: WithWorkers(%d, %d): want the smaller number first", first, last)
-		}
 		return errors.Join(
+			option.Check(first <= last, "lease: WithWorkers(%d, %d): want the smaller number first", first, last),
 			inRange("WithWorkers", "worker", first, workers(c.layout)),
 			inRange("WithWorkers", "worker", last, workers(c.layout)))
 	})
@@ -197,19 +175,13 @@ func WithWorkers(first, last int64) Option {
 // per ID or per extension. The default is [slog.Default].
 func WithLogger(log *slog.Logger) Option {
 	return optionFunc(func(c *config) error {
-		if log == nil {
-			return errors.New("lease: WithLogger(nil): want a logger")
-		}
 		c.log = log
-		return nil
+		return option.Check(log != nil, "lease: WithLogger(nil): want a logger")
 	})
 }
 
-func inRange(option, what string, n, count int64) error {
-	if n < 0 || n >= count {
-		return fmt.Errorf("lease: %s: %s %d out of range [0, %d] of the layout", option, what, n, count-1)
-	}
-	return nil
+func inRange(name, what string, n, count int64) error {
+	return option.Check(n >= 0 && n < count, "lease: %s: %s %d out of range [0, %d] of the layout", name, what, n, count-1)
 }
 
 // datacenterVariable is the one that [snowflake.FromEnv] reads too.

@@ -134,7 +134,7 @@ func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error
 // acquire claims a worker for a process that starts.
 func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
 	return l.claim(ctx, claim{
-		policy: l.chooser.takeOverAtStart, checkClock: l.clocks.admit, patience: l.timeout(),
+		starting: true, patience: l.timeout(),
 		readClock: func() (int64, error) { return l.now(), nil },
 	})
 }
@@ -142,14 +142,14 @@ func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
 // replace claims a worker in place of the lost one.
 func (l *Lease) replace(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
 	return l.claim(ctx, claim{
-		policy: l.chooser.takeOverDead, checkClock: l.clocks.tolerate, patience: l.window,
+		patience:  l.window,
 		readClock: func() (int64, error) { return believed(need, lost, l.holdings.served()) },
 	})
 }
 
 // claim repeats the search until a worker has settled.
 func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
-	c.config, c.records, c.chooser = l.config, l.records, &l.chooser
+	c.config, c.records, c.chooser, c.clocks = l.config, l.records, &l.chooser, &l.clocks
 	for {
 		w, err := c.search(ctx)
 		if err != nil || l.settle == 0 {

@@ -21,3 +21,13 @@ func Apply[O comparable](prefix string, opts []O, apply func(O) error) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Check returns the error of an argument that is not good, in the words of the format,
+// or nil. An option may set the argument all the same: nothing uses what an error
+// comes with.
+func Check(good bool, format string, args ...any) error {
+	if good {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}

@@ -34,3 +34,13 @@ func TestApply(t *testing.T) {
 		t.Errorf("total = %d, want 7: the good options are applied too", total)
 	}
 }
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	if err := option.Check(true, "sum %d: want less", 3); err != nil {
+		t.Errorf("of a good argument: %v", err)
+	}
+	if err := option.Check(false, "sum %d: want less", 3); err == nil || err.Error() != "sum 3: want less" {
+		t.Errorf("of a bad one: %v", err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/remote"
 )
@@ -19,35 +20,37 @@ import (
 // New asks nothing of the cluster. A nil client and a bad option fail every
 // call.
 func New(client *clientv3.Client, opts ...Option) lease.Store {
-	cfg, err := newConfig(opts)
+	cfg := config{namespace: remote.DefaultNamespace}
+	err := option.Apply("etcdlease", opts, func(opt Option) error { return opt.apply(&cfg) })
 	if client == nil {
 		err = errors.Join(err, errors.New("etcdlease: client is nil"))
 	}
-	return &store{client: client, prefix: "gormflake/" + cfg.namespace + "/", err: err}
+	return &store{remote.Server{Package: "etcdlease", Err: err}, client, "gormflake/" + cfg.namespace + "/"}
 }
 
 type store struct {
+	remote.Server
 	client *clientv3.Client
 	prefix string
-	err    error // of New
 }
 
 var _ lease.Store = (*store)(nil)
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	if s.err != nil {
-		return nil, s.err
-	}
+	return remote.Call(ctx, s.Server, "load", s.load)
+}
+
+func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	// Without options of its own a read goes through the leader.
 	reply, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
 	if err != nil {
-		return nil, fmt.Errorf("etcdlease: load: %w", cause(ctx, err))
+		return nil, err
 	}
 	records := make(map[int]lease.Record, len(reply.Kvs))
 	for _, kv := range reply.Kvs {
 		if err := remote.Add(records, strings.TrimPrefix(string(kv.Key), s.prefix), string(kv.Value)); err != nil {
-			return nil, fmt.Errorf("etcdlease: under %s: %w", s.prefix, err)
+			return nil, fmt.Errorf("under %s: %w", s.prefix, err)
 		}
 	}
 	return records, nil
@@ -55,40 +58,33 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 
 // CompareAndSwap implements [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
-	if s.err != nil {
-		return false, s.err
-	}
-	if err := remote.CheckRecords("etcdlease", worker, from, to); err != nil {
-		return false, err
-	}
-	key, next := s.prefix+strconv.Itoa(worker), remote.FormatRecord(to)
-	unchanged := clientv3.Compare(clientv3.Value(key), "=", remote.FormatRecord(from)) // never true of an absent key
-	put, get := clientv3.OpPut(key, next), clientv3.OpGet(key)
+	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
+		return s.swap(ctx, s.prefix+strconv.Itoa(worker), from, to)
+	})
+}
+
+func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
+	unchanged := clientv3.Compare(clientv3.Value(key), "=", from) // never true of an absent key
+	put, get := clientv3.OpPut(key, to), clientv3.OpGet(key)
 	txn := s.client.Txn(ctx).If(unchanged).Then(put).Else(get)
-	if from == (lease.Record{}) {
+	if from == remote.Absent {
 		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 		written := clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{put}, []clientv3.Op{get})
 		txn = s.client.Txn(ctx).If(absent).Then(put).Else(written)
 	}
 	reply, err := txn.Commit()
 	if err != nil {
-		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, cause(ctx, err))
+		return false, err
 	}
-	reply = innermost(reply)
-	if !reply.Succeeded && holds(reply, next) {
-		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, remote.ErrPresent)
-	}
-	return reply.Succeeded, nil
-}
-
-// innermost returns the reply of the transaction inside, if one was run.
-func innermost(reply *clientv3.TxnResponse) *clientv3.TxnResponse {
 	for _, response := range reply.Responses {
 		if inner := response.GetResponseTxn(); inner != nil {
-			return (*clientv3.TxnResponse)(inner)
+			reply = (*clientv3.TxnResponse)(inner)
 		}
 	}
-	return reply
+	if !reply.Succeeded && holds(reply, to) {
+		return false, remote.ErrPresent
+	}
+	return reply.Succeeded, nil
 }
 
 // holds reports whether the transaction has found the value.
@@ -108,10 +104,25 @@ func holds(reply *clientv3.TxnResponse, value string) bool {
 	return false
 }
 
-// cause is why ctx has ended, if it has: the client says only that it did.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+// An Option changes a default of [New]. With a bad argument every call of the
+// store fails.
+type Option interface{ apply(*config) error }
+
+type config struct {
+	namespace string
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+// WithNamespace keeps the workers of several applications apart in one cluster:
+// stores share their workers if, and only if, they share cluster and namespace.
+// It has 1 to 64 letters, digits, dots, hyphens and underscores, the first of
+// which is a letter or digit; case counts. The default is "default".
+func WithNamespace(name string) Option {
+	return optionFunc(func(c *config) error {
+		c.namespace = name
+		return remote.CheckNamespace("etcdlease", name)
+	})
 }

@@ -49,18 +49,12 @@ func (s *store) stale(server string) bool {
 
 // check reads the settings if they are stale, in one call for all that wait.
 func (s *store) check(ctx context.Context, server string) error {
-	if s.err != nil {
-		return s.err
-	}
-	_, err := remote.Await(ctx, func() (struct{}, error) {
+	_, err := remote.Call(ctx, s.Server, "check the server", func(ctx context.Context) (struct{}, error) {
 		s.lookMu.Lock()
 		defer s.lookMu.Unlock()
 		return struct{}{}, s.refresh(ctx, server)
 	})
-	if err != nil {
-		return fmt.Errorf("redislease: check the server: %w", err)
-	}
-	return nil
+	return err
 }
 
 // refresh is for the holder of lookMu.

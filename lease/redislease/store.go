@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/remote"
 )
@@ -23,7 +25,8 @@ import (
 // evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
 // server when its own is down) and a bad option fail every call.
 func New(client redis.UniversalClient, opts ...Option) lease.Store {
-	cfg, err := newConfig(opts)
+	cfg := config{namespace: remote.DefaultNamespace, log: slog.Default()}
+	err := option.Apply("redislease", opts, func(opt Option) error { return opt.apply(&cfg) })
 	if value := reflect.ValueOf(client); client == nil || value.Kind() == reflect.Pointer && value.IsNil() {
 		err = errors.Join(err, errors.New("redislease: client is nil"))
 	}
@@ -32,27 +35,23 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 			"want a client of one server, of sentinels or of a cluster"))
 	}
 	return &store{
+		Server: remote.Server{Package: "redislease", Err: err},
+		Turns:  remote.NewTurns(),
 		client: client,
 		key:    "gormflake:{" + cfg.namespace + "}", // braces: one slot of a cluster
 		log:    cfg.log,
-		err:    err,
-		turns:  make(chan struct{}, maxClaims),
 	}
 }
 
 // maxSync is how long the server's disk may take to have a write.
 const maxSync = time.Second
 
-// maxClaims is how many claims have their turn at once: fewer than the connections
-// of a client on two processors, which extensions use too.
-const maxClaims = 16
-
 type store struct {
+	remote.Server
+	remote.Turns
 	client redis.UniversalClient
 	key    string
 	log    *slog.Logger
-	err    error // of New
-	turns  chan struct{}
 
 	lookMu sync.Mutex             // held to read the settings
 	looked atomic.Pointer[looked] // nil: never
@@ -74,16 +73,18 @@ const read = `
 redis.call('HDEL', KEYS[1], '')
 local info = redis.pcall('INFO', 'server')
 local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
-local records = ARGV[1] and {} or redis.call('HGETALL', KEYS[1])
+local answer = ARGV[1] and {} or redis.call('HGETALL', KEYS[1])
 for _, field in ipairs(ARGV) do
 	local record = redis.call('HGET', KEYS[1], field)
 	if record then
-		table.insert(records, field)
-		table.insert(records, record)
+		table.insert(answer, field)
+		table.insert(answer, record)
 	end
 end
 local time = redis.call('TIME')
-return {server, time[1] * 1000000 + time[2], records}`
+table.insert(answer, server)
+table.insert(answer, string.format('%d%06d', time[1], time[2]))
+return answer`
 
 // The client sends a script once, but its hooks, or a proxy, may repeat one that
 // has been run. Its second run finds what the first has written, and answers -1.
@@ -114,32 +115,18 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 
 // CompareAndSwap implements [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
-	if err := remote.CheckRecords("redislease", worker, from, to); err != nil {
-		return false, err
-	}
 	if s.looked.Load() == nil {
 		if err := s.check(ctx, ""); err != nil {
 			return false, err
 		}
 	}
-	reply, err := s.write(ctx, worker, remote.FormatRecord(from), remote.FormatRecord(to))
-	if reply == int64(-1) {
-		err = remote.ErrPresent
-	}
-	if err != nil {
-		return false, fmt.Errorf("redislease: write worker %d: %w", worker, err)
-	}
-	return reply == int64(1), nil
-}
-
-// Enter implements [lease.Queue].
-func (s *store) Enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case s.turns <- struct{}{}:
-		return func() { <-s.turns }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
+		reply, err := s.write(ctx, worker, from, to)
+		if reply == -1 {
+			err = remote.ErrPresent
+		}
+		return reply == 1, err
+	})
 }
 
 // Now implements [lease.Clock]: it is the time of the server that keeps the
@@ -157,51 +144,46 @@ func (s *store) Now(ctx context.Context) (time.Time, error) {
 }
 
 func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
-	fields := make([]any, len(keys))
-	for i, key := range keys {
-		fields[i] = key
-	}
-	reply, err := s.run(ctx, read, fields...)
-	if refused(err) {
-		err = fmt.Errorf("%w: want a user who is allowed HGET, HGETALL, HDEL and TIME", err)
-	}
-	if err != nil {
-		return answer{}, fmt.Errorf("redislease: read: %w", err)
-	}
-	return decode(reply)
+	return remote.Call(ctx, s.Server, "read", func(ctx context.Context) (answer, error) {
+		fields := make([]any, len(keys))
+		for i, key := range keys {
+			fields[i] = key
+		}
+		reply, err := s.run(ctx, read, fields...).StringSlice()
+		if refused(err) {
+			err = fmt.Errorf("%w: want a user who is allowed HGET, HGETALL, HDEL and TIME", err)
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		return decode(reply)
+	})
 }
 
-func (s *store) run(ctx context.Context, script string, args ...any) (any, error) {
-	if s.err != nil {
-		return nil, s.err
-	}
-	return remote.Await(ctx, func() (any, error) {
-		command := s.eval(ctx, script, args...)
-		_ = s.client.Process(ctx, command) // the command has the error
-		return command.Result()
-	})
+func (s *store) run(ctx context.Context, script string, args ...any) once {
+	command := s.eval(ctx, script, args...)
+	_ = s.client.Process(ctx, command) // the command has the error
+	return command
 }
 
 // write swaps a record and, where the server can be asked, waits until its disk
 // has it.
-func (s *store) write(ctx context.Context, args ...any) (any, error) {
+func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 	client, _ := s.client.(*redis.Client)
 	seen, _ := s.seen.Load("")
 	if now, _ := seen.(settings); client == nil || !now.waits {
-		return s.run(ctx, compareAndSwap, args...)
+		return s.run(ctx, compareAndSwap, args...).Int64()
 	}
-	return remote.Await(ctx, func() (any, error) {
-		swap, sync := s.eval(ctx, compareAndSwap, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())
-		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error { // over one connection, which WAITAOF is about
-			return errors.Join(p.Process(ctx, swap), p.Process(ctx, sync))
-		})
-		reply, err := swap.Result()
-		if err != nil || reply != int64(1) || len(sync.Val()) > 0 && sync.Val()[0] == 1 {
-			return reply, err
-		}
-		s.doubt() // a setting may have changed
-		return nil, fmt.Errorf("not on the server's disk: %v: want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", sync)
+	swap, sync := s.eval(ctx, compareAndSwap, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())
+	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error { // over one connection, which WAITAOF is about
+		return errors.Join(p.Process(ctx, swap), p.Process(ctx, sync))
 	})
+	reply, err := swap.Int64()
+	if err != nil || reply != 1 || len(sync.Val()) > 0 && sync.Val()[0] == 1 {
+		return reply, err
+	}
+	s.doubt() // a setting may have changed
+	return 0, fmt.Errorf("not on the server's disk: %v: want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", sync)
 }
 
 func (s *store) eval(ctx context.Context, script string, args ...any) once {
@@ -214,3 +196,61 @@ func (s *store) eval(ctx context.Context, script string, args ...any) once {
 type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
+
+// An Option changes a default of [New]. With a bad argument every call of the
+// store fails.
+type Option interface{ apply(*config) error }
+
+type config struct {
+	namespace string
+	log       *slog.Logger
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+// WithNamespace keeps the workers of several applications apart on one server:
+// stores share their workers if, and only if, they share server, database
+// number and namespace. It has 1 to 64 letters, digits, dots, hyphens and
+// underscores, the first of which is a letter or digit; case counts. The
+// default is "default".
+func WithNamespace(name string) Option {
+	return optionFunc(func(c *config) error {
+		c.namespace = name
+		return remote.CheckNamespace("redislease", name)
+	})
+}
+
+// WithLogger sets where a server that may forget is warned of, once per store.
+// The default is [slog.Default].
+func WithLogger(log *slog.Logger) Option {
+	return optionFunc(func(c *config) error {
+		c.log = log
+		return option.Check(log != nil, "redislease: WithLogger(nil): want a logger")
+	})
+}
+
+// An answer is what the script read returns.
+type answer struct {
+	server  string // the ID of its run; "" where the user may not ask for it
+	now     time.Time
+	records map[int]lease.Record
+}
+
+// decode reads fields and values in turn, and at the end the server and its time.
+func decode(reply []string) (a answer, err error) {
+	end := len(reply) - 2
+	if end < 0 || end%2 != 0 {
+		return a, fmt.Errorf("reply %q: want fields and values, server and time", reply)
+	}
+	micros, err := strconv.ParseInt(reply[end+1], 10, 64)
+	if err != nil {
+		return a, fmt.Errorf("time %q: want microseconds since 1970", reply[end+1])
+	}
+	a = answer{reply[end], time.UnixMicro(micros), make(map[int]lease.Record, end/2)}
+	for i := 0; i < end && err == nil; i += 2 {
+		err = remote.Add(a.records, reply[i], reply[i+1])
+	}
+	return a, err
+}

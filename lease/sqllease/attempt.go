@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 const (
@@ -137,29 +139,15 @@ func (s *store) late(ctx context.Context, began time.Time, err error) error {
 // bounded answers soon after ctx has ended, also where f does not: SQLite's
 // drivers wait for its lock as long as the busy timeout lasts.
 func bounded[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
 	began := time.Now()
-	done := make(chan answer, 1)
-	go func() {
-		value, err := f()
-		if err != nil {
-			err = fmt.Errorf("sqllease: %w%s", err, hint(err))
-		}
-		done <- answer{value, err}
-	}()
-	select {
-	case a := <-done:
-		return a.value, a.err
-	case <-ctx.Done():
+	patient, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer giveUp(nil)
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(grace, func() { giveUp(s.late(ctx, began, nil)) })
+	})()
+	value, err := remote.Await(patient, f)
+	if err != nil {
+		err = fmt.Errorf("sqllease: %w%s", err, hint(err))
 	}
-	select {
-	case a := <-done:
-		return a.value, a.err
-	case <-time.After(grace):
-		var none T
-		return none, fmt.Errorf("sqllease: %w", s.late(ctx, began, nil))
-	}
+	return value, err
 }

@@ -33,27 +33,11 @@ type dialect struct {
 	now string
 
 	// standby is an expression: whether the server that answers is one that
-	// lags behind another.
+	// lags behind another. Empty means that none does.
 	standby string
-
-	// durably calls write while its connection waits for the disk. Nil means
-	// that the statements make it wait.
-	durably func(ctx context.Context, conn *sql.Conn, table table, write func() error) error
-
-	// cluster selects a name and ON where the server is one of several that
-	// accept writes and may lag behind each other. Empty means that none is.
-	cluster string
-
-	// synchronously calls f while its connection waits, before each statement,
-	// for what other servers of the cluster have acknowledged.
-	synchronously func(ctx context.Context, conn *sql.Conn, f func() error) error
 
 	// silence is why an answer may be missing, and what to do about it.
 	silence string
-
-	// version selects what the server calls itself. It is empty where that is
-	// the library.
-	version string
 
 	// untried is what leases were not tried with. Empty means that they were.
 	untried string
@@ -77,7 +61,7 @@ type dialect struct {
 	// addKey and alter repair a table. Alter gives a column its type and NOT NULL, by
 	// the column, the type, and the type without a collation; it is empty where the
 	// database has no statement for it.
-	addKey func(table) string
+	addKey func(*dialect, table) string
 	alter  string
 
 	// renameQualified is set where a table's new name needs its schema.
@@ -163,19 +147,20 @@ func (d *dialect) typeOf(column string) string {
 }
 
 func (d *dialect) table(name string) table {
-	schema, base, found := strings.Cut(name, ".")
-	if !found {
-		return table{name: name, quoted: d.quote + name + d.quote}
-	}
-	return d.qualified(schema, base)
+	dot := strings.IndexByte(name, '.')
+	return d.qualified(name[:max(0, dot)], name[dot+1:])
 }
 
+// qualified is the table of that name, without a schema if that is empty.
 func (d *dialect) qualified(schema, name string) table {
 	quote := func(s string) string { return d.quote + strings.ReplaceAll(s, d.quote, d.quote+d.quote) + d.quote }
+	if schema == "" {
+		return table{name: name, quoted: quote(name)}
+	}
 	return table{schema, name, quote(schema) + "." + quote(name)}
 }
 
 // reads completes one of the dialect's statements that read records.
 func (d *dialect) reads(format string, t table) string {
-	return fmt.Sprintf(format, d.standby, cmp.Or(d.now, "NULL"), t.quoted)
+	return fmt.Sprintf(format, cmp.Or(d.standby, "0"), cmp.Or(d.now, "NULL"), t.quoted)
 }

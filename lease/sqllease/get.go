@@ -10,10 +10,6 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// maxTurns is how many claims of a process work at once. More do not get more
-// done, and take each other's time.
-const maxTurns = 16
-
 // A reading is what one statement has read.
 type reading struct {
 	records map[int]lease.Record
@@ -22,11 +18,7 @@ type reading struct {
 
 // Get implements [lease.Getter]. Without keys it returns all records.
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
-	r, err := bounded(ctx, s, func() (r reading, err error) {
-		t, err := s.prepare(ctx)
-		if err != nil {
-			return r, err
-		}
+	r, err := onTable(ctx, s, func(t table) (r reading, err error) {
 		statement, args := s.selection(t, keys)
 		err = s.attempt(ctx, func(conn *sql.Conn) error {
 			return s.synchronously(ctx, conn, func() error {
@@ -78,17 +70,6 @@ func (s *store) selection(t table, keys []int) (statement string, args []any) {
 		statement, args = s.dialect().reads(s.dialect().get, t), append(args, list)
 	}
 	return statement + " LIMIT 9223372036854775807", args
-}
-
-// Enter implements [lease.Queue]. Go serves those that wait for a channel in their
-// order.
-func (s *store) Enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case s.turns <- struct{}{}:
-		return func() { <-s.turns }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("sqllease: waiting for the turn of a claim: %w", context.Cause(ctx))
-	}
 }
 
 // clocked is a store in a database that has a clock of its own. SQLite's is the

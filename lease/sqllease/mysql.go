@@ -3,8 +3,11 @@ package sqllease
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,21 +22,17 @@ var mysqlDialect = &dialect{
 	insert:   insertSQL,
 	update:   updateSQL,
 	now:      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
-	standby:  "0",
-	cluster:  "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
-	version:  "SELECT VERSION()",
 	classify: classifyMySQL,
 	denied:   missing, // where there is no right to know that there is none
 	inspect:  inspectMySQL,
 	shape:    mysqlShape,
-	addKey: func(t table) string {
+	addKey: func(_ *dialect, t table) string {
 		return fmt.Sprintf("ALTER TABLE %s MODIFY namespace VARBINARY(64) NOT NULL, ADD UNIQUE (namespace, worker_id)", t.quoted)
 	},
 	alter: "ALTER TABLE %[1]s MODIFY %[2]s %[3]s NOT NULL",
 
 	renameQualified: true,
-	synchronously:   synchronouslyMySQL,
 }
 
 // mysqlNumber finds the number in the text of an error: the drivers have types
@@ -77,15 +76,15 @@ func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, 
 	if err := conn.QueryRowContext(ctx, mysqlSession).Scan(&found.server, &flush, &syncLog, &setting); err != nil {
 		return found, err
 	}
-	add := func(refuse bool, text string) { found.findings = append(found.findings, finding{refuse, text}) }
+	add := func(level slog.Level, text string) { found.findings = append(found.findings, finding{level, text}) }
 	switch flush {
 	case 0:
-		add(true, "innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1")
+		add(slog.LevelError, "innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1")
 	case 2:
-		add(false, "innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1")
+		add(slog.LevelWarn, "innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1")
 	}
 	if syncLog != 1 {
-		add(false, fmt.Sprintf("sync_binlog is %d and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file", syncLog))
+		add(slog.LevelWarn, fmt.Sprintf("sync_binlog is %d and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file", syncLog))
 	}
 	found.dirt, err = mysqlDirt(ctx, conn, t, setting)
 	return found, err
@@ -118,12 +117,86 @@ func mysqlDDL(ctx context.Context, conn *sql.Conn, t table) (ddl string, err err
 	return ddl, err
 }
 
+// isClustered reports whether the server is one of a Galera cluster, whose nodes lag
+// behind each other.
+func isClustered(ctx context.Context, conn *sql.Conn) (bool, error) {
+	var value string
+	err := conn.QueryRowContext(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'").Scan(new(string), &value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return strings.EqualFold(value, "ON"), err
+}
+
 // waitForAll makes every kind of statement wait until its node of a Galera
 // cluster has applied what the others have acknowledged: reads, UPDATE and
 // DELETE, INSERT and REPLACE.
 const waitForAll = 1 | 2 | 4
 
-func synchronouslyMySQL(ctx context.Context, conn *sql.Conn, f func() error) error {
+// synchronously calls f so that it sees all that was acknowledged to anybody. A
+// read that lags would be taken for a store that has forgotten.
+func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() error) error {
+	if !s.clustered.Load() {
+		return f()
+	}
 	all := func(wait int) int { return wait | waitForAll }
 	return while(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
+}
+
+// mysqlColumns asks about the columns. CHAR and BINARY are no text: what they return has
+// lost or gained characters at its end.
+const mysqlColumns = `SELECT LOWER(COLUMN_NAME), CONCAT(COLUMN_TYPE, COALESCE(CONCAT(' with the collation ', COLLATION_NAME), '')),
+  CASE WHEN LOWER(DATA_TYPE) = 'int' THEN 'integer'
+    WHEN LOWER(DATA_TYPE) LIKE 'var%' OR LOWER(DATA_TYPE) LIKE '%text' OR LOWER(DATA_TYPE) LIKE '%blob' THEN 'text' ELSE LOWER(DATA_TYPE) END,
+  COALESCE(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, 0), COALESCE(NUMERIC_SCALE, 0),
+  COLUMN_TYPE NOT LIKE '%unsigned%' AND COALESCE(RIGHT(COLLATION_NAME, 4) = '_bin', 1),
+  COALESCE(RIGHT(COLLATION_NAME, 10) <> '_nopad_bin' AND COLLATION_NAME <> 'utf8mb4_0900_bin', 0),
+  IS_NULLABLE = 'YES', COALESCE(GENERATION_EXPRESSION, '') <> ''
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?`
+
+// mysqlParts asks for the kind, schema and engine of the table, its unique indexes
+// over both key columns, and the triggers that run before a row is written. The engines
+// are those that keep a unique key themselves, whether or not they forget.
+//
+// An account without the right TRIGGER does not see the table's. The names have
+// different collations on MySQL, which a UNION of them refuses.
+const mysqlParts = `SELECT 'table', CASE UPPER(CONVERT(TABLE_TYPE USING utf8mb4)) WHEN 'BASE TABLE' THEN '' WHEN 'VIEW' THEN 'a view' WHEN 'TEMPORARY' THEN 'a temporary table'
+    ELSE CONCAT('of the type ', CONVERT(TABLE_TYPE USING utf8mb4)) END, CONVERT(TABLE_SCHEMA USING utf8mb4), ''
+FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?
+UNION ALL
+SELECT 'key', CONVERT(INDEX_NAME USING utf8mb4), IF(MAX(SUB_PART) IS NULL, '', 'covers only a prefix'), ''
+FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ? AND NON_UNIQUE = 0
+GROUP BY INDEX_NAME HAVING COUNT(*) = 2 AND COUNT(DISTINCT IF(LOWER(COLUMN_NAME) IN ('namespace', 'worker_id'), LOWER(COLUMN_NAME), NULL)) = 2
+UNION ALL
+SELECT 'forgets', CONCAT('table ', ?, ' has the engine ', CONVERT(ENGINE USING utf8mb4), ', which can forget writes: ALTER TABLE ', ?, ' ENGINE=InnoDB'), '', ''
+FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?
+  AND UPPER(ENGINE) NOT IN ('', 'INNODB')
+UNION ALL
+SELECT 'flaw', CONCAT('it has the engine ', CONVERT(ENGINE USING utf8mb4), ', which keeps no key'), 'InnoDB', CONCAT('ALTER TABLE ', ?, ' ENGINE=InnoDB')
+FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?
+  AND UPPER(ENGINE) NOT IN ('', 'INNODB', 'MYISAM', 'ARIA', 'MEMORY', 'ROCKSDB', 'TOKUDB', 'NDBCLUSTER', 'NDB')
+UNION ALL
+SELECT 'flaw', CONCAT('trigger ', CONVERT(TRIGGER_NAME USING utf8mb4), ' can change what is written'), 'no BEFORE trigger',
+  CONCAT('DROP TRIGGER ', ?, ` + "REPLACE(CONVERT(TRIGGER_NAME USING utf8mb4), '`', '``'), '`'" + `)
+FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABASE()) AND EVENT_OBJECT_TABLE = ?
+  AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION <> 'DELETE'`
+
+func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err error) {
+	schema := sql.NullString{String: t.schema, Valid: t.schema != ""}
+	of, beforeName := []any{schema, t.name}, strings.TrimSuffix(t.quoted, t.name+"`")
+	if err = found.readColumns(ctx, conn, mysqlColumns, of...); err != nil {
+		return found, err
+	}
+	args := slices.Concat(of, of, []any{t.quoted, t.quoted}, of, []any{t.quoted}, of, []any{beforeName}, of)
+	if err = found.readParts(ctx, conn, mysqlParts, args...); err != nil || found.kind != "" {
+		return found, err
+	}
+	hidden, err := isTemporary(ctx, conn, t)
+	if hidden {
+		found.kind = temporary
+	}
+	if err == nil {
+		found.clustered, err = isClustered(ctx, conn)
+	}
+	return found, err
 }

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 // New returns a store in the database that db was opened on, for any number of
@@ -55,7 +56,7 @@ func newStore(dialect string, opts []Option, pool func() (*sql.DB, error)) lease
 		config: cfg,
 		table:  d.table(cfg.table),
 		gate:   make(chan struct{}, 1),
-		turns:  make(chan struct{}, maxTurns),
+		Turns:  remote.NewTurns(),
 		noted:  map[string][]finding{},
 	}
 	s.chosen.Store(d)

@@ -53,11 +53,9 @@ func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 // "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(cfg *config) error {
-		if name == "" || len(name) > maxNamespace || unprintable.MatchString(name) {
-			return fmt.Errorf("sqllease: WithNamespace(%q): want 1 to %d characters of printable ASCII", name, maxNamespace)
-		}
 		cfg.namespace = name
-		return nil
+		return option.Check(name != "" && len(name) <= maxNamespace && !unprintable.MatchString(name),
+			"sqllease: WithNamespace(%q): want 1 to %d characters of printable ASCII", name, maxNamespace)
 	})
 }
 
@@ -67,11 +65,9 @@ func WithNamespace(name string) Option {
 // naming strategy does not apply. The default is "snowflake_workers".
 func WithTable(name string) Option {
 	return optionFunc(func(cfg *config) error {
-		if !validTable.MatchString(name) {
-			return fmt.Errorf("sqllease: WithTable(%q): want a table or schema.table, each of up to %d ASCII letters, digits, hyphens and underscores", name, maxIdentifier)
-		}
 		cfg.table = name
-		return nil
+		return option.Check(validTable.MatchString(name),
+			"sqllease: WithTable(%q): want a table or schema.table, each of up to %d ASCII letters, digits, hyphens and underscores", name, maxIdentifier)
 	})
 }
 
@@ -94,11 +90,8 @@ func AllowVolatile() Option {
 // the package's documentation. The default is the pool of db.
 func WithPool(pool *sql.DB) Option {
 	return optionFunc(func(cfg *config) error {
-		if pool == nil {
-			return errors.New("sqllease: WithPool(nil): want a pool")
-		}
 		cfg.pool = pool
-		return nil
+		return option.Check(pool != nil, "sqllease: WithPool(nil): want a pool")
 	})
 }
 
@@ -106,11 +99,8 @@ func WithPool(pool *sql.DB) Option {
 // use. The default is [slog.Default].
 func WithLogger(logger *slog.Logger) Option {
 	return optionFunc(func(cfg *config) error {
-		if logger == nil {
-			return errors.New("sqllease: WithLogger(nil): want a logger")
-		}
 		cfg.logger = logger
-		return nil
+		return option.Check(logger != nil, "sqllease: WithLogger(nil): want a logger")
 	})
 }
 

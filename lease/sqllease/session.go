@@ -23,8 +23,8 @@ type session struct {
 
 // A finding is a setting under which the database can forget.
 type finding struct {
-	refuse bool   // at first use
-	text   string // what is found and how to fix it
+	level slog.Level // Error: refused at first use
+	text  string     // what is found and how to fix it
 }
 
 // errDirty is wrapped by what is found on a connection and not used.
@@ -57,11 +57,11 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn) error {
 // checkEngine refuses an engine that speaks the protocol of another, before its
 // settings are believed, and chooses the dialect of one that has its own.
 func (s *store) checkEngine(ctx context.Context, conn *sql.Conn) error {
-	if s.dialect().version == "" {
+	if s.dialect() == sqliteDialect { // a library
 		return nil
 	}
 	var version string
-	if err := conn.QueryRowContext(ctx, s.dialect().version).Scan(&version); err != nil {
+	if err := conn.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {
 		return err
 	}
 	engine := compatible.Engine(version)
@@ -97,16 +97,12 @@ func (s *store) note(ctx context.Context, found session, refuse bool) error {
 	defer s.mu.Unlock()
 	var errs []error
 	for _, f := range found.findings {
-		level := slog.LevelWarn
-		if f.refuse {
-			level = slog.LevelError
-		}
 		switch {
 		case s.volatile, slices.Contains(s.noted[found.server], f):
-		case f.refuse && refuse:
+		case f.level == slog.LevelError && refuse:
 			errs = append(errs, errors.New(f.text+orAccept))
 		default:
-			s.logger.Log(ctx, level, "sqllease: "+f.text, "server", found.server)
+			s.logger.Log(ctx, f.level, "sqllease: "+f.text, "server", found.server)
 		}
 	}
 	if errs == nil {
@@ -117,12 +113,27 @@ func (s *store) note(ctx context.Context, found session, refuse bool) error {
 
 // Check implements [lease.Checker].
 func (s *store) Check(ctx context.Context) error {
-	_, err := bounded(ctx, s, func() (none struct{}, err error) {
-		t, err := s.prepare(ctx)
-		if err == nil {
-			_, err = s.checkShape(ctx, t)
-		}
-		return none, err
-	})
+	_, err := onTable(ctx, s, func(t table) (shape, error) { return s.checkShape(ctx, t) })
+	return err
+}
+
+// while calls f while a setting of the connection, which get selects, is what change
+// makes of it, and then sets it back: the pool is the application's.
+func while(ctx context.Context, conn *sql.Conn, get, set string, change func(int) int, f func() error) error {
+	var before int
+	if err := conn.QueryRowContext(ctx, get).Scan(&before); err != nil {
+		return err
+	}
+	during := change(before)
+	if during == before {
+		return f()
+	}
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf(set, during)); err != nil {
+		return err
+	}
+	err := f()
+	if _, failed := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, before)); failed != nil {
+		discard(conn)
+	}
 	return err
 }

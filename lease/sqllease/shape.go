@@ -46,6 +46,8 @@ type shape struct {
 	keys    []uniqueKey
 	flaws   []Flaw // of other kinds
 	forgets string // why the table can lose writes
+
+	clustered bool // see [isClustered]
 }
 
 // Kinds of tables that are refused.
@@ -87,10 +89,8 @@ func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string,
 		var part, text, second, third string
 		err := rows.Scan(&part, &text, &second, &third)
 		switch part {
-		case "schema":
-			found.schema = text
-		case "kind":
-			found.kind = text
+		case "table":
+			found.kind, found.schema = text, second
 		case "forgets":
 			found.forgets = text
 		case "key":
@@ -208,7 +208,7 @@ func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
 	if defects != nil {
 		found = strings.Join(defects, ", ")
 	}
-	return []Flaw{{Found: found, Want: "UNIQUE (namespace, worker_id)", Fix: d.addKey(t)}}
+	return []Flaw{{Found: found, Want: "UNIQUE (namespace, worker_id)", Fix: d.addKey(d, t)}}
 }
 
 func eachRow(ctx context.Context, conn *sql.Conn, query string, args []any, scan func(*sql.Rows) error) error {
@@ -238,11 +238,7 @@ func (d *dialect) alterColumn(t table, column string) string {
 // into the highest bound, which is safe while no process holds it.
 func (d *dialect) rebuild(t table) string {
 	name := t.name[:min(len(t.name), maxIdentifier-len("_old"))] + "_old"
-	old := d.table(name)
-	if t.schema != "" {
-		old = d.table(t.schema + "." + name)
-	}
-	newName := d.table(name).quoted
+	old, newName := d.qualified(t.schema, name), d.qualified("", name).quoted
 	if d.renameQualified {
 		newName = old.quoted
 	}

@@ -451,6 +451,19 @@ func TestFixOfNamedTable(t *testing.T) {
 	})
 }
 
+// A table that was found without a schema may be in one whose name has a dot.
+func TestFixInSchemaWithDot(t *testing.T) {
+	t.Parallel()
+	db := synchronous(t, testdb.Open(t, testdb.SQLite), 1)
+	run(t, db, "ATTACH '"+t.TempDir()+"/other.db' AS \"a.b\"",
+		strings.Replace(elsewhere(columns(primary)), "elsewhere", `"a.b".elsewhere`, 1))
+	store := newStore(db, sqllease.WithTable("elsewhere"))
+	load(t, store)
+	run(t, db, `DROP TABLE "a.b".elsewhere`, strings.Replace(elsewhere(columns(primary, "bound", "TEXT")), "elsewhere", `"a.b".elsewhere`, 1))
+	fix(t, db, refusal(t, store.(lease.Checker).Check(t.Context())).Flaws[0])
+	acceptsTable(t, store)
+}
+
 func TestFixOfNamedTrigger(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 // A store sends its statements over connections of its pool, not through GORM,
@@ -29,15 +30,15 @@ var (
 // of it.
 type shared struct {
 	config
+	remote.Turns
 	chosen atomic.Pointer[dialect]
 	table  table
 
 	// ready is the table with the schema in which it was found at first use, when it
 	// was created and checked: to a session, the name alone may mean another one later.
 	ready     atomic.Pointer[table]
-	clustered atomic.Bool   // see dialect.cluster
+	clustered atomic.Bool   // see [isClustered]
 	gate      chan struct{} // held while the table is created and checked
-	turns     chan struct{} // of claims
 
 	warned sync.Map // by text, for warnOnce
 	mu     sync.Mutex
@@ -61,13 +62,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if err := storable(worker, from, to); err != nil {
 		return false, err
 	}
-	return bounded(ctx, s, func() (bool, error) {
-		t, err := s.prepare(ctx)
-		if err != nil {
-			return false, err
-		}
-		return s.write(ctx, t, worker, from, to)
-	})
+	return onTable(ctx, s, func(t table) (bool, error) { return s.write(ctx, t, worker, from, to) })
 }
 
 // storable refuses what a database might cut or clamp to the column's size, and

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // prepare creates and checks the table, and checks the settings, once for a
@@ -26,6 +25,17 @@ func (s *store) prepare(ctx context.Context) (table, error) {
 	return s.setUp(ctx)
 }
 
+// onTable calls f once the table is prepared, and is bounded.
+func onTable[T any](ctx context.Context, s *store, f func(table) (T, error)) (T, error) {
+	return bounded(ctx, s, func() (none T, err error) {
+		t, err := s.prepare(ctx)
+		if err != nil {
+			return none, err
+		}
+		return f(t)
+	})
+}
+
 func (s *store) setUp(ctx context.Context) (t table, err error) {
 	if err := s.ensureTable(ctx); err != nil {
 		return t, err
@@ -37,29 +47,10 @@ func (s *store) setUp(ctx context.Context) (t table, err error) {
 	if found.forgets != "" && !s.volatile {
 		return t, errors.New(found.forgets + orAccept)
 	}
-	if err := s.checkCluster(ctx); err != nil {
-		return t, err
-	}
+	s.clustered.Store(found.clustered)
 	t = s.dialect().qualified(found.schema, s.table.name)
 	s.ready.Store(&t)
 	return t, nil
-}
-
-// checkCluster notes whether the server is one of several that lag behind each
-// other.
-func (s *store) checkCluster(ctx context.Context) error {
-	if s.dialect().cluster == "" {
-		return nil
-	}
-	var name, value string
-	err := s.attempt(ctx, func(conn *sql.Conn) error {
-		return conn.QueryRowContext(ctx, s.dialect().cluster).Scan(&name, &value)
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	s.clustered.Store(strings.EqualFold(value, "ON"))
-	return err
 }
 
 // ensureTable creates the table only where the database says that there is

@@ -19,12 +19,11 @@ const tidb = "TiDB"
 var tidbDialect = func() *dialect {
 	d := *mysqlDialect
 	d.begin = "BEGIN PESSIMISTIC"
-	d.cluster = ""
 	d.classify = classifyTiDB
 	d.inspect = inspectTiDB
 	d.shape = tidbShape
 	d.untried = "on which leases were tried with its embedded storage, and not with the one-phase and the asynchronous commit of a cluster of TiKV"
-	d.addKey, d.alter = d.rebuild, "" // it changes no type of a key's column
+	d.addKey, d.alter = (*dialect).rebuild, "" // it changes no type of a key's column
 	return &d
 }()
 

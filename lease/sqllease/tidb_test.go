@@ -219,7 +219,8 @@ func TestLikeTiDBBegin(t *testing.T) {
 
 // likeTiDB has MySQL answer as TiDB does.
 func likeTiDB() *proxy {
-	return &proxy{ask: strings.NewReplacer("VERSION()", "'8.0.11-TiDB-v8.4.0'", "BEGIN PESSIMISTIC", "BEGIN",
+	const version = "'8.0.11-TiDB-v8.4.0'"
+	return &proxy{ask: strings.NewReplacer("VERSION()", version, "version()", version, "BEGIN PESSIMISTIC", "BEGIN",
 		"@@SESSION.tidb_snapshot", "''", "@@SESSION.tidb_read_staleness", "0",
 		"@@SESSION.tidb_low_resolution_tso", "0", "@@SESSION.tidb_enable_external_ts_read", "0").Replace}
 }

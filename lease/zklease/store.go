@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/remote"
 )
@@ -21,11 +24,12 @@ const root = "/gormflake"
 // New asks nothing of the ensemble. A nil connection and a bad option fail every
 // call.
 func New(conn *zk.Conn, opts ...Option) lease.Store {
-	cfg, err := newConfig(opts)
+	cfg := config{namespace: remote.DefaultNamespace, acl: zk.WorldACL(zk.PermAll), log: slog.Default()}
+	err := option.Apply("zklease", opts, func(opt Option) error { return opt.apply(&cfg) })
 	if conn == nil {
 		err = errors.Join(err, errors.New("zklease: connection is nil"))
 	}
-	s := &store{conn: conn, folder: root + "/" + cfg.namespace, acl: cfg.acl, err: err}
+	s := &store{Server: remote.Server{Package: "zklease", Err: err}, conn: conn, folder: root + "/" + cfg.namespace, acl: cfg.acl}
 	s.warn = sync.OnceFunc(func() {
 		if !cfg.forceSync {
 			cfg.log.Warn("zklease: cannot see whether the servers wait for their disks: " +
@@ -36,10 +40,10 @@ func New(conn *zk.Conn, opts ...Option) lease.Store {
 }
 
 type store struct {
+	remote.Server
 	conn   *zk.Conn
 	folder string // of the namespace
 	acl    []zk.ACL
-	err    error  // of New
 	warn   func() // the first time it is called
 }
 
@@ -47,38 +51,18 @@ var _ lease.Store = (*store)(nil)
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	if s.err != nil {
-		return nil, s.err
-	}
-	s.warn()
-	records, err := remote.Await(ctx, func() (map[int]lease.Record, error) { return s.load(ctx) })
-	if err != nil {
-		return nil, fmt.Errorf("zklease: load: %w", err)
-	}
-	return records, nil
+	return remote.Call(ctx, s.Server, "load", s.load)
 }
 
 // CompareAndSwap implements [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
-	if s.err != nil {
-		return false, s.err
-	}
-	s.warn()
-	if err := remote.CheckRecords("zklease", worker, from, to); err != nil {
-		return false, err
-	}
-	swapped, err := remote.Await(ctx, func() (bool, error) {
-		return s.swap(ctx, s.path(worker), remote.FormatRecord(from), remote.FormatRecord(to))
+	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
+		return s.swap(ctx, s.folder+"/"+strconv.Itoa(worker), from, to)
 	})
-	if err != nil {
-		return false, fmt.Errorf("zklease: write worker %d: %w", worker, err)
-	}
-	return swapped, nil
 }
 
-func (s *store) path(worker int) string { return s.folder + "/" + strconv.Itoa(worker) }
-
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
+	s.warn()
 	if _, err := s.conn.Sync(s.folder); err != nil {
 		return nil, err
 	}
@@ -131,6 +115,7 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 // with an error if the connection breaks before the reply, so that a write that
 // was overtaken has not happened, whatever the node contains.
 func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
+	s.warn()
 	if _, err := s.conn.Sync(path); err != nil {
 		return false, err
 	}
@@ -138,7 +123,7 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 		data, stat, err := s.conn.Get(path)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
-			if from != absent {
+			if from != remote.Absent {
 				return false, nil
 			}
 			err = s.create(path, to)
@@ -155,9 +140,6 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	}
 	return false, context.Cause(ctx)
 }
-
-// absent is the record of a worker that has no node.
-var absent = remote.FormatRecord(lease.Record{})
 
 // overtaken reports whether a write has not happened because the node is no
 // longer what was read.
@@ -178,4 +160,59 @@ func (s *store) create(path, data string) error {
 	}
 	_, err = s.conn.Create(path, []byte(data), 0, s.acl)
 	return err
+}
+
+// An Option changes a default of [New]. With a bad argument every call of the
+// store fails.
+type Option interface{ apply(*config) error }
+
+type config struct {
+	namespace string
+	acl       []zk.ACL
+	forceSync bool
+	log       *slog.Logger
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+// WithNamespace keeps the workers of several applications apart in one ensemble:
+// stores share their workers if, and only if, they share ensemble and namespace.
+// It has 1 to 64 letters, digits, dots, hyphens and underscores, the first of
+// which is a letter or digit; case counts. The default is "default".
+func WithNamespace(name string) Option {
+	return optionFunc(func(c *config) error {
+		c.namespace = name
+		return remote.CheckNamespace("zklease", name)
+	})
+}
+
+// WithACL sets who may do what with the nodes that the store creates, parents
+// included; nodes that exist keep theirs. The connection itself needs to read,
+// write and create. The default lets everybody do everything.
+func WithACL(acl []zk.ACL) Option {
+	return optionFunc(func(c *config) error {
+		c.acl = slices.Clone(acl)
+		return option.Check(len(acl) > 0, "zklease: WithACL without an entry: nobody could use the nodes")
+	})
+}
+
+// WithForceSync states that no server of the ensemble has forceSync=no, under which
+// it forgets acknowledged writes when its machine dies. ZooKeeper shows the setting
+// to no client: without this statement the store logs a warning.
+func WithForceSync() Option {
+	return optionFunc(func(c *config) error {
+		c.forceSync = true
+		return nil
+	})
+}
+
+// WithLogger sets where the store warns, once, that it cannot see whether the
+// servers forget. The default is [slog.Default].
+func WithLogger(log *slog.Logger) Option {
+	return optionFunc(func(c *config) error {
+		c.log = log
+		return option.Check(log != nil, "zklease: WithLogger(nil): want a logger")
+	})
 }
