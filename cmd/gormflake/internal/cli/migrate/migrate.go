@@ -80,11 +80,11 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 		return err
 	}
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
-		tables, err := f.selection.with(ctx, db, tables)
+		targets, err := f.selection.targets(ctx, db, tables)
 		if err != nil {
 			return err
 		}
-		plan, err := inspect(ctx, db, tables, options)
+		plan, err := inspect(ctx, db, targets, options)
 		if err != nil {
 			return err
 		}
@@ -93,11 +93,7 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 }
 
 // inspect makes a plan whose words are those of the command line.
-func inspect(ctx context.Context, db *gorm.DB, tables []string, options []sqlmigrate.Option) (*sqlmigrate.Plan, error) {
-	targets := make([]any, len(tables))
-	for i, table := range tables {
-		targets[i] = table
-	}
+func inspect(ctx context.Context, db *gorm.DB, targets []any, options []sqlmigrate.Option) (*sqlmigrate.Plan, error) {
 	if err := sqlmigrate.Validate(db, targets, options...); err != nil {
 		return nil, terminal.Usage(flags.Named(err))
 	}

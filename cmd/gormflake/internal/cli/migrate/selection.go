@@ -42,24 +42,27 @@ func (s *selection) args() []string {
 	return args
 }
 
-// with returns the tables that are named, and those that are selected.
-func (s *selection) with(ctx context.Context, db *gorm.DB, named []string) ([]string, error) {
-	tables := slices.Clone(named)
+// targets returns the tables that are named, and those that are selected.
+func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([]any, error) {
+	var targets []any
+	for _, name := range named {
+		targets = append(targets, name)
+	}
 	for _, pattern := range s.all() {
 		found, err := match(ctx, db, pattern)
 		if err != nil {
 			return nil, fmt.Errorf("tables %q: %w", pattern, err)
 		}
-		tables = append(tables, found...)
+		targets = append(targets, found...)
 	}
-	return tables, nil
+	return targets, nil
 }
 
 // notSelected are the tables of this program and of migration tools, which count for
 // themselves, and those of an online move that is under way.
 var notSelected = regexp.MustCompile(`^(goose_db_version|schema_migrations|sqlmigrate_\w+|_.*_sf(new|old))$`)
 
-func match(ctx context.Context, db *gorm.DB, pattern string) (names []string, err error) {
+func match(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
 	schema, name, qualified := strings.Cut(pattern, ".")
 	if !qualified {
 		schema, name = "", pattern

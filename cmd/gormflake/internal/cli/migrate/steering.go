@@ -96,13 +96,9 @@ func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error)
 // withMove calls do with the move that is under way, also while it is carried out.
 func (f *migrateFlags) withMove(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
-		tables, err := f.selection.with(ctx, db, tables)
+		targets, err := f.selection.targets(ctx, db, tables)
 		if err != nil {
 			return err
-		}
-		targets := make([]any, len(tables))
-		for i, table := range tables {
-			targets[i] = table
 		}
 		online, err := sqlmigrate.FindOnline(ctx, db, targets...)
 		if err != nil {
