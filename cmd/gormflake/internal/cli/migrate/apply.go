@@ -91,7 +91,10 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 		return err
 	}
 	began := time.Now()
-	name := f.file(cmd, began)
+	name := f.save
+	if !cmd.Flags().Changed("save") {
+		name = "snowflake-plan-" + began.UTC().Format("20060102T150405.000Z") + ".json"
+	}
 	if name != "" {
 		if err := savePlan(name, plan, began); err != nil {
 			return err
@@ -111,13 +114,6 @@ func undone(cmd *cobra.Command, err error) error {
 	}
 	terminal.Say(cmd.ErrOrStderr(), "gormflake: %s", terminal.OneLine(err))
 	return terminal.ErrFindings
-}
-
-func (f *applyFlags) file(cmd *cobra.Command, now time.Time) string {
-	if cmd.Flags().Changed("save") {
-		return f.save
-	}
-	return savedName(now)
 }
 
 // printNext names the next step, with the tables that were named: to name one that is

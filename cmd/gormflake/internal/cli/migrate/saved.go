@@ -22,10 +22,6 @@ type savedPlan struct {
 	Plan    *sqlmigrate.Plan `json:"plan"`
 }
 
-func savedName(now time.Time) string {
-	return "snowflake-plan-" + now.UTC().Format("20060102T150405.000Z") + ".json"
-}
-
 // savePlan overwrites nothing.
 func savePlan(name string, plan *sqlmigrate.Plan, now time.Time) error {
 	text, err := json.MarshalIndent(savedPlan{savedVersion, now.UTC(), plan}, "", "  ")
