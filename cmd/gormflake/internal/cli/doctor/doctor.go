@@ -101,7 +101,7 @@ type doctor struct {
 
 	layout snowflake.Layout
 	stored snowflake.Layout // of the leased workers; zero if there are none
-	tables []readonly.Table
+	tables []readonly.Table // without those that are skipped
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {

@@ -35,14 +35,12 @@ func (d *doctor) checkKeys() {
 		return
 	}
 	d.noteSkip()
-	wide, moved, before := 0, 0, len(d.report.Findings)
+	wide := len(slices.DeleteFunc(slices.Clone(d.tables), func(t readonly.Table) bool { return t.Narrow() }))
+	d.tables = slices.DeleteFunc(d.tables, func(t readonly.Table) bool { return slices.ContainsFunc(d.flags.skip, t.Is) })
+	moved, before := 0, len(d.report.Findings)
 	for i := range d.tables {
 		t := &d.tables[i]
 		if t.Narrow() {
-			continue
-		}
-		wide++
-		if slices.ContainsFunc(d.flags.skip, t.Is) {
 			continue
 		}
 		d.unseen(keysCheck, t.String(), d.checkKey(t))
