@@ -35,9 +35,9 @@ func (p *progress) show(now sqlmigrate.Progress) {
 	}
 	if p.bar == nil || now.Done == 0 {
 		p.close()
-		p.open(now)
+		p.open(now.Of)
 	}
-	p.bar.Describe(short(now))
+	p.bar.Describe(strings.TrimSpace(string(now.Phase) + " " + now.Table))
 	_ = p.bar.Set(now.Done)
 	if now.Done == now.Of {
 		p.close()
@@ -45,30 +45,19 @@ func (p *progress) show(now sqlmigrate.Progress) {
 }
 
 func (p *progress) line(now sqlmigrate.Progress) {
-	if now.Retry > 0 {
+	switch {
+	case now.Retry > 0:
 		terminal.Say(p.out, "%s: a lock could not be had in time: nothing is held for %s, then try %d", now.Phase, terminal.Rounded(now.Wait), now.Retry+1)
-		return
-	}
-	if now.SQL == "" {
+	case now.SQL == "":
 		terminal.Say(p.out, "%s: %d of %d statements done after %s", now.Phase, now.Done, now.Of, terminal.Rounded(now.Elapsed))
-		return
+	default:
+		terminal.Say(p.out, "%s %d/%d %s%s", now.Phase, now.Done+1, now.Of, when(now.Table != "", "%s: ", now.Table), now.Step)
 	}
-	what := now.Step
-	if now.Table != "" {
-		what = now.Table + ": " + what
-	}
-	terminal.Say(p.out, "%s %d/%d %s", now.Phase, now.Done+1, now.Of, what)
 }
 
-// short fits next to a bar.
-func short(now sqlmigrate.Progress) string {
-	return strings.TrimSpace(string(now.Phase) + " " + now.Table)
-}
-
-func (p *progress) open(now sqlmigrate.Progress) {
-	p.bar = progressbar.NewOptions(now.Of,
+func (p *progress) open(of int) {
+	p.bar = progressbar.NewOptions(of,
 		progressbar.OptionSetWriter(p.out),
-		progressbar.OptionSetDescription(short(now)),
 		progressbar.OptionShowCount(),
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionSetPredictTime(false),
