@@ -14,14 +14,6 @@ import (
 )
 
 func openMySQL(rest string) (gorm.Dialector, error) {
-	config, err := mysqlConfig(rest)
-	if err != nil {
-		return nil, err
-	}
-	return mysql.New(mysql.Config{DSNConfig: config}), nil
-}
-
-func mysqlConfig(rest string) (*driver.Config, error) {
 	if err := checkAuthority(rest, mysqlForm); err != nil {
 		return nil, err
 	}
@@ -45,7 +37,7 @@ func mysqlConfig(rest string) (*driver.Config, error) {
 	config.User = u.User.Username()
 	config.Passwd, _ = u.User.Password()
 	config.DBName = strings.TrimPrefix(u.Path, "/")
-	return checkMySQL(config)
+	return mysqlDialector(config)
 }
 
 // mysqlAddress takes the parameter socket out of query: it is ours and not
@@ -76,15 +68,15 @@ func mysqlParams(query url.Values) (*driver.Config, error) {
 	return config, nil
 }
 
-// checkMySQL reads config back from the driver's own text form, which GORM
+// mysqlDialector reads config back from the driver's own text form, which GORM
 // passes on. That form has no escape for a colon in a user name, nor a place
 // for a password without a user.
-func checkMySQL(config *driver.Config) (*driver.Config, error) {
+func mysqlDialector(config *driver.Config) (gorm.Dialector, error) {
 	parsed, err := driver.ParseDSN(config.FormatDSN())
 	if err != nil || parsed.User != config.User || parsed.Passwd != config.Passwd ||
 		parsed.Net != config.Net || parsed.Addr != config.Addr || parsed.DBName != config.DBName {
 		return nil, errors.New("dsn: mysql: user, host or database has a form that the driver cannot express: " +
 			"want a user name without colon, and no password without a user name")
 	}
-	return parsed, nil
+	return mysql.New(mysql.Config{DSNConfig: parsed}), nil
 }

@@ -11,30 +11,22 @@ import (
 )
 
 // openPostgres leaves the URL as it is, for pgx reads more forms than net/url:
-// several hosts, sockets, and a host among the parameters.
+// several hosts, sockets, and a host among the parameters. It reports of pgx's errors
+// only what is about a parameter. The others quote the host, which is a part of the
+// password if that has an unescaped character or if host and @ are missing.
 func openPostgres(rest string) (gorm.Dialector, error) {
 	if err := checkAuthority(rest, postgresForm); err != nil {
 		return nil, err
 	}
-	if err := checkPostgres(rest); err != nil {
-		return nil, err
-	}
-	return postgres.Open("postgres://" + rest), nil
-}
-
-// checkPostgres reports of pgx's errors only what is about a parameter. The
-// others quote the host, which is a part of the password if that has an
-// unescaped character or if host and @ are missing.
-func checkPostgres(rest string) error {
 	_, err := pgx.ParseConfig("postgres://" + rest)
 	if err == nil {
-		return nil
+		return postgres.Open("postgres://" + rest), nil
 	}
 	address, _, _ := strings.Cut(rest, "?")
 	_, badAddress := pgx.ParseConfig("postgres://" + address)
 	cause := errors.Unwrap(err)
 	if badAddress != nil || cause == nil {
-		return errors.New("dsn: postgres URL does not parse: want " + postgresForm)
+		return nil, errors.New("dsn: postgres URL does not parse: want " + postgresForm)
 	}
-	return fmt.Errorf("dsn: postgres parameters: %w", cause)
+	return nil, fmt.Errorf("dsn: postgres parameters: %w", cause)
 }
