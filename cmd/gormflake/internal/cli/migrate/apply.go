@@ -64,7 +64,8 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 			terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, append(tables, f.selection.args()...)))
 			return undone(cmd, part.Apply(cmd.Context(), db))
 		}
-		return f.applyPart(cmd, db, part, leftOf(plan, part), tables)
+		left := slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
+		return f.applyPart(cmd, db, part, left, tables)
 	})
 }
 
@@ -73,11 +74,6 @@ func nothing(plan *sqlmigrate.Plan, tables []string) string {
 		return strings.Join(tables, ", ") + " and what is connected with them have been moved"
 	}
 	return "what is left is of " + strings.Join(phasesOf(plan), " and ")
-}
-
-// leftOf names the phases that the plan has and its part has not.
-func leftOf(plan, part *sqlmigrate.Plan) []string {
-	return slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
 }
 
 func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, left, tables []string) error {

@@ -73,7 +73,8 @@ func (f *migrateFlags) planArgs() []string {
 	return args
 }
 
-// withPlan opens the database, inspects it and calls do.
+// withPlan opens the database, inspects it and calls do with a plan whose words are
+// those of the command line.
 func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
 	options, err := f.options()
 	if err != nil {
@@ -84,27 +85,18 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 		if err != nil {
 			return err
 		}
-		plan, err := inspect(ctx, db, targets, options)
+		if err := sqlmigrate.Validate(db, targets, options...); err != nil {
+			return terminal.Usage(flags.Named(err))
+		}
+		plan, err := sqlmigrate.InspectWith(ctx, db, targets, options...)
 		if err != nil {
-			return err
+			return flags.Named(err)
+		}
+		for i := range plan.Blockers {
+			plan.Blockers[i].Fix = flags.Words(plan.Blockers[i].Fix)
 		}
 		return do(db, plan)
 	})
-}
-
-// inspect makes a plan whose words are those of the command line.
-func inspect(ctx context.Context, db *gorm.DB, targets []any, options []sqlmigrate.Option) (*sqlmigrate.Plan, error) {
-	if err := sqlmigrate.Validate(db, targets, options...); err != nil {
-		return nil, terminal.Usage(flags.Named(err))
-	}
-	plan, err := sqlmigrate.InspectWith(ctx, db, targets, options...)
-	if err != nil {
-		return nil, flags.Named(err)
-	}
-	for i := range plan.Blockers {
-		plan.Blockers[i].Fix = flags.Words(plan.Blockers[i].Fix)
-	}
-	return plan, nil
 }
 
 // needTables is for commands that want one table or more.
