@@ -68,11 +68,15 @@ func shifted(now time.Time, sign, days, duration string) (time.Time, bool) {
 
 // parseInstant reads a time that is the same whenever it is read.
 func parseInstant(s string) (time.Time, bool) {
-	if n, ok := parseUnix(s); ok {
-		if n < milliFrom {
-			return time.Unix(n, 0), true
-		}
-		return time.UnixMilli(n), true
+	digits, base := s, 10
+	if len(s) > 2 && strings.EqualFold(s[:2], "0x") {
+		digits, base = s[2:], 16
+	}
+	switch n, err := strconv.ParseUint(digits, base, 63); {
+	case err == nil && n < milliFrom:
+		return time.Unix(int64(n), 0), true
+	case err == nil:
+		return time.UnixMilli(int64(n)), true
 	}
 	for _, layout := range layouts8601 {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -80,13 +84,4 @@ func parseInstant(s string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-func parseUnix(s string) (int64, bool) {
-	digits, base := s, 10
-	if len(s) > 2 && strings.EqualFold(s[:2], "0x") {
-		digits, base = s[2:], 16
-	}
-	n, err := strconv.ParseUint(digits, base, 63)
-	return int64(n), err == nil
 }
