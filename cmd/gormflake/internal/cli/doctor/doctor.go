@@ -138,21 +138,17 @@ func (d *doctor) examineDatabase(ctx context.Context) error {
 		if err := sqlmigrate.Validate(d.DB, nil, d.references...); err != nil {
 			return terminal.Usage(flags.Named(err))
 		}
-		return d.examine()
+		d.checkClock()
+		d.checkSettings()
+		d.checkWorkers()
+		d.checkExpiry()
+		d.checkKeys()
+		d.checkTrial()
+		d.checkUsage()
+		d.checkColumns()
+		d.checkSerials()
+		return d.awake()
 	})
-}
-
-func (d *doctor) examine() error {
-	d.checkClock()
-	d.checkSettings()
-	d.checkWorkers()
-	d.checkExpiry()
-	d.checkKeys()
-	d.checkTrial()
-	d.checkUsage()
-	d.checkColumns()
-	d.checkSerials()
-	return d.awake()
 }
 
 // awake is an error if the database has gone away in the meantime: what is

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 const (
@@ -16,15 +15,8 @@ const (
 	oneTable = "processes that write to the same tables must lease their workers from one table: another one leases the same workers again"
 )
 
-// reportFlaws reports why the table is refused, and the workers of which it
-// already has several rows.
-func (d *doctor) reportFlaws(refused *sqllease.TableError) {
-	for _, flaw := range refused.Flaws {
-		d.report.problem(workersCheck, refused.Table, flaw.Found+": want "+flaw.Want, flaw.Fix)
-	}
-	d.unseen(workersCheck, refused.Table, d.checkDoubled(refused.Table))
-}
-
+// checkDoubled reports the workers of which a table that is refused already has several
+// rows.
 func (d *doctor) checkDoubled(table string) error {
 	query := "SELECT namespace, worker_id, COUNT(*) FROM " + table + " GROUP BY namespace, worker_id HAVING COUNT(*) > 1 ORDER BY 1, 2"
 	type doubledWorker struct{ namespace, worker, rows string }

@@ -35,7 +35,10 @@ func (d *doctor) checkWorkers() {
 	case errors.Is(err, sqllease.ErrNoTable) && !readonly.Denied(err):
 		d.report.ok(workersCheck, "", fmt.Sprintf("there is no table %s: no worker is leased from this database", d.flags.store.Table))
 	case errors.As(err, &refused):
-		d.reportFlaws(refused)
+		for _, flaw := range refused.Flaws {
+			d.report.problem(workersCheck, refused.Table, flaw.Found+": want "+flaw.Want, flaw.Fix)
+		}
+		d.unseen(workersCheck, refused.Table, d.checkDoubled(refused.Table))
 	case err != nil:
 		d.unseen(workersCheck, d.flags.store.Table, err)
 	default:
