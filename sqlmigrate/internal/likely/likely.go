@@ -160,7 +160,7 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 			return &suspect{column: c, keys: shown.keys, reason: shown.reason}
 		}
 	}
-	s := &suspect{column: c, name: parseName(lastPart(c.Name))}
+	s := &suspect{column: c, name: parseName(c.Name[strings.LastIndex(c.Name, ".")+1:])}
 	s.meaning, s.keys = f.tables.meaningOf(c.Table, s.name)
 	if s.meaning == named && !f.own(s) {
 		s.reason = "its name"
@@ -184,8 +184,6 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 func (f *finder) own(s *suspect) bool {
 	return s.column.Alone && len(s.keys) == 1 && s.keys[0].Table == s.column.Table
 }
-
-func lastPart(name string) string { return name[strings.LastIndex(name, ".")+1:] }
 
 func (f *finder) commented(c engine.NarrowColumn) []Key {
 	return slices.DeleteFunc(slices.Clone(f.in.Keys), func(key Key) bool { return !mentions(c.Comment, key) })

@@ -192,8 +192,16 @@ func (p *present) fits(s *suspect) bool {
 // leavesOut reports whether the values are keys, and too few numbers between them are
 // for that to be chance.
 func (p *present) leavesOut(values samples) bool {
-	return len(values) >= fewest && p.has(values) && p.gaps(values) >= enoughBits
+	if len(values) < fewest || !p.has(values) {
+		return false
+	}
+	probes := values.probes(many)
+	density := float64(p.count(probes)) / float64(len(probes))
+	return -float64(len(values))*math.Log2(max(density, 0.01)) >= enoughBits
 }
+
+// enoughBits of evidence are a chance of one in a thousand.
+const enoughBits = 10
 
 func (p *present) reaches(values samples) bool {
 	if len(values) < 2*fewest {
@@ -201,14 +209,4 @@ func (p *present) reaches(values samples) bool {
 	}
 	span := float64(p.largest - p.smallest)
 	return float64(values[len(values)-1]-values[0]) >= span/2 && float64(values[len(values)/2]-p.smallest) >= span/5
-}
-
-// enoughBits of evidence are a chance of one in a thousand.
-const enoughBits = 10
-
-// gaps is the evidence, in bits, that it is not by chance that all values are keys.
-func (p *present) gaps(values samples) float64 {
-	probes := values.probes(many)
-	density := float64(p.count(probes)) / float64(len(probes))
-	return -float64(len(values)) * math.Log2(max(density, 0.01))
 }
