@@ -123,20 +123,18 @@ func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) err
 
 // checkFile says what SQLite's errors do not: which file, and what of it.
 func checkFile(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("database: there is no file %[1]s: to create an empty one: touch %[1]s", path)
-	case err != nil:
-		return fmt.Errorf("database: %w", err)
-	case info.IsDir():
-		return fmt.Errorf("database: %s is a folder: want a file", path)
-	}
 	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("database: there is no file %[1]s: to create an empty one: touch %[1]s", path)
+	}
 	if err != nil {
 		return fmt.Errorf("database: %w", err)
 	}
-	return file.Close()
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return fmt.Errorf("database: %s is a folder: want a file", path)
+	}
+	return nil
 }
 
 func sqliteFile(dsn string) (path, query string, ok bool) {
