@@ -52,21 +52,17 @@ func (d *doctor) checkLeases(in *lease.Inspection) {
 		d.report.ok(workersCheck, "", fmt.Sprintf("no worker of namespace %s was ever leased", d.flags.store.Namespace))
 		return
 	}
-	d.checkLayout(in.Layout)
-	d.checkHolders(in.Holders)
-}
-
-func (d *doctor) checkLayout(stored snowflake.Layout) {
-	d.stored = stored
+	d.stored = in.Layout
 	switch {
 	case !d.flags.layout.Given():
-		d.layout = stored
-	case !d.layout.Equal(stored):
-		d.report.problem(layoutCheck, "", fmt.Sprintf("the leased workers belong to %v, the flags say %v", stored, d.layout),
+		d.layout = in.Layout
+	case !d.layout.Equal(in.Layout):
+		d.report.problem(layoutCheck, "", fmt.Sprintf("the leased workers belong to %v, the flags say %v", in.Layout, d.layout),
 			"use the stored layout everywhere, or another namespace and IDs that never meet the old ones")
 	default:
 		d.report.ok(layoutCheck, "", "the leased workers have the given one")
 	}
+	d.checkHolders(in.Holders)
 }
 
 func (d *doctor) checkExpiry() {
