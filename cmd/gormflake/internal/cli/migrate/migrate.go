@@ -130,13 +130,11 @@ func findings(blockers []sqlmigrate.Blocker, nothingToDo bool) error {
 type phasesFlag struct{ names []string }
 
 func (f *phasesFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.names, "phases", phaseNames(), "phases to take, each of which can be deployed apart")
-	_ = cmd.RegisterFlagCompletionFunc("phases", cobra.FixedCompletions(phaseNames(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringSliceVar(&f.names, "phases", phaseNames, "phases to take, each of which can be deployed apart")
+	_ = cmd.RegisterFlagCompletionFunc("phases", cobra.FixedCompletions(phaseNames, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func phaseNames() []string {
-	return []string{string(sqlmigrate.Widen), string(sqlmigrate.Detach), string(sqlmigrate.Guard), string(sqlmigrate.Park)}
-}
+var phaseNames = []string{string(sqlmigrate.Widen), string(sqlmigrate.Detach), string(sqlmigrate.Guard), string(sqlmigrate.Park)}
 
 // cut leaves out all phases of the plan but these.
 func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
@@ -149,8 +147,8 @@ func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
 
 func (f *phasesFlag) check() error {
 	for _, name := range f.names {
-		if !slices.Contains(phaseNames(), name) {
-			return terminal.Usagef("--phases %q: want some of %s", name, strings.Join(phaseNames(), ", "))
+		if !slices.Contains(phaseNames, name) {
+			return terminal.Usagef("--phases %q: want some of %s", name, strings.Join(phaseNames, ", "))
 		}
 	}
 	return nil
