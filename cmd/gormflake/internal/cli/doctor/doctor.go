@@ -1,10 +1,13 @@
-// Package doctor has the command doctor, with one file for each check.
+// Package doctor has the command doctor.
 package doctor
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +16,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
+	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -173,4 +177,68 @@ func (d *doctor) unseen(check, subject string, err error) {
 		fix = "grant the account SELECT on it, or take another account"
 	}
 	d.report.warn(check, subject, "could not be checked: "+terminal.OneLine(err), fix)
+}
+
+// examineStore examines a store that is not a database. It reports what the store
+// warns of, or refuses, when a process starts.
+func (d *doctor) examineStore(ctx context.Context) error {
+	if err := d.flags.store.CheckRemote(); err != nil {
+		return err
+	}
+	log := warnings{Handler: slog.DiscardHandler}
+	store, err := leasestore.Open(ctx, d.flags.database.URL(), d.flags.store.Namespace, slog.New(&log))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }() // which has been read alone
+	in, err := lease.Inspect(ctx, store)
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("interrupted: %w", cause)
+	}
+	if clock, ok := store.Store.(lease.Clock); ok {
+		d.compareClocks(func() (time.Time, error) { return clock.Now(ctx) })
+	}
+	if err != nil {
+		d.report.problem(settingsCheck, "", "no worker can be leased: "+terminal.OneLine(err), "fix the error and run doctor again")
+		return nil
+	}
+	d.reportWarnings(&log)
+	d.checkLeases(in)
+	d.checkExpiry()
+	return nil
+}
+
+// reportWarnings reads a warning as "package: what is wrong: the fix".
+func (d *doctor) reportWarnings(log *warnings) {
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	for _, warning := range log.all {
+		_, message, _ := strings.Cut(warning.Message, ": ")
+		text, fix, _ := strings.Cut(message, ": ")
+		warning.Attrs(func(a slog.Attr) bool {
+			text += fmt.Sprintf(", %s", a)
+			return true
+		})
+		d.report.warn(settingsCheck, "", text, fix)
+	}
+	if len(log.all) == 0 {
+		d.report.ok(settingsCheck, "", "none is known under which the server forgets what it has acknowledged")
+	}
+}
+
+// warnings is a [slog.Handler] that keeps what it is given. A store may log from a
+// goroutine of its own.
+type warnings struct {
+	slog.Handler
+	mu  sync.Mutex
+	all []slog.Record
+}
+
+func (*warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (w *warnings) Handle(_ context.Context, r slog.Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, r)
+	return nil
 }

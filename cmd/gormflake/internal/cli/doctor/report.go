@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
@@ -83,4 +85,20 @@ func (r *report) summary() string {
 		return "all is well"
 	}
 	return fmt.Sprintf("%s, %s", terminal.Counted(r.Problems, "problem", "problems"), terminal.Counted(r.Warnings, "warning", "warnings"))
+}
+
+// writeTextfile writes what node_exporter reads.
+func (r *report) writeTextfile(name, database string) error {
+	used := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "gormflake_key_used_ratio", Help: "Used part of the numbers of a key or a sequence.",
+	}, []string{"database", "name"})
+	for _, u := range r.Usage {
+		used.WithLabelValues(strings.ToValidUTF8(database, "?"), strings.ToValidUTF8(u.Name, "?")).Set(u.Used)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(used)
+	if err := prometheus.WriteToTextfile(name, registry); err != nil {
+		return fmt.Errorf("--textfile: %w", err)
+	}
+	return nil
 }
