@@ -1,8 +1,10 @@
 package migrate
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -148,4 +150,56 @@ func models(plan *sqlmigrate.Plan) []string {
 		}
 	}
 	return changes
+}
+
+// runFlags are what apply and revert have in common.
+type runFlags struct {
+	phases      phasesFlag
+	confirm     flags.Confirm
+	lockTimeout time.Duration
+	retryFor    time.Duration
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	f.phases.register(cmd)
+	f.confirm.Register(cmd)
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 5*time.Second, "how long a statement waits for a lock, and others wait behind it; 0: as the database is set to")
+	cmd.Flags().DurationVar(&f.retryFor, "retry-for", 2*time.Minute, "how long to try again after that, with pauses; 0: not at all")
+}
+
+func (f *runFlags) check() error {
+	if f.lockTimeout < 0 {
+		return terminal.Usagef("--lock-timeout %v: want zero or more", f.lockTimeout)
+	}
+	if f.retryFor < 0 {
+		return terminal.Usagef("--retry-for %v: want zero or more", f.retryFor)
+	}
+	return f.phases.check()
+}
+
+type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
+
+// run carries the plan out and shows how far it is.
+func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, do carryOut) error {
+	shown := &progress{out: cmd.ErrOrStderr()}
+	defer shown.close()
+	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
+		sqlmigrate.WithRetryFor(f.retryFor))
+	if err != nil && cmd.Context().Err() != nil {
+		return fmt.Errorf("interrupted: %w: run the same command again to resume", err)
+	}
+	return err
+}
+
+// summarize shows what is about to be done, without its SQL.
+func summarize(out io.Writer, plan *sqlmigrate.Plan) {
+	for _, phase := range plan.Phases {
+		terminal.Say(out, "%s", phase.Name)
+		for _, step := range phase.Steps {
+			terminal.Say(out, "  %s: %s", step.Table, step.Text)
+			if step.Locks != "" {
+				terminal.Say(out, "    locks: %s", step.Locks)
+			}
+		}
+	}
 }

@@ -3,7 +3,10 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +14,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -191,4 +195,74 @@ func phasesOf(plan *sqlmigrate.Plan) []string {
 		names[i] = string(phase.Name)
 	}
 	return names
+}
+
+// A selection is the flags that select tables.
+type selection struct{ schemas, patterns []string }
+
+func (s *selection) register(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringArrayVar(&s.schemas, "schema", nil, "take every table of this schema whose primary key begins with an integer; may be repeated")
+	set.StringArrayVar(&s.patterns, "tables", nil, "take those that match a pattern with * and ?, as 'public.*' or 'order*'; may be repeated")
+}
+
+func (s *selection) all() []string {
+	patterns := slices.Clone(s.patterns)
+	for _, schema := range s.schemas {
+		patterns = append(patterns, schema+".*")
+	}
+	return patterns
+}
+
+// args are the flags, for a shell.
+func (s *selection) args() []string {
+	args := s.all()
+	for i, pattern := range args {
+		args[i] = "--tables='" + pattern + "'"
+	}
+	return args
+}
+
+// targets returns the tables that are named, and those that are selected.
+func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([]any, error) {
+	var targets []any
+	for _, name := range named {
+		targets = append(targets, name)
+	}
+	for _, pattern := range s.all() {
+		found, err := match(ctx, db, pattern)
+		if err != nil {
+			return nil, fmt.Errorf("tables %q: %w", pattern, err)
+		}
+		targets = append(targets, found...)
+	}
+	return targets, nil
+}
+
+// notSelected are the tables of this program and of migration tools, which count for
+// themselves, and those of an online move that is under way.
+var notSelected = regexp.MustCompile(`^(goose_db_version|schema_migrations|sqlmigrate_\w+|_.*_sf(new|old))$`)
+
+func match(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
+	schema, name, qualified := strings.Cut(pattern, ".")
+	if !qualified {
+		schema, name = "", pattern
+	}
+	all, err := (&readonly.Database{Ctx: ctx, DB: db, Dialect: db.Name()}).Tables(schema)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all {
+		matches, err := path.Match(name, t.Name)
+		if err != nil {
+			return nil, terminal.Usage(err)
+		}
+		if matches && !notSelected.MatchString(t.Name) {
+			names = append(names, t.String())
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("no table with a primary key that begins with an integer")
+	}
+	return names, nil
 }

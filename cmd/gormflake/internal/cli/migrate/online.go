@@ -85,55 +85,6 @@ func showOnline(cmd *cobra.Command, online *sqlmigrate.OnlinePlan, back bool) er
 	return findings(online.Blockers, online.Empty())
 }
 
-func newOnlineStatus() *cobra.Command {
-	var set migrateFlags
-	var prometheus bool
-	cmd := &cobra.Command{
-		Use:   "status --dsn URL TABLE...",
-		Short: "Show how far a move has come",
-		Long: `Show how far a move has come: a line, or with --prometheus what the textfile
-collector of node_exporter reads. The exit code is 0.`,
-		Example: `  gormflake migrate online status --dsn postgres://app@db/shop orders`,
-		Args:    needTables,
-		RunE: func(cmd *cobra.Command, tables []string) error {
-			return set.withMove(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
-				status, err := online.Status(cmd.Context(), db)
-				switch {
-				case err != nil:
-					return err
-				case prometheus:
-					writeMetrics(cmd.OutOrStdout(), set.database.Name(), tables, status)
-				default:
-					terminal.Say(cmd.OutOrStdout(), "%s", describeStatus(status))
-				}
-				return nil
-			})
-		},
-	}
-	set.register(cmd)
-	cmd.Flags().BoolVar(&prometheus, "prometheus", false, "write metrics for the textfile collector of node_exporter, whose file ends with .prom")
-	return cmd
-}
-
-func describeStatus(s sqlmigrate.OnlineStatus) string {
-	if !s.Begun {
-		return "no move is under way"
-	}
-	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(s.Began, time.Now()), s.Done, s.Of) +
-		when(s.Copied > 0, ", %d of about %d rows copied by the next one", s.Copied, s.OfRows) +
-		when(s.Rate > 0, ", %.0f a second", s.Rate) +
-		when(s.Remaining >= time.Second, ", about %s left", terminal.Span(s.Remaining)) +
-		when(s.Waits > 0, ", %d batches waited for replicas", s.Waits) +
-		describeSteering(s.Steering)
-	switch {
-	case s.Reverting:
-		return text + " of the way back; next: gormflake migrate online revert"
-	case s.Stage == sqlmigrate.StageFinish:
-		return text + "; the keys are wide; next: gormflake migrate online finish, or revert"
-	}
-	return text + fmt.Sprintf(", stage %s; next: gormflake migrate online apply, or revert", s.Stage)
-}
-
 // onlineFlags are what apply, finish and revert have in common.
 type onlineFlags struct {
 	migrateFlags
