@@ -55,7 +55,11 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 		when(s.Rate > 0, ", %.0f a second", s.Rate) +
 		when(s.Remaining >= time.Second, ", about %s left", terminal.Span(s.Remaining)) +
 		when(s.Waits > 0, ", %d batches waited for replicas", s.Waits) +
-		describeSteering(s.Steering)
+		when(s.Steering.Paused, "; paused") +
+		when(s.Steering.HoldSwap, "; the swap waits for resume") +
+		when(s.Steering.Stall > 0, "; batches take up to %v", s.Steering.Stall.Round(time.Millisecond)) +
+		when(s.Steering.Between != plan.Hours{}, "; it works between %v", s.Steering.Between) +
+		when(s.Steering.MaxRunning > 0, "; it waits while more than %d statements are running", s.Steering.MaxRunning)
 	switch {
 	case s.Reverting:
 		return text + " of the way back; next: gormflake migrate online revert"
@@ -63,14 +67,6 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 		return text + "; the keys are wide; next: gormflake migrate online finish, or revert"
 	}
 	return text + fmt.Sprintf(", stage %s; next: gormflake migrate online apply, or revert", s.Stage)
-}
-
-func describeSteering(s sqlmigrate.OnlineSteering) string {
-	return when(s.Paused, "; paused") +
-		when(s.HoldSwap, "; the swap waits for resume") +
-		when(s.Stall > 0, "; batches take up to %v", s.Stall.Round(time.Millisecond)) +
-		when(s.Between != plan.Hours{}, "; it works between %v", s.Between) +
-		when(s.MaxRunning > 0, "; it waits while more than %d statements are running", s.MaxRunning)
 }
 
 func newOnlinePause() *cobra.Command {
