@@ -166,7 +166,7 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 		s.reason = "its name"
 		return s
 	}
-	if keys := f.commented(c); len(keys) > 0 {
+	if keys := slices.DeleteFunc(slices.Clone(f.in.Keys), func(key Key) bool { return !mentions(c.Comment, key) }); len(keys) > 0 {
 		s.keys, s.reason = keys, "its comment"
 		return s
 	}
@@ -183,10 +183,6 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 // own table's name, as film_id of film.
 func (f *finder) own(s *suspect) bool {
 	return s.column.Alone && len(s.keys) == 1 && s.keys[0].Table == s.column.Table
-}
-
-func (f *finder) commented(c engine.NarrowColumn) []Key {
-	return slices.DeleteFunc(slices.Clone(f.in.Keys), func(key Key) bool { return !mentions(c.Comment, key) })
 }
 
 // weigh reads the values of the columns whose names leave something open.
