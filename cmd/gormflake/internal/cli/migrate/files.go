@@ -47,17 +47,12 @@ for applications that may not create it. Tables need not be named then.`,
 		},
 		RunE: set.write,
 	}
-	set.register(cmd)
+	set.migrateFlags.register(cmd)
+	set.phases.register(cmd)
+	set.registerFiles(cmd)
+	cmd.Flags().BoolVar(&set.leases, "lease-table", false, "write the table in which workers are leased, too")
+	cmd.Flags().StringVar(&set.leaseTable, "table", flags.DefaultTable, "name of that table")
 	return cmd
-}
-
-func (f *filesFlags) register(cmd *cobra.Command) {
-	f.migrateFlags.register(cmd)
-	f.phases.register(cmd)
-	f.registerFiles(cmd)
-	set := cmd.Flags()
-	set.BoolVar(&f.leases, "lease-table", false, "write the table in which workers are leased, too")
-	set.StringVar(&f.leaseTable, "table", flags.DefaultTable, "name of that table")
 }
 
 func (f *filesFlags) registerFiles(cmd *cobra.Command) {

@@ -67,22 +67,18 @@ stands in the way or the database could not be read.`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
 			return set.withOnline(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, online *sqlmigrate.OnlinePlan) error {
-				return showOnline(cmd, online, back)
+				text := online.String()
+				if back {
+					text = online.WayBack()
+				}
+				terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(text, "\n"))
+				return findings(online.Blockers, online.Empty())
 			})
 		},
 	}
 	set.register(cmd)
 	cmd.Flags().BoolVar(&back, "back", false, "show the statements that take each stage back")
 	return cmd
-}
-
-func showOnline(cmd *cobra.Command, online *sqlmigrate.OnlinePlan, back bool) error {
-	text := online.String()
-	if back {
-		text = online.WayBack()
-	}
-	terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(text, "\n"))
-	return findings(online.Blockers, online.Empty())
 }
 
 // onlineFlags are what apply, finish and revert have in common.

@@ -43,7 +43,10 @@ read.`,
 		Args: needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
 			return set.withPlan(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, plan *sqlmigrate.Plan) error {
-				return set.show(cmd, plan)
+				if err := set.print(cmd, plan); err != nil {
+					return err
+				}
+				return findings(plan.Blockers, plan.Empty() && len(plan.Likely) == 0 && len(plan.Omitted) == 0)
 			})
 		},
 	}
@@ -53,13 +56,6 @@ read.`,
 	cmd.Flags().BoolVar(&set.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("details", "sql", "json")
 	return cmd
-}
-
-func (f *planFlags) show(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
-	if err := f.print(cmd, plan); err != nil {
-		return err
-	}
-	return findings(plan.Blockers, plan.Empty() && len(plan.Likely) == 0 && len(plan.Omitted) == 0)
 }
 
 func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
