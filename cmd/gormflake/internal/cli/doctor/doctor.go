@@ -35,7 +35,7 @@ type doctorFlags struct {
 
 // New returns the command doctor.
 func New(now func() time.Time) *cobra.Command {
-	set := doctorFlags{now: now}
+	f := doctorFlags{now: now}
 	cmd := &cobra.Command{
 		Use:   "doctor --dsn URL",
 		Short: "Look for what endangers the keys of a database",
@@ -77,13 +77,8 @@ the database could not be checked.`,
 		Example: `  gormflake doctor --dsn sqlite://shop.db
   gormflake doctor --dsn sqlite://shop.db --json --skip tickets`,
 		Args: flags.NoArguments,
-		RunE: set.run,
+		RunE: f.run,
 	}
-	set.register(cmd)
-	return cmd
-}
-
-func (f *doctorFlags) register(cmd *cobra.Command) {
 	f.database.RegisterOr(cmd, leasestore.Forms)
 	f.layout.Register(cmd)
 	f.store.Register(cmd)
@@ -93,6 +88,7 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 	set.BoolVar(&f.try, "try", false, "try keys in copies of the tables, which needs the right to create them")
 	set.BoolVar(&f.json, "json", false, "print one JSON object")
 	set.StringVar(&f.textfile, "textfile", "", "file to write metrics to as well, for the textfile collector of node_exporter: its name ends with .prom")
+	return cmd
 }
 
 // A doctor is one examination.
