@@ -62,7 +62,13 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 		return terminal.Usagef("%s has nothing of the phases %s", file, strings.Join(f.phases.names, ", "))
 	}
 	return f.database.With(cmd.Context(), flags.ReadWrite, func(db *gorm.DB) error {
-		if err := f.ask(cmd, plan); err != nil {
+		for _, phase := range plan.Phases {
+			for _, step := range phase.Steps {
+				terminal.Say(cmd.ErrOrStderr(), "%s of %s is taken back: %s", phase.Name, step.Table, step.Text)
+			}
+		}
+		question := fmt.Sprintf("Run these %s on %s?", terminal.Counted(statements(plan, downward), "statement", "statements"), strings.Join(tablesOf(plan), ", "))
+		if err := f.confirm.Ask(cmd, question); err != nil {
 			return err
 		}
 		if err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Revert); err != nil {
@@ -71,17 +77,6 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 		terminal.Say(cmd.OutOrStdout(), "taken back: %s", strings.Join(phasesOf(plan), ", "))
 		return nil
 	})
-}
-
-func (f *revertFlags) ask(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
-	out := cmd.ErrOrStderr()
-	for _, phase := range plan.Phases {
-		for _, step := range phase.Steps {
-			terminal.Say(out, "%s of %s is taken back: %s", phase.Name, step.Table, step.Text)
-		}
-	}
-	return f.confirm.Ask(cmd, fmt.Sprintf("Run these %s on %s?",
-		terminal.Counted(statements(plan, downward), "statement", "statements"), strings.Join(tablesOf(plan), ", ")))
 }
 
 // savedVersion is the version of a saved plan's form.
