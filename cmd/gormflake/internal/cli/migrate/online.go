@@ -116,13 +116,6 @@ var onlineStages = []string{
 	string(sqlmigrate.StageConstrain), string(sqlmigrate.StageSwap),
 }
 
-func (f *onlineFlags) applied() string {
-	if f.last != string(sqlmigrate.StageSwap) {
-		return "applied up to stage " + f.last + "; next: gormflake migrate online apply, or revert"
-	}
-	return "applied; next: gormflake migrate online finish, or revert"
-}
-
 // check is for the flags of apply.
 func (f *onlineFlags) check() error {
 	switch {
@@ -152,8 +145,11 @@ database, in table sqlmigrate_online.`,
 			if err := set.check(); err != nil {
 				return terminal.Usage(err)
 			}
-			return set.run(cmd, tables, "Widen %s online?", (*sqlmigrate.OnlinePlan).Apply,
-				set.applied())
+			done := "applied; next: gormflake migrate online finish, or revert"
+			if set.last != string(sqlmigrate.StageSwap) {
+				done = "applied up to stage " + set.last + "; next: gormflake migrate online apply, or revert"
+			}
+			return set.run(cmd, tables, "Widen %s online?", (*sqlmigrate.OnlinePlan).Apply, done)
 		},
 	}
 	set.register(cmd)
