@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -23,9 +22,7 @@ const redraw = time.Second
 type progress struct {
 	out io.Writer
 	bar *progressbar.ProgressBar
-	end chan struct{} // tells the goroutine that redraws the bar to end
-
-	redrawing sync.WaitGroup
+	end chan struct{} // ends the goroutine that redraws the bar, between two drawings
 }
 
 // show is a function for sqlmigrate.WithProgress.
@@ -67,7 +64,7 @@ func (p *progress) open(of int) {
 		progressbar.OptionOnCompletion(func() { terminal.Say(p.out, "") }),
 	)
 	p.end = make(chan struct{})
-	p.redrawing.Go(func() { keepDrawn(p.bar, p.end) })
+	go keepDrawn(p.bar, p.end)
 }
 
 func keepDrawn(bar *progressbar.ProgressBar, end <-chan struct{}) {
@@ -88,8 +85,7 @@ func (p *progress) close() {
 	if p.bar == nil {
 		return
 	}
-	close(p.end)
-	p.redrawing.Wait()
+	p.end <- struct{}{}
 	if !p.bar.IsFinished() {
 		_ = p.bar.Exit()
 	}
