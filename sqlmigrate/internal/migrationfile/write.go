@@ -110,16 +110,10 @@ var (
 
 // A folder is what is in the directory of migrations.
 type folder struct {
-	dir    string
-	names  []string // of migrations
-	newest version
-}
-
-// A version is what the name of a file begins with.
-type version struct {
-	name   string // of the file
-	digits string
-	number uint64
+	dir     string
+	names   []string // of migrations
+	newest  string   // the one with the highest version, which its name begins with
+	version uint64
 }
 
 func readFolder(dir string, format engine.Format) (*folder, error) {
@@ -142,8 +136,8 @@ func readFolder(dir string, format engine.Format) (*folder, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sqlmigrate: version of %s: %w", filepath.Join(dir, name), err)
 		}
-		if number >= f.newest.number {
-			f.newest = version{name, match[1], number}
+		if number >= f.version {
+			f.newest, f.version = name, number
 		}
 	}
 	return f, nil
@@ -153,8 +147,8 @@ func readFolder(dir string, format engine.Format) (*folder, error) {
 // below what has been run. Where files are numbered, these are too, or a number
 // given later would be below their timestamps.
 func (f *folder) versions(n int, now time.Time) ([]string, error) {
-	next := func(i int) string { return fmt.Sprintf("%0*d", len(f.newest.digits), f.newest.number+1+uint64(i)) }
-	if len(f.names) == 0 || f.newest.number >= firstStamp {
+	next := func(i int) string { return fmt.Sprintf("%0*d", strings.Index(f.newest, "_"), f.version+1+uint64(i)) }
+	if f.newest == "" || f.version >= firstStamp {
 		stamp, err := f.stampAfter(now)
 		if err != nil {
 			return nil, err
@@ -170,12 +164,12 @@ func (f *folder) versions(n int, now time.Time) ([]string, error) {
 
 func (f *folder) stampAfter(now time.Time) (time.Time, error) {
 	next := now.Truncate(time.Second)
-	if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); f.newest.number < first {
+	if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); f.version < first {
 		return next, nil
 	}
-	stamp, err := time.Parse(stampForm, strconv.FormatUint(f.newest.number, 10))
+	stamp, err := time.Parse(stampForm, strconv.FormatUint(f.version, 10))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("sqlmigrate: %s has a version that is above every timestamp: nothing can be written after it", filepath.Join(f.dir, f.newest.name))
+		return time.Time{}, fmt.Errorf("sqlmigrate: %s has a version that is above every timestamp: nothing can be written after it", filepath.Join(f.dir, f.newest))
 	}
 	return stamp.Add(time.Second), nil
 }
