@@ -208,9 +208,12 @@ func openMySQL(rest string) (gorm.Dialector, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := mysqlParams(query)
+	if !query.Has("parseTime") {
+		query.Set("parseTime", "true") // or GORM could not scan a time
+	}
+	config, err := driver.ParseDSN("/?" + query.Encode())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("dsn: mysql parameters: %w", err)
 	}
 	config.Net, config.Addr = network, address
 	config.User = u.User.Username()
@@ -232,19 +235,6 @@ func mysqlAddress(u *url.URL, query url.Values) (network, address string, err er
 		return "", "", errors.New("dsn: mysql: host and socket are both given: want one of them")
 	}
 	return "unix", socket, nil
-}
-
-// mysqlParams reads the driver's parameters. GORM cannot scan a time without
-// parseTime.
-func mysqlParams(query url.Values) (*driver.Config, error) {
-	if !query.Has("parseTime") {
-		query.Set("parseTime", "true")
-	}
-	config, err := driver.ParseDSN("/?" + query.Encode())
-	if err != nil {
-		return nil, fmt.Errorf("dsn: mysql parameters: %w", err)
-	}
-	return config, nil
 }
 
 // mysqlDialector reads config back from the driver's own text form, which GORM
