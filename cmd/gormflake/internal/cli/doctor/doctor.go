@@ -147,20 +147,14 @@ func (d *doctor) examineDatabase(ctx context.Context) error {
 		d.checkUsage()
 		d.checkColumns()
 		d.checkSerials()
-		return d.awake()
+		if err := context.Cause(ctx); err != nil {
+			return fmt.Errorf("interrupted: %w", err)
+		}
+		if err := d.Ask("SELECT 1", nil, new(int)); err != nil { // what is missing is then not a finding
+			return fmt.Errorf("database does not answer any more: %w", err)
+		}
+		return nil
 	})
-}
-
-// awake is an error if the database has gone away in the meantime: what is
-// missing then is not a finding.
-func (d *doctor) awake() error {
-	if err := context.Cause(d.Ctx); err != nil {
-		return fmt.Errorf("interrupted: %w", err)
-	}
-	if err := d.Ask("SELECT 1", nil, new(int)); err != nil {
-		return fmt.Errorf("database does not answer any more: %w", err)
-	}
-	return nil
 }
 
 // unseen reports what could not be checked, unless err is nil.
