@@ -76,15 +76,12 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 			terminal.Say(out, "%s", terminal.Wrap(fmt.Sprintf("%*sfix: %s", indent, "", f.Fix), width, indent+len("fix: ")))
 		}
 	}
-	terminal.Say(out, "%s", r.summary())
-	return nil
-}
-
-func (r *report) summary() string {
 	if r.healthy() {
-		return "all is well"
+		terminal.Say(out, "all is well")
+		return nil
 	}
-	return fmt.Sprintf("%s, %s", terminal.Counted(r.Problems, "problem", "problems"), terminal.Counted(r.Warnings, "warning", "warnings"))
+	terminal.Say(out, "%s, %s", terminal.Counted(r.Problems, "problem", "problems"), terminal.Counted(r.Warnings, "warning", "warnings"))
+	return nil
 }
 
 // writeTextfile writes what node_exporter reads.
