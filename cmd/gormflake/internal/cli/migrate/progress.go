@@ -34,7 +34,16 @@ func (p *progress) show(now sqlmigrate.Progress) {
 	}
 	if p.bar == nil || now.Done == 0 {
 		p.close()
-		p.open(now.Of)
+		p.bar = progressbar.NewOptions(now.Of,
+			progressbar.OptionSetWriter(p.out),
+			progressbar.OptionShowCount(),
+			progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetWidth(20),
+			progressbar.OptionOnCompletion(func() { terminal.Say(p.out, "") }),
+		)
+		p.end = make(chan struct{})
+		go keepDrawn(p.bar, p.end)
 	}
 	p.bar.Describe(strings.TrimSpace(string(now.Phase) + " " + now.Table))
 	_ = p.bar.Set(now.Done)
@@ -52,19 +61,6 @@ func (p *progress) line(now sqlmigrate.Progress) {
 	default:
 		terminal.Say(p.out, "%s %d/%d %s%s", now.Phase, now.Done+1, now.Of, when(now.Table != "", "%s: ", now.Table), now.Step)
 	}
-}
-
-func (p *progress) open(of int) {
-	p.bar = progressbar.NewOptions(of,
-		progressbar.OptionSetWriter(p.out),
-		progressbar.OptionShowCount(),
-		progressbar.OptionSetElapsedTime(true),
-		progressbar.OptionSetPredictTime(false),
-		progressbar.OptionSetWidth(20),
-		progressbar.OptionOnCompletion(func() { terminal.Say(p.out, "") }),
-	)
-	p.end = make(chan struct{})
-	go keepDrawn(p.bar, p.end)
 }
 
 func keepDrawn(bar *progressbar.ProgressBar, end <-chan struct{}) {
