@@ -86,29 +86,25 @@ func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 		return f.database.With(cmd.Context(), flags.ReadOnly, f.writeLeaseTable)
 	}
 	return f.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
-		return f.writePlan(cmd, db, plan)
+		if err := blocked(plan.Blockers, ""); err != nil {
+			return err
+		}
+		plan = f.phases.cut(plan)
+		if f.leases {
+			if err := f.writeLeaseTable(db); err != nil {
+				return err
+			}
+		}
+		if plan.Empty() {
+			terminal.Say(cmd.ErrOrStderr(), "nothing to do for these tables and phases: no file of theirs is written")
+			return nil
+		}
+		return plan.WriteFiles(f.dir, sqlmigrate.Format(f.format))
 	})
 }
 
 func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {
 	return sqlmigrate.WriteLeaseTable(f.dir, sqlmigrate.Format(f.format), db.Dialector.Name(), sqllease.WithTable(f.leaseTable))
-}
-
-func (f *filesFlags) writePlan(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan) error {
-	if err := blocked(plan.Blockers, ""); err != nil {
-		return err
-	}
-	plan = f.phases.cut(plan)
-	if f.leases {
-		if err := f.writeLeaseTable(db); err != nil {
-			return err
-		}
-	}
-	if plan.Empty() {
-		terminal.Say(cmd.ErrOrStderr(), "nothing to do for these tables and phases: no file of theirs is written")
-		return nil
-	}
-	return plan.WriteFiles(f.dir, sqlmigrate.Format(f.format))
 }
 
 // printWritten names what has been written, also before an error.
