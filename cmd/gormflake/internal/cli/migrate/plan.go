@@ -133,13 +133,14 @@ func omittedAsJSON(o sqlmigrate.Omission) any {
 }
 
 func likelyAsJSON(l sqlmigrate.LikelyReference) any {
+	l.Keys = texts(l.Keys)
 	return struct {
 		Column string   `json:"column"`
 		Type   string   `json:"type"`
 		Keys   []string `json:"keys"`
 		Reason string   `json:"reason"`
 		Change string   `json:"change,omitempty"`
-	}{l.Column, l.Type, texts(l.Keys), l.Reason, l.Change}
+	}(l)
 }
 
 func tableAsJSON(t sqlmigrate.Table) any {
@@ -158,6 +159,7 @@ func tableAsJSON(t sqlmigrate.Table) any {
 }
 
 func columnAsJSON(c sqlmigrate.Column) any {
+	c.Refers = texts(c.Refers)
 	return struct {
 		Name   string   `json:"name"`
 		Type   string   `json:"type"`
@@ -165,7 +167,7 @@ func columnAsJSON(c sqlmigrate.Column) any {
 		Key    bool     `json:"key"`
 		Auto   string   `json:"auto,omitempty"`
 		Refers []string `json:"refers"`
-	}{c.Name, c.Type, c.To, c.Key, c.Auto, texts(c.Refers)}
+	}(c)
 }
 
 func phaseAsJSON(p sqlmigrate.Phase) any {
