@@ -44,10 +44,7 @@ type Input struct {
 func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err error) {
 	in.Keys = slices.Clone(in.Keys)
 	slices.SortFunc(in.Keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
-	f := &finder{
-		in: in, tables: newTables(in.Survey.Tables, in.Keys),
-		explained: map[Key]bool{}, joined: map[Key][]evidence{}, foreign: map[Key][]Key{}, named: map[Key][]Key{},
-	}
+	f := &finder{in: in, tables: newTables(in.Survey.Tables, in.Keys), keys: map[Key]Key{}}
 	f.read()
 	var open []*suspect
 	for _, c := range in.Survey.Columns {
@@ -70,46 +67,58 @@ func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err erro
 }
 
 type finder struct {
-	in        Input
-	tables    *tables
-	explained map[Key]bool
-	joined    map[Key][]evidence
-	foreign   map[Key][]Key
-	named     map[Key][]Key
+	in      Input
+	tables  *tables
+	keys    map[Key]Key // by their names in small letters
+	sources []source    // the first that has a column counts
 }
 
-// evidence is what compares a column with a key.
-type evidence struct {
-	key    Key
-	object string
+// A source shows what columns hold: some of the keys, or none of them.
+type source map[Key]*shown
+
+type shown struct {
+	keys   []Key
+	reason string
 }
 
-// read arranges what the catalog shows of columns in pairs.
+func (s source) add(column Key, reason string, keys ...Key) {
+	if s[column] == nil {
+		s[column] = &shown{reason: reason}
+	}
+	for _, key := range keys {
+		s[column].keys = engine.AppendNew(s[column].keys, key)
+	}
+}
+
+// read arranges what is known of columns, and what the catalog shows of them in pairs.
 func (f *finder) read() {
+	explained, named, foreign, joined := source{}, source{}, source{}, source{}
+	f.sources = []source{explained, named, foreign, joined}
 	for _, c := range f.in.Explained {
-		f.explained[columnOf(c.Table, c.Column)] = true
+		explained.add(columnOf(c.Table, c.Column), "")
 	}
 	for _, r := range f.in.Named {
-		from := columnOf(r.Table, r.Column)
-		f.named[from] = append(f.named[from], Key{r.ToTable, r.ToColumn})
+		named.add(columnOf(r.Table, r.Column), "its being named as a reference", Key{r.ToTable, r.ToColumn})
+	}
+	for _, key := range f.in.Keys {
+		f.keys[columnOf(key.Table, key.Column)] = key
 	}
 	for _, r := range f.in.Survey.ForeignKeys {
 		from := columnOf(r.Table, r.Column)
-		f.foreign[from] = append(f.foreign[from], columnOf(r.ToTable, r.ToColumn))
+		foreign.add(from, "its foreign key")
+		if key, ok := f.keys[columnOf(r.ToTable, r.ToColumn)]; ok {
+			foreign.add(from, "its foreign key", key)
+		}
 	}
 	known := map[string][]engine.TableName{}
 	for _, t := range f.in.Survey.Tables {
 		known[strings.ToLower(t.Name)] = append(known[strings.ToLower(t.Name)], t)
 	}
-	keys := map[Key]Key{}
-	for _, key := range f.in.Keys {
-		keys[columnOf(key.Table, key.Column)] = key
-	}
 	for _, text := range f.in.Survey.Texts {
 		for _, pair := range joins(text.SQL, known) {
 			for _, ends := range [][2]Key{pair, {pair[1], pair[0]}} {
-				if key, ok := keys[ends[1]]; ok {
-					f.joined[ends[0]] = append(f.joined[ends[0]], evidence{key, text.Object})
+				if key, ok := f.keys[ends[1]]; ok {
+					joined.add(ends[0], text.Object+", which compares it with "+key.String(), key)
 				}
 			}
 		}
@@ -139,34 +148,29 @@ func (s *suspect) found() plan.LikelyReference {
 // judge returns nil for a column that holds no key.
 func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	id := columnOf(c.Table, c.Name)
-	if f.explained[id] || c.Assigned {
+	if c.Assigned {
 		return nil
 	}
-	s := &suspect{column: c, name: parseName(lastPart(c.Name))}
-	if keys := f.named[id]; len(keys) > 0 {
-		s.keys, s.reason = keys, "its being named as a reference"
-		return s
-	}
-	if targets := f.foreign[id]; len(targets) > 0 {
-		return f.judgeForeign(s, targets)
-	}
-	s.meaning, s.keys = f.tables.meaningOf(c.Table, s.name)
-	if found := f.joined[id]; len(found) > 0 {
-		s.keys, s.reason = nil, found[0].object+", which compares it with "+found[0].key.String()
-		for _, e := range found {
-			s.keys = append(s.keys, e.key)
+	for _, source := range f.sources {
+		switch shown := source[id]; {
+		case shown == nil:
+		case len(shown.keys) == 0:
+			return nil
+		default:
+			return &suspect{column: c, keys: shown.keys, reason: shown.reason}
 		}
-		return s
 	}
+	s := &suspect{column: c, name: parseName(c.Name[strings.LastIndex(c.Name, ".")+1:])}
+	s.meaning, s.keys = f.tables.meaningOf(c.Table, s.name)
 	if s.meaning == named && !f.own(s) {
 		s.reason = "its name"
 		return s
 	}
-	if keys := f.commented(c); len(keys) > 0 {
+	if keys := slices.DeleteFunc(slices.Clone(f.in.Keys), func(key Key) bool { return !mentions(c.Comment, key) }); len(keys) > 0 {
 		s.keys, s.reason = keys, "its comment"
 		return s
 	}
-	if s.meaning == elsewhere || f.isKey(id) {
+	if _, isKey := f.keys[id]; isKey || s.meaning == elsewhere {
 		return nil
 	}
 	if c.Alone { // redirect.rd_from: no name shows it
@@ -175,33 +179,10 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	return s
 }
 
-func (f *finder) isKey(c Key) bool {
-	return slices.ContainsFunc(f.in.Keys, func(key Key) bool { return columnOf(key.Table, key.Column) == c })
-}
-
 // own reports whether the column is the whole primary key of its table and has its
 // own table's name, as film_id of film.
 func (f *finder) own(s *suspect) bool {
 	return s.column.Alone && len(s.keys) == 1 && s.keys[0].Table == s.column.Table
-}
-
-func lastPart(name string) string { return name[strings.LastIndex(name, ".")+1:] }
-
-// judgeForeign is for a column with a foreign key: what it holds is known.
-func (f *finder) judgeForeign(s *suspect, targets []Key) *suspect {
-	for _, key := range f.in.Keys {
-		if slices.Contains(targets, columnOf(key.Table, key.Column)) {
-			s.keys, s.reason = append(s.keys, key), "its foreign key"
-		}
-	}
-	if s.reason == "" {
-		return nil
-	}
-	return s
-}
-
-func (f *finder) commented(c engine.NarrowColumn) []Key {
-	return slices.DeleteFunc(slices.Clone(f.in.Keys), func(key Key) bool { return !mentions(c.Comment, key) })
 }
 
 // weigh reads the values of the columns whose names leave something open.
@@ -215,24 +196,19 @@ func (f *finder) weigh(ctx context.Context, open []*suspect) error {
 		}
 	}
 	for table, list := range byTable {
-		if err := f.sample(ctx, table, list); err != nil {
-			return err
-		}
+		f.sample(ctx, table, list)
 	}
 	if len(asked) == 0 {
 		return nil
 	}
 	found := make([]*present, len(f.in.Keys))
 	for i, key := range f.in.Keys {
-		var err error
-		if found[i], err = f.lookUp(ctx, key, asked); err != nil {
-			return err
-		}
+		found[i] = f.lookUp(ctx, key, asked)
 	}
 	for _, s := range asked {
 		f.settle(s, found)
 	}
-	return nil
+	return ctx.Err() // what may not be read is unknown, and no error
 }
 
 // settle says what the values add to the name.

@@ -143,18 +143,16 @@ func (t *tables) meaningOf(table engine.TableName, n name) (meaning, []Key) {
 	if n.unsure {
 		n.stem = t.split(n.stem)
 	}
-	if found := t.about(table, n.stem); len(found) > 0 {
-		if keys := t.moved(found); len(keys) > 0 {
-			return named, keys
-		}
-		return elsewhere, nil
+	about, last := t.about(table, n.stem), n.stem[len(n.stem)-1]
+	found := about
+	if len(about) == 0 {
+		found = t.near(table, t.ends[plural(n.stem)])
 	}
-	found := t.near(table, t.ends[plural(n.stem)])
-	if keys := t.moved(found); len(keys) > 0 {
+	switch keys := t.moved(found); {
+	case len(keys) > 0:
 		return named, keys
-	}
-	last := n.stem[len(n.stem)-1]
-	switch {
+	case len(about) > 0:
+		return elsewhere, nil
 	case n.unsure && !isRole(last), amounts[last]:
 		return nothing, nil
 	case slices.ContainsFunc(found, func(other engine.TableName) bool {

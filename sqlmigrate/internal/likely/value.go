@@ -35,14 +35,14 @@ var integers = regexp.MustCompile(`-?\d+`)
 
 // sample reads values of the columns of a table. That it may not read the table, or
 // that somebody locks it, leaves only the names.
-func (f *finder) sample(ctx context.Context, table engine.TableName, asked []*suspect) error {
+func (f *finder) sample(ctx context.Context, table engine.TableName, asked []*suspect) {
 	columns := make([]engine.NarrowColumn, len(asked))
 	for i, s := range asked {
 		columns[i] = s.column
 	}
 	rows, err := f.in.Engine.Sample(ctx, f.in.Conn, table, columns)
 	if err != nil {
-		return ctx.Err()
+		return
 	}
 	for i, s := range asked {
 		for _, row := range rows {
@@ -52,7 +52,6 @@ func (f *finder) sample(ctx context.Context, table engine.TableName, asked []*su
 		s.dense = s.column.Alone && s.values.dense()
 		s.values = s.values.thinned(maxValues)
 	}
-	return nil
 }
 
 // valuesIn reads one number, or the numbers of an array.
@@ -124,39 +123,34 @@ const (
 )
 
 // lookUp asks the key's index.
-func (f *finder) lookUp(ctx context.Context, key Key, asked []*suspect) (*present, error) {
+func (f *finder) lookUp(ctx context.Context, key Key, asked []*suspect) *present {
 	p := &present{key: key, values: map[int64]bool{}}
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", f.quote(key.Column), f.in.Engine.Quote(key.Table))
 	var smallest, largest sql.NullInt64
 	if err := f.in.Conn.QueryRowContext(ctx, query).Scan(&smallest, &largest); err != nil || !largest.Valid {
 		p.unknown = err != nil
-		return p, ctx.Err()
+		return p
 	}
 	p.smallest, p.largest = smallest.Int64, largest.Int64
 	var first, then samples
 	for _, s := range asked {
 		first = slices.Concat(first, s.values.thinned(few), s.values.probes(few))
 	}
-	if err := f.readPresent(ctx, p, first); err != nil {
-		p.unknown = true
-		return p, ctx.Err()
-	}
+	f.readPresent(ctx, p, first)
 	for _, s := range asked {
 		if p.has(s.values.thinned(few)) && (s.meaning != nothing || p.reaches(s.values) || !p.has(s.values.probes(few))) {
 			then = slices.Concat(then, s.values, s.values.probes(many))
 		}
 	}
-	if err := f.readPresent(ctx, p, then); err != nil {
-		p.unknown = true
-	}
-	return p, ctx.Err()
+	f.readPresent(ctx, p, then)
+	return p
 }
 
 func (f *finder) quote(column string) string {
 	return f.in.Engine.Quote(engine.TableName{Name: column})
 }
 
-func (f *finder) readPresent(ctx context.Context, p *present, wanted samples) error {
+func (f *finder) readPresent(ctx context.Context, p *present, wanted samples) {
 	slices.Sort(wanted)
 	wanted = slices.DeleteFunc(slices.Compact(wanted), func(value int64) bool { return value < p.smallest || value > p.largest || p.values[value] })
 	for chunk := range slices.Chunk(wanted, 1000) {
@@ -164,13 +158,13 @@ func (f *finder) readPresent(ctx context.Context, p *present, wanted samples) er
 		query := fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s IN (%[3]s)", f.quote(p.key.Column), f.in.Engine.Quote(p.key.Table), list)
 		found, err := rows.Read[int64](ctx, f.in.Conn, query)
 		if err != nil {
-			return err
+			p.unknown = true
+			return
 		}
 		for _, value := range found {
 			p.values[value] = true
 		}
 	}
-	return nil
 }
 
 // count counts the values that are keys.
@@ -192,17 +186,22 @@ func (p *present) has(values samples) bool { return p.count(values) == len(value
 // have no gaps: so there have to be gaps between the values, or the values have to
 // reach as far as the keys do, as those of a primary key do that counts.
 func (p *present) fits(s *suspect) bool {
-	if len(s.values) < fewest || !p.has(s.values) {
-		return false
-	}
-	return !s.dense && p.reaches(s.values) || p.leavesOut(s.values)
+	return !s.dense && p.has(s.values) && p.reaches(s.values) || p.leavesOut(s.values)
 }
 
 // leavesOut reports whether the values are keys, and too few numbers between them are
 // for that to be chance.
 func (p *present) leavesOut(values samples) bool {
-	return len(values) >= fewest && p.has(values) && p.gaps(values) >= enoughBits
+	if len(values) < fewest || !p.has(values) {
+		return false
+	}
+	probes := values.probes(many)
+	density := float64(p.count(probes)) / float64(len(probes))
+	return -float64(len(values))*math.Log2(max(density, 0.01)) >= enoughBits
 }
+
+// enoughBits of evidence are a chance of one in a thousand.
+const enoughBits = 10
 
 func (p *present) reaches(values samples) bool {
 	if len(values) < 2*fewest {
@@ -210,14 +209,4 @@ func (p *present) reaches(values samples) bool {
 	}
 	span := float64(p.largest - p.smallest)
 	return float64(values[len(values)-1]-values[0]) >= span/2 && float64(values[len(values)/2]-p.smallest) >= span/5
-}
-
-// enoughBits of evidence are a chance of one in a thousand.
-const enoughBits = 10
-
-// gaps is the evidence, in bits, that it is not by chance that all values are keys.
-func (p *present) gaps(values samples) float64 {
-	probes := values.probes(many)
-	density := float64(p.count(probes)) / float64(len(probes))
-	return -float64(len(values)) * math.Log2(max(density, 0.01))
 }

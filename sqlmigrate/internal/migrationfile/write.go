@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,6 +90,103 @@ func writeNew(path, text string) error {
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+const (
+	// stampForm is how a version that is a timestamp is written.
+	stampForm = "20060102150405"
+
+	// firstStamp is the smallest of them, above numbers in sequence and above
+	// Unix times.
+	firstStamp = 1000_01_01_00_00_00
+)
+
+var (
+	versioned = regexp.MustCompile(`^(\d+)_(.*)\.sql$`)
+	half      = regexp.MustCompile(`\.(up|down)\.sql$`)
+)
+
+// A folder is what is in the directory of migrations.
+type folder struct {
+	dir     string
+	names   []string // of migrations
+	newest  string   // the one with the highest version, which its name begins with
+	version uint64
+}
+
+func readFolder(dir string, format engine.Format) (*folder, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("sqlmigrate: %w", err)
+	}
+	f := &folder{dir: dir}
+	for _, entry := range entries {
+		name := entry.Name()
+		match := versioned.FindStringSubmatch(name)
+		if match == nil {
+			continue
+		}
+		if half.MatchString(name) != (format == engine.GolangMigrate) {
+			return nil, fmt.Errorf("sqlmigrate: %s is not a file of %s, and the tools do not share a directory: write to another one", filepath.Join(dir, name), format)
+		}
+		f.names = append(f.names, name)
+		number, err := strconv.ParseUint(match[1], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("sqlmigrate: version of %s: %w", filepath.Join(dir, name), err)
+		}
+		if number >= f.version {
+			f.newest, f.version = name, number
+		}
+	}
+	return f, nil
+}
+
+// versions are n that are above all in the folder: the tools leave out files
+// below what has been run. Where files are numbered, these are too, or a number
+// given later would be below their timestamps.
+func (f *folder) versions(n int, now time.Time) ([]string, error) {
+	next := func(i int) string { return fmt.Sprintf("%0*d", strings.Index(f.newest, "_"), f.version+1+uint64(i)) }
+	if f.newest == "" || f.version >= firstStamp {
+		stamp, err := f.stampAfter(now)
+		if err != nil {
+			return nil, err
+		}
+		next = func(i int) string { return stamp.Add(time.Duration(i) * time.Second).Format(stampForm) }
+	}
+	versions := make([]string, n)
+	for i := range versions {
+		versions[i] = next(i)
+	}
+	return versions, nil
+}
+
+func (f *folder) stampAfter(now time.Time) (time.Time, error) {
+	next := now.Truncate(time.Second)
+	if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); f.version < first {
+		return next, nil
+	}
+	stamp, err := time.Parse(stampForm, strconv.FormatUint(f.version, 10))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("sqlmigrate: %s has a version that is above every timestamp: nothing can be written after it", filepath.Join(f.dir, f.newest))
+	}
+	return stamp.Add(time.Second), nil
+}
+
+// refuse returns an error if the migration is there under another version. One of the
+// same name for other tables is none.
+func (f *folder) refuse(m Migration, format engine.Format) error {
+	for _, name := range f.names {
+		base, _, _ := strings.Cut(name, ".")
+		if !strings.HasSuffix(base, "_"+m.Name) {
+			continue
+		}
+		same := m.files(base, format)[0]
+		path := filepath.Join(f.dir, same.name)
+		if text, err := os.ReadFile(path); err == nil && string(text) == same.text {
+			return fmt.Errorf("sqlmigrate: %s is this migration already: remove it, or write to another directory", path)
+		}
 	}
 	return nil
 }

@@ -31,7 +31,13 @@ func completeHelp(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "help":
-			cmd.Args = func(_ *cobra.Command, args []string) error { return checkTopic(root, args) }
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				topic, rest, err := root.Find(args)
+				if err != nil || len(rest) == 0 {
+					return err
+				}
+				return cobra.NoArgs(topic, rest) // or cobra would print the help of something else
+			}
 		case "completion":
 			cmd.Args = cobra.NoArgs
 			cmd.RunE = flags.ShowHelp
@@ -65,14 +71,4 @@ func wrap(text string, width int) string {
 		lines[i] = terminal.Wrap(line, width, len(item.FindString(line)))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// checkTopic returns an error where cobra would print the help of something
-// else.
-func checkTopic(root *cobra.Command, args []string) error {
-	cmd, rest, err := root.Find(args)
-	if err != nil || len(rest) == 0 {
-		return err
-	}
-	return cobra.NoArgs(cmd, rest)
 }

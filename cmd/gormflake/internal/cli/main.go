@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -43,7 +44,7 @@ type Streams struct {
 func Main(ctx context.Context, args []string, streams Streams) int {
 	out := &buffer{bufio.NewWriter(streams.Out), streams.Out}
 	streams.Out = out
-	root := newRoot(streams)
+	root := Command(streams)
 	running := false // until then, an error of cobra is a mistake in the command line
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		running = errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()) == nil // which cobra checks after this hook
@@ -68,10 +69,8 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	return terminal.ExitCode(err)
 }
 
-// Command is the root command, for those who describe it.
-func Command(streams Streams) *cobra.Command { return newRoot(streams) }
-
-func newRoot(streams Streams) *cobra.Command {
+// Command is the root command, also for those who describe it.
+func Command(streams Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "gormflake",
 		Short:         "Read, create and manage Snowflake IDs",
@@ -116,3 +115,57 @@ type buffer struct {
 
 // Stream is what may be a terminal.
 func (b *buffer) Stream() io.Writer { return b.to }
+
+// A strict value has errors for people, and refuses what pflag takes in silence:
+// an empty text, which is what a script's unset variable leaves; and 010, the
+// worker of somebody else, which pflag reads as 8.
+type strict struct {
+	pflag.Value
+	mayBeEmpty bool
+}
+
+func (s strict) Set(text string) error {
+	switch s.Type() {
+	case "string", "stringArray", "stringSlice":
+		if text == "" && !s.mayBeEmpty {
+			return errors.New("empty")
+		}
+	case "int", "int64", "uint8":
+		if !isWhole(text) {
+			return errors.New("want a whole number in decimal, without a leading zero")
+		}
+	}
+	err := s.Value.Set(text)
+	var number *strconv.NumError
+	switch {
+	case err != nil && s.Type() == "bool":
+		return errors.New("want true or false")
+	case err != nil && s.Type() == "duration":
+		return errors.New("want a duration such as 500ms, 10s or 1h30m")
+	case err != nil && s.Type() == "intSlice":
+		return errors.New("want whole numbers, with commas between them")
+	case errors.As(err, &number):
+		return number.Err
+	}
+	return err
+}
+
+// isWhole leaves numbers that are out of range to the flag.
+func isWhole(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return text == strconv.FormatInt(n, 10) || errors.Is(err, strconv.ErrRange)
+}
+
+// makeStrict changes the flags of the command and of those below it.
+func makeStrict(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.DefValue == "0s" || f.DefValue == "[]" {
+			f.DefValue = "" // or the help would show it: pflag no longer knows the type
+		}
+		_, mayBeEmpty := f.Annotations[flags.MayBeEmpty]
+		f.Value = strict{f.Value, mayBeEmpty}
+	})
+	for _, child := range cmd.Commands() {
+		makeStrict(child)
+	}
+}

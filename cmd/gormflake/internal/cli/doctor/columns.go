@@ -46,7 +46,7 @@ func (d *doctor) checkColumns() {
 
 // moved reports whether the table has Snowflake IDs for keys, or could.
 func (d *doctor) moved(t *readonly.Table) bool {
-	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite && !slices.ContainsFunc(d.flags.skip, t.Is)
+	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite
 }
 
 // knownReferences leaves out, with a warning, what names no column.

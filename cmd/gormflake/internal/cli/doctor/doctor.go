@@ -1,10 +1,13 @@
-// Package doctor has the command doctor, with one file for each check.
+// Package doctor has the command doctor.
 package doctor
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +16,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
+	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -31,7 +35,7 @@ type doctorFlags struct {
 
 // New returns the command doctor.
 func New(now func() time.Time) *cobra.Command {
-	set := doctorFlags{now: now}
+	f := doctorFlags{now: now}
 	cmd := &cobra.Command{
 		Use:   "doctor --dsn URL",
 		Short: "Look for what endangers the keys of a database",
@@ -73,13 +77,8 @@ the database could not be checked.`,
 		Example: `  gormflake doctor --dsn sqlite://shop.db
   gormflake doctor --dsn sqlite://shop.db --json --skip tickets`,
 		Args: flags.NoArguments,
-		RunE: set.run,
+		RunE: f.run,
 	}
-	set.register(cmd)
-	return cmd
-}
-
-func (f *doctorFlags) register(cmd *cobra.Command) {
 	f.database.RegisterOr(cmd, leasestore.Forms)
 	f.layout.Register(cmd)
 	f.store.Register(cmd)
@@ -89,6 +88,7 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 	set.BoolVar(&f.try, "try", false, "try keys in copies of the tables, which needs the right to create them")
 	set.BoolVar(&f.json, "json", false, "print one JSON object")
 	set.StringVar(&f.textfile, "textfile", "", "file to write metrics to as well, for the textfile collector of node_exporter: its name ends with .prom")
+	return cmd
 }
 
 // A doctor is one examination.
@@ -101,7 +101,7 @@ type doctor struct {
 
 	layout snowflake.Layout
 	stored snowflake.Layout // of the leased workers; zero if there are none
-	tables []readonly.Table
+	tables []readonly.Table // without those that are skipped
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
@@ -138,33 +138,23 @@ func (d *doctor) examineDatabase(ctx context.Context) error {
 		if err := sqlmigrate.Validate(d.DB, nil, d.references...); err != nil {
 			return terminal.Usage(flags.Named(err))
 		}
-		return d.examine()
+		d.checkClock()
+		d.checkSettings()
+		d.checkWorkers()
+		d.checkExpiry()
+		d.checkKeys()
+		d.checkTrial()
+		d.checkUsage()
+		d.checkColumns()
+		d.checkSerials()
+		if err := context.Cause(ctx); err != nil {
+			return fmt.Errorf("interrupted: %w", err)
+		}
+		if err := d.Ask("SELECT 1", nil, new(int)); err != nil { // what is missing is then not a finding
+			return fmt.Errorf("database does not answer any more: %w", err)
+		}
+		return nil
 	})
-}
-
-func (d *doctor) examine() error {
-	d.checkClock()
-	d.checkSettings()
-	d.checkWorkers()
-	d.checkExpiry()
-	d.checkKeys()
-	d.checkTrial()
-	d.checkUsage()
-	d.checkColumns()
-	d.checkSerials()
-	return d.awake()
-}
-
-// awake is an error if the database has gone away in the meantime: what is
-// missing then is not a finding.
-func (d *doctor) awake() error {
-	if err := context.Cause(d.Ctx); err != nil {
-		return fmt.Errorf("interrupted: %w", err)
-	}
-	if err := d.Ask("SELECT 1", nil, new(int)); err != nil {
-		return fmt.Errorf("database does not answer any more: %w", err)
-	}
-	return nil
 }
 
 // unseen reports what could not be checked, unless err is nil.
@@ -177,4 +167,68 @@ func (d *doctor) unseen(check, subject string, err error) {
 		fix = "grant the account SELECT on it, or take another account"
 	}
 	d.report.warn(check, subject, "could not be checked: "+terminal.OneLine(err), fix)
+}
+
+// examineStore examines a store that is not a database. It reports what the store
+// warns of, or refuses, when a process starts.
+func (d *doctor) examineStore(ctx context.Context) error {
+	if err := d.flags.store.CheckRemote(); err != nil {
+		return err
+	}
+	log := warnings{Handler: slog.DiscardHandler}
+	store, err := leasestore.Open(ctx, d.flags.database.URL(), d.flags.store.Namespace, slog.New(&log))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }() // which has been read alone
+	in, err := lease.Inspect(ctx, store)
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("interrupted: %w", cause)
+	}
+	if clock, ok := store.Store.(lease.Clock); ok {
+		d.compareClocks(func() (time.Time, error) { return clock.Now(ctx) })
+	}
+	if err != nil {
+		d.report.problem(settingsCheck, "", "no worker can be leased: "+terminal.OneLine(err), "fix the error and run doctor again")
+		return nil
+	}
+	d.reportWarnings(&log)
+	d.checkLeases(in)
+	d.checkExpiry()
+	return nil
+}
+
+// reportWarnings reads a warning as "package: what is wrong: the fix".
+func (d *doctor) reportWarnings(log *warnings) {
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	for _, warning := range log.all {
+		_, message, _ := strings.Cut(warning.Message, ": ")
+		text, fix, _ := strings.Cut(message, ": ")
+		warning.Attrs(func(a slog.Attr) bool {
+			text += fmt.Sprintf(", %s", a)
+			return true
+		})
+		d.report.warn(settingsCheck, "", text, fix)
+	}
+	if len(log.all) == 0 {
+		d.report.ok(settingsCheck, "", "none is known under which the server forgets what it has acknowledged")
+	}
+}
+
+// warnings is a [slog.Handler] that keeps what it is given. A store may log from a
+// goroutine of its own.
+type warnings struct {
+	slog.Handler
+	mu  sync.Mutex
+	all []slog.Record
+}
+
+func (*warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (w *warnings) Handle(_ context.Context, r slog.Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, r)
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
@@ -74,13 +76,26 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 			terminal.Say(out, "%s", terminal.Wrap(fmt.Sprintf("%*sfix: %s", indent, "", f.Fix), width, indent+len("fix: ")))
 		}
 	}
-	terminal.Say(out, "%s", r.summary())
+	if r.healthy() {
+		terminal.Say(out, "all is well")
+		return nil
+	}
+	terminal.Say(out, "%s, %s", terminal.Counted(r.Problems, "problem", "problems"), terminal.Counted(r.Warnings, "warning", "warnings"))
 	return nil
 }
 
-func (r *report) summary() string {
-	if r.healthy() {
-		return "all is well"
+// writeTextfile writes what node_exporter reads.
+func (r *report) writeTextfile(name, database string) error {
+	used := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "gormflake_key_used_ratio", Help: "Used part of the numbers of a key or a sequence.",
+	}, []string{"database", "name"})
+	for _, u := range r.Usage {
+		used.WithLabelValues(strings.ToValidUTF8(database, "?"), strings.ToValidUTF8(u.Name, "?")).Set(u.Used)
 	}
-	return fmt.Sprintf("%s, %s", terminal.Counted(r.Problems, "problem", "problems"), terminal.Counted(r.Warnings, "warning", "warnings"))
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(used)
+	if err := prometheus.WriteToTextfile(name, registry); err != nil {
+		return fmt.Errorf("--textfile: %w", err)
+	}
+	return nil
 }

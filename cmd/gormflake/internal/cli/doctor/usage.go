@@ -33,9 +33,6 @@ type usage struct {
 func (d *doctor) checkUsage() {
 	for i := range d.tables {
 		t := &d.tables[i]
-		if slices.ContainsFunc(d.flags.skip, t.Is) {
-			continue
-		}
 		if err := d.useKey(t); t.Narrow() { // of others, the check of keys says so
 			d.unseen(usageCheck, t.String(), err)
 		}

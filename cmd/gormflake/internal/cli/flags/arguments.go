@@ -1,7 +1,11 @@
 package flags
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,4 +59,65 @@ func AtLeastOneArgument(name string) cobra.PositionalArgs {
 		}
 		return fmt.Errorf("%q wants an argument, %s; see %q", cmd.CommandPath(), name, cmd.CommandPath()+" --help")
 	}
+}
+
+var errDeclined = errors.New("not confirmed: nothing has been changed")
+
+// A Confirm is the flag --yes.
+type Confirm struct{ yes bool }
+
+// Register adds the flags to a command.
+func (f *Confirm) Register(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation; needed where standard input is not a terminal")
+}
+
+// Ask returns nil if the answer is yes. It asks nobody but a person.
+func (f *Confirm) Ask(cmd *cobra.Command, question string) error {
+	if f.yes {
+		return nil
+	}
+	if !terminal.IsTerminal(cmd.InOrStdin()) {
+		return terminal.Usagef("standard input is not a terminal, so nobody can confirm: give --yes; nothing has been changed")
+	}
+	_, _ = fmt.Fprint(cmd.ErrOrStderr(), question+" [y/N] ")
+	answer, err := bufio.NewReader(terminal.Reader{Ctx: cmd.Context(), In: cmd.InOrStdin()}).ReadString('\n')
+	if err != nil {
+		terminal.Say(cmd.ErrOrStderr(), "")
+		return fmt.Errorf("%w (%w)", errDeclined, err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errDeclined
+}
+
+// TokenVariable keeps, as the file does, the token off the command line, which
+// every user of the machine can read.
+const TokenVariable = "GORMFLAKE_TOKEN"
+
+// Token is the flag --token-file.
+type Token struct{ file string }
+
+// Register adds the flags to a command.
+func (f *Token) Register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "token-file", "", "file with the bearer token that clients must send (default $"+TokenVariable+", or none)")
+}
+
+// Value is the token, or nothing where none is wanted. An empty file or
+// variable is a mistake, and must not open the service to everybody.
+func (f *Token) Value() (string, error) {
+	token, set := os.LookupEnv(TokenVariable)
+	where := "$" + TokenVariable
+	if f.file != "" {
+		text, err := os.ReadFile(f.file)
+		if err != nil {
+			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		token, set, where = strings.TrimRight(string(text), "\r\n"), true, "--token-file "+f.file
+	}
+	if set && token == "" {
+		return "", terminal.Usagef("%s is empty: want a token", where)
+	}
+	return token, nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 // DSNVariable keeps a password off the command line, which every user of the
@@ -123,20 +124,18 @@ func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) err
 
 // checkFile says what SQLite's errors do not: which file, and what of it.
 func checkFile(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("database: there is no file %[1]s: to create an empty one: touch %[1]s", path)
-	case err != nil:
-		return fmt.Errorf("database: %w", err)
-	case info.IsDir():
-		return fmt.Errorf("database: %s is a folder: want a file", path)
-	}
 	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("database: there is no file %[1]s: to create an empty one: touch %[1]s", path)
+	}
 	if err != nil {
 		return fmt.Errorf("database: %w", err)
 	}
-	return file.Close()
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return fmt.Errorf("database: %s is a folder: want a file", path)
+	}
+	return nil
 }
 
 func sqliteFile(dsn string) (path, query string, ok bool) {
@@ -155,4 +154,35 @@ func withMode(dsn, mode string) string {
 	}
 	query.Set("mode", mode)
 	return strings.TrimSuffix(dsn, "?"+rawQuery) + "?" + query.Encode()
+}
+
+// DefaultTable is the one of package sqllease.
+const DefaultTable = "snowflake_workers"
+
+// Store are the flags that say where in the database the workers are kept.
+type Store struct{ Table, Namespace string }
+
+// Register adds the flags to a command.
+func (f *Store) Register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Table, "table", DefaultTable, "table of the workers")
+	cmd.Flags().StringVar(&f.Namespace, "namespace", "default", "namespace of the workers within the table")
+}
+
+// Check says what is wrong before a database is asked.
+func (f *Store) Check() error {
+	_, err := sqllease.DDL("sqlite", f.Options()...)
+	return terminal.Usage(err)
+}
+
+// CheckRemote says what is wrong where the store is not a database.
+func (f *Store) CheckRemote() error {
+	if f.Table != DefaultTable {
+		return terminal.Usagef("--table %s: want a database, for other stores have no tables: --namespace tells their workers apart", terminal.Quote(f.Table))
+	}
+	return nil
+}
+
+// Options returns the options of a store.
+func (f *Store) Options() []sqllease.Option {
+	return []sqllease.Option{sqllease.WithTable(f.Table), sqllease.WithNamespace(f.Namespace)}
 }

@@ -23,23 +23,15 @@ const TimeForms = `A TIME is one of
 const milliFrom = 100_000_000_000
 
 var (
-	layouts8601 = allLayouts8601()
-	offset      = regexp.MustCompile(`^([+-])(?:([0-9]{1,6})d)?((?:[0-9.]+(?:h|m|s|ms))*)$`)
-)
-
-// allLayouts8601 has T or a blank before the time, with or without seconds,
-// and the zone behind it, after a blank, or left to be UTC.
-func allLayouts8601() []string {
-	all := []string{time.DateOnly}
-	for _, separator := range []string{"T", " "} {
-		for _, clock := range []string{"15:04:05", "15:04"} {
-			for _, zone := range []string{"Z07:00", " Z07:00", ""} {
-				all = append(all, time.DateOnly+separator+clock+zone)
-			}
-		}
+	// layouts8601 are with or without seconds, and with the zone behind them, after a
+	// blank, or left to be UTC. A T before the time has become a blank.
+	layouts8601 = []string{
+		time.DateOnly, time.DateTime, time.DateTime + "Z07:00", time.DateTime + " Z07:00",
+		"2006-01-02 15:04", "2006-01-02 15:04Z07:00", "2006-01-02 15:04 Z07:00",
 	}
-	return all
-}
+
+	offset = regexp.MustCompile(`^([+-])(?:([0-9]{1,6})d)?((?:[0-9.]+(?:h|m|s|ms))*)$`)
+)
 
 // ParseTime reads a time as people write it.
 func ParseTime(s string, now time.Time) (time.Time, error) {
@@ -68,25 +60,20 @@ func shifted(now time.Time, sign, days, duration string) (time.Time, bool) {
 
 // parseInstant reads a time that is the same whenever it is read.
 func parseInstant(s string) (time.Time, bool) {
-	if n, ok := parseUnix(s); ok {
-		if n < milliFrom {
-			return time.Unix(n, 0), true
-		}
-		return time.UnixMilli(n), true
-	}
-	for _, layout := range layouts8601 {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
-}
-
-func parseUnix(s string) (int64, bool) {
 	digits, base := s, 10
 	if len(s) > 2 && strings.EqualFold(s[:2], "0x") {
 		digits, base = s[2:], 16
 	}
-	n, err := strconv.ParseUint(digits, base, 63)
-	return int64(n), err == nil
+	switch n, err := strconv.ParseUint(digits, base, 63); {
+	case err == nil && n < milliFrom:
+		return time.Unix(int64(n), 0), true
+	case err == nil:
+		return time.UnixMilli(int64(n)), true
+	}
+	for _, layout := range layouts8601 {
+		if t, err := time.Parse(layout, strings.Replace(s, "T", " ", 1)); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
 }

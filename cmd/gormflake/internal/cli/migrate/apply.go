@@ -1,8 +1,10 @@
 package migrate
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +66,8 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 			terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, append(tables, f.selection.args()...)))
 			return undone(cmd, part.Apply(cmd.Context(), db))
 		}
-		return f.applyPart(cmd, db, part, leftOf(plan, part), tables)
+		left := slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
+		return f.applyPart(cmd, db, part, left, tables)
 	})
 }
 
@@ -73,11 +76,6 @@ func nothing(plan *sqlmigrate.Plan, tables []string) string {
 		return strings.Join(tables, ", ") + " and what is connected with them have been moved"
 	}
 	return "what is left is of " + strings.Join(phasesOf(plan), " and ")
-}
-
-// leftOf names the phases that the plan has and its part has not.
-func leftOf(plan, part *sqlmigrate.Plan) []string {
-	return slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
 }
 
 func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, left, tables []string) error {
@@ -91,7 +89,10 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 		return err
 	}
 	began := time.Now()
-	name := f.file(cmd, began)
+	name := f.save
+	if !cmd.Flags().Changed("save") {
+		name = "snowflake-plan-" + began.UTC().Format("20060102T150405.000Z") + ".json"
+	}
 	if name != "" {
 		if err := savePlan(name, plan, began); err != nil {
 			return err
@@ -111,13 +112,6 @@ func undone(cmd *cobra.Command, err error) error {
 	}
 	terminal.Say(cmd.ErrOrStderr(), "gormflake: %s", terminal.OneLine(err))
 	return terminal.ErrFindings
-}
-
-func (f *applyFlags) file(cmd *cobra.Command, now time.Time) string {
-	if cmd.Flags().Changed("save") {
-		return f.save
-	}
-	return savedName(now)
 }
 
 // printNext names the next step, with the tables that were named: to name one that is
@@ -156,4 +150,56 @@ func models(plan *sqlmigrate.Plan) []string {
 		}
 	}
 	return changes
+}
+
+// runFlags are what apply and revert have in common.
+type runFlags struct {
+	phases      phasesFlag
+	confirm     flags.Confirm
+	lockTimeout time.Duration
+	retryFor    time.Duration
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	f.phases.register(cmd)
+	f.confirm.Register(cmd)
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 5*time.Second, "how long a statement waits for a lock, and others wait behind it; 0: as the database is set to")
+	cmd.Flags().DurationVar(&f.retryFor, "retry-for", 2*time.Minute, "how long to try again after that, with pauses; 0: not at all")
+}
+
+func (f *runFlags) check() error {
+	if f.lockTimeout < 0 {
+		return terminal.Usagef("--lock-timeout %v: want zero or more", f.lockTimeout)
+	}
+	if f.retryFor < 0 {
+		return terminal.Usagef("--retry-for %v: want zero or more", f.retryFor)
+	}
+	return f.phases.check()
+}
+
+type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
+
+// run carries the plan out and shows how far it is.
+func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, do carryOut) error {
+	shown := &progress{out: cmd.ErrOrStderr()}
+	defer shown.close()
+	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
+		sqlmigrate.WithRetryFor(f.retryFor))
+	if err != nil && cmd.Context().Err() != nil {
+		return fmt.Errorf("interrupted: %w: run the same command again to resume", err)
+	}
+	return err
+}
+
+// summarize shows what is about to be done, without its SQL.
+func summarize(out io.Writer, plan *sqlmigrate.Plan) {
+	for _, phase := range plan.Phases {
+		terminal.Say(out, "%s", phase.Name)
+		for _, step := range phase.Steps {
+			terminal.Say(out, "  %s: %s", step.Table, step.Text)
+			if step.Locks != "" {
+				terminal.Say(out, "    locks: %s", step.Locks)
+			}
+		}
+	}
 }

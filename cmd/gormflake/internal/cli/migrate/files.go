@@ -47,17 +47,12 @@ for applications that may not create it. Tables need not be named then.`,
 		},
 		RunE: set.write,
 	}
-	set.register(cmd)
+	set.migrateFlags.register(cmd)
+	set.phases.register(cmd)
+	set.registerFiles(cmd)
+	cmd.Flags().BoolVar(&set.leases, "lease-table", false, "write the table in which workers are leased, too")
+	cmd.Flags().StringVar(&set.leaseTable, "table", flags.DefaultTable, "name of that table")
 	return cmd
-}
-
-func (f *filesFlags) register(cmd *cobra.Command) {
-	f.migrateFlags.register(cmd)
-	f.phases.register(cmd)
-	f.registerFiles(cmd)
-	set := cmd.Flags()
-	set.BoolVar(&f.leases, "lease-table", false, "write the table in which workers are leased, too")
-	set.StringVar(&f.leaseTable, "table", flags.DefaultTable, "name of that table")
 }
 
 func (f *filesFlags) registerFiles(cmd *cobra.Command) {
@@ -91,29 +86,25 @@ func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 		return f.database.With(cmd.Context(), flags.ReadOnly, f.writeLeaseTable)
 	}
 	return f.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
-		return f.writePlan(cmd, db, plan)
+		if err := blocked(plan.Blockers, ""); err != nil {
+			return err
+		}
+		plan = f.phases.cut(plan)
+		if f.leases {
+			if err := f.writeLeaseTable(db); err != nil {
+				return err
+			}
+		}
+		if plan.Empty() {
+			terminal.Say(cmd.ErrOrStderr(), "nothing to do for these tables and phases: no file of theirs is written")
+			return nil
+		}
+		return plan.WriteFiles(f.dir, sqlmigrate.Format(f.format))
 	})
 }
 
 func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {
 	return sqlmigrate.WriteLeaseTable(f.dir, sqlmigrate.Format(f.format), db.Dialector.Name(), sqllease.WithTable(f.leaseTable))
-}
-
-func (f *filesFlags) writePlan(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan) error {
-	if err := blocked(plan.Blockers, ""); err != nil {
-		return err
-	}
-	plan = f.phases.cut(plan)
-	if f.leases {
-		if err := f.writeLeaseTable(db); err != nil {
-			return err
-		}
-	}
-	if plan.Empty() {
-		terminal.Say(cmd.ErrOrStderr(), "nothing to do for these tables and phases: no file of theirs is written")
-		return nil
-	}
-	return plan.WriteFiles(f.dir, sqlmigrate.Format(f.format))
 }
 
 // printWritten names what has been written, also before an error.
@@ -132,4 +123,44 @@ func namesIn(dir string) []string {
 		names[i] = entry.Name()
 	}
 	return names
+}
+
+// stagesInFiles are those whose steps are all short.
+var stagesInFiles = []string{string(sqlmigrate.StagePrepare), string(sqlmigrate.StageSwap), string(sqlmigrate.StageFinish)}
+
+func newOnlineFiles() *cobra.Command {
+	set := filesFlags{leaseTable: flags.DefaultTable}
+	var stage string
+	cmd := &cobra.Command{
+		Use:   "files --dsn URL --format TOOL --stage STAGE TABLE...",
+		Short: "Write a short stage as a file of a migration tool",
+		Long: `Write stage prepare, swap or finish as a migration for golang-migrate, goose or Atlas,
+for releases that run those. It needs PostgreSQL. In each database, carry out the
+stages between prepare and swap with "gormflake migrate online apply --until
+constrain": without that, the migration of swap fails, and changes nothing. Write
+finish a release later, as it has no way back.`,
+		Example: `  gormflake migrate online files --dsn postgres://app@db/shop --format goose --stage swap orders`,
+		Args:    needTables,
+		RunE: func(cmd *cobra.Command, tables []string) error {
+			if err := set.check(); err != nil {
+				return err
+			}
+			if !slices.Contains(stagesInFiles, stage) {
+				return terminal.Usagef("--stage %q: want one of %s", stage, strings.Join(stagesInFiles, ", "))
+			}
+			before := namesIn(set.dir)
+			defer func() { set.printWritten(cmd, before) }()
+			return set.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
+				err := plan.WriteStage(cmd.Context(), db, sqlmigrate.StageName(stage), set.dir, sqlmigrate.Format(set.format))
+				if err != nil {
+					return flags.Named(err)
+				}
+				return nil
+			})
+		},
+	}
+	set.migrateFlags.register(cmd)
+	set.registerFiles(cmd)
+	flags.ChoiceVar(cmd, &stage, "stage", "", "stage to write, one of "+strings.Join(stagesInFiles, ", "), stagesInFiles)
+	return cmd
 }

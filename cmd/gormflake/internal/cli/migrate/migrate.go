@@ -3,7 +3,10 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +14,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -73,42 +77,30 @@ func (f *migrateFlags) planArgs() []string {
 	return args
 }
 
-// withPlan opens the database, inspects it and calls do.
+// withPlan opens the database, inspects it and calls do with a plan whose words are
+// those of the command line.
 func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
 	options, err := f.options()
 	if err != nil {
 		return err
 	}
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
-		tables, err := f.selection.with(ctx, db, tables)
+		targets, err := f.selection.targets(ctx, db, tables)
 		if err != nil {
 			return err
 		}
-		plan, err := inspect(ctx, db, tables, options)
+		if err := sqlmigrate.Validate(db, targets, options...); err != nil {
+			return terminal.Usage(flags.Named(err))
+		}
+		plan, err := sqlmigrate.InspectWith(ctx, db, targets, options...)
 		if err != nil {
-			return err
+			return flags.Named(err)
+		}
+		for i := range plan.Blockers {
+			plan.Blockers[i].Fix = flags.Words(plan.Blockers[i].Fix)
 		}
 		return do(db, plan)
 	})
-}
-
-// inspect makes a plan whose words are those of the command line.
-func inspect(ctx context.Context, db *gorm.DB, tables []string, options []sqlmigrate.Option) (*sqlmigrate.Plan, error) {
-	targets := make([]any, len(tables))
-	for i, table := range tables {
-		targets[i] = table
-	}
-	if err := sqlmigrate.Validate(db, targets, options...); err != nil {
-		return nil, terminal.Usage(flags.Named(err))
-	}
-	plan, err := sqlmigrate.InspectWith(ctx, db, targets, options...)
-	if err != nil {
-		return nil, flags.Named(err)
-	}
-	for i := range plan.Blockers {
-		plan.Blockers[i].Fix = flags.Words(plan.Blockers[i].Fix)
-	}
-	return plan, nil
 }
 
 // needTables is for commands that want one table or more.
@@ -142,13 +134,11 @@ func findings(blockers []sqlmigrate.Blocker, nothingToDo bool) error {
 type phasesFlag struct{ names []string }
 
 func (f *phasesFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.names, "phases", phaseNames(), "phases to take, each of which can be deployed apart")
-	_ = cmd.RegisterFlagCompletionFunc("phases", cobra.FixedCompletions(phaseNames(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringSliceVar(&f.names, "phases", phaseNames, "phases to take, each of which can be deployed apart")
+	_ = cmd.RegisterFlagCompletionFunc("phases", cobra.FixedCompletions(phaseNames, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func phaseNames() []string {
-	return []string{string(sqlmigrate.Widen), string(sqlmigrate.Detach), string(sqlmigrate.Guard), string(sqlmigrate.Park)}
-}
+var phaseNames = []string{string(sqlmigrate.Widen), string(sqlmigrate.Detach), string(sqlmigrate.Guard), string(sqlmigrate.Park)}
 
 // cut leaves out all phases of the plan but these.
 func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
@@ -161,8 +151,8 @@ func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
 
 func (f *phasesFlag) check() error {
 	for _, name := range f.names {
-		if !slices.Contains(phaseNames(), name) {
-			return terminal.Usagef("--phases %q: want some of %s", name, strings.Join(phaseNames(), ", "))
+		if !slices.Contains(phaseNames, name) {
+			return terminal.Usagef("--phases %q: want some of %s", name, strings.Join(phaseNames, ", "))
 		}
 	}
 	return nil
@@ -205,4 +195,74 @@ func phasesOf(plan *sqlmigrate.Plan) []string {
 		names[i] = string(phase.Name)
 	}
 	return names
+}
+
+// A selection is the flags that select tables.
+type selection struct{ schemas, patterns []string }
+
+func (s *selection) register(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringArrayVar(&s.schemas, "schema", nil, "take every table of this schema whose primary key begins with an integer; may be repeated")
+	set.StringArrayVar(&s.patterns, "tables", nil, "take those that match a pattern with * and ?, as 'public.*' or 'order*'; may be repeated")
+}
+
+func (s *selection) all() []string {
+	patterns := slices.Clone(s.patterns)
+	for _, schema := range s.schemas {
+		patterns = append(patterns, schema+".*")
+	}
+	return patterns
+}
+
+// args are the flags, for a shell.
+func (s *selection) args() []string {
+	args := s.all()
+	for i, pattern := range args {
+		args[i] = "--tables='" + pattern + "'"
+	}
+	return args
+}
+
+// targets returns the tables that are named, and those that are selected.
+func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([]any, error) {
+	var targets []any
+	for _, name := range named {
+		targets = append(targets, name)
+	}
+	for _, pattern := range s.all() {
+		found, err := match(ctx, db, pattern)
+		if err != nil {
+			return nil, fmt.Errorf("tables %q: %w", pattern, err)
+		}
+		targets = append(targets, found...)
+	}
+	return targets, nil
+}
+
+// notSelected are the tables of this program and of migration tools, which count for
+// themselves, and those of an online move that is under way.
+var notSelected = regexp.MustCompile(`^(goose_db_version|schema_migrations|sqlmigrate_\w+|_.*_sf(new|old))$`)
+
+func match(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
+	schema, name, qualified := strings.Cut(pattern, ".")
+	if !qualified {
+		schema, name = "", pattern
+	}
+	all, err := (&readonly.Database{Ctx: ctx, DB: db, Dialect: db.Name()}).Tables(schema)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all {
+		matches, err := path.Match(name, t.Name)
+		if err != nil {
+			return nil, terminal.Usage(err)
+		}
+		if matches && !notSelected.MatchString(t.Name) {
+			names = append(names, t.String())
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("no table with a primary key that begins with an integer")
+	}
+	return names, nil
 }

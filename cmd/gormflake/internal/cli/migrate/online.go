@@ -67,71 +67,18 @@ stands in the way or the database could not be read.`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
 			return set.withOnline(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, online *sqlmigrate.OnlinePlan) error {
-				return showOnline(cmd, online, back)
+				text := online.String()
+				if back {
+					text = online.WayBack()
+				}
+				terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(text, "\n"))
+				return findings(online.Blockers, online.Empty())
 			})
 		},
 	}
 	set.register(cmd)
 	cmd.Flags().BoolVar(&back, "back", false, "show the statements that take each stage back")
 	return cmd
-}
-
-func showOnline(cmd *cobra.Command, online *sqlmigrate.OnlinePlan, back bool) error {
-	text := online.String()
-	if back {
-		text = online.WayBack()
-	}
-	terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(text, "\n"))
-	return findings(online.Blockers, online.Empty())
-}
-
-func newOnlineStatus() *cobra.Command {
-	var set migrateFlags
-	var prometheus bool
-	cmd := &cobra.Command{
-		Use:   "status --dsn URL TABLE...",
-		Short: "Show how far a move has come",
-		Long: `Show how far a move has come: a line, or with --prometheus what the textfile
-collector of node_exporter reads. The exit code is 0.`,
-		Example: `  gormflake migrate online status --dsn postgres://app@db/shop orders`,
-		Args:    needTables,
-		RunE: func(cmd *cobra.Command, tables []string) error {
-			return set.withMove(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
-				status, err := online.Status(cmd.Context(), db)
-				switch {
-				case err != nil:
-					return err
-				case prometheus:
-					writeMetrics(cmd.OutOrStdout(), set.database.Name(), tables, status)
-				default:
-					terminal.Say(cmd.OutOrStdout(), "%s", describeStatus(status))
-				}
-				return nil
-			})
-		},
-	}
-	set.register(cmd)
-	cmd.Flags().BoolVar(&prometheus, "prometheus", false, "write metrics for the textfile collector of node_exporter, whose file ends with .prom")
-	return cmd
-}
-
-func describeStatus(s sqlmigrate.OnlineStatus) string {
-	if !s.Begun {
-		return "no move is under way"
-	}
-	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(s.Began, time.Now()), s.Done, s.Of) +
-		when(s.Copied > 0, ", %d of about %d rows copied by the next one", s.Copied, s.OfRows) +
-		when(s.Rate > 0, ", %.0f a second", s.Rate) +
-		when(s.Remaining >= time.Second, ", about %s left", terminal.Span(s.Remaining)) +
-		when(s.Waits > 0, ", %d batches waited for replicas", s.Waits) +
-		describeSteering(s.Steering)
-	switch {
-	case s.Reverting:
-		return text + " of the way back; next: gormflake migrate online revert"
-	case s.Stage == sqlmigrate.StageFinish:
-		return text + "; the keys are wide; next: gormflake migrate online finish, or revert"
-	}
-	return text + fmt.Sprintf(", stage %s; next: gormflake migrate online apply, or revert", s.Stage)
 }
 
 // onlineFlags are what apply, finish and revert have in common.
@@ -169,13 +116,6 @@ var onlineStages = []string{
 	string(sqlmigrate.StageConstrain), string(sqlmigrate.StageSwap),
 }
 
-func (f *onlineFlags) applied() string {
-	if f.last != string(sqlmigrate.StageSwap) {
-		return "applied up to stage " + f.last + "; next: gormflake migrate online apply, or revert"
-	}
-	return "applied; next: gormflake migrate online finish, or revert"
-}
-
 // check is for the flags of apply.
 func (f *onlineFlags) check() error {
 	switch {
@@ -205,8 +145,11 @@ database, in table sqlmigrate_online.`,
 			if err := set.check(); err != nil {
 				return terminal.Usage(err)
 			}
-			return set.run(cmd, tables, "Widen %s online?", (*sqlmigrate.OnlinePlan).Apply,
-				set.applied())
+			done := "applied; next: gormflake migrate online finish, or revert"
+			if set.last != string(sqlmigrate.StageSwap) {
+				done = "applied up to stage " + set.last + "; next: gormflake migrate online apply, or revert"
+			}
+			return set.run(cmd, tables, "Widen %s online?", (*sqlmigrate.OnlinePlan).Apply, done)
 		},
 	}
 	set.register(cmd)

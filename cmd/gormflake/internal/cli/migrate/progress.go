@@ -1,12 +1,13 @@
 package migrate
 
 import (
+	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/sqlmigrate"
@@ -21,9 +22,7 @@ const redraw = time.Second
 type progress struct {
 	out io.Writer
 	bar *progressbar.ProgressBar
-	end chan struct{} // tells the goroutine that redraws the bar to end
-
-	redrawing sync.WaitGroup
+	end chan struct{} // ends the goroutine that redraws the bar, between two drawings
 }
 
 // show is a function for sqlmigrate.WithProgress.
@@ -35,9 +34,18 @@ func (p *progress) show(now sqlmigrate.Progress) {
 	}
 	if p.bar == nil || now.Done == 0 {
 		p.close()
-		p.open(now)
+		p.bar = progressbar.NewOptions(now.Of,
+			progressbar.OptionSetWriter(p.out),
+			progressbar.OptionShowCount(),
+			progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetWidth(20),
+			progressbar.OptionOnCompletion(func() { terminal.Say(p.out, "") }),
+		)
+		p.end = make(chan struct{})
+		go keepDrawn(p.bar, p.end)
 	}
-	p.bar.Describe(short(now))
+	p.bar.Describe(strings.TrimSpace(string(now.Phase) + " " + now.Table))
 	_ = p.bar.Set(now.Done)
 	if now.Done == now.Of {
 		p.close()
@@ -45,38 +53,14 @@ func (p *progress) show(now sqlmigrate.Progress) {
 }
 
 func (p *progress) line(now sqlmigrate.Progress) {
-	if now.Retry > 0 {
+	switch {
+	case now.Retry > 0:
 		terminal.Say(p.out, "%s: a lock could not be had in time: nothing is held for %s, then try %d", now.Phase, terminal.Rounded(now.Wait), now.Retry+1)
-		return
-	}
-	if now.SQL == "" {
+	case now.SQL == "":
 		terminal.Say(p.out, "%s: %d of %d statements done after %s", now.Phase, now.Done, now.Of, terminal.Rounded(now.Elapsed))
-		return
+	default:
+		terminal.Say(p.out, "%s %d/%d %s%s", now.Phase, now.Done+1, now.Of, when(now.Table != "", "%s: ", now.Table), now.Step)
 	}
-	what := now.Step
-	if now.Table != "" {
-		what = now.Table + ": " + what
-	}
-	terminal.Say(p.out, "%s %d/%d %s", now.Phase, now.Done+1, now.Of, what)
-}
-
-// short fits next to a bar.
-func short(now sqlmigrate.Progress) string {
-	return strings.TrimSpace(string(now.Phase) + " " + now.Table)
-}
-
-func (p *progress) open(now sqlmigrate.Progress) {
-	p.bar = progressbar.NewOptions(now.Of,
-		progressbar.OptionSetWriter(p.out),
-		progressbar.OptionSetDescription(short(now)),
-		progressbar.OptionShowCount(),
-		progressbar.OptionSetElapsedTime(true),
-		progressbar.OptionSetPredictTime(false),
-		progressbar.OptionSetWidth(20),
-		progressbar.OptionOnCompletion(func() { terminal.Say(p.out, "") }),
-	)
-	p.end = make(chan struct{})
-	p.redrawing.Go(func() { keepDrawn(p.bar, p.end) })
 }
 
 func keepDrawn(bar *progressbar.ProgressBar, end <-chan struct{}) {
@@ -97,10 +81,44 @@ func (p *progress) close() {
 	if p.bar == nil {
 		return
 	}
-	close(p.end)
-	p.redrawing.Wait()
+	p.end <- struct{}{}
 	if !p.bar.IsFinished() {
 		_ = p.bar.Exit()
 	}
 	p.bar = nil
+}
+
+// onlineInterval is between two lines about the same step: one may take hours.
+const onlineInterval = 10 * time.Second
+
+// showOnlineProgress writes a line for each step, and for one that takes long.
+func showOnlineProgress(cmd *cobra.Command) func(sqlmigrate.OnlineProgress) {
+	var last sqlmigrate.OnlineProgress
+	return func(now sqlmigrate.OnlineProgress) {
+		again := now.Step == last.Step && now.Done == last.Done && last.Elapsed > 0
+		if again && now.Waiting == "" && now.Elapsed-last.Elapsed < onlineInterval {
+			return
+		}
+		last = now
+		terminal.Say(cmd.ErrOrStderr(), "%s", onlineLine(now))
+	}
+}
+
+func onlineLine(now sqlmigrate.OnlineProgress) string {
+	if now.Step == "" {
+		return fmt.Sprintf("%d of %d steps done after %s", now.Done, now.Of, terminal.Rounded(now.Elapsed))
+	}
+	return fmt.Sprintf("%s %d/%d", now.Stage, now.Done+1, now.Of) +
+		when(now.Table != "", " %s:", now.Table) + " " + now.Step +
+		when(now.Rate > 0, ": %d of about %d rows, %.0f a second, %d at a time", now.Rows, now.OfRows, now.Rate, now.Batch) +
+		when(now.Remaining >= time.Second, ", about %s to go", terminal.Span(now.Remaining)) +
+		when(now.Waiting != "", "; waits for %s", now.Waiting)
+}
+
+// when is a part of a line that is left out where it does not apply.
+func when(applies bool, format string, args ...any) string {
+	if !applies {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
 }

@@ -1,8 +1,13 @@
 package migrate
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"gorm.io/gorm"
@@ -57,7 +62,13 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 		return terminal.Usagef("%s has nothing of the phases %s", file, strings.Join(f.phases.names, ", "))
 	}
 	return f.database.With(cmd.Context(), flags.ReadWrite, func(db *gorm.DB) error {
-		if err := f.ask(cmd, plan); err != nil {
+		for _, phase := range plan.Phases {
+			for _, step := range phase.Steps {
+				terminal.Say(cmd.ErrOrStderr(), "%s of %s is taken back: %s", phase.Name, step.Table, step.Text)
+			}
+		}
+		question := fmt.Sprintf("Run these %s on %s?", terminal.Counted(statements(plan, downward), "statement", "statements"), strings.Join(tablesOf(plan), ", "))
+		if err := f.confirm.Ask(cmd, question); err != nil {
 			return err
 		}
 		if err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Revert); err != nil {
@@ -68,13 +79,47 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 	})
 }
 
-func (f *revertFlags) ask(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
-	out := cmd.ErrOrStderr()
-	for _, phase := range plan.Phases {
-		for _, step := range phase.Steps {
-			terminal.Say(out, "%s of %s is taken back: %s", phase.Name, step.Table, step.Text)
-		}
+// savedVersion is the version of a saved plan's form.
+const savedVersion = 1
+
+// A savedPlan is what "migrate revert" needs: once a plan is applied, the
+// database no longer shows what was there before.
+type savedPlan struct {
+	Version int              `json:"gormflake_plan"`
+	Saved   time.Time        `json:"saved"`
+	Plan    *sqlmigrate.Plan `json:"plan"`
+}
+
+// savePlan overwrites nothing.
+func savePlan(name string, plan *sqlmigrate.Plan, now time.Time) error {
+	text, err := json.MarshalIndent(savedPlan{savedVersion, now.UTC(), plan}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("save the plan: %w", err)
 	}
-	return f.confirm.Ask(cmd, fmt.Sprintf("Run these %s on %s?",
-		terminal.Counted(statements(plan, downward), "statement", "statements"), strings.Join(tablesOf(plan), ", ")))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("save the plan for the way back, nothing has been changed: %w: give another --save, or --save \"\" to go without", err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("save the plan for the way back, nothing has been changed: %w", errors.Join(err, os.Remove(name)))
+	}
+	return nil
+}
+
+func readPlan(name string) (*sqlmigrate.Plan, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the saved plan: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var saved savedPlan
+	if err := decoder.Decode(&saved); err != nil {
+		return nil, fmt.Errorf("%s is not a plan that \"gormflake migrate apply\" has saved: %w", name, err)
+	}
+	if saved.Version != savedVersion || saved.Plan == nil {
+		return nil, fmt.Errorf("%s: form %d of a saved plan: want %d: take the gormflake that has saved it", name, saved.Version, savedVersion)
+	}
+	return saved.Plan, nil
 }

@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,4 +130,102 @@ func Counted(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// A Colour is how a terminal is told of one (ECMA-48, SGR).
+type Colour string
+
+// The colours.
+const (
+	Red    Colour = "\x1b[31m"
+	Green  Colour = "\x1b[32m"
+	Yellow Colour = "\x1b[33m"
+	Cyan   Colour = "\x1b[36m"
+)
+
+const plain = "\x1b[0m"
+
+// A Painter colours text, or leaves it as it is.
+type Painter bool
+
+// PainterOf colours what is written to a terminal, unless NO_COLOR is set
+// (https://no-color.org) or the terminal says that it is dumb.
+func PainterOf(out io.Writer) Painter {
+	return Painter(IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
+}
+
+// Paint returns the text in the colour.
+func (p Painter) Paint(c Colour, text string) string {
+	if !p {
+		return text
+	}
+	return string(c) + text + plain
+}
+
+// A Reader returns from a Read that lasts once the context has ended. The goroutine
+// that still waits for what In has ends with the process.
+type Reader struct {
+	Ctx context.Context
+	In  io.Reader
+}
+
+func (r Reader) Read(p []byte) (int, error) {
+	type answer struct {
+		n   int
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		n, err := r.In.Read(p)
+		got <- answer{n, err}
+	}()
+	select {
+	case a := <-got:
+		return a.n, a.err
+	case <-r.Ctx.Done(): // p is not touched again
+		return 0, errors.New("interrupted")
+	}
+}
+
+// The exit codes, for scripts.
+const (
+	ExitOK       = 0
+	exitFailed   = 1 // an error, which standard error states
+	exitUsage    = 2 // the command line is wrong; nothing was done
+	exitFindings = 3 // the command worked, and what it found wants action
+
+	// ExitPipe is what a shell reports for a program that SIGPIPE has ended.
+	ExitPipe = 141
+)
+
+// A usageError is a mistake in the command line.
+type usageError struct{ error }
+
+// Usage makes err a mistake in the command line, unless it is nil.
+func Usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
+
+// Usagef is Usage of an error of [fmt.Errorf].
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// ErrFindings ends the command with the code for findings, and no line of its own:
+// what there is to say is in the output.
+var ErrFindings = errors.New("findings")
+
+// ExitCode is the code for an error of a command.
+func ExitCode(err error) int {
+	var usage usageError
+	switch {
+	case errors.Is(err, ErrFindings):
+		return exitFindings
+	case errors.As(err, &usage):
+		return exitUsage
+	}
+	return exitFailed
 }
