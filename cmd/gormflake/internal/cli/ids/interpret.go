@@ -3,6 +3,7 @@ package ids
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
@@ -51,21 +52,14 @@ func (in *interpreter) read(s string) ([]reading, error) {
 	return in.readAs(in.as, s)
 }
 
-// readAny relies on that every serial number is longer than the other forms.
 func (in *interpreter) readAny(s string) ([]reading, error) {
-	digits := isDigits(s)
 	if public := publicText.FindStringSubmatch(s); public != nil {
 		return in.readPublic(public[1], s)
 	}
-	switch {
-	case isHex(s):
-		return in.readAs(hexadecimal, s)
-	case isBigInt(s):
-		return in.readAs(bigInt, s)
-	}
-	if serials.Ends(in.serials, s) && len(s) > maxDigits {
-		readings, err := in.readAs(in.serialForm, s)
-		if err == nil || !digits {
+	digits := isDigits(s)
+	if f, ok := in.formOf([]byte(s)); ok {
+		readings, err := in.readAs(f, s)
+		if err == nil || f.name != serialName || !digits {
 			return readings, err
 		}
 	}
@@ -130,8 +124,9 @@ func (in *interpreter) find(word []byte) (reading, bool) {
 	return reading{f, id, text}, err == nil && in.likely(id) && (f.name != decimal.name || id >= in.firstNumber)
 }
 
-// formOf is the form that the word may have. It does not allocate for words that are
-// not IDs, as most are.
+// formOf is the form that the word may have, but for the guessed ones. It does not
+// allocate for words that are not IDs, as most are. A number with more digits than an
+// ID has may be a serial number.
 func (in *interpreter) formOf(word []byte) (form, bool) {
 	number := len(word) <= maxDigits && isDigits(word)
 	switch as := in.as.name; {
@@ -155,16 +150,12 @@ func isHex[T string | []byte](s T) bool {
 	if len(s) < 3 || len(s) > len("0x7fffffffffffffff") || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
 		return false
 	}
-	for i := 2; i < len(s); i++ {
-		if c := s[i] | 0x20; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	_, err := strconv.ParseUint(string(s[2:]), 16, 64)
+	return err == nil
 }
 
 // isBigInt wants more digits than a text in base 32 has characters.
-func isBigInt[T string | []byte](s T) bool {
+func isBigInt(s []byte) bool {
 	last := len(s) - 1
 	return last > 14 && last <= maxDigits && s[last] == 'n' && isDigits(s[:last])
 }

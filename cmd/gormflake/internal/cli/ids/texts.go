@@ -108,19 +108,21 @@ func (p *printer) words(line []byte) {
 // ids looks for an ID at each word of the line, and yields it and where it ends.
 func (p *printer) ids(line []byte) iter.Seq2[reading, int] {
 	return func(yield func(reading, int) bool) {
-		for at := 0; at < len(line); {
-			if !serials.IsWord[line[at]] {
-				at++
+		for at := 0; at < len(line); at++ {
+			end := at
+			for end < len(line) && serials.IsWord[line[end]] {
+				end++
+			}
+			if end == at {
 				continue
 			}
-			end := at + wordLen(line[at:])
 			if r, to, found := p.findAt(line, at, end); found {
 				if !yield(r, to) {
 					return
 				}
 				end = to
 			}
-			at = end
+			at = end // before which nothing is a word
 		}
 	}
 }
@@ -154,14 +156,6 @@ func isFraction(line []byte, at, end int) bool {
 // hyphen behind another word is not.
 func isNegative(line []byte, at, end int) bool {
 	return at > 0 && line[at-1] == '-' && (at == 1 || !serials.IsWord[line[at-2]]) && isDigits(line[at:end])
-}
-
-func wordLen(text []byte) int {
-	n := 0
-	for n < len(text) && serials.IsWord[text[n]] {
-		n++
-	}
-	return n
 }
 
 // found prints what an ID contains, in a text behind it.
