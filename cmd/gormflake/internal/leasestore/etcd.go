@@ -2,12 +2,10 @@ package leasestore
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 
-	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -19,7 +17,8 @@ func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	client, err := clientv3.New(config)
+	config.Logger = zap.NewNop() // or it would write to standard error
+	client, err := clientv3.New(*config)
 	if err != nil {
 		return nil, err
 	}
@@ -29,29 +28,21 @@ func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) 
 	return &Store{etcdlease.New(client, etcdlease.WithNamespace(namespace)), client.Close}, nil
 }
 
-func etcdConfig(a address) (clientv3.Config, error) {
-	config := clientv3.Config{
-		Endpoints: a.withPort("2379"), DialTimeout: patience, Logger: zap.NewNop(), Username: a.User.Username(),
+func etcdConfig(a address) (*clientv3.Config, error) {
+	var files []string
+	spec := clientv3.ConfigSpec{Endpoints: a.withPort("2379"), DialTimeout: patience, Auth: &clientv3.AuthConfig{Username: a.User.Username()}}
+	spec.Auth.Password, _ = a.User.Password()
+	if query := a.Query(); a.Scheme == "etcds" {
+		files = []string{"ca", "cert", "key"}
+		spec.Secure = &clientv3.SecureConfig{Cacert: query.Get("ca"), Cert: query.Get("cert"), Key: query.Get("key")}
+		if (spec.Secure.Cert == "") != (spec.Secure.Key == "") {
+			return nil, errors.New("want cert and key together")
+		}
 	}
-	config.Password, _ = a.User.Password()
-	if a.Scheme == "etcd" {
-		return config, a.only()
+	if err := a.only(files...); err != nil {
+		return nil, err
 	}
-	if err := a.only("ca", "cert", "key"); err != nil {
-		return config, err
-	}
-	var err error
-	config.TLS, err = tlsConfig(a)
-	return config, err
-}
-
-func tlsConfig(a address) (*tls.Config, error) {
-	query := a.Query()
-	files := transport.TLSInfo{TrustedCAFile: query.Get("ca"), CertFile: query.Get("cert"), KeyFile: query.Get("key")}
-	if (files.CertFile == "") != (files.KeyFile == "") {
-		return nil, errors.New("want cert and key together")
-	}
-	return files.ClientConfig()
+	return clientv3.NewClientConfig(&spec, zap.NewNop())
 }
 
 // etcdAnswers asks for a key that nobody has: reading it needs the cluster's
