@@ -8,9 +8,6 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// leased is what a lease reports about itself.
-type leased interface{ Stats() lease.Stats }
-
 type health struct {
 	Status       string `json:"status"`
 	Until        string `json:"until,omitempty"`
@@ -19,12 +16,9 @@ type health struct {
 	Detail       string `json:"detail,omitempty"`
 }
 
-// lease is nil under a fixed worker, and where nothing is issued.
-func (s *service) lease() leased {
-	if s.Generator == nil {
-		return nil
-	}
-	l, _ := s.Generator.Source().(leased)
+// lease is the generator's, nil under a fixed worker.
+func (s *service) lease() *lease.Lease {
+	l, _ := s.Generator.Source().(*lease.Lease)
 	return l
 }
 

@@ -15,9 +15,6 @@ type layout struct {
 	Expires        string `json:"expires"`
 }
 
-// widest is what a layout of zero total bits has.
-const widest = 63
-
 // layout answers GET /v1/layout.
 func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
 	if _, _, err := parameter(r.URL.RawQuery, ""); err != nil {
@@ -27,6 +24,6 @@ func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, layout{
 		Epoch: stamp(l.Epoch), TickMS: l.Tick.Milliseconds(),
 		DatacenterBits: l.DatacenterBits, WorkerBits: l.WorkerBits, SequenceBits: l.SequenceBits,
-		TotalBits: cmp.Or(l.TotalBits, widest), Expires: stamp(l.Expires()),
+		TotalBits: cmp.Or(l.TotalBits, 63), Expires: stamp(l.Expires()), // 63 is what zero stands for
 	})
 }

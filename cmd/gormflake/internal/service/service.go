@@ -33,7 +33,6 @@ func New(cfg Config) (http.Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg.setDefaults()
 	s := &service{
 		Config: cfg, anyone: slices.Contains(cfg.Origins, "*"), last: cfg.Layout.Max(cfg.Layout.Expires()),
 		memory: newBudget(cfg.MaxMemory / shares), durations: newDurations(),
