@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
@@ -100,9 +99,9 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	if leasestore.Is(f.database.URL()) {
 		return terminal.Usagef("--dsn: want a database: reset searches its keys, which other stores do not have")
 	}
-	return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store, db *gorm.DB) error {
+	return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store) error {
 		return readonly.With(cmd.Context(), &f.database, func(p *readonly.Database) error {
-			r := &reset{Database: p, flags: f, store: store, writer: db, out: cmd.ErrOrStderr()}
+			r := &reset{Database: p, flags: f, store: store, out: cmd.ErrOrStderr()}
 			if f.dryRun {
 				r.out = cmd.OutOrStdout()
 			}
@@ -117,10 +116,9 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 // A reset is one worker's.
 type reset struct {
 	*readonly.Database
-	flags  *resetFlags
-	store  lease.Store
-	writer *gorm.DB // of the store
-	out    io.Writer
+	flags *resetFlags
+	store lease.Store
+	out   io.Writer
 
 	in      *lease.Inspection
 	holder  lease.Holder

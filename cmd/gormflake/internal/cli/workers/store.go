@@ -20,10 +20,20 @@ func (f *workersFlags) register(cmd *cobra.Command) {
 	f.store.Register(cmd)
 }
 
+// withRecords is withStore for those that want its records alone.
+func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*lease.Inspection) error) error {
+	return f.withStore(ctx, mode, func(store lease.Store) error {
+		in, err := f.inspect(ctx, store)
+		if err != nil {
+			return err
+		}
+		return use(in)
+	})
+}
+
 // withStore opens the database or another store, calls use with it and closes it. No table
-// is created. db is nil if the store is not a database. Whether the server forgets is the
-// concern of those who hold a worker.
-func (f *workersFlags) withStore(ctx context.Context, mode string, use func(store lease.Store, db *gorm.DB) error) error {
+// is created. Whether the server forgets is the concern of those who hold a worker.
+func (f *workersFlags) withStore(ctx context.Context, mode string, use func(lease.Store) error) error {
 	if err := f.store.Check(); err != nil {
 		return err
 	}
@@ -32,11 +42,11 @@ func (f *workersFlags) withStore(ctx context.Context, mode string, use func(stor
 	}
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
 		options := append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())
-		return use(sqllease.New(db, options...), db)
+		return use(sqllease.New(db, options...))
 	})
 }
 
-func (f *workersFlags) withRemote(ctx context.Context, use func(store lease.Store, db *gorm.DB) error) error {
+func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) error) error {
 	if err := f.store.CheckRemote(); err != nil {
 		return err
 	}
@@ -44,7 +54,7 @@ func (f *workersFlags) withRemote(ctx context.Context, use func(store lease.Stor
 	if err != nil {
 		return err
 	}
-	err = use(store.Store, nil)
+	err = use(store.Store)
 	if closeErr := store.Close(); err == nil && closeErr != nil {
 		return fmt.Errorf("close the store: %w", closeErr)
 	}

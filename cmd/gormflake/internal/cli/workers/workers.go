@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -85,11 +84,7 @@ func numbered(cmd *cobra.Command, args []string) error {
 }
 
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
-	return f.withStore(cmd.Context(), flags.ReadOnly, func(store lease.Store, _ *gorm.DB) error {
-		in, err := f.inspect(cmd.Context(), store)
-		if err != nil {
-			return err
-		}
+	return f.withRecords(cmd.Context(), flags.ReadOnly, func(in *lease.Inspection) (err error) {
 		recorded := len(in.Holders) > 0
 		if in.Holders, err = f.chosen(in, args); err != nil {
 			return err
