@@ -6,38 +6,32 @@ import (
 	"regexp"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/passes/inspect"
 	"golang.org/x/tools/go/ast/inspector"
 )
 
 // untyped is about IDs that are stored as any, as in the context of a request, and
 // read as an integer: what reads it there returns 0, or panics.
-var untyped = &analysis.Analyzer{
-	Name:     "untyped",
-	Doc:      "report IDs that are stored as any and read as an integer, which returns 0",
-	Requires: []*analysis.Analyzer{inspect.Analyzer},
-	Run: func(pass *analysis.Pass) (any, error) {
-		nodes := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
-		stored := map[string]bool{}
-		nodes.Preorder([]ast.Node{(*ast.CallExpr)(nil)}, func(node ast.Node) { noteStored(pass, node.(*ast.CallExpr), stored) })
-		taken := map[types.Object]string{} // variables of type any, by their keys
-		nodes.Preorder([]ast.Node{(*ast.CallExpr)(nil), (*ast.AssignStmt)(nil), (*ast.TypeAssertExpr)(nil)}, func(node ast.Node) {
-			switch node := node.(type) {
-			case *ast.CallExpr:
-				reportGetter(pass, node, stored)
-			case *ast.AssignStmt:
-				if key := takenKey(pass, node.Rhs[0], taken); key != "" && stored[key] {
-					if variable, ok := node.Lhs[0].(*ast.Ident); ok {
-						taken[pass.TypesInfo.ObjectOf(variable)] = key
-					}
+var untyped = rule("untyped", "report IDs that are stored as any and read as an integer, which returns 0", func(pass *analysis.Pass, in *inspector.Inspector) {
+	stored := map[string]bool{}
+	for call := range inspector.All[*ast.CallExpr](in) {
+		noteStored(pass, call, stored)
+	}
+	taken := map[types.Object]string{} // variables of type any, by their keys
+	for node := range in.PreorderSeq((*ast.CallExpr)(nil), (*ast.AssignStmt)(nil), (*ast.TypeAssertExpr)(nil)) {
+		switch node := node.(type) {
+		case *ast.CallExpr:
+			reportGetter(pass, node, stored)
+		case *ast.AssignStmt:
+			if key := takenKey(pass, node.Rhs[0], taken); stored[key] {
+				if variable, ok := node.Lhs[0].(*ast.Ident); ok {
+					taken[pass.TypesInfo.ObjectOf(variable)] = key
 				}
-			case *ast.TypeAssertExpr:
-				reportAssertion(pass, node, stored, taken)
 			}
-		})
-		return nil, nil
-	},
-}
+		case *ast.TypeAssertExpr:
+			reportAssertion(pass, node, stored, taken)
+		}
+	}
+})
 
 // noteStored notes calls such as c.Set("user", id) and context.WithValue(ctx, key, id).
 func noteStored(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
