@@ -90,19 +90,19 @@ func (o output) write(w io.Writer, rec record) bool {
 	return o.json || o.table
 }
 
-// writeBlock writes one line for each thing that the ID contains.
+// writeBlock writes one line for each thing that is known of the ID.
 func (rec record) writeBlock(w io.Writer, now time.Time) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, value any) {
-		terminal.Say(table, "%s\t%v", name, value)
+		if value != "" {
+			terminal.Say(table, "%s\t%v", name, value)
+		}
 	}
 	row("id", rec.ID)
-	if rec.Form != "" && rec.Form != decimal.name {
+	if rec.Form != decimal.name {
 		row("read as", rec.Form)
 	}
-	if rec.Prefix != "" {
-		row("prefix", rec.Prefix)
-	}
+	row("prefix", rec.Prefix)
 	row("time", rec.Time)
 	row("local time", rec.at.Local().Format(terminal.Milliseconds))
 	row("age", terminal.Age(rec.at, now))
@@ -112,11 +112,7 @@ func (rec record) writeBlock(w io.Writer, now time.Time) {
 	row("base32", rec.Base32)
 	row("base58", rec.Base58)
 	row("base62", rec.Base62)
-	if rec.Serial != "" {
-		row("serial", rec.Serial)
-	}
-	if rec.Doubt != "" {
-		row("doubt", rec.Doubt)
-	}
+	row("serial", rec.Serial)
+	row("doubt", rec.Doubt)
 	_ = table.Flush()
 }

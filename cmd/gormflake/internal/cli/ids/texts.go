@@ -20,11 +20,7 @@ import (
 )
 
 // texts finds the IDs in the files.
-func (f *parseFlags) texts(cmd *cobra.Command) error {
-	in, err := f.interpreter()
-	if err != nil {
-		return err
-	}
+func (f *parseFlags) texts(cmd *cobra.Command, in *interpreter) error {
 	p := printer{interpreter: in, output: f.output, out: cmd.OutOrStdout(), painter: terminal.PainterOf(cmd.OutOrStdout())}
 	p.writeHeading(p.out)
 	for _, name := range f.files {
