@@ -102,13 +102,6 @@ func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 
 // chosen are the holders that the arguments and --held leave, in their order.
 func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Holder, error) {
-	chosen := slices.Clone(in.Holders)
-	if f.held {
-		chosen = slices.DeleteFunc(chosen, func(h lease.Holder) bool { return h.State(f.now()) != lease.Held })
-	}
-	if len(names) == 0 {
-		return chosen, nil
-	}
 	var wanted []lease.Holder
 	for _, name := range names {
 		found, err := findWorkers(in, name)
@@ -117,7 +110,9 @@ func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Hol
 		}
 		wanted = append(wanted, found...)
 	}
-	return slices.DeleteFunc(chosen, func(h lease.Holder) bool { return !slices.Contains(wanted, h) }), nil
+	return slices.DeleteFunc(in.Holders, func(h lease.Holder) bool {
+		return f.held && h.State(f.now()) != lease.Held || len(names) > 0 && !slices.Contains(wanted, h)
+	}), nil
 }
 
 // writeWorkers counts the free ones where they are not to be shown.
