@@ -43,7 +43,7 @@ type Streams struct {
 func Main(ctx context.Context, args []string, streams Streams) int {
 	out := &buffer{bufio.NewWriter(streams.Out), streams.Out}
 	streams.Out = out
-	root := newRoot(streams)
+	root := Command(streams)
 	running := false // until then, an error of cobra is a mistake in the command line
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		running = errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()) == nil // which cobra checks after this hook
@@ -68,10 +68,8 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	return terminal.ExitCode(err)
 }
 
-// Command is the root command, for those who describe it.
-func Command(streams Streams) *cobra.Command { return newRoot(streams) }
-
-func newRoot(streams Streams) *cobra.Command {
+// Command is the root command, which [Main] runs.
+func Command(streams Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "gormflake",
 		Short:         "Read, create and manage Snowflake IDs",
