@@ -60,7 +60,7 @@ type serveFlags struct {
 	issuer      issuer.Flags
 	addr        string
 	token       flags.Token
-	tls         tlsFlags
+	tls         keyPair
 	healthAddr  string
 	maxMemory   string
 	delay       time.Duration
