@@ -40,25 +40,20 @@ func Handler(cfg Config) http.Handler {
 	config, _ := json.Marshal(cfg) // four bools, which can always be marshalled
 	assets := loadAssets()
 	assets["/config.json"] = newAsset("config.json", config)
-	return handler(assets)
-}
-
-// A handler is the files of the page by the path under which they are served.
-type handler map[string]asset
-
-func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
-	header.Set("Content-Security-Policy", policy)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		header.Set("Allow", "GET, HEAD")
-		http.Error(w, "method "+r.Method+" not allowed: want GET or HEAD", http.StatusMethodNotAllowed)
-		return
-	}
-	if found, ok := h[r.URL.Path]; ok {
-		found.serve(w, r)
-		return
-	}
-	http.NotFound(w, r)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		found, ok := assets[r.URL.Path]
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			header.Set("Allow", "GET, HEAD")
+			http.Error(w, "method "+r.Method+" not allowed: want GET or HEAD", http.StatusMethodNotAllowed)
+		case ok:
+			found.serve(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
 }

@@ -49,8 +49,8 @@ func (s *service) routes() http.Handler {
 	handle := func(route string, handler http.Handler) {
 		mux.Handle(route, s.observed(route, handler))
 	}
-	open := func(route string, answer answer) { handle(route, &endpoint{s, answer, false}) }
-	guarded := func(route string, answer answer) { handle(route, &endpoint{s, answer, true}) }
+	open := func(route string, answer answer) { handle(route, s.endpoint(answer, false)) }
+	guarded := func(route string, answer answer) { handle(route, s.endpoint(answer, true)) }
 	guarded("/v1/ids", s.issue)
 	guarded("/v1/ids/{id}", s.read)
 	guarded("/v1/layout", s.layout)
