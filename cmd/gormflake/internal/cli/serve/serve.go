@@ -122,7 +122,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	for _, l := range listeners {
-		defer l.Close() //nolint:errcheck // a server has closed it, or nobody has reached it
+		defer l.Close() // a server has closed it, or nobody has reached it
 	}
 	i, err := f.open(cmd, log)
 	switch {
