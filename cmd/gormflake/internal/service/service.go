@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/gormflake/gormflake/types"
 )
@@ -25,9 +26,10 @@ type service struct {
 	anyone    bool               // pages of every site may read
 	last      types.ID           // of the layout
 	durations *prometheus.HistogramVec
-	memory    budget
 	noted     atomic.Bool // an error, a moment ago
 	workers   workerList
+
+	small, large *semaphore.Weighted // memory for blocks
 }
 
 // New makes the service. What is wrong with cfg is one error.
@@ -37,7 +39,7 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	s := &service{
 		Config: cfg, anyone: slices.Contains(cfg.Origins, "*"), last: cfg.Layout.Max(cfg.Layout.Expires()),
-		memory: newBudget(cfg.MaxMemory / shares), durations: newDurations(),
+		small: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), large: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), durations: newDurations(),
 	}
 	if cfg.Token != "" {
 		sum := sha256.Sum256([]byte(cfg.Token))
