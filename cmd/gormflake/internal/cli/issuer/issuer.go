@@ -24,8 +24,8 @@ type Flags struct {
 	cmd                *cobra.Command
 	Layout             flags.Layout
 	Database           flags.Database
+	Datacenter, Worker int64
 	store              flags.Store
-	datacenter, worker int64
 	window             time.Duration
 }
 
@@ -36,13 +36,10 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	f.Database.Register(cmd)
 	f.store.Register(cmd)
 	set := cmd.Flags()
-	set.Int64Var(&f.datacenter, "datacenter", 0, "datacenter of the worker; with --dsn, lease a worker of this one only")
-	set.Int64Var(&f.worker, "worker", 0, "worker to issue under; with --dsn, lease this very one")
+	set.Int64Var(&f.Datacenter, "datacenter", 0, "datacenter of the worker; with --dsn, lease a worker of this one only")
+	set.Int64Var(&f.Worker, "worker", 0, "worker to issue under; with --dsn, lease this very one")
 	set.DurationVar(&f.window, "window", time.Minute, "with --dsn, how far ahead a worker is reserved")
 }
-
-// Node returns the datacenter and the worker of the flags.
-func (f *Flags) Node() (datacenter, worker int64) { return f.datacenter, f.worker }
 
 var errNoWorker = terminal.Usagef("no worker: give --worker with a number that nobody else uses, or --dsn to lease one")
 
@@ -69,10 +66,10 @@ func (f *Flags) Check() error {
 func (f *Flags) leaseOptions() []lease.Option {
 	options := []lease.Option{lease.WithWindow(f.window)}
 	if f.cmd.Flags().Changed("datacenter") {
-		options = append(options, lease.WithDatacenter(f.datacenter))
+		options = append(options, lease.WithDatacenter(f.Datacenter))
 	}
 	if f.cmd.Flags().Changed("worker") {
-		options = append(options, lease.WithWorker(f.worker))
+		options = append(options, lease.WithWorker(f.Worker))
 	}
 	return options
 }
@@ -123,7 +120,7 @@ func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 	if !f.cmd.Flags().Changed("worker") {
 		return nil, errNoWorker
 	}
-	gen, err := snowflake.New(snowflake.Static(f.datacenter, f.worker), snowflake.WithLayout(layout))
+	gen, err := snowflake.New(snowflake.Static(f.Datacenter, f.Worker), snowflake.WithLayout(layout))
 	if err != nil {
 		return nil, terminal.Usage(err)
 	}
