@@ -110,11 +110,8 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	cfg, err := f.config(log)
-	if err != nil {
-		return err
-	}
-	secure, err := f.tls.config(log)
-	if err != nil {
+	secure, secureErr := f.tls.config(log)
+	if err := cmp.Or(err, secureErr); err != nil {
 		return err
 	}
 	listeners, err := f.listen(cmd.Context()) // before open: a port in use costs no worker
@@ -122,7 +119,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	for _, l := range listeners {
-		defer l.Close() // a server has closed it, or nobody has reached it
+		defer func() { _ = l.Close() }() // a server has closed it, or nobody has reached it
 	}
 	i, err := f.open(cmd, log)
 	switch {
