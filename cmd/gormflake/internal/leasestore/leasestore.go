@@ -16,12 +16,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+	"github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/etcdlease"
+	"github.com/gormflake/gormflake/lease/redislease"
+	"github.com/gormflake/gormflake/lease/zklease"
 )
 
 // Forms are the URLs, for help texts and errors.
@@ -127,6 +137,127 @@ func (a address) only(parameters ...string) error {
 	}
 	for name := range query {
 		return fmt.Errorf("unknown parameter %q: want %s", name, cmp.Or(strings.Join(parameters, ", "), "none"))
+	}
+	return nil
+}
+
+func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) (*Store, error) {
+	config, err := etcdConfig(a)
+	if err != nil {
+		return nil, err
+	}
+	config.Logger = zap.NewNop() // or it would write to standard error
+	client, err := clientv3.New(*config)
+	if err != nil {
+		return nil, err
+	}
+	if err := etcdAnswers(ctx, client); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return &Store{etcdlease.New(client, etcdlease.WithNamespace(namespace)), client.Close}, nil
+}
+
+func etcdConfig(a address) (*clientv3.Config, error) {
+	var files []string
+	spec := clientv3.ConfigSpec{Endpoints: a.withPort("2379"), DialTimeout: patience, Auth: &clientv3.AuthConfig{Username: a.User.Username()}}
+	spec.Auth.Password, _ = a.User.Password()
+	if query := a.Query(); a.Scheme == "etcds" {
+		files = []string{"ca", "cert", "key"}
+		spec.Secure = &clientv3.SecureConfig{Cacert: query.Get("ca"), Cert: query.Get("cert"), Key: query.Get("key")}
+		if (spec.Secure.Cert == "") != (spec.Secure.Key == "") {
+			return nil, errors.New("want cert and key together")
+		}
+	}
+	if err := a.only(files...); err != nil {
+		return nil, err
+	}
+	return clientv3.NewClientConfig(&spec, zap.NewNop())
+}
+
+// etcdAnswers asks for a key that nobody has: reading it needs the cluster's
+// agreement, as reading the records does.
+func etcdAnswers(ctx context.Context, client *clientv3.Client) error {
+	if _, err := client.Get(ctx, "gormflake/"); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("ask the cluster: %w", err)
+	}
+	return nil
+}
+
+func openRedis(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error) {
+	if len(a.hosts) > 1 {
+		return nil, errors.New("several hosts: want one, and the others as addr=host:port, with master_name for sentinels")
+	}
+	client, err := redisClient(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.Ping(ctx).Err(); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return &Store{redislease.New(client, redislease.WithNamespace(namespace), redislease.WithLogger(log)), client.Close}, nil
+}
+
+func redisClient(a address) (redis.UniversalClient, error) {
+	switch query := a.Query(); {
+	case query.Has("master_name"):
+		return parsed(redis.NewFailoverClient, redis.ParseFailoverURL, a)
+	case query.Has("addr"):
+		return parsed(redis.NewClusterClient, redis.ParseClusterURL, a)
+	}
+	return parsed(redis.NewClient, redis.ParseURL, a)
+}
+
+func parsed[O any, C redis.UniversalClient](open func(O) C, parse func(string) (O, error), a address) (redis.UniversalClient, error) {
+	options, err := parse(a.String())
+	if err != nil {
+		return nil, err
+	}
+	return open(options), nil
+}
+
+const (
+	sessionTimeout = 10 * time.Second
+
+	// forceSync=yes states that no server has forceSync=no, which ZooKeeper does not show.
+	forceSync = "forceSync"
+)
+
+func openZooKeeper(ctx context.Context, a address, namespace string, logger *slog.Logger) (*Store, error) {
+	if err := a.only(forceSync); err != nil {
+		return nil, err
+	}
+	options := []zklease.Option{zklease.WithNamespace(namespace), zklease.WithLogger(logger)}
+	if value := a.Query().Get(forceSync); value == "yes" {
+		options = append(options, zklease.WithForceSync())
+	} else if value != "" {
+		return nil, fmt.Errorf("%s=%s: want yes, if no server has forceSync=no", forceSync, value)
+	}
+	conn, events, err := zk.Connect(a.withPort("2181"), sessionTimeout, zk.WithLogger(log.New(io.Discard, "", 0)))
+	if err != nil {
+		return nil, err
+	}
+	if err := awaitSession(ctx, conn, events, a); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	closeConn := func() error { conn.Close(); return nil }
+	return &Store{zklease.New(conn, options...), closeConn}, nil
+}
+
+// awaitSession waits for a session, and authenticates it if the URL has a password.
+func awaitSession(ctx context.Context, conn *zk.Conn, events <-chan zk.Event, a address) error {
+	for conn.State() != zk.StateHasSession {
+		select {
+		case <-events:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if password, ok := a.User.Password(); ok {
+		return conn.AddAuth("digest", []byte(a.User.Username()+":"+password))
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -92,3 +94,29 @@ func writeText(w http.ResponseWriter, status int, kind []string, text []byte) {
 
 // stamp is a time as JavaScript reads it. Ticks are whole milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// parameter is the value of the one parameter that a path has. All others, and
+// a second one, are errors: a misspelt parameter must not pass for its default.
+// The empty name stands for a path without a parameter.
+func parameter(query, name string) (value string, given bool, err error) {
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		rawKey, rawValue, _ := strings.Cut(pair, "=")
+		key, keyErr := url.QueryUnescape(rawKey)
+		text, valueErr := url.QueryUnescape(rawValue)
+		switch {
+		case keyErr != nil || valueErr != nil:
+			return "", false, failf(http.StatusBadRequest, "the query has a %% that is not followed by two hexadecimal digits, in %.40q", pair)
+		case name == "":
+			return "", false, failf(http.StatusBadRequest, "unknown parameter %.40q: want none", key)
+		case key != name:
+			return "", false, failf(http.StatusBadRequest, "unknown parameter %.40q: want %s", key, name)
+		case given:
+			return "", false, failf(http.StatusBadRequest, "%s is given twice: want it once", name)
+		}
+		value, given = text, true
+	}
+	return value, given, nil
+}

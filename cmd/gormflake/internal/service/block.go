@@ -35,19 +35,13 @@ var blocks = sync.Pool{New: func() any { return &block{text: make([]byte, 0, chu
 // blockSize is what a block of n IDs takes of [Config.MaxMemory].
 func blockSize(n int) int64 { return chunkSize + idSize*int64(max(n, pooledIDs)) }
 
-// A budget is the memory for blocks: half for small ones, which would otherwise
-// wait behind large ones whose clients do not read.
-type budget struct{ small, large *semaphore.Weighted }
-
-func newBudget(memory int64) budget {
-	return budget{semaphore.NewWeighted(memory / 2), semaphore.NewWeighted(memory / 2)}
-}
-
-func (b budget) of(n int) *semaphore.Weighted {
+// memory is what there is for blocks like one of n IDs: half of all for small ones, which
+// would otherwise wait behind large ones whose clients do not read.
+func (s *service) memory(n int) *semaphore.Weighted {
 	if n <= pooledIDs {
-		return b.small
+		return s.small
 	}
-	return b.large
+	return s.large
 }
 
 func takeBlock(n int) *block {

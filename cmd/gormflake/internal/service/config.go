@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,14 +13,10 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Defaults and bounds of a [Config].
+// Bounds of a [Config].
 const (
-	DefaultMaxCount = 10_000
 	HighestMaxCount = 1_000_000
-	DefaultTimeout  = 5 * time.Second
-
-	DefaultMaxMemory = 256 << 20
-	LowestMaxMemory  = 32 << 20
+	LowestMaxMemory = 32 << 20
 )
 
 // shares are the parts of the memory: for answers, for connections, and two for
@@ -70,18 +65,16 @@ type Config struct {
 
 	// MaxMemory is about how many bytes the service may use, whatever clients
 	// do: a quarter for answers under way, others of which wait, and a quarter
-	// for connections (see [Config.MaxConns]). Zero: DefaultMaxMemory.
+	// for connections (see [Config.MaxConns]).
 	MaxMemory int64
 
-	// MaxCount is the most IDs of one request, up to HighestMaxCount. Zero:
-	// DefaultMaxCount.
+	// MaxCount is the most IDs of one request, up to HighestMaxCount.
 	MaxCount int
 
 	// Timeout is for how long a request may wait for IDs or for the store.
-	// Zero: DefaultTimeout.
 	Timeout time.Duration
 
-	// Log gets what an operator should act on. Nil: slog.Default.
+	// Log gets what an operator should act on.
 	Log *slog.Logger
 }
 
@@ -92,15 +85,15 @@ func (c *Config) Validate() error {
 	if c.Generator != nil && !c.Layout.Equal(c.Generator.Layout()) {
 		errs = append(errs, fmt.Errorf("service: layout %v is not the generator's, %v", c.Layout, c.Generator.Layout()))
 	}
-	if c.MaxCount < 0 || c.MaxCount > HighestMaxCount {
+	if c.MaxCount < 1 || c.MaxCount > HighestMaxCount {
 		errs = append(errs, fmt.Errorf("service: limit of %d IDs for a request: want 1 to %d", c.MaxCount, HighestMaxCount))
 	}
-	if c.Timeout < 0 {
+	if c.Timeout <= 0 {
 		errs = append(errs, fmt.Errorf("service: timeout %v: want more than zero", c.Timeout))
 	}
-	if c.MaxMemory != 0 && c.MaxMemory < LowestMaxMemory {
+	if c.MaxMemory < LowestMaxMemory {
 		errs = append(errs, fmt.Errorf("service: memory of %d bytes: want at least %d", c.MaxMemory, LowestMaxMemory))
-	} else if want := 2 * shares * blockSize(c.MaxCount); want > cmp.Or(c.MaxMemory, DefaultMaxMemory) {
+	} else if want := 2 * shares * blockSize(c.MaxCount); want > c.MaxMemory {
 		errs = append(errs, fmt.Errorf("service: memory of %d bytes: want at least %d for requests of %d IDs", c.MaxMemory, want, c.MaxCount))
 	}
 	for _, origin := range c.Origins {
@@ -111,14 +104,7 @@ func (c *Config) Validate() error {
 
 // MaxConns is how many connections the memory is enough for.
 func (c *Config) MaxConns() int {
-	return int(cmp.Or(c.MaxMemory, DefaultMaxMemory) / shares / connSize)
-}
-
-func (c *Config) setDefaults() {
-	c.MaxCount = cmp.Or(c.MaxCount, DefaultMaxCount)
-	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	c.MaxMemory = cmp.Or(c.MaxMemory, DefaultMaxMemory)
-	c.Log = cmp.Or(c.Log, slog.Default())
+	return int(c.MaxMemory / shares / connSize)
 }
 
 // checkToken refuses what can be guessed, and what no client could send.

@@ -10,14 +10,6 @@ import (
 	"strings"
 )
 
-// An endpoint is one path of the interface. It lets a request through that has
-// an allowed method, no body and, if it is guarded, a host of ours and the token.
-type endpoint struct {
-	*service
-	answer  answer
-	guarded bool
-}
-
 const methods = "GET, HEAD"
 
 var (
@@ -25,34 +17,38 @@ var (
 	sameOrigin = []string{"same-origin"}
 )
 
-func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
-	header["Cache-Control"] = noStore
-	header["X-Content-Type-Options"] = noSniff
-	header["Cross-Origin-Resource-Policy"] = sameOrigin
-	allowed := e.shareWith(w, r)
-	if allowed && r.Method == http.MethodOptions {
-		preflight(w)
-		return
-	}
-	err := e.admit(w, r)
-	if err == nil {
-		err = e.answer(w, r)
-	}
-	if err != nil {
-		refuse(w, err)
+// endpoint is one path of the interface. It lets a request through that has
+// an allowed method, no body and, if it is guarded, a host of ours and the token.
+func (s *service) endpoint(answer answer, guarded bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header["Cache-Control"] = noStore
+		header["X-Content-Type-Options"] = noSniff
+		header["Cross-Origin-Resource-Policy"] = sameOrigin
+		allowed := s.shareWith(w, r)
+		if allowed && r.Method == http.MethodOptions {
+			preflight(w)
+			return
+		}
+		err := s.admit(w, r, guarded)
+		if err == nil {
+			err = answer(w, r)
+		}
+		if err != nil {
+			refuse(w, err)
+		}
 	}
 }
 
-func (e *endpoint) admit(w http.ResponseWriter, r *http.Request) error {
+func (s *service) admit(w http.ResponseWriter, r *http.Request, guarded bool) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", methods)
 		return failf(http.StatusMethodNotAllowed, "method %.20q is not allowed here: want %s", r.Method, methods)
 	}
-	if err := e.checkHost(r); e.guarded && err != nil {
+	if err := s.checkHost(r); guarded && err != nil {
 		return err
 	}
-	if e.guarded && !e.authorized(r) {
+	if guarded && !s.authorized(r) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="gormflake"`)
 		return failf(http.StatusUnauthorized, `a token is wanted: send the header "Authorization: Bearer …" with the right one`)
 	}

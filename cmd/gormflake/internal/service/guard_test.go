@@ -215,7 +215,6 @@ func TestPreflight(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
-	valid := service.Config{Layout: snowflake.TwitterLayout()}
 	for _, test := range []struct {
 		name, want string
 		change     func(*service.Config)
@@ -225,7 +224,9 @@ func TestConfigIsChecked(t *testing.T) {
 		{"blank in the token", "service: the token has a blank", func(c *service.Config) { c.Token = "0123456789 abcdef" }},
 		{"count", "service: limit of 1000001 IDs for a request: want 1 to 1000000", func(c *service.Config) { c.MaxCount = service.HighestMaxCount + 1 }},
 		{"negative count", "service: limit of -1 IDs", func(c *service.Config) { c.MaxCount = -1 }},
+		{"no count", "service: limit of 0 IDs", func(c *service.Config) { c.MaxCount = 0 }},
 		{"timeout", "service: timeout -1s: want more than zero", func(c *service.Config) { c.Timeout = -1e9 }},
+		{"no timeout", "service: timeout 0s: want more than zero", func(c *service.Config) { c.Timeout = 0 }},
 		{"memory", "service: memory of 1048576 bytes: want at least 33554432", func(c *service.Config) { c.MaxMemory = 1 << 20 }},
 		{"memory for a request", "service: memory of 64000000 bytes: want at least 64262144 for requests of 1000000 IDs", func(c *service.Config) {
 			c.MaxCount, c.MaxMemory = 1_000_000, 64_000_000
@@ -234,19 +235,20 @@ func TestConfigIsChecked(t *testing.T) {
 		{"origin without a scheme", `service: origin "a.b"`, func(c *service.Config) { c.Origins = []string{"https://a.b", "a.b"} }},
 		{"capitals in the origin", `service: origin "https://A.b"`, func(c *service.Config) { c.Origins = []string{"https://A.b"} }},
 	} {
-		cfg := valid
+		cfg := valid()
 		test.change(&cfg)
 		if _, err := service.New(cfg); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want an error with %q", test.name, err, test.want)
 		}
 	}
-	valid.Generator = fixed(t)
-	valid.Layout = snowflake.JSSafeLayout()
-	if _, err := service.New(valid); err == nil || !strings.Contains(err.Error(), "is not the generator's") {
+	cfg := valid()
+	cfg.Generator = fixed(t)
+	cfg.Layout = snowflake.JSSafeLayout()
+	if _, err := service.New(cfg); err == nil || !strings.Contains(err.Error(), "is not the generator's") {
 		t.Errorf("layout of another generator: %v", err)
 	}
-	valid.Layout = snowflake.TwitterLayout()
-	if _, err := service.New(valid); err != nil {
+	cfg.Layout = snowflake.TwitterLayout()
+	if _, err := service.New(cfg); err != nil {
 		t.Errorf("valid: %v", errors.Unwrap(err))
 	}
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// leased is what a lease reports about itself.
-type leased interface{ Stats() lease.Stats }
-
 type health struct {
 	Status       string `json:"status"`
 	Until        string `json:"until,omitempty"`
@@ -19,12 +16,9 @@ type health struct {
 	Detail       string `json:"detail,omitempty"`
 }
 
-// lease is nil under a fixed worker, and where nothing is issued.
-func (s *service) lease() leased {
-	if s.Generator == nil {
-		return nil
-	}
-	l, _ := s.Generator.Source().(leased)
+// lease is the generator's, nil under a fixed worker.
+func (s *service) lease() *lease.Lease {
+	l, _ := s.Generator.Source().(*lease.Lease)
 	return l
 }
 
@@ -50,11 +44,15 @@ func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 	if s.Generator == nil {
 		return reply(w, health{Status: "ok"})
 	}
+	h, l := health{Status: "ok"}, s.lease()
 	if err := s.Generator.Health(); err != nil {
-		return &problem{status: http.StatusServiceUnavailable, passes: true, body: s.unhealthy(err)}
+		h.Status, h.Detail = s.reason(err)
+		if l != nil && errors.Is(err, snowflake.ErrFenced) {
+			h.Since = stamp(l.Stats().Until)
+		}
+		return &problem{status: http.StatusServiceUnavailable, passes: true, body: h}
 	}
-	h := health{Status: "ok"}
-	if l := s.lease(); l != nil {
+	if l != nil {
 		stats := l.Stats()
 		h.Until = stamp(stats.Until)
 		if !stats.FailingSince.IsZero() {
@@ -62,15 +60,6 @@ func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 		}
 	}
 	return reply(w, h)
-}
-
-func (s *service) unhealthy(err error) health {
-	status, reason := s.reason(err)
-	h := health{Status: status, Detail: reason}
-	if l := s.lease(); l != nil && errors.Is(err, snowflake.ErrFenced) {
-		h.Since = stamp(l.Stats().Until)
-	}
-	return h
 }
 
 // reason is why nothing is issued, as a word and in a sentence, without what the

@@ -37,11 +37,17 @@ func generator(t testing.TB, src snowflake.WorkerSource) *snowflake.Generator {
 	return gen
 }
 
+// valid is a configuration with the limits that the command has.
+func valid() service.Config {
+	return service.Config{Layout: snowflake.TwitterLayout(), Log: quiet(), MaxCount: 10_000, MaxMemory: 256 << 20, Timeout: 5 * time.Second}
+}
+
 // open is a service that issues, in the Twitter layout unless the generator has
 // another.
 func open(t testing.TB, gen *snowflake.Generator, change ...func(*service.Config)) http.Handler {
 	t.Helper()
-	cfg := service.Config{Layout: snowflake.TwitterLayout(), Generator: gen, Log: quiet(), Hosts: []string{"example.com", "x"}}
+	cfg := valid()
+	cfg.Generator, cfg.Hosts = gen, []string{"example.com", "x"}
 	if gen != nil {
 		cfg.Layout = gen.Layout()
 	}

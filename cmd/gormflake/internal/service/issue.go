@@ -28,7 +28,7 @@ func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	memory, size := s.memory.of(count), blockSize(count)
+	memory, size := s.memory(count), blockSize(count)
 	if err := memory.Acquire(ctx, size); err != nil {
 		return s.full(r)
 	}

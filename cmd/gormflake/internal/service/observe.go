@@ -1,11 +1,15 @@
 package service
 
 import (
+	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/gormflake/gormflake/promcollector"
 )
 
 // buckets reach from a request that is answered at once to the longest waits, in seconds.
@@ -73,3 +77,20 @@ func (r *recorder) Write(text []byte) (int, error) {
 
 // Unwrap is for [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// scrapes is how many may be answered at the same time.
+const scrapes = 4
+
+// metrics is the handler of /metrics.
+func (s *service) metrics() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(s.durations, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if s.Generator != nil {
+		registry.MustRegister(promcollector.New(s.Generator))
+	}
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(s.Log.Handler(), slog.LevelError),
+		MaxRequestsInFlight: scrapes,
+		Timeout:             s.Timeout,
+	})
+}

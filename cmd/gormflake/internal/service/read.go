@@ -1,6 +1,8 @@
 package service
 
 import (
+	"cmp"
+	_ "embed"
 	"net/http"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/plain"
@@ -64,4 +66,39 @@ func (s *service) parts(id types.ID) parts {
 		ID: id, Time: stamp(p.Time), Datacenter: p.Datacenter, Worker: p.Worker, Sequence: p.Sequence,
 		Base32: id.Base32(), Base58: id.Base58(), Base62: id.Base62(),
 	}
+}
+
+type layout struct {
+	Epoch          string `json:"epoch"`
+	TickMS         int64  `json:"tick_ms"`
+	DatacenterBits uint8  `json:"datacenter_bits"`
+	WorkerBits     uint8  `json:"worker_bits"`
+	SequenceBits   uint8  `json:"sequence_bits"`
+	TotalBits      uint8  `json:"total_bits"`
+	Expires        string `json:"expires"`
+}
+
+// layout answers GET /v1/layout.
+func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
+	if _, _, err := parameter(r.URL.RawQuery, ""); err != nil {
+		return err
+	}
+	l := s.Layout
+	return reply(w, layout{
+		Epoch: stamp(l.Epoch), TickMS: l.Tick.Milliseconds(),
+		DatacenterBits: l.DatacenterBits, WorkerBits: l.WorkerBits, SequenceBits: l.SequenceBits,
+		TotalBits: cmp.Or(l.TotalBits, 63), Expires: stamp(l.Expires()), // 63 is what zero stands for
+	})
+}
+
+//go:embed openapi.json
+var openAPIText []byte
+
+// openAPI answers GET /openapi.json.
+func openAPI(w http.ResponseWriter, r *http.Request) error {
+	if _, _, err := parameter(r.URL.RawQuery, ""); err != nil {
+		return err
+	}
+	writeText(w, http.StatusOK, jsonType, openAPIText)
+	return nil
 }

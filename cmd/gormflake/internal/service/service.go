@@ -8,11 +8,14 @@ package service
 
 import (
 	"crypto/sha256"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/gormflake/gormflake/types"
 )
@@ -23,9 +26,10 @@ type service struct {
 	anyone    bool               // pages of every site may read
 	last      types.ID           // of the layout
 	durations *prometheus.HistogramVec
-	memory    budget
 	noted     atomic.Bool // an error, a moment ago
 	workers   workerList
+
+	small, large *semaphore.Weighted // memory for blocks
 }
 
 // New makes the service. What is wrong with cfg is one error.
@@ -33,10 +37,9 @@ func New(cfg Config) (http.Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg.setDefaults()
 	s := &service{
 		Config: cfg, anyone: slices.Contains(cfg.Origins, "*"), last: cfg.Layout.Max(cfg.Layout.Expires()),
-		memory: newBudget(cfg.MaxMemory / shares), durations: newDurations(),
+		small: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), large: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), durations: newDurations(),
 	}
 	if cfg.Token != "" {
 		sum := sha256.Sum256([]byte(cfg.Token))
@@ -50,8 +53,8 @@ func (s *service) routes() http.Handler {
 	handle := func(route string, handler http.Handler) {
 		mux.Handle(route, s.observed(route, handler))
 	}
-	open := func(route string, answer answer) { handle(route, &endpoint{s, answer, false}) }
-	guarded := func(route string, answer answer) { handle(route, &endpoint{s, answer, true}) }
+	open := func(route string, answer answer) { handle(route, s.endpoint(answer, false)) }
+	guarded := func(route string, answer answer) { handle(route, s.endpoint(answer, true)) }
 	guarded("/v1/ids", s.issue)
 	guarded("/v1/ids/{id}", s.read)
 	guarded("/v1/layout", s.layout)
@@ -90,4 +93,32 @@ func Probes(service http.Handler) http.Handler {
 
 func notFound(_ http.ResponseWriter, r *http.Request) error {
 	return failf(http.StatusNotFound, "no such path %.100q: see /openapi.json", r.URL.Path)
+}
+
+// Limits of a connection.
+const (
+	headerTimeout  = 5 * time.Second
+	readTimeout    = 10 * time.Second
+	idleTimeout    = 2 * time.Minute
+	sendTimeout    = 30 * time.Second
+	maxHeaderBytes = 8 << 10 // net/http adds 4 KiB of its own
+
+	// connSize is about what a connection takes of memory: two goroutines' stacks
+	// and two buffers: 20 KiB were measured, with 5,000 that each asked for an ID.
+	connSize = 32 << 10
+)
+
+// NewServer serves the handler to clients that may be slow or hostile. timeout
+// is the [Config]'s; on top of it a client has 30 seconds to read the
+// answer.
+func NewServer(handler http.Handler, timeout time.Duration, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      timeout + sendTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
 }

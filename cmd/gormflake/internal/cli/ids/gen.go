@@ -114,8 +114,7 @@ func (f *genFlags) compose(out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--time: %w", err)
 	}
-	datacenter, worker := f.issuer.Node()
-	id, err := layout.Compose(snowflake.Parts{Time: at, Datacenter: datacenter, Worker: worker, Sequence: f.sequence})
+	id, err := layout.Compose(snowflake.Parts{Time: at, Datacenter: f.issuer.Datacenter, Worker: f.issuer.Worker, Sequence: f.sequence})
 	write, formErr := f.writer(layout)
 	if err := cmp.Or(terminal.Usage(err), formErr); err != nil {
 		return err

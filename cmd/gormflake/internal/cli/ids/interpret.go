@@ -3,11 +3,16 @@ package ids
 import (
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/publicid"
+	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -51,21 +56,14 @@ func (in *interpreter) read(s string) ([]reading, error) {
 	return in.readAs(in.as, s)
 }
 
-// readAny relies on that every serial number is longer than the other forms.
 func (in *interpreter) readAny(s string) ([]reading, error) {
-	digits := isDigits(s)
 	if public := publicText.FindStringSubmatch(s); public != nil {
 		return in.readPublic(public[1], s)
 	}
-	switch {
-	case isHex(s):
-		return in.readAs(hexadecimal, s)
-	case isBigInt(s):
-		return in.readAs(bigInt, s)
-	}
-	if serials.Ends(in.serials, s) && len(s) > maxDigits {
-		readings, err := in.readAs(in.serialForm, s)
-		if err == nil || !digits {
+	digits := isDigits(s)
+	if f, ok := in.formOf([]byte(s)); ok {
+		readings, err := in.readAs(f, s)
+		if err == nil || f.name != serialName || !digits {
 			return readings, err
 		}
 	}
@@ -130,8 +128,9 @@ func (in *interpreter) find(word []byte) (reading, bool) {
 	return reading{f, id, text}, err == nil && in.likely(id) && (f.name != decimal.name || id >= in.firstNumber)
 }
 
-// formOf is the form that the word may have. It does not allocate for words that are
-// not IDs, as most are.
+// formOf is the form that the word may have, but for the guessed ones. It does not
+// allocate for words that are not IDs, as most are. A number with more digits than an
+// ID has may be a serial number.
 func (in *interpreter) formOf(word []byte) (form, bool) {
 	number := len(word) <= maxDigits && isDigits(word)
 	switch as := in.as.name; {
@@ -155,16 +154,12 @@ func isHex[T string | []byte](s T) bool {
 	if len(s) < 3 || len(s) > len("0x7fffffffffffffff") || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
 		return false
 	}
-	for i := 2; i < len(s); i++ {
-		if c := s[i] | 0x20; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	_, err := strconv.ParseUint(string(s[2:]), 16, 64)
+	return err == nil
 }
 
 // isBigInt wants more digits than a text in base 32 has characters.
-func isBigInt[T string | []byte](s T) bool {
+func isBigInt(s []byte) bool {
 	last := len(s) - 1
 	return last > 14 && last <= maxDigits && s[last] == 'n' && isDigits(s[:last])
 }
@@ -179,4 +174,95 @@ func isDigits[T string | []byte](s T) bool {
 		}
 	}
 	return len(s) > 0
+}
+
+const publicName = "public"
+
+// publicText is the form of package publicid: a prefix and 22 digits.
+var publicText = regexp.MustCompile(`^([a-z][a-z0-9]{0,31})_[1-9A-HJ-NP-Za-km-z]{22}$`)
+
+// codecs reads the files of --secret-file.
+func codecs(files []string) (all []*publicid.Codec, err error) {
+	for _, file := range files {
+		secret, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("--secret-file: %w", err)
+		}
+		codec, err := publicid.New(secret)
+		if err != nil {
+			return nil, terminal.Usagef("--secret-file %s: %w", file, err)
+		}
+		all = append(all, codec)
+	}
+	return all, nil
+}
+
+// readPublic reads a text of the form by the first secret that it was made with.
+func (in *interpreter) readPublic(prefix, s string) ([]reading, error) {
+	if len(in.codecs) == 0 {
+		return nil, fmt.Errorf("%s has the form of a public ID: want --secret-file", terminal.Quote(s))
+	}
+	for _, codec := range in.codecs {
+		kind, err := publicid.For[types.ID](codec, prefix)
+		if err != nil {
+			return nil, err
+		}
+		if id, err := kind.Parse(s); err == nil {
+			return []reading{{form{name: publicName}, id, prefix}}, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is not a public ID of this secret: want the secret that it was made with, and its prefix and every digit unchanged", terminal.Quote(s))
+}
+
+// early is for how long after the layout's epoch a number is hardly an ID: those of
+// cards have 16 digits, which the default layout gives for 28 days.
+const early = 30 * 24 * time.Hour
+
+// matured is when numbers are IDs: for a young layout, halfway between its epoch and now.
+func matured(l snowflake.Layout, now time.Time) time.Time {
+	return l.Epoch.Add(min(early, now.Sub(l.Epoch)/2))
+}
+
+// word is what a person would write.
+var word = regexp.MustCompile(`^[A-Za-z][a-z]+$`)
+
+// doubt says why what was read is hardly an ID of the layout; empty where it may be one.
+func (in *interpreter) doubt(r reading, now time.Time) string {
+	at := in.layout.Time(r.id)
+	switch unix := unixTime(r.id, now); {
+	case r.form.name == serialName, r.form.name == publicName:
+		return ""
+	case word.MatchString(r.text):
+		return "it looks like a word"
+	case unix != "":
+		return "it may be " + unix
+	case isRounded(r.id):
+		return "it ends with 00 as digits that JavaScript has rounded do"
+	case at.After(now.Add(24 * time.Hour)):
+		return "it is of the future, or of another --layout"
+	case at.Before(matured(in.layout, now)):
+		return "it is of the layout's first 30 days: is it a number of something else, or of another --layout?"
+	}
+	return ""
+}
+
+// unixTime is the time since 1970 that a number may stand for, within ten years. IDs
+// may be as large as nanoseconds, but do not end with six zeros.
+func unixTime(id types.ID, now time.Time) string {
+	unit := time.Second
+	for _, name := range []string{"seconds", "milliseconds", "microseconds", "nanoseconds"} {
+		per := int64(time.Second / unit)
+		at := time.Unix(id.Int64()/per, id.Int64()%per*int64(unit))
+		if now.Sub(at).Abs() < 10*365*24*time.Hour && (unit > 1 || id%1e6 == 0) {
+			return fmt.Sprintf("%s since 1970: %s", name, terminal.Stamp(at))
+		}
+		unit /= 1000
+	}
+	return ""
+}
+
+// isRounded reports whether the digits are those that a JavaScript number prints.
+func isRounded(id types.ID) bool {
+	text := id.String()
+	return id > 1<<53 && strings.HasSuffix(text, "00") && strconv.FormatFloat(float64(id), 'f', -1, 64) == text
 }

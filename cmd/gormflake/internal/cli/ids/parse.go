@@ -13,7 +13,6 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/snowflake"
-	"github.com/gormflake/gormflake/types"
 )
 
 const parseHelp = `Take IDs apart: time, datacenter, worker and sequence, and the same ID in other
@@ -116,13 +115,16 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		f.files = []string{"-"}
 	}
+	in, err := f.interpreter()
 	switch {
+	case err != nil:
+		return err
 	case len(args) > 0:
-		return f.arguments(cmd, args)
+		return f.arguments(cmd.OutOrStdout(), in, args)
 	case len(f.secretFiles) > 0:
 		return terminal.Usagef("--secret-file is for public IDs among the arguments, and text is read: want IDs")
 	}
-	return f.texts(cmd)
+	return f.texts(cmd, in)
 }
 
 func (f *parseFlags) interpreter() (*interpreter, error) {
@@ -136,18 +138,14 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 	if err := cmp.Or(layoutErr, formatErr, numbersErr, asErr, codecsErr, spanErr); err != nil {
 		return nil, err
 	}
-	return &interpreter{
+	in := &interpreter{
 		reader: reader{layout, format, f.layout.Swapped()}, as: as, serials: numbers, serialForm: serialForm,
-		first: max(1, layout.Min(since)), last: layout.Max(until), firstNumber: f.firstNumber(layout), codecs: codecs,
-	}, nil
-}
-
-// firstNumber is the first decimal ID of a text.
-func (f *parseFlags) firstNumber(layout snowflake.Layout) types.ID {
-	if f.since != "" {
-		return 0
+		first: max(1, layout.Min(since)), last: layout.Max(until), codecs: codecs,
 	}
-	return layout.Min(matured(layout, f.now()))
+	if f.since == "" {
+		in.firstNumber = layout.Min(matured(layout, f.now()))
+	}
+	return in, nil
 }
 
 // span is the time in which a text is taken for an ID.
@@ -173,11 +171,7 @@ func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err 
 	return since, until, err
 }
 
-func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
-	in, err := f.interpreter()
-	if err != nil {
-		return err
-	}
+func (f *parseFlags) arguments(out io.Writer, in *interpreter, args []string) error {
 	var records []record
 	for _, arg := range args {
 		readings, err := in.read(arg)
@@ -194,11 +188,6 @@ func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
 			records = append(records, rec)
 		}
 	}
-	f.print(cmd.OutOrStdout(), records)
-	return nil
-}
-
-func (f *parseFlags) print(out io.Writer, records []record) {
 	f.output.writeHeading(out)
 	for i, rec := range records {
 		if f.output.write(out, rec) {
@@ -209,4 +198,5 @@ func (f *parseFlags) print(out io.Writer, records []record) {
 		}
 		rec.writeBlock(out, f.now())
 	}
+	return nil
 }

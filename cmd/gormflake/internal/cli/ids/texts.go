@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,11 +21,7 @@ import (
 )
 
 // texts finds the IDs in the files.
-func (f *parseFlags) texts(cmd *cobra.Command) error {
-	in, err := f.interpreter()
-	if err != nil {
-		return err
-	}
+func (f *parseFlags) texts(cmd *cobra.Command, in *interpreter) error {
 	p := printer{interpreter: in, output: f.output, out: cmd.OutOrStdout(), painter: terminal.PainterOf(cmd.OutOrStdout())}
 	p.writeHeading(p.out)
 	for _, name := range f.files {
@@ -108,19 +105,21 @@ func (p *printer) words(line []byte) {
 // ids looks for an ID at each word of the line, and yields it and where it ends.
 func (p *printer) ids(line []byte) iter.Seq2[reading, int] {
 	return func(yield func(reading, int) bool) {
-		for at := 0; at < len(line); {
-			if !serials.IsWord[line[at]] {
-				at++
+		for at := 0; at < len(line); at++ {
+			end := at
+			for end < len(line) && serials.IsWord[line[end]] {
+				end++
+			}
+			if end == at {
 				continue
 			}
-			end := at + wordLen(line[at:])
 			if r, to, found := p.findAt(line, at, end); found {
 				if !yield(r, to) {
 					return
 				}
 				end = to
 			}
-			at = end
+			at = end // before which nothing is a word
 		}
 	}
 }
@@ -154,14 +153,6 @@ func isFraction(line []byte, at, end int) bool {
 // hyphen behind another word is not.
 func isNegative(line []byte, at, end int) bool {
 	return at > 0 && line[at-1] == '-' && (at == 1 || !serials.IsWord[line[at-2]]) && isDigits(line[at:end])
-}
-
-func wordLen(text []byte) int {
-	n := 0
-	for n < len(text) && serials.IsWord[text[n]] {
-		n++
-	}
-	return n
 }
 
 // found prints what an ID contains, in a text behind it.
@@ -203,4 +194,49 @@ func (p *printer) flush(in *bufio.Reader) error {
 		return nil
 	}
 	return terminal.Flush(p.out)
+}
+
+// idsField is what --json-log adds to an object.
+const idsField = `"snowflake_ids":`
+
+// A contained is what an ID of a log contains.
+type contained struct {
+	ID         types.ID `json:"id"`
+	Time       string   `json:"time"`
+	Datacenter int64    `json:"datacenter"`
+	Worker     int64    `json:"worker"`
+	Sequence   int64    `json:"sequence"`
+}
+
+// jsonLine prints the line. If that is an object with IDs, they get a field of
+// their own at its end; all else stays byte for byte what it was.
+func (p *printer) jsonLine(line []byte) {
+	object := bytes.TrimRight(line, " \t\r\n")
+	ids := p.contained(object)
+	if len(ids) == 0 || !isObject(object) || bytes.Contains(object, []byte(idsField)) {
+		p.text(line)
+		return
+	}
+	field, _ := json.Marshal(ids) // of texts and numbers, which can always be marshalled
+	_, _ = fmt.Fprintf(p.out, "%s,%s%s}%s", object[:len(object)-1], idsField, field, line[len(object):])
+}
+
+// contained has each ID of the text once.
+func (p *printer) contained(text []byte) []contained {
+	var all []contained
+	seen := map[types.ID]bool{}
+	for r := range p.ids(text) {
+		if seen[r.id] {
+			continue
+		}
+		seen[r.id] = true
+		parts := p.parts(r.id)
+		all = append(all, contained{r.id, terminal.Stamp(parts.Time), parts.Datacenter, parts.Worker, parts.Sequence})
+	}
+	return all
+}
+
+func isObject(text []byte) bool {
+	text = bytes.TrimLeft(text, " \t")
+	return len(text) > 0 && text[0] == '{' && json.Valid(text)
 }

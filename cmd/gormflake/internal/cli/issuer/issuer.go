@@ -24,8 +24,8 @@ type Flags struct {
 	cmd                *cobra.Command
 	Layout             flags.Layout
 	Database           flags.Database
+	Datacenter, Worker int64
 	store              flags.Store
-	datacenter, worker int64
 	window             time.Duration
 }
 
@@ -36,13 +36,10 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	f.Database.Register(cmd)
 	f.store.Register(cmd)
 	set := cmd.Flags()
-	set.Int64Var(&f.datacenter, "datacenter", 0, "datacenter of the worker; with --dsn, lease a worker of this one only")
-	set.Int64Var(&f.worker, "worker", 0, "worker to issue under; with --dsn, lease this very one")
+	set.Int64Var(&f.Datacenter, "datacenter", 0, "datacenter of the worker; with --dsn, lease a worker of this one only")
+	set.Int64Var(&f.Worker, "worker", 0, "worker to issue under; with --dsn, lease this very one")
 	set.DurationVar(&f.window, "window", time.Minute, "with --dsn, how far ahead a worker is reserved")
 }
-
-// Node returns the datacenter and the worker of the flags.
-func (f *Flags) Node() (datacenter, worker int64) { return f.datacenter, f.worker }
 
 var errNoWorker = terminal.Usagef("no worker: give --worker with a number that nobody else uses, or --dsn to lease one")
 
@@ -64,17 +61,17 @@ func (f *Flags) Check() error {
 	return nil
 }
 
-// leaseOptions returns the options of a lease, and the flags by which they came. It
-// begins with the window, of which there always is one.
-func (f *Flags) leaseOptions() (names []string, options []lease.Option) {
-	names, options = []string{"window"}, []lease.Option{lease.WithWindow(f.window)}
+// leaseOptions are the options of a lease. They begin with the window, of which there
+// always is one.
+func (f *Flags) leaseOptions() []lease.Option {
+	options := []lease.Option{lease.WithWindow(f.window)}
 	if f.cmd.Flags().Changed("datacenter") {
-		names, options = append(names, "datacenter"), append(options, lease.WithDatacenter(f.datacenter))
+		options = append(options, lease.WithDatacenter(f.Datacenter))
 	}
 	if f.cmd.Flags().Changed("worker") {
-		names, options = append(names, "worker"), append(options, lease.WithWorker(f.worker))
+		options = append(options, lease.WithWorker(f.Worker))
 	}
-	return names, options
+	return options
 }
 
 // checkLease returns what is wrong before a database is asked: no more than the
@@ -84,21 +81,11 @@ func (f *Flags) checkLease() error {
 	if err != nil {
 		return err
 	}
-	names, options := f.leaseOptions()
+	options := f.leaseOptions()
 	if !f.Layout.Given() {
-		names = names[:1]
+		options = options[:1]
 	}
-	return checkOptions(layout, names, options)
-}
-
-// checkOptions returns the first mistake in the options as one of the command line.
-func checkOptions(layout snowflake.Layout, names []string, options []lease.Option) error {
-	for i, name := range names {
-		if err := lease.CheckOptions(layout, options[:i+1]...); err != nil {
-			return terminal.Usagef("--%s: %w", name, err)
-		}
-	}
-	return nil
+	return terminal.Usage(lease.CheckOptions(layout, options...))
 }
 
 // An Issuer is a generator, and the lease and the database that it stands on,
@@ -133,7 +120,7 @@ func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 	if !f.cmd.Flags().Changed("worker") {
 		return nil, errNoWorker
 	}
-	gen, err := snowflake.New(snowflake.Static(f.datacenter, f.worker), snowflake.WithLayout(layout))
+	gen, err := snowflake.New(snowflake.Static(f.Datacenter, f.Worker), snowflake.WithLayout(layout))
 	if err != nil {
 		return nil, terminal.Usage(err)
 	}
@@ -148,9 +135,9 @@ func (f *Flags) leased(ctx context.Context, layout snowflake.Layout, log *slog.L
 	if !f.Layout.Given() {
 		layout = f.layoutIn(ctx, db, layout)
 	}
-	names, options := f.leaseOptions()
-	if err := checkOptions(layout, names, options); err != nil {
-		return nil, errors.Join(err, closeDB())
+	options := f.leaseOptions()
+	if err := lease.CheckOptions(layout, options...); err != nil {
+		return nil, errors.Join(terminal.Usage(err), closeDB())
 	}
 	store := sqllease.New(db, append(f.store.Options(), sqllease.WithLogger(log))...)
 	l, err := lease.Acquire(ctx, store, layout, append(options, lease.WithLogger(log))...)

@@ -116,8 +116,7 @@ func IsDigit(b byte) bool { return b >= '0' && b <= '9' }
 // IsWord holds the bytes of words: ASCII letters and digits.
 var IsWord = func() (is [256]bool) {
 	for b := range is {
-		letter := b|0x20 >= 'a' && b|0x20 <= 'z'
-		is[b] = letter && b < 0x80 || IsDigit(byte(b))
+		is[b] = b|0x20 >= 'a' && b|0x20 <= 'z' || IsDigit(byte(b))
 	}
 	return is
 }()

@@ -3,6 +3,7 @@ package serve
 import (
 	"container/list"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -17,15 +18,14 @@ type limiter struct {
 
 	mu     sync.Mutex
 	change *sync.Cond // of what follows
-	open   int
 	closed bool
-	idle   *list.List // of connections, the one that has been idle longest first
-	place  map[net.Conn]*list.Element
+	idle   *list.List                 // of connections, the one that has been idle longest first
+	open   map[net.Conn]*list.Element // where in idle each connection is; nil while a request is under way
 }
 
 // limit makes server, which is to serve on the listener, say which connections are idle.
 func limit(server *http.Server, listener net.Listener, most int) *limiter {
-	l := &limiter{Listener: listener, most: most, idle: list.New(), place: map[net.Conn]*list.Element{}}
+	l := &limiter{Listener: listener, most: most, idle: list.New(), open: map[net.Conn]*list.Element{}}
 	l.change = sync.NewCond(&l.mu)
 	server.ConnState = l.track
 	return l
@@ -36,58 +36,46 @@ func (l *limiter) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !l.reserve() {
-		return nil, conn.Close()
-	}
-	return &limited{conn, sync.OnceFunc(l.release)}, nil
-}
-
-// reserve waits for a place, and reports whether there still is a listener.
-func (l *limiter) reserve() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.open >= l.most && !l.closed {
+	for len(l.open) >= l.most && !l.closed {
 		oldest := l.idle.Front()
 		if oldest == nil {
 			l.change.Wait()
 			continue
 		}
-		conn := oldest.Value.(net.Conn)
-		l.remove(conn)
-		l.mu.Unlock()
-		_ = conn.Close()
-		l.mu.Lock()
+		idle := l.idle.Remove(oldest).(net.Conn)
+		delete(l.open, idle)
+		_ = idle.Close()
 	}
-	l.open++
-	return !l.closed
+	if l.closed {
+		return nil, errors.Join(net.ErrClosed, conn.Close())
+	}
+	l.open[conn] = l.idle.PushBack(conn) // until its first byte
+	return conn, nil
 }
 
-func (l *limiter) release() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open--
-	l.change.Signal()
-}
-
-// track is called by the server. A new connection is idle until its first byte.
+// track is called by the server.
 func (l *limiter) track(conn net.Conn, state http.ConnState) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn() // whose Close sends nothing
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.remove(conn)
-	if state == http.StateNew || state == http.StateIdle {
-		l.place[conn] = l.idle.PushBack(conn)
-		l.change.Signal()
-	}
-}
-
-func (l *limiter) remove(conn net.Conn) {
-	if at, ok := l.place[conn]; ok {
+	at, open := l.open[conn]
+	if at != nil {
 		l.idle.Remove(at)
-		delete(l.place, conn)
 	}
+	switch {
+	case !open: // it was closed for another one
+	case state == http.StateClosed:
+		delete(l.open, conn)
+	case state == http.StateNew || state == http.StateIdle:
+		l.open[conn] = l.idle.PushBack(conn)
+	default:
+		l.open[conn] = nil
+	}
+	l.change.Signal()
 }
 
 func (l *limiter) Close() error {
@@ -96,14 +84,4 @@ func (l *limiter) Close() error {
 	l.closed = true
 	l.change.Broadcast()
 	return l.Listener.Close()
-}
-
-type limited struct {
-	net.Conn
-	release func()
-}
-
-func (c *limited) Close() error {
-	defer c.release()
-	return c.Conn.Close()
 }

@@ -223,6 +223,7 @@ func TestServe(t *testing.T) {
 		"cuts off at last":           serveCutsOffAtLast,
 		"drains":                     serveDrains,
 		"idle connections yield":     serveBesideIdleConnections,
+		"ends while full":            serveEndsWhileFull,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -518,4 +519,31 @@ func serveBesideIdleConnections(t *testing.T, program string) {
 		t.Errorf("IDs from the address of health: %v, %d, want 404", err, a.status)
 	}
 	i.kill()
+}
+
+// A connection that waits for a place, since all others have a request under way, does
+// not disturb the end.
+func serveEndsWhileFull(t *testing.T, program string) {
+	t.Helper()
+	args := []string{"--worker", "8", "--timeout", "1h", "--shutdown-timeout", "200ms", "--max-memory", "32MiB"} // 256 connections
+	i := start(t, program, append(args, slow...)...)
+	ask := func() {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(i.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		if _, err := io.WriteString(conn, "GET /v1/ids?count=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 400 { // some of which are closed for others, before they are read
+		ask()
+	}
+	time.Sleep(time.Second)
+	ask()
+	time.Sleep(time.Second)
+	if code := i.end(t); code != clitest.Failed || !strings.HasSuffix(i.log.String(), "\ngormflake: requests under way were cut off after 200ms: see --shutdown-timeout\n") {
+		t.Errorf("exit code %d:\n%.2000s", code, &i.log)
+	}
 }

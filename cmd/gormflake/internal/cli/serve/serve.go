@@ -60,7 +60,7 @@ type serveFlags struct {
 	issuer      issuer.Flags
 	addr        string
 	token       flags.Token
-	tls         tlsFlags
+	tls         keyPair
 	healthAddr  string
 	maxMemory   string
 	delay       time.Duration
@@ -95,11 +95,11 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	set.StringVar(&f.healthAddr, "health-addr", "", "another address, for /livez, /readyz and /metrics alone, which clients of the first cannot exhaust (default none)")
 	set.StringSliceVar(&f.service.Origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
 	set.StringSliceVar(&f.service.Hosts, "host", nil, "name by which clients reach this address, such as ids.example.com:8080 (default IP addresses and localhost)")
-	set.IntVar(&f.service.MaxCount, "max-count", service.DefaultMaxCount, "most IDs of one request")
+	set.IntVar(&f.service.MaxCount, "max-count", 10_000, "most IDs of one request")
 	set.StringVar(&f.maxMemory, "max-memory", "256MiB", "memory that clients together may make this process use")
 	flags.ChoiceVar(cmd, &f.logFormat, "log-format", "text", "format of the log: text, json", []string{"text", "json"})
 	set.BoolVar(&f.service.AccessLog, "access-log", false, "log every request")
-	set.DurationVar(&f.service.Timeout, "timeout", service.DefaultTimeout, "how long a request may wait for IDs")
+	set.DurationVar(&f.service.Timeout, "timeout", 5*time.Second, "how long a request may wait for IDs")
 	set.DurationVar(&f.delay, "shutdown-delay", 0, "how long to go on serving at the end, with 503 for /readyz, until load balancers have noticed")
 	set.DurationVar(&f.maxShutdown, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
 }
@@ -110,24 +110,24 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	cfg, err := f.config(log)
-	if err != nil {
-		return err
-	}
-	secure, err := f.tls.config(log)
-	if err != nil {
+	secure, secureErr := f.tls.config(log)
+	if err := cmp.Or(err, secureErr); err != nil {
 		return err
 	}
 	listeners, err := f.listen(cmd.Context()) // before open: a port in use costs no worker
 	if err != nil {
 		return err
 	}
+	for _, l := range listeners {
+		defer func() { _ = l.Close() }() // a server has closed it, or nobody has reached it
+	}
 	i, err := f.open(cmd, log)
-	if err != nil {
-		if cmd.Context().Err() != nil {
-			log.Info("ended before a worker was leased", "reason", err)
-			err = nil
-		}
-		return errors.Join(err, closeAll(listeners))
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		log.Info("ended before a worker was leased", "reason", err)
+		return nil
+	case err != nil:
+		return err
 	}
 	cfg.Generator, cfg.Store, cfg.Draining = i.Gen, i.Store, cmd.Context().Done()
 	if i.Gen != nil {
@@ -203,13 +203,6 @@ func listen(ctx context.Context, name, addr string) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 }
 
-func closeAll(listeners []net.Listener) (err error) {
-	for _, l := range listeners {
-		err = errors.Join(err, l.Close())
-	}
-	return err
-}
-
 // open makes what issues the IDs. Without a database and a worker it is an
 // issuer that has no generator.
 func (f *serveFlags) open(cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer, error) {
@@ -225,20 +218,24 @@ func (f *serveFlags) open(cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer,
 	return i, nil
 }
 
-// serve returns after the last request has been answered. It closes the listeners.
+// serve returns after the last request has been answered.
 func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config) error {
 	cfg.Page = page.Handler(page.Config{
 		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
 	})
 	handler, err := service.New(cfg)
 	if err != nil {
-		return errors.Join(err, closeAll(listeners))
+		return err
 	}
 	limitMemory(cfg.MaxMemory)
 	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
 	server.TLSConfig = secure
 	ended := make(chan error, len(listeners))
-	go func() { ended <- serveOn(server, limit(server, listeners[0], cfg.MaxConns())) }()
+	serve := server.Serve
+	if secure != nil {
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
+	go func() { ended <- serve(limit(server, listeners[0], cfg.MaxConns())) }()
 	for _, l := range listeners[1:] {
 		probes := service.NewServer(service.Probes(handler), cfg.Timeout, cfg.Log)
 		defer func() { _ = probes.Close() }()
@@ -253,13 +250,6 @@ func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure 
 	case <-cmd.Context().Done():
 		return f.shutdown(cmd.Context(), server)
 	}
-}
-
-func serveOn(server *http.Server, listener net.Listener) error {
-	if server.TLSConfig == nil {
-		return server.Serve(listener)
-	}
-	return server.ServeTLS(listener, "", "")
 }
 
 // limitMemory makes the runtime collect garbage rather than exceed the limit,

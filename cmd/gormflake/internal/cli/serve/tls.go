@@ -13,38 +13,33 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// tlsFlags are --tls-cert and --tls-key.
-type tlsFlags struct{ cert, key string }
-
-func (f *tlsFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.cert, "tls-cert", "", "file with the certificate, and those between it and the root, for HTTPS (default none: HTTP)")
-	set.StringVar(&f.key, "tls-key", "", "file with the certificate's key")
-}
-
-// config is nil without the flags. The files are read again when they have
-// changed, as the files of short-lived certificates do.
-func (f *tlsFlags) config(log *slog.Logger) (*tls.Config, error) {
-	switch {
-	case f.cert == "" && f.key == "":
-		return nil, nil
-	case f.cert == "" || f.key == "":
-		return nil, terminal.Usagef("--tls-cert and --tls-key: want both, or none")
-	}
-	k := &keyPair{tlsFlags: *f, log: log}
-	if err := k.load(); err != nil {
-		return nil, err
-	}
-	return &tls.Config{GetCertificate: k.certificate}, nil
-}
-
-// A keyPair is a certificate and its key, as they were last read.
+// A keyPair is a certificate and its key, those of --tls-cert and --tls-key, as they were
+// last read.
 type keyPair struct {
-	tlsFlags
-	log *slog.Logger
+	cert, key string // the files
+	log       *slog.Logger
 
 	mu      sync.Mutex
 	loaded  *tls.Certificate
 	changed time.Time // the later of both files' times, when they were read
+}
+
+func (k *keyPair) register(set *pflag.FlagSet) {
+	set.StringVar(&k.cert, "tls-cert", "", "file with the certificate, and those between it and the root, for HTTPS (default none: HTTP)")
+	set.StringVar(&k.key, "tls-key", "", "file with the certificate's key")
+}
+
+// config is nil without the flags. The files are read again when they have
+// changed, as the files of short-lived certificates do.
+func (k *keyPair) config(log *slog.Logger) (*tls.Config, error) {
+	switch {
+	case k.cert == "" && k.key == "":
+		return nil, nil
+	case k.cert == "" || k.key == "":
+		return nil, terminal.Usagef("--tls-cert and --tls-key: want both, or none")
+	}
+	k.log = log
+	return &tls.Config{GetCertificate: k.certificate}, k.load()
 }
 
 func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {

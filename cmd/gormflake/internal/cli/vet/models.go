@@ -9,102 +9,74 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
 )
 
 // plugin is about handles of GORM that never get the plugin.
-var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB without the plugin", func(pass *analysis.Pass, node ast.Node) {
-	body := node.(*ast.FuncDecl).Body
-	if body == nil {
-		return
-	}
-	for _, db := range opened(pass, body) {
-		creates, ok := createsOn(pass, body, db)
-		for _, create := range creates {
-			if m, tagged := modelOf(pass.TypesInfo.TypeOf(create.Args[0])); ok && tagged {
+var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB without the plugin", func(pass *analysis.Pass, in *inspector.Inspector) {
+	for assign := range inspector.All[*ast.AssignStmt](in) {
+		variable, call := assigned(assign)
+		if call == nil || !isFunc(callee(pass, call), "gorm.io/gorm", "Open") {
+			continue
+		}
+		for _, create := range createsOn(pass, in, pass.TypesInfo.Defs[variable]) {
+			if m, tagged := modelOf(pass.TypesInfo.TypeOf(create.Args[0])); tagged {
 				pass.Reportf(create.Pos(), "model %s has a tagged key, and its *gorm.DB has no plugin: call gormflake.Open, or db.Use(gormflake.New(gen)), first", m.name)
 			}
 		}
 	}
-}, (*ast.FuncDecl)(nil))
+})
 
-// opened returns the variables to which gorm.Open is assigned in a function.
-func opened(pass *analysis.Pass, body *ast.BlockStmt) (handles []types.Object) {
-	ast.Inspect(body, func(node ast.Node) bool {
-		if assign, ok := node.(*ast.AssignStmt); ok {
-			call, isCall := assign.Rhs[0].(*ast.CallExpr)
-			variable, isIdent := assign.Lhs[0].(*ast.Ident)
-			if isCall && isIdent && isFunc(callee(pass, call), "gorm.io/gorm", "Open") {
-				handles = append(handles, pass.TypesInfo.Defs[variable]) // nil if it lives elsewhere
-			}
+// createsOn returns the creates on a handle, which is nil if it lives elsewhere. There are
+// none if somebody else may have given it the plugin: then it is used otherwise than to
+// call its methods, or has got a plugin or callbacks here.
+func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (creates []*ast.CallExpr) {
+	for use := range in.Root().Preorder((*ast.Ident)(nil)) {
+		if db == nil || pass.TypesInfo.Uses[use.Node().(*ast.Ident)] != db {
+			continue
 		}
-		return true
-	})
-	return handles
-}
-
-// createsOn returns the creates on a handle. ok is false if somebody else may have
-// given it the plugin: then it is used otherwise than to call its methods, or has got
-// a plugin or callbacks here.
-func createsOn(pass *analysis.Pass, body *ast.BlockStmt, db types.Object) (creates []*ast.CallExpr, ok bool) {
-	if db == nil {
-		return nil, false
-	}
-	uses, called := 0, 0
-	ast.Inspect(body, func(node ast.Node) bool {
-		switch node := node.(type) {
-		case *ast.Ident:
-			if pass.TypesInfo.Uses[node] == db {
-				uses++
-			}
-		case *ast.CallExpr:
-			method := callee(pass, node)
-			if method == nil || root(pass, node) != db {
-				return true
-			}
-			switch method.Name() {
+		call, method := called(use)
+		if method == "" {
+			return nil
+		}
+		for ; method != ""; call, method = called(call) {
+			switch method {
 			case "Use", "Callback":
-				return true
+				return nil
 			case "Create", "CreateInBatches", "Save", "FirstOrCreate":
-				creates = append(creates, node)
-			}
-			if receiver, direct := node.Fun.(*ast.SelectorExpr).X.(*ast.Ident); direct && pass.TypesInfo.Uses[receiver] == db {
-				called++
+				creates = append(creates, call.Node().(*ast.CallExpr))
 			}
 		}
-		return true
-	})
-	return creates, uses == called
+	}
+	return creates
 }
 
-// root returns the variable at the start of a chain of calls.
-func root(pass *analysis.Pass, call *ast.CallExpr) types.Object {
-	selector, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return nil
+// called returns the call of a method of an expression, and the method, which is empty if
+// the expression is used otherwise.
+func called(of inspector.Cursor) (call inspector.Cursor, method string) {
+	selector := of.Parent()
+	if of.ParentEdgeKind() != edge.SelectorExpr_X || selector.ParentEdgeKind() != edge.CallExpr_Fun {
+		return of, ""
 	}
-	switch x := ast.Unparen(selector.X).(type) {
-	case *ast.Ident:
-		return pass.TypesInfo.Uses[x]
-	case *ast.CallExpr:
-		return root(pass, x)
-	}
-	return nil
+	return selector.Parent(), selector.Node().(*ast.SelectorExpr).Sel.Name
 }
 
 // foreignKey is about foreign keys that cannot hold the key of a tagged model.
-var foreignKey = rule("foreignkey", "report foreign keys too narrow for the tagged key to which they refer", func(pass *analysis.Pass, node ast.Node) {
-	spec := node.(*ast.TypeSpec)
-	named, ok := pass.TypesInfo.Defs[spec.Name].(*types.TypeName)
-	if !ok || spec.TypeParams != nil {
-		return
-	}
-	m, _ := modelOf(named.Type())
-	for _, relation := range m.fields {
-		if owner, foreign, ok := m.foreignKey(relation); ok {
-			reportForeignKey(pass, spec, owner, foreign)
+var foreignKey = rule("foreignkey", "report foreign keys too narrow for the tagged key to which they refer", func(pass *analysis.Pass, in *inspector.Inspector) {
+	for spec := range inspector.All[*ast.TypeSpec](in) {
+		named, ok := pass.TypesInfo.Defs[spec.Name].(*types.TypeName)
+		if !ok || spec.TypeParams != nil {
+			continue
+		}
+		m, _ := modelOf(named.Type())
+		for _, relation := range m.fields {
+			if owner, foreign, ok := m.foreignKey(relation); ok {
+				reportForeignKey(pass, spec, owner, foreign)
+			}
 		}
 	}
-}, (*ast.TypeSpec)(nil))
+})
 
 // foreignKey returns the foreign key by which a field relates models, as GORM finds
 // it, and the model to whose tagged key it refers.

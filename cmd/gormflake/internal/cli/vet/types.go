@@ -18,14 +18,14 @@ const (
 	idTypes = module + "/types"
 )
 
-// rule returns an analyzer that visits the nodes of the same type as one of kinds.
-func rule(name, doc string, visit func(pass *analysis.Pass, node ast.Node), kinds ...ast.Node) *analysis.Analyzer {
+// rule returns an analyzer of the nodes of a package.
+func rule(name, doc string, run func(*analysis.Pass, *inspector.Inspector)) *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name:     name,
 		Doc:      doc,
 		Requires: []*analysis.Analyzer{inspect.Analyzer},
 		Run: func(pass *analysis.Pass) (any, error) {
-			pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Preorder(kinds, func(node ast.Node) { visit(pass, node) })
+			run(pass, pass.ResultOf[inspect.Analyzer].(*inspector.Inspector))
 			return nil, nil
 		},
 	}
@@ -118,6 +118,16 @@ func (f field) setting(name string) (value string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// assigned returns the variable to which a call's first result is assigned, and the
+// call, nil if something else is assigned.
+func assigned(assign *ast.AssignStmt) (variable *ast.Ident, call *ast.CallExpr) {
+	variable, ok := assign.Lhs[0].(*ast.Ident)
+	if ok {
+		call, _ = ast.Unparen(assign.Rhs[0]).(*ast.CallExpr)
+	}
+	return variable, call
 }
 
 // callee returns the function or method that a call names, nil if that is not known.

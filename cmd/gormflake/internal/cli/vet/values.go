@@ -10,29 +10,23 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
 )
 
 // parse is about text that is read as a number and taken for an ID.
-var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pass *analysis.Pass, node ast.Node) {
+var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pass *analysis.Pass, in *inspector.Inspector) {
 	read := map[types.Object]string{} // variables, by what has read them
-	ast.Inspect(node, func(node ast.Node) bool {
+	for node := range in.PreorderSeq((*ast.AssignStmt)(nil), (*ast.CallExpr)(nil)) {
 		switch node := node.(type) {
 		case *ast.AssignStmt:
-			noteRead(pass, node, read)
+			if variable, call := assigned(node); call != nil && isFunc(callee(pass, call), "strconv", "Atoi", "ParseInt", "ParseUint") {
+				read[pass.TypesInfo.ObjectOf(variable)] = callee(pass, call).Name()
+			}
 		case *ast.CallExpr:
 			reportRead(pass, node, read)
 		}
-		return true
-	})
-}, (*ast.FuncDecl)(nil))
-
-func noteRead(pass *analysis.Pass, assign *ast.AssignStmt, read map[types.Object]string) {
-	call, isCall := ast.Unparen(assign.Rhs[0]).(*ast.CallExpr)
-	variable, isIdent := assign.Lhs[0].(*ast.Ident)
-	if isCall && isIdent && isFunc(callee(pass, call), "strconv", "Atoi", "ParseInt", "ParseUint") {
-		read[pass.TypesInfo.ObjectOf(variable)] = callee(pass, call).Name()
 	}
-}
+})
 
 func reportRead(pass *analysis.Pass, call *ast.CallExpr, read map[types.Object]string) {
 	if to := conversion(pass, call); to != nil && isID(to) {
@@ -65,16 +59,17 @@ func inner(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 }
 
 // narrow is about conversions that an ID does not survive.
-var narrow = rule("narrow", "report IDs that are converted to a type with fewer digits", func(pass *analysis.Pass, node ast.Node) {
-	call := node.(*ast.CallExpr)
-	to := conversion(pass, call)
-	if to == nil || !isNarrow(to) {
-		return
+var narrow = rule("narrow", "report IDs that are converted to a type with fewer digits", func(pass *analysis.Pass, in *inspector.Inspector) {
+	for call := range inspector.All[*ast.CallExpr](in) {
+		to := conversion(pass, call)
+		if to == nil || !isNarrow(to) {
+			continue
+		}
+		if from := pass.TypesInfo.TypeOf(call.Args[0]); from != nil && isID(from) {
+			pass.Reportf(call.Pos(), "%s has too few digits for an ID: keep the ID, or use its String", to)
+		}
 	}
-	if from := pass.TypesInfo.TypeOf(call.Args[0]); from != nil && isID(from) {
-		pass.Reportf(call.Pos(), "%s has too few digits for an ID: keep the ID, or use its String", to)
-	}
-}, (*ast.CallExpr)(nil))
+})
 
 func isNarrow(t types.Type) bool {
 	return slices.Contains([]types.BasicKind{
@@ -83,17 +78,18 @@ func isNarrow(t types.Type) bool {
 }
 
 // jsonMap is about IDs in JSON that is decoded without types.
-var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as a float64", func(pass *analysis.Pass, node ast.Node) {
-	assert := node.(*ast.TypeAssertExpr)
-	index, ok := ast.Unparen(assert.X).(*ast.IndexExpr)
-	if !ok || assert.Type == nil || basicKind(pass.TypesInfo.TypeOf(assert.Type)) != types.Float64 || !knowsIDs(pass.Pkg) {
-		return
+var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as a float64", func(pass *analysis.Pass, in *inspector.Inspector) {
+	for assert := range inspector.All[*ast.TypeAssertExpr](in) {
+		index, ok := ast.Unparen(assert.X).(*ast.IndexExpr)
+		if !ok || assert.Type == nil || basicKind(pass.TypesInfo.TypeOf(assert.Type)) != types.Float64 || !knowsIDs(pass.Pkg) {
+			continue
+		}
+		name := pass.TypesInfo.Types[index.Index].Value
+		if name != nil && name.Kind() == constant.String && namesID.MatchString(constant.StringVal(name)) {
+			pass.Reportf(assert.Pos(), "%s as a float64: an ID is a string in JSON, and as a number it loses digits here: decode into a struct with a types.ID, or use Decoder.UseNumber", name)
+		}
 	}
-	name := pass.TypesInfo.Types[index.Index].Value
-	if name != nil && name.Kind() == constant.String && namesID.MatchString(constant.StringVal(name)) {
-		pass.Reportf(assert.Pos(), "%s as a float64: an ID is a string in JSON, and as a number it loses digits here: decode into a struct with a types.ID, or use Decoder.UseNumber", name)
-	}
-}, (*ast.TypeAssertExpr)(nil))
+})
 
 var namesID = regexp.MustCompile(`^(id|ID)$|(_id|Id|ID)$`)
 
@@ -103,8 +99,8 @@ func knowsIDs(pkg *types.Package) bool {
 }
 
 // jsonString is about an option of encoding/json that other integers need.
-var jsonString = rule("jsonstring", `report fields of IDs with the option ",string" of encoding/json`, func(pass *analysis.Pass, node ast.Node) {
-	for _, f := range node.(*ast.StructType).Fields.List {
+var jsonString = rule("jsonstring", `report fields of IDs with the option ",string" of encoding/json`, func(pass *analysis.Pass, in *inspector.Inspector) {
+	for f := range inspector.All[*ast.Field](in) {
 		if f.Tag == nil || !isID(target(pass.TypesInfo.TypeOf(f.Type))) {
 			continue
 		}
@@ -113,4 +109,93 @@ var jsonString = rule("jsonstring", `report fields of IDs with the option ",stri
 			pass.Reportf(f.Tag.Pos(), `remove ",string": an ID quotes itself, and some encoders would quote it twice`)
 		}
 	}
-}, (*ast.StructType)(nil))
+})
+
+// untyped is about IDs that are stored as any, as in the context of a request, and
+// read as an integer: what reads it there returns 0, or panics.
+var untyped = rule("untyped", "report IDs that are stored as any and read as an integer, which returns 0", func(pass *analysis.Pass, in *inspector.Inspector) {
+	stored := map[string]bool{}
+	for call := range inspector.All[*ast.CallExpr](in) {
+		noteStored(pass, call, stored)
+	}
+	taken := map[types.Object]string{} // variables of type any, by their keys
+	for node := range in.PreorderSeq((*ast.CallExpr)(nil), (*ast.AssignStmt)(nil), (*ast.TypeAssertExpr)(nil)) {
+		switch node := node.(type) {
+		case *ast.CallExpr:
+			reportGetter(pass, node, stored)
+		case *ast.AssignStmt:
+			if key := takenKey(pass, node.Rhs[0], taken); stored[key] {
+				if variable, ok := node.Lhs[0].(*ast.Ident); ok {
+					taken[pass.TypesInfo.ObjectOf(variable)] = key
+				}
+			}
+		case *ast.TypeAssertExpr:
+			reportAssertion(pass, node, stored, taken)
+		}
+	}
+})
+
+// noteStored notes calls such as c.Set("user", id) and context.WithValue(ctx, key, id).
+func noteStored(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
+	f := callee(pass, call)
+	if f == nil || len(call.Args) < 2 {
+		return
+	}
+	switch f.Name() {
+	case "Set", "Store", "WithValue", "SetUserValue", "Locals", "Put", "Add":
+		value := call.Args[len(call.Args)-1]
+		if key := keyOf(pass, call.Args[len(call.Args)-2]); key != "" && isID(pass.TypesInfo.TypeOf(value)) {
+			stored[key] = true
+		}
+	}
+}
+
+// keyOf returns what tells one key from others: its constant and its type, or the type
+// alone of an empty struct.
+func keyOf(pass *analysis.Pass, e ast.Expr) string {
+	t := pass.TypesInfo.Types[e]
+	if t.Value != nil {
+		return t.Type.String() + " " + t.Value.ExactString()
+	}
+	if t.Type == nil || !types.Identical(t.Type.Underlying(), new(types.Struct)) {
+		return ""
+	}
+	return t.Type.String()
+}
+
+// reportGetter reports getters that return 0 for a value of another type.
+func reportGetter(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
+	f := callee(pass, call)
+	if f == nil || len(call.Args) != 1 || !getter.MatchString(f.Name()) || !stored[keyOf(pass, call.Args[0])] {
+		return
+	}
+	pass.Reportf(call.Pos(), "%s returns the zero value, because an ID is stored under the key: read it as a types.ID", f.Name())
+}
+
+var getter = regexp.MustCompile(`^Get(Int|Uint|String|Float)`)
+
+// takenKey returns the key of a call such as c.MustGet("user") or ctx.Value(key), or
+// the one by which a variable was taken.
+func takenKey(pass *analysis.Pass, e ast.Expr, taken map[types.Object]string) string {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return taken[pass.TypesInfo.Uses[e]]
+	case *ast.CallExpr:
+		if f := callee(pass, e); f != nil && len(e.Args) == 1 {
+			switch f.Name() {
+			case "Get", "MustGet", "Value", "Load", "UserValue", "Locals":
+				return keyOf(pass, e.Args[0])
+			}
+		}
+	}
+	return ""
+}
+
+func reportAssertion(pass *analysis.Pass, assert *ast.TypeAssertExpr, stored map[string]bool, taken map[types.Object]string) {
+	if assert.Type == nil || !stored[takenKey(pass, assert.X, taken)] {
+		return
+	}
+	if basic, ok := pass.TypesInfo.TypeOf(assert.Type).(*types.Basic); ok {
+		pass.Reportf(assert.Pos(), "the value is an ID, not a %s: assert types.ID", basic.Name())
+	}
+}

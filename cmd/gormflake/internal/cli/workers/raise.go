@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -67,7 +66,7 @@ func (f *raiseFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store, _ *gorm.DB) error { return f.raise(cmd, store, to) })
+	return f.withRecords(cmd.Context(), flags.ReadWrite, func(in *lease.Inspection) error { return f.raise(cmd, in, to) })
 }
 
 func (f *raiseFlags) time() (time.Time, error) {
@@ -83,12 +82,8 @@ func (f *raiseFlags) time() (time.Time, error) {
 	return to, nil
 }
 
-func (f *raiseFlags) raise(cmd *cobra.Command, store lease.Store, to time.Time) error {
-	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	in, err := f.inspect(ctx, store)
-	if err != nil {
-		return err
-	}
+func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Time) error {
+	out := cmd.OutOrStdout()
 	if len(in.Holders) == 0 {
 		return errors.New("no worker was ever leased in this namespace: there is no bound to raise, and the first processes begin at their clocks: start them after the time of --to")
 	}
@@ -100,7 +95,7 @@ func (f *raiseFlags) raise(cmd *cobra.Command, store lease.Store, to time.Time) 
 	if err := f.confirm.Ask(cmd, "Raise the bounds?"); err != nil {
 		return err
 	}
-	n, err := in.Raise(ctx, to)
+	n, err := in.Raise(cmd.Context(), to)
 	raised := terminal.Counted(n, "bound has been raised", "bounds have been raised")
 	switch {
 	case err != nil && n > 0:

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -42,7 +41,7 @@ func newRelease(now func() time.Time) *cobra.Command {
 		Example: `  gormflake workers release 0/7 --dsn sqlite://app.db --yes`,
 		Args:    flags.AtLeastOneArgument("WORKER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store, _ *gorm.DB) error { return f.release(cmd, store, args) })
+			return f.withRecords(cmd.Context(), flags.ReadWrite, func(in *lease.Inspection) error { return f.release(cmd, in, args) })
 		},
 	}
 	f.register(cmd)
@@ -51,12 +50,7 @@ func newRelease(now func() time.Time) *cobra.Command {
 }
 
 // release takes nothing if one of the names means no worker that is held.
-func (f *releaseFlags) release(cmd *cobra.Command, store lease.Store, names []string) error {
-	ctx := cmd.Context()
-	in, err := f.inspect(ctx, store)
-	if err != nil {
-		return err
-	}
+func (f *releaseFlags) release(cmd *cobra.Command, in *lease.Inspection, names []string) error {
 	holders := make([]lease.Holder, len(names))
 	for i, name := range names {
 		h, err := findWorker(in, name)
@@ -72,7 +66,7 @@ func (f *releaseFlags) release(cmd *cobra.Command, store lease.Store, names []st
 		if err := f.confirm.Ask(cmd, "Take "+h.String()+"?"); err != nil {
 			return err
 		}
-		if err := in.Evict(ctx, h); err != nil {
+		if err := in.Evict(cmd.Context(), h); err != nil {
 			return err
 		}
 		terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d is no longer held by %s; %s", h.Datacenter, h.Worker, h.Owner, freeWhen(h, f.now()))

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
@@ -100,13 +99,13 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	if leasestore.Is(f.database.URL()) {
 		return terminal.Usagef("--dsn: want a database: reset searches its keys, which other stores do not have")
 	}
-	return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store, db *gorm.DB) error {
+	return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store) error {
 		return readonly.With(cmd.Context(), &f.database, func(p *readonly.Database) error {
-			r := &reset{Database: p, flags: f, store: store, writer: db, out: cmd.ErrOrStderr()}
+			r := &reset{Database: p, flags: f, store: store, name: args[0], out: cmd.ErrOrStderr()}
 			if f.dryRun {
 				r.out = cmd.OutOrStdout()
 			}
-			if err := r.prepare(args[0], args[1:], columns); err != nil || f.dryRun {
+			if err := r.prepare(args[1:], columns); err != nil || f.dryRun {
 				return err
 			}
 			return r.carryOut(cmd)
@@ -117,10 +116,10 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 // A reset is one worker's.
 type reset struct {
 	*readonly.Database
-	flags  *resetFlags
-	store  lease.Store
-	writer *gorm.DB // of the store
-	out    io.Writer
+	flags *resetFlags
+	store lease.Store
+	name  string // of the worker
+	out   io.Writer
 
 	in      *lease.Inspection
 	holder  lease.Holder
@@ -129,11 +128,8 @@ type reset struct {
 }
 
 // prepare finds out what is to be done, and shows it.
-func (r *reset) prepare(name string, tables []string, columns []readonly.Table) (err error) {
-	if r.in, err = r.flags.inspect(r.Ctx, r.store); err != nil {
-		return err
-	}
-	if r.holder, err = findWorker(r.in, name); err != nil {
+func (r *reset) prepare(tables []string, columns []readonly.Table) error {
+	if err := r.find(); err != nil {
 		return err
 	}
 	now, err := r.now()
@@ -145,7 +141,10 @@ func (r *reset) prepare(name string, tables []string, columns []readonly.Table) 
 		return fmt.Errorf("datacenter %d worker %d: its bound, %s, is %s: waiting for it is enough; reset is for bounds more than a day ahead of the clock",
 			r.holder.Datacenter, r.holder.Worker, terminal.Stamp(r.holder.Until), terminal.Age(r.holder.Until, now))
 	}
-	r.window = longestWindow(r.in)
+	r.window = minWindow
+	for _, h := range r.in.Holders { // whose lease the worker was before is not known
+		r.window = max(r.window, h.Window)
+	}
 	unsearched, err := r.findColumns(tables, columns)
 	if err != nil {
 		return err
@@ -154,14 +153,12 @@ func (r *reset) prepare(name string, tables []string, columns []readonly.Table) 
 	return r.search(now.Add(r.window))
 }
 
-// longestWindow is the longest of all records: whose lease the worker was before
-// is not known.
-func longestWindow(in *lease.Inspection) time.Duration {
-	window := minWindow
-	for _, h := range in.Holders {
-		window = max(window, h.Window)
+// find finds the worker in the records, as they are now.
+func (r *reset) find() (err error) {
+	if r.in, err = r.flags.inspect(r.Ctx, r.store); err == nil {
+		r.holder, err = findWorker(r.in, r.name)
 	}
-	return window
+	return err
 }
 
 // now is the later one of this machine's clock and the database's.
@@ -186,7 +183,11 @@ func (r *reset) now() (time.Time, error) {
 func (r *reset) show(ahead time.Duration, unsearched []string) {
 	terminal.Say(r.out, "%v: its bound is %s ahead of the clock", r.holder, terminal.Span(ahead))
 	terminal.Say(r.out, "it would be lowered to %s ahead of the clock, after a wait of %s", terminal.Span(r.window), terminal.Span(r.window))
-	terminal.Say(r.out, "searched for keys of the worker: %s", list(names(r.columns)))
+	var searched []string
+	for _, c := range r.columns {
+		searched = append(searched, c.Column())
+	}
+	terminal.Say(r.out, "searched for keys of the worker: %s", list(searched))
 	if len(unsearched) > 0 {
 		terminal.Say(r.out, "not searched, for want of a BIGINT primary key: %s", list(unsearched))
 	}
@@ -220,8 +221,12 @@ func (r *reset) lower() (bound time.Time, err error) {
 	if err := r.flags.wait(r.Ctx, r.window); err != nil {
 		return bound, fmt.Errorf("interrupted: %w", err)
 	}
-	if err := r.inspectAgain(); err != nil {
+	before := r.holder.Until
+	if err := r.find(); err != nil {
 		return bound, err
+	}
+	if r.holder.Owner != "" || !r.holder.Until.Equal(before) {
+		return bound, fmt.Errorf("the record has changed in the meantime: %v", r.holder)
 	}
 	if err := r.awaitTransactions(); err != nil {
 		return bound, err
@@ -235,23 +240,6 @@ func (r *reset) lower() (bound time.Time, err error) {
 		return bound, err
 	}
 	return bound, r.in.Lower(r.Ctx, r.holder, bound)
-}
-
-// inspectAgain finds the worker as it was left.
-func (r *reset) inspectAgain() (err error) {
-	before := r.holder
-	if r.in, err = r.flags.inspect(r.Ctx, r.store); err != nil {
-		return err
-	}
-	for _, h := range r.in.Holders {
-		if h.Datacenter != before.Datacenter || h.Worker != before.Worker {
-			continue
-		}
-		if r.holder = h; h.Owner == "" && h.Until.Equal(before.Until) {
-			return nil
-		}
-	}
-	return fmt.Errorf("the record has changed in the meantime: %v", r.holder)
 }
 
 // awaitTransactions waits until the transactions have ended that are open now: a

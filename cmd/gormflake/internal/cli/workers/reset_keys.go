@@ -104,16 +104,8 @@ func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 	if !highest.Valid {
 		return nil
 	}
-	return fmt.Errorf("%v.%s has keys of this worker from above the new bound, the highest is %d, of %s: they would be issued once more: give those rows other keys, or delete them, first",
-		&c, c.Key, highest.Int64, terminal.Stamp(layout.Time(types.ID(highest.Int64))))
-}
-
-func names(columns []readonly.Table) []string {
-	var names []string
-	for _, c := range columns {
-		names = append(names, c.String()+"."+c.Key)
-	}
-	return names
+	return fmt.Errorf("%s has keys of this worker from above the new bound, the highest is %d, of %s: they would be issued once more: give those rows other keys, or delete them, first",
+		c.Column(), highest.Int64, terminal.Stamp(layout.Time(types.ID(highest.Int64))))
 }
 
 func list(names []string) string {

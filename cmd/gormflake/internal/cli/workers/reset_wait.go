@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
@@ -126,15 +127,13 @@ func (r *reset) poll(ctx context.Context, left func() (string, error)) error {
 // sqliteTransactionsEnd takes the lock that every transaction that writes has
 // until it ends.
 func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
-	return r.writer.WithContext(ctx).Connection(func(conn *gorm.DB) error {
-		for conn = conn.WithContext(r.Ctx); ; { // a session, whose statements share no error
-			err := conn.Exec("BEGIN IMMEDIATE").Error
-			if err == nil {
-				return conn.Exec("ROLLBACK").Error
+	return r.flags.database.With(r.Ctx, flags.ReadWrite, func(db *gorm.DB) error {
+		return r.poll(ctx, func() (string, error) {
+			err := db.WithContext(r.Ctx).Exec("BEGIN IMMEDIATE; ROLLBACK").Error
+			if err != nil && strings.Contains(err.Error(), " is locked") {
+				return err.Error(), nil
 			}
-			if !strings.Contains(err.Error(), " is locked") || pause(ctx, pollPause) != nil {
-				return err
-			}
-		}
+			return "", err
+		})
 	})
 }

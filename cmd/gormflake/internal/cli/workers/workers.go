@@ -4,8 +4,10 @@ package workers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +19,9 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 const workersHelp = `Show who holds which worker, by the records in the database, Redis, etcd or
@@ -85,11 +89,7 @@ func numbered(cmd *cobra.Command, args []string) error {
 }
 
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
-	return f.withStore(cmd.Context(), flags.ReadOnly, func(store lease.Store, _ *gorm.DB) error {
-		in, err := f.inspect(cmd.Context(), store)
-		if err != nil {
-			return err
-		}
+	return f.withRecords(cmd.Context(), flags.ReadOnly, func(in *lease.Inspection) (err error) {
 		recorded := len(in.Holders) > 0
 		if in.Holders, err = f.chosen(in, args); err != nil {
 			return err
@@ -107,13 +107,6 @@ func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 
 // chosen are the holders that the arguments and --held leave, in their order.
 func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Holder, error) {
-	chosen := slices.Clone(in.Holders)
-	if f.held {
-		chosen = slices.DeleteFunc(chosen, func(h lease.Holder) bool { return h.State(f.now()) != lease.Held })
-	}
-	if len(names) == 0 {
-		return chosen, nil
-	}
 	var wanted []lease.Holder
 	for _, name := range names {
 		found, err := findWorkers(in, name)
@@ -122,7 +115,9 @@ func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Hol
 		}
 		wanted = append(wanted, found...)
 	}
-	return slices.DeleteFunc(chosen, func(h lease.Holder) bool { return !slices.Contains(wanted, h) }), nil
+	return slices.DeleteFunc(in.Holders, func(h lease.Holder) bool {
+		return f.held && h.State(f.now()) != lease.Held || len(names) > 0 && !slices.Contains(wanted, h)
+	}), nil
 }
 
 // writeWorkers counts the free ones where they are not to be shown.
@@ -225,4 +220,85 @@ func findWorkers(in *lease.Inspection, name string) (found []lease.Holder, err e
 		return nil, fmt.Errorf("worker %d was never taken in any datacenter", w)
 	}
 	return nil, fmt.Errorf("datacenter %d worker %d was never taken", d, w)
+}
+
+// register adds the flags of commands that take any store.
+func (f *workersFlags) register(cmd *cobra.Command) {
+	f.database.RegisterOr(cmd, leasestore.Forms)
+	f.store.Register(cmd)
+}
+
+// withRecords is withStore for those that want its records alone.
+func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*lease.Inspection) error) error {
+	return f.withStore(ctx, mode, func(store lease.Store) error {
+		in, err := f.inspect(ctx, store)
+		if err != nil {
+			return err
+		}
+		return use(in)
+	})
+}
+
+// withStore opens the database or another store, calls use with it and closes it. No table
+// is created. Whether the server forgets is the concern of those who hold a worker.
+func (f *workersFlags) withStore(ctx context.Context, mode string, use func(lease.Store) error) error {
+	if err := f.store.Check(); err != nil {
+		return err
+	}
+	if leasestore.Is(f.database.URL()) {
+		return f.withRemote(ctx, use)
+	}
+	return f.database.With(ctx, mode, func(db *gorm.DB) error {
+		options := append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())
+		return use(sqllease.New(db, options...))
+	})
+}
+
+func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) error) error {
+	if err := f.store.CheckRemote(); err != nil {
+		return err
+	}
+	store, err := leasestore.Open(ctx, f.database.URL(), f.store.Namespace, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	err = use(store.Store)
+	if closeErr := store.Close(); err == nil && closeErr != nil {
+		return fmt.Errorf("close the store: %w", closeErr)
+	}
+	return err
+}
+
+func (f *workersFlags) inspect(ctx context.Context, store lease.Store) (*lease.Inspection, error) {
+	in, err := lease.Inspect(ctx, store)
+	if errors.Is(err, sqllease.ErrNoTable) {
+		err = fmt.Errorf("there is no table %s that can be read: no lease was ever taken in this database, or --table is to name another", f.store.Table)
+	}
+	return in, err
+}
+
+func newDDL() *cobra.Command {
+	var dialect, table string
+	cmd := &cobra.Command{
+		Use:   "ddl",
+		Short: "Print the statement that creates the table of workers",
+		Long: `Print the statement that creates the table of workers, for databases in which
+applications may not do that. They then need the rights to SELECT, INSERT and
+UPDATE its rows.`,
+		Example: `  gormflake workers ddl --dialect postgres
+  gormflake workers ddl --dialect mysql --table ids.workers`,
+		Args: flags.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			statement, err := sqllease.DDL(dialect, sqllease.WithTable(table))
+			if err != nil {
+				return terminal.Usage(err)
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), statement)
+			return err
+		},
+	}
+	flags.ChoiceVar(cmd, &dialect, "dialect", "", "sqlite, mysql or postgres", []string{"sqlite", "mysql", "postgres"})
+	cmd.Flags().StringVar(&table, "table", flags.DefaultTable, "name of the table")
+	_ = cmd.MarkFlagRequired("dialect")
+	return cmd
 }
