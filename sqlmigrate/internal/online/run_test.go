@@ -55,7 +55,7 @@ func (f *fake) OpenMove(_ context.Context, _ *sql.Conn, m *engine.Move, _ engine
 	return func(err error) error { return err }, nil
 }
 
-func (f *fake) SaveMove(_ context.Context, _ *sql.Conn, m *engine.Move) error {
+func (f *fake) SaveMove(_ context.Context, _ engine.Conn, m *engine.Move) error {
 	f.move = m
 	return nil
 }

@@ -29,7 +29,7 @@ import (
 )
 
 // Driver is for MariaDB 10.6 and MySQL 8.0, and later.
-type Driver struct{}
+type Driver struct{ engine.Journal }
 
 var _ engine.Online = Driver{}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -19,13 +20,13 @@ const lagTimeout = 5 * time.Second
 // it has read which beats have arrived.
 //
 // Where nobody has written one for long, that time counts until the next one has arrived.
-func (Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replicas []*sql.DB) (lag time.Duration, err error) {
+func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replicas []*sql.DB) (lag time.Duration, err error) {
 	if len(replicas) == 0 {
 		return 0, nil
 	}
 	primary, err := readBeat(context.WithoutCancel(ctx), conn, m)
 	if err != nil {
-		return 0, journalError("read", err)
+		return 0, engine.JournalError("read", journal, err)
 	}
 	now := time.Now()
 	for i, replica := range replicas {
@@ -40,15 +41,15 @@ func (Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replicas 
 			lag = max(lag, now.Sub(time.Unix(0, arrived.at)))
 		}
 	}
-	_, err = conn.ExecContext(context.WithoutCancel(ctx), "UPDATE "+journal+" SET beat = ? WHERE id = ?", now.UnixNano(), identity(m))
-	return lag, journalError("write", err)
+	_, err = d.Set(ctx, conn, m, fmt.Sprintf("beat = %d", now.UnixNano()))
+	return lag, err
 }
 
 // A beat is the last one that a server has; the server is 0 if it has none.
 type beat struct{ server, at int64 }
 
-func readBeat(ctx context.Context, conn querier, m *engine.Move) (b beat, err error) {
-	err = conn.QueryRowContext(ctx, "SELECT @@server_id, beat FROM "+journal+" WHERE id = ?", identity(m)).Scan(&b.server, &b.at)
+func readBeat(ctx context.Context, conn engine.Conn, m *engine.Move) (b beat, err error) {
+	err = conn.QueryRowContext(ctx, "SELECT @@server_id, beat FROM "+journal+" WHERE id = ?", m.Plan.ID()).Scan(&b.server, &b.at)
 	return b, err
 }
 

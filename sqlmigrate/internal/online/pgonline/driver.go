@@ -27,7 +27,7 @@ import (
 )
 
 // Driver is for PostgreSQL 14 and later.
-type Driver struct{}
+type Driver struct{ engine.Journal }
 
 var _ engine.Online = Driver{}
 

@@ -44,7 +44,7 @@ func StageFile(stage plan.StageName, tables []engine.OnlineTable, p *engine.Onli
 	var move string
 	var text []byte
 	if stage == plan.StagePrepare {
-		move = identity(&engine.Move{Plan: *p})
+		move = p.ID()
 		if text, err = json.Marshal(p); err != nil {
 			return "", "", fmt.Errorf("sqlmigrate: online: %w", err)
 		}

@@ -69,19 +69,17 @@ func (g *graph) unchanged(state string) []string {
 }
 
 // made is where the journal keeps the state that the swap has made.
-func (g *graph) made() string {
-	return "(SELECT made FROM " + g.journal() + " WHERE id = " + pgsql.Literal(g.identity()) + ")"
-}
+func (g *graph) made() string { return "(SELECT made FROM " + g.inJournal("") + ")" }
 
 func (g *graph) keepState() []string {
 	if g.state == "" {
 		return nil
 	}
-	return []string{"UPDATE " + g.journal() + " SET made = " + g.stateSQL() + " WHERE id = " + pgsql.Literal(g.identity())}
+	return []string{"UPDATE " + g.inJournal(" SET made = "+g.stateSQL())}
 }
 
-func (g *graph) journal() string { return pgsql.Qualified(g.tables[0].Schema, journalName) }
-
-func (g *graph) identity() string {
-	return engine.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}.String()
+// inJournal is the row of the move, with a clause between the table and its condition.
+func (g *graph) inJournal(clause string) string {
+	id := engine.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}
+	return journal(id.Schema) + clause + " WHERE id = " + pgsql.Literal(id.String())
 }

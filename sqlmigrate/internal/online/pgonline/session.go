@@ -30,14 +30,15 @@ FROM (VALUES
 type setting struct{ Name, Before, Now string }
 
 // OpenMove implements [engine.Online].
-func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
+func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
 	w := &work{ctx: ctx, conn: conn, pool: s.Pool}
 	err := w.lock(m)
 	if err == nil {
 		err = w.set()
 	}
-	if err == nil && !m.Recorded {
-		err = record(ctx, conn, m)
+	if err == nil && m.Began.IsZero() { // the lock keeps apart two that begin
+		err = d.Begin(ctx, conn, m, "CREATE TABLE IF NOT EXISTS "+d.Table(m)+journalColumns,
+			"INSERT INTO "+d.Table(m)+" (id, plan, began) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING", time.Now())
 	}
 	if err != nil {
 		return nil, w.release(err)
@@ -58,7 +59,7 @@ const lockPatience = 10 * time.Second // a killed process's statement ends withi
 
 // lock keeps out another process at the same move.
 func (w *work) lock(m *engine.Move) error {
-	key := "pg_catalog.hashtextextended(" + pgsql.Literal("gormflake online "+identity(m)) + ", 0)"
+	key := "pg_catalog.hashtextextended(" + pgsql.Literal("gormflake online "+m.Plan.ID()) + ", 0)"
 	for begun := time.Now(); ; {
 		var pid int64
 		var got bool
