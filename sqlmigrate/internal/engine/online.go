@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,6 +44,7 @@ type Online interface {
 
 	// RunStep carries out a step that is not [plan.Batches] nor over already, and records
 	// next, which is m with the step done. It tries once; a lock is waited for until s.LockTimeout.
+	// A [DifferError] in stage constrain has the batches before repeated.
 	RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, s Settings) error
 
 	// RunBatch carries out one batch of a step that is [plan.Batches], of about that
@@ -54,10 +56,6 @@ type Online interface {
 	// again: it had no lock in time, was the victim of a deadlock, or wanted a row that
 	// another program has moved. holder says who stands in the way, if that is known.
 	Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (again bool, holder string)
-
-	// Differs reports whether err says that rows differ, so that the batches
-	// before the step have to be repeated.
-	Differs(err error) bool
 
 	// Steer records what others want of the move.
 	Steer(ctx context.Context, conn *sql.Conn, m *Move) error
@@ -204,10 +202,29 @@ func (j Journal) Steer(ctx context.Context, conn *sql.Conn, m *Move) error {
 	return err
 }
 
-// A DifferError is the result of a comparison that found rows which differ.
-type DifferError struct{ Rows int64 }
+// RunLong carries out a step that is [plan.Long] or [plan.Verify].
+func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
+	if step.Kind == plan.Verify {
+		var n int64
+		if err := conn.QueryRowContext(ctx, step.SQL[0]).Scan(&n); err != nil || n == 0 {
+			return err
+		}
+		return DifferError{errors.New(Count(n, "row") + " found, want none")}
+	}
+	for _, statement := range step.SQL {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-func (e DifferError) Error() string { return Count(e.Rows, "row") + " found, want none" }
+// A DifferError is about rows that are not as the step wants them.
+type DifferError struct{ Err error }
+
+func (e DifferError) Error() string { return e.Err.Error() }
+
+func (e DifferError) Unwrap() error { return e.Err }
 
 // A ReplicaError is about the replica with this number, from 1 on, which cannot be read.
 type ReplicaError struct {

@@ -161,13 +161,18 @@ func (r *Run) failure(t task, err error) error {
 	if t.Table != "" {
 		of = ", table " + t.Table
 	}
+	if t.Kind == plan.Verify && errors.As(err, &engine.DifferError{}) {
+		err = fmt.Errorf("%w, by: %.500s", err, t.SQL[0])
+	}
 	what := "run the same again to resume, or revert"
 	if r.move.Back {
 		what = "revert again to resume"
 	}
 	return fmt.Errorf("sqlmigrate: stage %s%s, %s: %w (%d steps are done; %s)",
-		r.move.Plan.Stages[t.stage].Name, of, t.Text, err, r.move.Done, what)
+		r.stage(t), of, t.Text, err, r.move.Done, what)
 }
+
+func (r *Run) stage(t task) plan.StageName { return r.move.Plan.Stages[t.stage].Name }
 
 func (r *Run) step(ctx context.Context, t task) error {
 	if t.Kind == plan.Batches {
@@ -206,7 +211,7 @@ func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if r.driver.Differs(err) && !r.move.Back && repaired < repairs {
+		if errors.As(err, &engine.DifferError{}) && r.stage(t) == plan.StageConstrain && !r.move.Back && repaired < repairs {
 			repaired++
 			r.report.waiting(fmt.Sprintf("rows that differ are copied again: %v", err))
 			if err := r.copyAgain(ctx); err != nil {

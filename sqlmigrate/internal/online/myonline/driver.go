@@ -20,9 +20,7 @@ package myonline
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -32,9 +30,6 @@ import (
 type Driver struct{ engine.Journal }
 
 var _ engine.Online = Driver{}
-
-// Differs implements [engine.Online].
-func (Driver) Differs(err error) bool { return errors.As(err, &engine.DifferError{}) }
 
 // Retry implements [engine.Online].
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err error) (bool, string) {
@@ -58,15 +53,4 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 		return 0, fmt.Errorf("the statements that are running: %w", err)
 	}
 	return n - 1, nil
-}
-
-func verify(ctx context.Context, conn *sql.Conn, query string) error {
-	var n int64
-	if err := conn.QueryRowContext(ctx, query).Scan(&n); err != nil || n == 0 {
-		return err
-	}
-	if strings.HasPrefix(query, differing) {
-		return engine.DifferError{Rows: n}
-	}
-	return fmt.Errorf("%d found, want 0, by: %.500s", n, query)
 }

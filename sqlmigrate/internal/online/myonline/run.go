@@ -25,7 +25,13 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 			return err
 		}
 	}
-	if err := carryOut(ctx, conn, step, s); err != nil {
+	run := engine.RunLong
+	if step.Kind == plan.Short {
+		run = func(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
+			return short(ctx, conn, step, s)
+		}
+	}
+	if err := run(ctx, conn, step); err != nil {
 		return err
 	}
 	return d.SaveMove(ctx, conn, next)
@@ -41,21 +47,6 @@ func checkTriggers(ctx context.Context, conn *sql.Conn, tables []engine.TableNam
 		return fmt.Errorf("the tables have %d triggers that can be read, want %d, the move's own: writes since then are in the old tables alone: take the move back and plan it again", n, want)
 	}
 	return err
-}
-
-func carryOut(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {
-	switch step.Kind {
-	case plan.Verify:
-		return verify(ctx, conn, step.SQL[0])
-	case plan.Short:
-		return short(ctx, conn, step, s)
-	}
-	for _, statement := range step.SQL {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // short leaves no lock and no setting of a step behind.

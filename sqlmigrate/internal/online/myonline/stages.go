@@ -161,9 +161,6 @@ func copyStep(s shadowed) plan.OnlineStep {
 	return step
 }
 
-// differing begins a comparison: rows that it finds are copied again.
-const differing = "SELECT /* rows that differ */ "
-
 // compareStep compares bytes, in both directions.
 func compareStep(s shadowed) plan.OnlineStep {
 	same := mycatalog.Join(s.written(), " AND ", func(c *mycatalog.Column) string {
@@ -174,9 +171,9 @@ func compareStep(s shadowed) plan.OnlineStep {
 		return binary + "t." + name + " <=> " + binary + "s." + name
 	})
 	from, shadow, key := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), mycatalog.Quote(s.Key()[0].Name)
-	step := s.step(plan.Verify, "compare it with its shadow", "", differing+
-		"(SELECT COUNT(*) FROM "+from+" t LEFT JOIN "+shadow+" s ON "+s.sameKey("s.", "t.")+" WHERE s."+key+" IS NULL OR NOT ("+same+")) + "+
-		"(SELECT COUNT(*) FROM "+shadow+" s LEFT JOIN "+from+" t ON "+s.sameKey("t.", "s.")+" WHERE t."+key+" IS NULL)")
+	step := s.step(plan.Verify, "compare it with its shadow", "",
+		"SELECT /* rows that differ */ (SELECT COUNT(*) FROM "+from+" t LEFT JOIN "+shadow+" s ON "+s.sameKey("s.", "t.")+" WHERE s."+key+" IS NULL OR NOT ("+same+")) + "+
+			"(SELECT COUNT(*) FROM "+shadow+" s LEFT JOIN "+from+" t ON "+s.sameKey("t.", "s.")+" WHERE t."+key+" IS NULL)")
 	step.Rows, step.Bytes, step.Estimate = 2*s.Rows, 2*s.Bytes, time.Duration(s.Rows)*6*time.Microsecond
 	return step
 }

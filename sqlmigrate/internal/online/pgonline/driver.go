@@ -17,7 +17,6 @@ package pgonline
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -38,11 +37,6 @@ func inspectError(err error) error {
 		return nil
 	}
 	return fmt.Errorf(inspecting+": %w", err)
-}
-
-// Differs implements [engine.Online].
-func (Driver) Differs(err error) bool {
-	return errors.As(err, &engine.DifferError{}) || pgsql.State(err) == pgsql.CheckViolation
 }
 
 // Retry implements [engine.Online].

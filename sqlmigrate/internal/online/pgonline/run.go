@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -31,32 +32,17 @@ func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 
 // RunStep implements [engine.Online].
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
-	switch step.Kind {
-	case plan.Short:
+	if step.Kind == plan.Short {
 		return d.short(ctx, conn, step, next, s)
-	case plan.Verify:
-		if err := verify(ctx, conn, step.SQL[0]); err != nil {
-			return err
-		}
-	default:
-		for _, statement := range step.SQL {
-			if _, err := conn.ExecContext(ctx, statement); err != nil {
-				return err
-			}
-		}
 	}
-	return d.SaveMove(ctx, conn, next)
-}
-
-func verify(ctx context.Context, conn *sql.Conn, query string) error {
-	var n int64
-	if err := conn.QueryRowContext(ctx, query).Scan(&n); err != nil {
+	err := engine.RunLong(ctx, conn, step)
+	if pgsql.State(err) == pgsql.CheckViolation { // while it is validated
+		return engine.DifferError{Err: err}
+	}
+	if err != nil {
 		return err
 	}
-	if n != 0 {
-		return engine.DifferError{Rows: n}
-	}
-	return nil
+	return d.SaveMove(ctx, conn, next)
 }
 
 // short is one transaction with the record that it is done. It begins with locks; a view
