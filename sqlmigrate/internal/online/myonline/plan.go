@@ -64,34 +64,23 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 	return p, nil
 }
 
-// versionSQL asks for the version, with a name for MySQL, whose own has none.
-const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', '" + mysqlPrefix + "'), VERSION())"
+// versionSQL asks for the version, with a name for MySQL, whose own has none, and whether
+// it is MariaDB 10.6 or MySQL 8.0, or later: others take these additions for comments.
+const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', 'MySQL '), VERSION()), 0 /*M!100600 + 1 */ /*!80000 + 1 */"
 
 // checkVersion refuses servers that a crash in the middle of a RENAME leaves with half
 // of it.
 func checkVersion(ctx context.Context, conn *sql.Conn) error {
 	var version string
-	if err := conn.QueryRowContext(ctx, versionSQL).Scan(&version); err != nil {
+	var supported bool
+	if err := conn.QueryRowContext(ctx, versionSQL).Scan(&version, &supported); err != nil {
 		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
 	}
-	if !isSupported(version) {
+	if !supported {
 		return fmt.Errorf("sqlmigrate: an online widening is not supported on %s: want MariaDB 10.6 or MySQL 8.0, or later: apply phase widen", version)
 	}
 	return nil
 }
-
-func isSupported(version string) bool {
-	var major, minor int
-	oldest := 10*100 + 6
-	number, isMySQL := strings.CutPrefix(version, mysqlPrefix)
-	if isMySQL {
-		oldest = 8 * 100
-	}
-	_, err := fmt.Sscanf(number, "%d.%d", &major, &minor)
-	return err == nil && isMySQL != strings.Contains(version, "MariaDB") && major*100+minor >= oldest
-}
-
-const mysqlPrefix = "MySQL "
 
 func notesFor(mariadb bool) []string {
 	notes := []string{
