@@ -24,6 +24,7 @@ type shadowed struct {
 	*mycatalog.Table
 
 	wide  []widening
+	state string // when it was planned: see State
 	mysql bool
 }
 
@@ -43,7 +44,7 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 	if err != nil {
 		return nil, err
 	}
-	tables, err := readTables(ctx, reader, wanted)
+	tables, err := readTables(ctx, conn, reader, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func notesFor(mariadb bool) []string {
 	return slices.Insert(notes, 0, "Do not KILL connections that use these tables until stage swap is over: MariaDB then may keep their triggers as unreadable, and writes fail with 1064 until FLUSH TABLES of that table. The move does that when it is resumed. A table whose RENAME was killed may not open at all, with error 1343, until its file of triggers, NAME.TRG, is removed on the server.")
 }
 
-func readTables(ctx context.Context, reader *mycatalog.Reader, wanted []engine.OnlineTable) ([]shadowed, error) {
+func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, wanted []engine.OnlineTable) ([]shadowed, error) {
 	tables := make([]shadowed, len(wanted))
 	for i, w := range wanted {
 		t, err := reader.Table(ctx, w.Name)
@@ -102,6 +103,9 @@ func readTables(ctx context.Context, reader *mycatalog.Reader, wanted []engine.O
 			return nil, err
 		}
 		tables[i].Table, tables[i].mysql = t, !reader.MariaDB
+		if err := conn.QueryRowContext(ctx, "SELECT "+t.State()).Scan(&tables[i].state); err != nil {
+			return nil, fmt.Errorf("sqlmigrate: table %s: %w", t, err)
+		}
 		for _, c := range w.Columns {
 			if c.To == "" {
 				continue
