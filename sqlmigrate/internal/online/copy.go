@@ -73,7 +73,7 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 	if err := c.awaitLeave(ctx, c.task); err != nil {
 		return engine.Batch{}, err
 	}
-	next.Rate, next.Waits = c.report.now.Rate, c.move.Waits
+	next.Waits = c.move.Waits
 	for tries := (engine.Tries{Limit: c.config.Patience}); ; {
 		attempt := next
 		b, err := c.driver.RunBatch(ctx, c.conn, c.OnlineStep, &attempt, rows, c.config.Settings)
