@@ -26,10 +26,6 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.On
 			return nil, err
 		}
 	}
-	return newPlan(r, g), nil
-}
-
-func newPlan(r *pgcatalog.Reader, g *graph) *engine.OnlinePlan {
 	p := &engine.OnlinePlan{Notes: notes(g)}
 	g.tables = g.parentsFirst()
 	p.Blockers = blockers(r, g)
@@ -39,5 +35,5 @@ func newPlan(r *pgcatalog.Reader, g *graph) *engine.OnlinePlan {
 	if len(g.tables) > 0 && len(p.Blockers) == 0 {
 		p.Stages = g.stages()
 	}
-	return p
+	return p, nil
 }

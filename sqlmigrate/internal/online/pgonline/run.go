@@ -86,8 +86,9 @@ func set(name string, d time.Duration) string {
 
 // RunBatch implements [engine.Online]. Positions are pages of the table.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.Settings) (engine.Batch, error) {
-	if next.Until == 0 {
-		if err := setUntil(ctx, conn, step, next); err != nil {
+	if next.Until == 0 { // the rows up to here have not met the trigger; new versions of them may come to lie behind it
+		err := conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
+		if err != nil {
 			return engine.Batch{}, err
 		}
 	}
@@ -118,12 +119,6 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	})
 	b.Took, b.Commit, b.Skipped = time.Since(begun), time.Since(commit), found-b.Copied
 	return b, err
-}
-
-// setUntil finds the end of the rows that have not met the trigger. New versions
-// of rows may come to lie behind it.
-func setUntil(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move) error {
-	return conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
 }
 
 // pages are those that have about so many rows.
