@@ -22,9 +22,9 @@ import (
 // none, a step is recorded when it is over, so it may be done twice: write it so
 // that this is harmless.
 type Online interface {
-	// PlanOnline plans the steps, or finds what blocks them. It changes nothing
-	// that is still there when it returns.
-	PlanOnline(ctx context.Context, conn *sql.Conn, tables []OnlineTable) (*OnlinePlan, error)
+	// PlanOnline plans the steps for tables that have columns to be widened, or finds
+	// what blocks them. It changes nothing that is still there when it returns.
+	PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*OnlinePlan, error)
 
 	// LoadMove finds the move under way that has one of these tables, or returns
 	// nil. It reads only.
@@ -68,12 +68,6 @@ type Online interface {
 	// primary knows. Zero: there are none, or it cannot be seen. A [ReplicaError] is for
 	// one of these.
 	Lag(ctx context.Context, conn *sql.Conn, m *Move, replicas []*sql.DB) (time.Duration, error)
-}
-
-// An OnlineTable is one of the connected set, with the columns that belong to it.
-type OnlineTable struct {
-	Name    TableName
-	Columns []plan.Column
 }
 
 // An OnlinePlan is what package sqlmigrate describes.

@@ -38,7 +38,7 @@ var (
 	errDiffer = engine.DifferError{Err: errors.New("rows differ")}
 )
 
-func (f *fake) PlanOnline(context.Context, *sql.Conn, []engine.OnlineTable) (*engine.OnlinePlan, error) {
+func (f *fake) PlanOnline(context.Context, *sql.Conn, []plan.Table) (*engine.OnlinePlan, error) {
 	return nil, errors.New("not planned")
 }
 

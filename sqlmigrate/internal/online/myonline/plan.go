@@ -36,7 +36,7 @@ type widening struct {
 }
 
 // PlanOnline implements [engine.Online].
-func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.OnlineTable) (*engine.OnlinePlan, error) {
+func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []plan.Table) (*engine.OnlinePlan, error) {
 	if err := checkVersion(ctx, conn); err != nil {
 		return nil, err
 	}
@@ -95,10 +95,10 @@ func notesFor(mariadb bool) []string {
 	return slices.Insert(notes, 0, "Do not KILL connections that use these tables until stage swap is over: MariaDB then may keep their triggers as unreadable, and writes fail with 1064 until FLUSH TABLES of that table. The move does that when it is resumed. A table whose RENAME was killed may not open at all, with error 1343, until its file of triggers, NAME.TRG, is removed on the server.")
 }
 
-func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, wanted []engine.OnlineTable) ([]shadowed, error) {
+func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, wanted []plan.Table) ([]shadowed, error) {
 	tables := make([]shadowed, len(wanted))
 	for i, w := range wanted {
-		t, err := reader.Table(ctx, w.Name)
+		t, err := reader.Table(ctx, engine.TableName{Schema: w.Schema, Name: w.Name})
 		if err != nil {
 			return nil, err
 		}

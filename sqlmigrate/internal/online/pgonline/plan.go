@@ -17,7 +17,7 @@ import (
 const oldestVersion = 140000
 
 // PlanOnline implements [engine.Online].
-func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.OnlineTable) (*engine.OnlinePlan, error) {
+func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engine.OnlinePlan, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err
@@ -46,10 +46,10 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.On
 
 // read finds the tables, and what belongs to their columns. Tables stay in their
 // order.
-func read(ctx context.Context, r *pgcatalog.Reader, wanted []engine.OnlineTable) (*graph, error) {
+func read(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph, error) {
 	names := make([]engine.TableName, len(wanted))
 	for i, want := range wanted {
-		names[i] = want.Name
+		names[i] = engine.TableName{Schema: want.Schema, Name: want.Name}
 	}
 	g := &graph{}
 	for i, found := range r.Resolve(ctx, names) {
