@@ -136,8 +136,8 @@ func engineOf(dialect string) (engine.Engine, error) {
 
 // onlines has one for each of GORM's dialects that can.
 var onlines = map[string]engine.Online{
-	"mysql":    myonline.Driver{},
-	"postgres": pgonline.Driver{},
+	"mysql":    myonline.New(),
+	"postgres": pgonline.New(),
 }
 
 // converted keeps the nil slice.

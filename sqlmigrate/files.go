@@ -103,7 +103,7 @@ func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir
 	}
 	tables := p.onlineTables()
 	if stage == StageFinish {
-		tables = converted(p.Tables, func(t Table) engine.OnlineTable { return engine.OnlineTable{Name: nameOf(&t), Columns: t.Columns} })
+		tables = p.Tables
 	}
 	var prepared *engine.OnlinePlan
 	if stage == StagePrepare && len(tables) > 0 {

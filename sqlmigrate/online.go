@@ -114,7 +114,22 @@ func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, db, func(conn *sql.Conn) (*OnlinePlan, error) { return p.online(ctx, conn, driver) })
+	names := converted(p.Tables, func(t Table) engine.TableName { return nameOf(&t) })
+	return read(ctx, db, func(conn *sql.Conn) (*OnlinePlan, error) {
+		move, err := driver.LoadMove(ctx, conn, names)
+		if err != nil {
+			return nil, err
+		}
+		if move == nil {
+			found, err := driver.PlanOnline(ctx, conn, p.onlineTables())
+			if err != nil {
+				return nil, err
+			}
+			found.Blockers = mergedBlockers(p.Blockers, found.Blockers)
+			move = &engine.Move{Plan: *found}
+		}
+		return newOnlinePlan(p.Dialect, names, move), nil
+	})
 }
 
 // FindOnline finds the online move of one of the targets that is under way, also while
@@ -150,23 +165,6 @@ func onlineFor(db *gorm.DB, dialect string) (engine.Online, error) {
 	return driver, nil
 }
 
-func (p *Plan) online(ctx context.Context, conn *sql.Conn, driver engine.Online) (*OnlinePlan, error) {
-	names := converted(p.Tables, func(t Table) engine.TableName { return nameOf(&t) })
-	move, err := driver.LoadMove(ctx, conn, names)
-	if err != nil {
-		return nil, err
-	}
-	if move == nil {
-		found, err := driver.PlanOnline(ctx, conn, p.onlineTables())
-		if err != nil {
-			return nil, err
-		}
-		found.Blockers = mergedBlockers(p.Blockers, found.Blockers)
-		move = &engine.Move{Plan: *found}
-	}
-	return newOnlinePlan(p.Dialect, names, move), nil
-}
-
 // newOnlinePlan may have no move.
 func newOnlinePlan(dialect string, tables []engine.TableName, move *engine.Move) *OnlinePlan {
 	o := &OnlinePlan{Dialect: dialect, tables: tables, move: move}
@@ -178,14 +176,9 @@ func newOnlinePlan(dialect string, tables []engine.TableName, move *engine.Move)
 }
 
 // onlineTables are those that have a column to be widened.
-func (p *Plan) onlineTables() []engine.OnlineTable {
-	var tables []engine.OnlineTable
-	for _, t := range p.Tables {
-		if slices.ContainsFunc(t.Columns, func(c Column) bool { return c.To != "" }) {
-			tables = append(tables, engine.OnlineTable{Name: nameOf(&t), Columns: t.Columns})
-		}
-	}
-	return tables
+func (p *Plan) onlineTables() []Table {
+	widens := func(c Column) bool { return c.To != "" }
+	return slices.DeleteFunc(slices.Clone(p.Tables), func(t Table) bool { return !slices.ContainsFunc(t.Columns, widens) })
 }
 
 // mergedBlockers are the plan's own, but for those of a change in place, and those of

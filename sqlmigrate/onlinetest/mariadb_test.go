@@ -413,7 +413,14 @@ func mariadbRefuses(t *testing.T, server *mariadbServer) {
 
 // mariadbChanged: what was changed during the move is not lost by the swap.
 func mariadbChanged(t *testing.T, server *mariadbServer) {
-	for _, change := range []string{"ALTER TABLE orders ADD extra int", "ALTER TABLE users ADD KEY extra (code)", "CREATE TRIGGER own BEFORE INSERT ON notes FOR EACH ROW SET NEW.id = NEW.id"} {
+	for _, change := range []string{
+		"ALTER TABLE orders ADD extra int",
+		"ALTER TABLE orders ALTER note SET DEFAULT 'X'",
+		"ALTER TABLE users ADD KEY extra (code)",
+		"ALTER TABLE users ADD CONSTRAINT extra CHECK (email <> '')",
+		"ALTER TABLE notes DROP FOREIGN KEY fk_note",
+		"CREATE TRIGGER own BEFORE INSERT ON notes FOR EACH ROW SET NEW.id = NEW.id",
+	} {
 		t.Run(change, func(t *testing.T) {
 			t.Parallel()
 			d := server.database(t, mariadbShop(10)...)

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -20,9 +22,9 @@ import (
 // none, a step is recorded when it is over, so it may be done twice: write it so
 // that this is harmless.
 type Online interface {
-	// PlanOnline plans the steps, or finds what blocks them. It changes nothing
-	// that is still there when it returns.
-	PlanOnline(ctx context.Context, conn *sql.Conn, tables []OnlineTable) (*OnlinePlan, error)
+	// PlanOnline plans the steps for tables that have columns to be widened, or finds
+	// what blocks them. It changes nothing that is still there when it returns.
+	PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*OnlinePlan, error)
 
 	// LoadMove finds the move under way that has one of these tables, or returns
 	// nil. It reads only.
@@ -35,13 +37,14 @@ type Online interface {
 	OpenMove(ctx context.Context, conn *sql.Conn, m *Move, s Settings) (release func(err error) error, err error)
 
 	// SaveMove records how far the move has come.
-	SaveMove(ctx context.Context, conn *sql.Conn, m *Move) error
+	SaveMove(ctx context.Context, conn Conn, m *Move) error
 
 	// CloseMove removes the record. The move has been finished or taken back.
 	CloseMove(ctx context.Context, conn *sql.Conn, m *Move) error
 
 	// RunStep carries out a step that is not [plan.Batches] nor over already, and records
 	// next, which is m with the step done. It tries once; a lock is waited for until s.LockTimeout.
+	// A [DifferError] in stage constrain has the batches before repeated.
 	RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, s Settings) error
 
 	// RunBatch carries out one batch of a step that is [plan.Batches], of about that
@@ -53,10 +56,6 @@ type Online interface {
 	// again: it had no lock in time, was the victim of a deadlock, or wanted a row that
 	// another program has moved. holder says who stands in the way, if that is known.
 	Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (again bool, holder string)
-
-	// Differs reports whether err says that rows differ, so that the batches
-	// before the step have to be repeated.
-	Differs(err error) bool
 
 	// Steer records what others want of the move.
 	Steer(ctx context.Context, conn *sql.Conn, m *Move) error
@@ -71,12 +70,6 @@ type Online interface {
 	Lag(ctx context.Context, conn *sql.Conn, m *Move, replicas []*sql.DB) (time.Duration, error)
 }
 
-// An OnlineTable is one of the connected set, with the columns that belong to it.
-type OnlineTable struct {
-	Name    TableName
-	Columns []plan.Column
-}
-
 // An OnlinePlan is what package sqlmigrate describes.
 type OnlinePlan struct {
 	Tables   []TableName
@@ -87,7 +80,7 @@ type OnlinePlan struct {
 
 // A Move is an online widening under way, as the database keeps it.
 type Move struct {
-	Plan OnlinePlan
+	Plan OnlinePlan `row:"json"`
 
 	// Back is true if the move is being taken back, from stage From.
 	Back bool
@@ -105,34 +98,127 @@ type Move struct {
 	Rate  float64 // rows a second, of the run that has copied last
 	Waits int64   // batches that have waited for replicas
 
-	Began time.Time
+	Steering plan.Steering `row:"json"`
 
-	Steering plan.Steering
-
-	Recorded bool `json:"-"` // in the database
+	Began time.Time `row:"-"` // zero until it is recorded
 }
 
-// A Record is a row of the table in which a database keeps moves.
-type Record struct {
-	Plan                    string // in JSON
-	Back                    bool
-	From, Done              int
-	Position, Until, Copied int64
-	Rate                    float64
-	Waits                   int64
-	Steering                string // in JSON
+// A Journal is the table in which a database keeps moves, each by the name of its first
+// table: a table has one move at most.
+type Journal struct {
+	Table   func(m *Move) string // as SQL writes it
+	Literal func(string) string
+	Began   string // an expression: nanoseconds since 1970
+	Parts   string // that a move adds, but for triggers
 }
 
-// Move is the move that was recorded.
-func (r Record) Move(began time.Time) (*Move, error) {
-	m := &Move{Back: r.Back, From: r.From, Done: r.Done, Position: r.Position, Until: r.Until, Copied: r.Copied, Rate: r.Rate, Waits: r.Waits, Began: began, Recorded: true}
-	return m, errors.Join(json.Unmarshal([]byte(r.Plan), &m.Plan), json.Unmarshal([]byte(r.Steering), &m.Steering))
+// ID names the move.
+func (p *OnlinePlan) ID() string { return p.Tables[0].String() }
+
+// Find returns the move in a table of moves that has one of these tables, or nil.
+func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tables []TableName) (*Move, error) {
+	found, err := rows.Read[struct {
+		Move
+		Began int64
+	}](ctx, from, "SELECT plan, back, stage, done, position, until, copied, rate, waits, steering, "+j.Began+" FROM "+table+" ORDER BY id")
+	for _, row := range found {
+		m := row.Move
+		m.Began = time.Unix(0, row.Began)
+		if slices.ContainsFunc(tables, func(t TableName) bool { return slices.Contains(m.Plan.Tables, t) }) {
+			return &m, nil
+		}
+	}
+	return nil, JournalError("read", table, err)
 }
 
-// A DifferError is the result of a comparison that found rows which differ.
-type DifferError struct{ Rows int64 }
+// JournalError adds to an error what failed.
+func JournalError(what, table string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sqlmigrate: online: %s table %s: %w", what, table, err)
+}
 
-func (e DifferError) Error() string { return Count(e.Rows, "row") + " found, want none" }
+// Begin records a move that is new: create makes the table, and insert has the ID of the
+// move, its plan and when it began for parameters.
+func (j Journal) Begin(ctx context.Context, conn *sql.Conn, m *Move, create, insert string, began any) error {
+	plan, err := json.Marshal(m.Plan)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, create)
+	}
+	if err == nil {
+		_, err = conn.ExecContext(ctx, insert, m.Plan.ID(), string(plan), began)
+	}
+	return JournalError("write", j.Table(m), err)
+}
+
+// A Conn is a connection, or its transaction.
+type Conn interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Set sets columns in the row of the move, and returns how many rows it has changed.
+func (j Journal) Set(ctx context.Context, conn Conn, m *Move, columns string) (n int64, err error) {
+	result, err := conn.ExecContext(context.WithoutCancel(ctx), "UPDATE "+j.Table(m)+" SET "+columns+" WHERE id = "+j.Literal(m.Plan.ID()))
+	if err == nil {
+		n, err = result.RowsAffected()
+	}
+	return n, JournalError("write", j.Table(m), err)
+}
+
+// SaveMove implements [Online].
+func (j Journal) SaveMove(ctx context.Context, conn Conn, m *Move) error {
+	n, err := j.Set(ctx, conn, m, fmt.Sprintf("back = %t, stage = %d, done = %d, position = %d, until = %d, copied = %d, rate = %v, waits = %d",
+		m.Back, m.From, m.Done, m.Position, m.Until, m.Copied, m.Rate, m.Waits))
+	if err != nil || n > 0 {
+		return err
+	}
+	return j.Check(ctx, conn, m) // MariaDB does not count a row that is as it was
+}
+
+// Check returns an error if the row of the move is gone.
+func (j Journal) Check(ctx context.Context, conn Conn, m *Move) error {
+	var there bool
+	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM "+j.Table(m)+" WHERE id = "+j.Literal(m.Plan.ID())).Scan(&there)
+	if err == nil && !there {
+		return fmt.Errorf("sqlmigrate: online: table %s has lost the move of table %s: restore it from a backup, or drop %s and triggers by hand", j.Table(m), m.Plan.ID(), j.Parts)
+	}
+	return JournalError("read", j.Table(m), err)
+}
+
+// Steer implements [Online].
+func (j Journal) Steer(ctx context.Context, conn *sql.Conn, m *Move) error {
+	text, err := json.Marshal(m.Steering)
+	if err == nil {
+		_, err = j.Set(ctx, conn, m, "steering = "+j.Literal(string(text)))
+	}
+	return err
+}
+
+// RunLong carries out a step that is [plan.Long] or [plan.Verify].
+func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
+	if step.Kind == plan.Verify {
+		var n int64
+		if err := conn.QueryRowContext(ctx, step.SQL[0]).Scan(&n); err != nil || n == 0 {
+			return err
+		}
+		return DifferError{errors.New(Count(n, "row") + " found, want none")}
+	}
+	for _, statement := range step.SQL {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A DifferError is about rows that are not as the step wants them.
+type DifferError struct{ Err error }
+
+func (e DifferError) Error() string { return e.Err.Error() }
+
+func (e DifferError) Unwrap() error { return e.Err }
 
 // A ReplicaError is about the replica with this number, from 1 on, which cannot be read.
 type ReplicaError struct {

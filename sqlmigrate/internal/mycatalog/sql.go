@@ -61,9 +61,9 @@ const (
 // indexIs describes a row of information_schema.STATISTICS.
 const indexIs = "CONCAT_WS(' ', SEQ_IN_INDEX, NON_UNIQUE, QUOTE(COLUMN_NAME), QUOTE(SUB_PART), QUOTE(COLLATION), INDEX_TYPE, QUOTE(INDEX_COMMENT))"
 
-// Exactly compares all bytes: the catalog treats letters of either case, and with or
+// exactly compares all bytes: the catalog treats letters of either case, and with or
 // without an accent, as equal.
-func Exactly(expression, value string) string {
+func exactly(expression, value string) string {
 	return "CAST(" + expression + " AS BINARY) = CAST(" + Literal(value) + " AS BINARY)"
 }
 
@@ -77,7 +77,7 @@ func (c *Column) Has(conditions ...string) string {
 // Same is a condition for [Column.Has]: the default is preset, and the rest is as it
 // was read, but for the type, AUTO_INCREMENT and the expression.
 func (c *Column) Same(preset string) string {
-	return Exactly(presetIs, preset) + " AND " + Exactly(restIs, c.Rest)
+	return exactly(presetIs, preset) + " AND " + exactly(restIs, c.Rest)
 }
 
 // AndChecks adds to a condition that the column has as many checks as when it was
@@ -95,7 +95,7 @@ func (c *Column) AndChecks(texts bool) string {
 	from := c.Table.fromChecks() + " AND CONSTRAINT_NAME = " + Literal(c.Name)
 	and := fmt.Sprintf("\nAND (SELECT COUNT(*) = %d %s)", len(checks), from)
 	if texts && len(checks) > 0 {
-		same := Join(checks, " OR ", func(check string) string { return Exactly("CHECK_CLAUSE", check) })
+		same := Join(checks, " OR ", func(check string) string { return exactly("CHECK_CLAUSE", check) })
 		and += fmt.Sprintf("\nAND (SELECT SUM(%s) = %d %s)", same, len(checks), from)
 	}
 	return and
@@ -109,7 +109,19 @@ func (t *Table) fromChecks() string {
 func (t *Table) IndexUnchanged(name string) string {
 	parts := t.Indexes[name]
 	return fmt.Sprintf("(SELECT COUNT(*) = %[1]d AND SUM(%[2]s) = %[1]d FROM information_schema.STATISTICS WHERE %[3]s AND INDEX_NAME = %[4]s)",
-		len(parts), Join(parts, " OR ", func(part string) string { return Exactly(indexIs, part) }), WhereTable(t.TableName), Literal(name))
+		len(parts), Join(parts, " OR ", func(part string) string { return exactly(indexIs, part) }), WhereTable(t.TableName), Literal(name))
+}
+
+// State is an expression for all that the catalog has about the table, but for triggers:
+// how many rows, and a hash of them that does not depend on their order.
+func (t *Table) State() string {
+	return fmt.Sprintf("(SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CAST(CONV(LEFT(SHA2(state, 256), 16), 16, 10) AS UNSIGNED))) FROM (\n"+
+		"  SELECT CONCAT_WS(' ', BINARY 'column', QUOTE(COLUMN_NAME), COLUMN_TYPE, "+presetIs+", "+restIs+", QUOTE(GENERATION_EXPRESSION)) AS state FROM information_schema.COLUMNS WHERE %[1]s\n"+
+		"  UNION ALL SELECT CONCAT_WS(' ', BINARY 'index', QUOTE(INDEX_NAME), "+indexIs+") FROM information_schema.STATISTICS WHERE %[1]s\n"+
+		"  UNION ALL SELECT CONCAT_WS(' ', BINARY CONSTRAINT_TYPE, CONSTRAINT_NAME) FROM information_schema.TABLE_CONSTRAINTS WHERE %[1]s\n"+
+		"  UNION ALL SELECT CONCAT_WS(' ', BINARY 'refers', QUOTE(CONSTRAINT_NAME), ORDINAL_POSITION, QUOTE(COLUMN_NAME), REFERENCED_TABLE_SCHEMA = TABLE_SCHEMA, QUOTE(REFERENCED_TABLE_NAME), QUOTE(REFERENCED_COLUMN_NAME)) FROM information_schema.KEY_COLUMN_USAGE WHERE %[1]s\n"+
+		"  UNION ALL SELECT CONCAT_WS(' ', BINARY 'rules', QUOTE(CONSTRAINT_NAME), QUOTE(TABLE_NAME), DELETE_RULE, UPDATE_RULE) FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE() AND %[2]s IN (TABLE_NAME, REFERENCED_TABLE_NAME)) AS states)",
+		WhereTable(t.TableName), Literal(t.Name))
 }
 
 // The kinds of constraints.

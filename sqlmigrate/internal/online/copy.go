@@ -73,7 +73,7 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 	if err := c.awaitLeave(ctx, c.task); err != nil {
 		return engine.Batch{}, err
 	}
-	next.Rate, next.Waits = c.report.now.Rate, c.move.Waits
+	next.Waits = c.move.Waits
 	for tries := (engine.Tries{Limit: c.config.Patience}); ; {
 		attempt := next
 		b, err := c.driver.RunBatch(ctx, c.conn, c.OnlineStep, &attempt, rows, c.config.Settings)
@@ -128,4 +128,33 @@ func (c *copying) again(ctx context.Context, from, end int64) error {
 	}
 	c.move.Position = end
 	return err
+}
+
+// A pace is how many rows a batch has, and how long the copy rests after one.
+type pace struct {
+	*Config
+	rows int
+}
+
+// after adapts to what a batch took. A program that wants one of its rows waits
+// for as long. It shrinks at once and grows slowly, since the next rows may be on pages
+// that have to be read.
+func (p *pace) after(b engine.Batch) {
+	factor := 1.25
+	if b.Took > 0 {
+		factor = min(factor, float64(p.Stall)/float64(b.Took))
+	}
+	p.rows = min(max(int(float64(p.rows)*max(factor, 0.25)+0.5), p.Smallest), p.Largest)
+	if factor > 1.05 && p.rows < p.Largest {
+		p.rows++ // a small batch does not grow by a quarter
+	}
+}
+
+// failed is after a batch that had no lock in time.
+func (p *pace) failed() { p.rows = max(p.rows/2, p.Smallest) }
+
+// rest leaves programs half of the time, and more while commits are slow: the disk
+// that they wait for is everybody's.
+func (p *pace) rest(b engine.Batch) time.Duration {
+	return b.Took + 2*max(0, b.Commit-p.Stall/5)
 }

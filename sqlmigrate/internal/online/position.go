@@ -68,15 +68,20 @@ func Left(m *engine.Move) (rows int64, took time.Duration) {
 	if !m.Back {
 		all = all[:max(m.Done, through(&m.Plan, plan.StageSwap))]
 	}
+	return left(m, all, 1)
+}
+
+// left is for these steps. factor is how wrong the estimates have been so far.
+func left(m *engine.Move, all []task, factor float64) (rows int64, took time.Duration) {
 	for i, t := range all[min(m.Done, len(all)):] {
-		left, whole := 1.0, float64(t.Estimate)
+		part, whole := 1.0, float64(t.Estimate)*factor
 		if i == 0 && t.Kind == plan.Batches && t.Rows > 0 {
-			rows, left = t.Rows, max(0, 1-float64(m.Copied)/float64(t.Rows))
+			rows, part = t.Rows, max(0, 1-float64(m.Copied)/float64(t.Rows))
 			if m.Rate > 0 {
 				whole = float64(t.Rows) / m.Rate * float64(time.Second)
 			}
 		}
-		took += time.Duration(left * whole)
+		took += time.Duration(part * whole)
 	}
 	return rows, took
 }

@@ -32,12 +32,9 @@ func (r *reporter) begin(m *engine.Move, all []task, end int) {
 func (r *reporter) step(m *engine.Move, t task, done int) {
 	r.passed(done)
 	r.now = plan.OnlineProgress{
-		Stage: m.Plan.Stages[t.stage].Name, Table: t.Table, Step: t.Text, SQL: t.SQL, Done: done, Of: r.end,
-		Remaining: r.remaining(done),
+		Stage: m.Plan.Stages[t.stage].Name, Table: t.Table, Step: t.Text, SQL: t.SQL, Done: done, Of: r.end, Rows: m.Copied,
 	}
-	if t.Kind == plan.Batches {
-		r.now.OfRows, r.now.Rows = t.Rows, m.Copied
-	}
+	r.estimate(m)
 	r.send()
 }
 
@@ -50,16 +47,13 @@ func (r *reporter) passed(done int) {
 	r.stepBegun = time.Now()
 }
 
-// remaining is the sum of the estimates, times how wrong they have been so far.
-func (r *reporter) remaining(done int) time.Duration {
-	var sum time.Duration
-	for _, t := range r.all[min(done, r.end):r.end] {
-		sum += t.Estimate
-	}
+// estimate goes by what the steps before took.
+func (r *reporter) estimate(m *engine.Move) {
+	factor := 1.0
 	if r.planned > time.Second {
-		sum = time.Duration(float64(sum) * float64(r.spent) / float64(r.planned))
+		factor = float64(r.spent) / float64(r.planned)
 	}
-	return sum
+	r.now.OfRows, r.now.Remaining = left(m, r.all[:r.end], factor)
 }
 
 // beginCopy notes from where the rate is measured.
@@ -73,12 +67,9 @@ func (r *reporter) copied(m *engine.Move, batch int) {
 		return
 	}
 	r.last = time.Now()
-	r.now.Rows, r.now.Batch, r.now.Waiting = m.Copied, batch, ""
-	r.now.Rate = float64(m.Copied-r.copiedThen) / time.Since(r.copyBegun).Seconds()
-	r.now.Remaining = r.remaining(r.now.Done + 1)
-	if r.now.Rate > 0 && r.now.OfRows > m.Copied {
-		r.now.Remaining += time.Duration(float64(r.now.OfRows-m.Copied) / r.now.Rate * float64(time.Second))
-	}
+	m.Rate = float64(m.Copied-r.copiedThen) / time.Since(r.copyBegun).Seconds()
+	r.now.Rows, r.now.Rate, r.now.Batch, r.now.Waiting = m.Copied, m.Rate, batch, ""
+	r.estimate(m)
 	r.send()
 }
 

@@ -1,3 +1,6 @@
+// Package online decides what an online widening does next: it carries out the
+// steps of a plan one by one, resumes and takes back, tries again what had no
+// lock in time, and paces the copy by the stalls that it causes.
 package online
 
 import (
@@ -5,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -14,6 +18,31 @@ import (
 
 // ErrNoMove is for what wants a move that has begun.
 var ErrNoMove = errors.New("sqlmigrate: no online move of these tables is under way")
+
+// A Config is what the options have set.
+type Config struct {
+	Smallest, Largest int           // rows of a batch
+	Stall             time.Duration // that a batch may take
+	MaxLag            time.Duration // of a replica; zero: no limit
+	Replicas          []*sql.DB     // that the database does not know
+	Patience          time.Duration // for which a step that gets no lock is tried again
+	Last              plan.StageName
+	Progress          func(plan.OnlineProgress)
+	Settings          engine.Settings
+}
+
+// Defaults returns what is documented at the options.
+func Defaults() Config {
+	return Config{
+		Smallest: 50, Largest: 10_000,
+		Stall:    50 * time.Millisecond,
+		MaxLag:   10 * time.Second,
+		Patience: 10 * time.Minute,
+		Last:     plan.StageSwap,
+		Progress: func(plan.OnlineProgress) {},
+		Settings: engine.Settings{LockTimeout: 200 * time.Millisecond},
+	}
+}
 
 // A Run is one call of Apply, Finish or Revert.
 type Run struct {
@@ -161,13 +190,18 @@ func (r *Run) failure(t task, err error) error {
 	if t.Table != "" {
 		of = ", table " + t.Table
 	}
+	if t.Kind == plan.Verify && errors.As(err, &engine.DifferError{}) {
+		err = fmt.Errorf("%w, by: %.500s", err, t.SQL[0])
+	}
 	what := "run the same again to resume, or revert"
 	if r.move.Back {
 		what = "revert again to resume"
 	}
 	return fmt.Errorf("sqlmigrate: stage %s%s, %s: %w (%d steps are done; %s)",
-		r.move.Plan.Stages[t.stage].Name, of, t.Text, err, r.move.Done, what)
+		r.stage(t), of, t.Text, err, r.move.Done, what)
 }
+
+func (r *Run) stage(t task) plan.StageName { return r.move.Plan.Stages[t.stage].Name }
 
 func (r *Run) step(ctx context.Context, t task) error {
 	if t.Kind == plan.Batches {
@@ -206,7 +240,7 @@ func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if r.driver.Differs(err) && !r.move.Back && repaired < repairs {
+		if errors.As(err, &engine.DifferError{}) && r.stage(t) == plan.StageConstrain && !r.move.Back && repaired < repairs {
 			repaired++
 			r.report.waiting(fmt.Sprintf("rows that differ are copied again: %v", err))
 			if err := r.copyAgain(ctx); err != nil {
@@ -224,3 +258,17 @@ func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
 		}
 	}
 }
+
+const fullWait = 4 // the first try that waits as long as the option allows
+
+// settingsOf a try, after so many that have failed. The first ones wait for their locks
+// for a part of the time only: where transactions are short, that is enough, and
+// everybody behind waits less.
+func settingsOf(s engine.Settings, failed int) engine.Settings {
+	s.LockTimeout = max(time.Millisecond, s.LockTimeout*time.Duration(min(failed+1, fullWait))/fullWait)
+	return s
+}
+
+// pause lets those through who have waited behind. Its jitter keeps the next try from
+// meeting a job that comes again and again.
+func pause() time.Duration { return 300*time.Millisecond + rand.N(300*time.Millisecond) }

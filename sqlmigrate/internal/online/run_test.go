@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -34,10 +35,10 @@ type fake struct {
 
 var (
 	errBusy   = errors.New("no lock")
-	errDiffer = errors.New("rows differ")
+	errDiffer = engine.DifferError{Err: errors.New("rows differ")}
 )
 
-func (f *fake) PlanOnline(context.Context, *sql.Conn, []engine.OnlineTable) (*engine.OnlinePlan, error) {
+func (f *fake) PlanOnline(context.Context, *sql.Conn, []plan.Table) (*engine.OnlinePlan, error) {
 	return nil, errors.New("not planned")
 }
 
@@ -55,7 +56,7 @@ func (f *fake) OpenMove(_ context.Context, _ *sql.Conn, m *engine.Move, _ engine
 	return func(err error) error { return err }, nil
 }
 
-func (f *fake) SaveMove(_ context.Context, _ *sql.Conn, m *engine.Move) error {
+func (f *fake) SaveMove(_ context.Context, _ engine.Conn, m *engine.Move) error {
 	f.move = m
 	return nil
 }
@@ -93,8 +94,6 @@ func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next
 func (f *fake) Retry(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, err error) (bool, string) {
 	return errors.Is(err, errBusy), "somebody"
 }
-
-func (f *fake) Differs(err error) bool { return errors.Is(err, errDiffer) }
 
 func (f *fake) Steer(context.Context, *sql.Conn, *engine.Move) error { return nil }
 
@@ -252,13 +251,29 @@ func TestDiffers(t *testing.T) {
 				t.Fatal(err)
 			}
 			batches := len(f.rows)
+			f.move.Plan.Stages = slices.Insert(f.move.Plan.Stages, 2, plan.Stage{
+				Name: plan.StageConstrain, Steps: []plan.OnlineStep{{Text: "compare", Kind: plan.Verify, SQL: []string{"SELECT 0"}}},
+			})
 			f.differ = test.differ
-			if err := f.run(online.Defaults()).Apply(t.Context()); !errors.Is(err, test.want) {
+			err := f.run(online.Defaults()).Apply(t.Context())
+			if !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), "compare: rows differ, by: SELECT 0 (") {
 				t.Errorf("%d times: %v, want %v", test.differ, err, test.want)
 			}
 			if len(f.rows) < 4*batches-4 {
 				t.Errorf("%d batches, and %d after three repairs", batches, len(f.rows))
 			}
+		}
+	})
+}
+
+// Rows that differ in another stage than constrain are not copied again.
+func TestDiffersElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.differ = 1
+		if err := f.run(online.Defaults()).Apply(t.Context()); !errors.Is(err, errDiffer) || len(f.rows) > 0 {
+			t.Errorf("%v, %d batches, want an error at once", err, len(f.rows))
 		}
 	})
 }

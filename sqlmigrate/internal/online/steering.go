@@ -49,7 +49,7 @@ func (r *Run) heldUp(ctx context.Context, t task) (string, error) {
 		return "the end of a pause", nil
 	case r.move.Back:
 		return "", nil
-	case s.HoldSwap && r.move.Plan.Stages[t.stage].Name == plan.StageSwap:
+	case s.HoldSwap && r.stage(t) == plan.StageSwap:
 		return "leave to swap", nil
 	case !s.Between.Contains(time.Now()):
 		return "its hours, " + s.Between.String(), nil

@@ -3,7 +3,10 @@
 package pgsql
 
 import (
+	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -85,3 +88,30 @@ func Do(variables, body string) string {
 	}
 	return "DO " + tag + "\n" + variables + "BEGIN\n" + body + "END\n" + tag
 }
+
+// A Backend is identified by the advisory lock that it holds, which is released after
+// those on tables: a process ID alone may belong to another one by now. All roles see locks.
+type Backend struct {
+	PID int64
+	Key string // an expression
+}
+
+func (b Backend) holder() string {
+	return fmt.Sprintf("FROM pg_catalog.pg_locks WHERE pid = %d AND locktype = 'advisory' AND granted AND (classid::bigint << 32) | objid::bigint = %s", b.PID, b.Key)
+}
+
+// End implements [engine.Backend], as the user who has logged in: the role that
+// connections are set to may not end what that one has begun.
+func (b Backend) End(ctx context.Context, other *sql.Conn) error {
+	_, err := other.ExecContext(ctx, Do("", "  SET LOCAL ROLE NONE;\n  PERFORM pg_catalog.pg_terminate_backend(pid) "+b.holder()+";\n"))
+	return err
+}
+
+// Ended implements [engine.Backend].
+func (b Backend) Ended(ctx context.Context, other *sql.Conn) (ended bool, err error) {
+	err = other.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT "+b.holder()+")").Scan(&ended)
+	return ended, err
+}
+
+// EndSQL implements [engine.Backend].
+func (b Backend) EndSQL() string { return fmt.Sprintf("SELECT pg_terminate_backend(%d)", b.PID) }

@@ -5,14 +5,14 @@ import (
 	"database/sql"
 )
 
-// End ends the transaction of conn over other, but takes it for the one of
-// a server started later, or for a later one.
-func End(ctx context.Context, conn, other *sql.Conn, server int64, transaction string) error {
-	var b backend
-	if err := conn.QueryRowContext(ctx, backendSQL).Scan(&b.server, &b.pid, &b.transaction); err != nil {
+// End begins a transaction of conn and ends it over other, but takes it for the one of
+// another process, or with another lock.
+func End(ctx context.Context, conn, other *sql.Conn, pid int64, key string) error {
+	s, err := begin(ctx, conn, nil)
+	if err != nil {
 		return err
 	}
-	b.server += server
-	b.transaction += transaction
-	return b.End(ctx, other)
+	s.backend.PID += pid
+	s.backend.Key += key
+	return s.backend.End(ctx, other)
 }

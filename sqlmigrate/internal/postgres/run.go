@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,15 +80,15 @@ func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 type session struct {
 	conn    *sql.Conn
 	pool    *sql.DB
-	backend backend
+	backend pgsql.Backend
 }
 
 func begin(ctx context.Context, conn *sql.Conn, pool *sql.DB) (*session, error) {
-	s := &session{conn: conn, pool: pool}
+	s := &session{conn, pool, pgsql.Backend{Key: strconv.FormatInt(rand.Int64(), 10)}}
 	if err := s.exec(ctx, "BEGIN"); err != nil {
 		return nil, err
 	}
-	err := conn.QueryRowContext(ctx, backendSQL).Scan(&s.backend.server, &s.backend.pid, &s.backend.transaction)
+	err := conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_backend_pid() FROM pg_catalog.pg_advisory_xact_lock("+s.backend.Key+")").Scan(&s.backend.PID)
 	if err != nil {
 		return nil, s.rollback(ctx, err)
 	}
@@ -132,39 +134,6 @@ func (s *session) rollback(ctx context.Context, err error) error {
 	}
 	return engine.EndBackend(ctx, s.conn, s.pool, s.backend, err)
 }
-
-// A backend is identified by its transaction, which no other has until the
-// server restarts: a process ID alone may belong to another backend by now.
-type backend struct {
-	server      int64 // when it was started
-	pid         int64
-	transaction string
-}
-
-const (
-	serverSQL  = "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"
-	backendSQL = "SELECT " + serverSQL + ", pid, virtualxid FROM pg_catalog.pg_locks " +
-		"WHERE pid = pg_backend_pid() AND locktype = 'virtualxid' AND mode = 'ExclusiveLock' AND granted"
-)
-
-// End asks as the user who has logged in: the role that connections are set to
-// may not end what that one has begun.
-func (b backend) End(ctx context.Context, other *sql.Conn) error {
-	_, err := other.ExecContext(ctx, fmt.Sprintf("DO $$ BEGIN SET LOCAL ROLE NONE; PERFORM pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_locks "+
-		"WHERE pid = %d AND virtualxid = '%s' AND mode = 'ExclusiveLock' AND granted AND %s = %d; END $$", b.pid, b.transaction, serverSQL, b.server))
-	return err
-}
-
-// Ended asks for the process, since its transaction has ended before its locks
-// are released.
-func (b backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
-	var holds bool
-	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT EXISTS (SELECT FROM pg_catalog.pg_locks WHERE pid = %d AND %s = %d)",
-		b.pid, serverSQL, b.server)).Scan(&holds)
-	return !holds, err
-}
-
-func (b backend) EndSQL() string { return fmt.Sprintf("SELECT pg_terminate_backend(%d)", b.pid) }
 
 // fixes of errors, by their state.
 var fixes = map[string]string{

@@ -19,14 +19,14 @@ func TestEndOthers(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = pool.Close() })
 	for _, test := range []struct {
-		name        string
-		server      int64
-		transaction string
-		ended       bool
+		name  string
+		pid   int64
+		key   string
+		ended bool
 	}{
 		{"the same", 0, "", true},
-		{"another transaction", 0, "0", false},
-		{"another server", 1, "", false},
+		{"another lock", 0, " + 1", false},
+		{"another process", 1, "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -39,10 +39,7 @@ func TestEndOthers(t *testing.T) {
 				defer conn.Close()
 				conns[i] = conn
 			}
-			if _, err := conns[0].ExecContext(t.Context(), "BEGIN"); err != nil {
-				t.Fatal(err)
-			}
-			if err := postgres.End(t.Context(), conns[0], conns[1], test.server, test.transaction); err != nil {
+			if err := postgres.End(t.Context(), conns[0], conns[1], test.pid, test.key); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := conns[0].ExecContext(t.Context(), "ROLLBACK"); (err != nil) != test.ended {

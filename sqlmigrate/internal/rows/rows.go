@@ -37,7 +37,7 @@ func Read[T any](ctx context.Context, from Querier, query string, args ...any) (
 }
 
 // Fields are what a row is scanned into: a struct stands for its fields without the
-// tag row:"-", and a list is the text of one in JSON.
+// tag row:"-", and a list, or a field with the tag row:"json", is the text of one in JSON.
 func Fields(row any) []any { return fields(reflect.ValueOf(row).Elem()) }
 
 func fields(v reflect.Value) []any {
@@ -51,7 +51,11 @@ func fields(v reflect.Value) []any {
 	case reflect.Struct:
 		var found []any
 		for i := range v.NumField() {
-			if v.Type().Field(i).Tag.Get("row") != "-" {
+			switch v.Type().Field(i).Tag.Get("row") {
+			case "-":
+			case "json":
+				found = append(found, fromJSON{v.Field(i).Addr().Interface()})
+			default:
 				found = append(found, fields(v.Field(i))...)
 			}
 		}

@@ -3,8 +3,8 @@
 // RENAME TABLE.
 //
 // PlanOnline plans it (plan.go, stages.go) from tables that package mycatalog reads. Then
-// package online calls the driver for each step, and records in the journal (journal.go)
-// how far it has come.
+// package online calls the driver for each step, and records in the journal how far it
+// has come.
 //
 // If a session of MariaDB is killed while it opens a table with triggers, the table
 // stays open for others with only some of its triggers read. Their writes fail with
@@ -22,19 +22,18 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Driver is for MariaDB 10.6 and MySQL 8.0, and later.
-type Driver struct{}
+type Driver struct{ engine.Journal }
 
 var _ engine.Online = Driver{}
-
-// Differs implements [engine.Online].
-func (Driver) Differs(err error) bool { return errors.As(err, &engine.DifferError{}) }
 
 // Retry implements [engine.Online].
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err error) (bool, string) {
@@ -60,13 +59,106 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	return n - 1, nil
 }
 
-func verify(ctx context.Context, conn *sql.Conn, query string) error {
-	var n int64
-	if err := conn.QueryRowContext(ctx, query).Scan(&n); err != nil || n == 0 {
-		return err
+const journal = mycatalog.OnlineTable
+
+// open is true while a run is under way, and stays so where one did not come to
+// its end.
+const createJournal = "CREATE TABLE IF NOT EXISTS " + journal + ` (
+  id varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, plan longtext NOT NULL, open boolean NOT NULL DEFAULT FALSE,
+  back boolean NOT NULL DEFAULT FALSE, stage int NOT NULL DEFAULT 0, done int NOT NULL DEFAULT 0,
+  position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
+  rate double NOT NULL DEFAULT 0, waits bigint NOT NULL DEFAULT 0, steering varchar(1000) NOT NULL DEFAULT '{}', began bigint NOT NULL, beat bigint NOT NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: an online widening that is under way'`
+
+// New returns the driver.
+func New() Driver {
+	return Driver{engine.Journal{
+		Table:   func(*engine.Move) string { return journal },
+		Literal: mycatalog.Literal,
+		Began:   "began",
+		Parts:   "shadows",
+	}}
+}
+
+// LoadMove implements [engine.Online]. The tables of a move have no schema.
+func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.TableName) (*engine.Move, error) {
+	var server mycatalog.Server
+	var there bool
+	err := conn.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), ''), (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?)", journal).
+		Scan(&server.Database, &there)
+	if err != nil || !there {
+		return nil, engine.JournalError("look for", journal, err)
 	}
-	if strings.HasPrefix(query, differing) {
-		return engine.DifferError{Rows: n}
+	known := make([]engine.TableName, len(tables))
+	for i, t := range tables {
+		known[i] = server.Normal(t)
 	}
-	return fmt.Errorf("%d found, want 0, by: %.500s", n, query)
+	return d.Find(ctx, conn, journal, known)
+}
+
+// CloseMove implements [engine.Online].
+func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
+	ctx = context.WithoutCancel(ctx)
+	if _, err := conn.ExecContext(ctx, "DELETE FROM "+journal+" WHERE id = ?", m.Plan.ID()); err != nil {
+		return engine.JournalError("write", journal, err)
+	}
+	var others bool
+	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM "+journal).Scan(&others)
+	if err == nil && !others {
+		_, err = conn.ExecContext(ctx, "DROP TABLE "+journal)
+	}
+	return engine.JournalError("drop", journal, err)
+}
+
+// lagTimeout is for a replica's answer.
+const lagTimeout = 5 * time.Second
+
+// Lag implements [engine.Online]. A primary does not know how far its replicas are, and
+// what they report themselves is NULL where they have stopped, and 0 where what they
+// follow is behind. So each call writes a beat, the time by this process's clock, after
+// it has read which beats have arrived.
+//
+// Where nobody has written one for long, that time counts until the next one has arrived.
+func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replicas []*sql.DB) (lag time.Duration, err error) {
+	if len(replicas) == 0 {
+		return 0, nil
+	}
+	primary, err := readBeat(context.WithoutCancel(ctx), conn, m)
+	if err != nil {
+		return 0, engine.JournalError("read", journal, err)
+	}
+	now := time.Now()
+	for i, replica := range replicas {
+		arrived, err := arrivedBeat(ctx, replica, m)
+		if err == nil && arrived.server == primary.server {
+			return 0, errors.New("sqlmigrate: the handle of a replica leads to a server with the server_id of the primary: want the address of the replica itself")
+		}
+		if err != nil {
+			return 0, engine.ReplicaError{Number: i + 1, Err: err}
+		}
+		if arrived.at != primary.at || arrived.server == 0 {
+			lag = max(lag, now.Sub(time.Unix(0, arrived.at)))
+		}
+	}
+	_, err = d.Set(ctx, conn, m, fmt.Sprintf("beat = %d", now.UnixNano()))
+	return lag, err
+}
+
+// A beat is the last one that a server has; the server is 0 if it has none.
+type beat struct{ server, at int64 }
+
+func readBeat(ctx context.Context, conn engine.Conn, m *engine.Move) (b beat, err error) {
+	err = conn.QueryRowContext(ctx, "SELECT @@server_id, beat FROM "+journal+" WHERE id = ?", m.Plan.ID()).Scan(&b.server, &b.at)
+	return b, err
+}
+
+// arrivedBeat is the beginning of the move where not even that has arrived.
+func arrivedBeat(ctx context.Context, replica *sql.DB, m *engine.Move) (beat, error) {
+	ctx, cancel := context.WithTimeout(ctx, lagTimeout)
+	defer cancel()
+	b, err := readBeat(ctx, replica, m)
+	if errors.Is(err, sql.ErrNoRows) || err != nil && (mysql.Engine{}).Absent(err) {
+		return beat{at: m.Began.UnixNano()}, nil
+	}
+	return b, err
 }

@@ -1,3 +1,3 @@
 package myonline
 
-var IsSupported = isSupported
+const VersionSQL = versionSQL

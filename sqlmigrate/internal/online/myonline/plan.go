@@ -24,6 +24,7 @@ type shadowed struct {
 	*mycatalog.Table
 
 	wide  []widening
+	state string // when it was planned: see State
 	mysql bool
 }
 
@@ -35,7 +36,7 @@ type widening struct {
 }
 
 // PlanOnline implements [engine.Online].
-func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.OnlineTable) (*engine.OnlinePlan, error) {
+func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []plan.Table) (*engine.OnlinePlan, error) {
 	if err := checkVersion(ctx, conn); err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 	if err != nil {
 		return nil, err
 	}
-	tables, err := readTables(ctx, reader, wanted)
+	tables, err := readTables(ctx, conn, reader, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -64,34 +65,23 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 	return p, nil
 }
 
-// versionSQL asks for the version, with a name for MySQL, whose own has none.
-const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', '" + mysqlPrefix + "'), VERSION())"
+// versionSQL asks for the version, with a name for MySQL, whose own has none, and whether
+// it is MariaDB 10.6 or MySQL 8.0, or later: others take these additions for comments.
+const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', 'MySQL '), VERSION()), 0 /*M!100600 + 1 */ /*!80000 + 1 */"
 
 // checkVersion refuses servers that a crash in the middle of a RENAME leaves with half
 // of it.
 func checkVersion(ctx context.Context, conn *sql.Conn) error {
 	var version string
-	if err := conn.QueryRowContext(ctx, versionSQL).Scan(&version); err != nil {
+	var supported bool
+	if err := conn.QueryRowContext(ctx, versionSQL).Scan(&version, &supported); err != nil {
 		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
 	}
-	if !isSupported(version) {
+	if !supported {
 		return fmt.Errorf("sqlmigrate: an online widening is not supported on %s: want MariaDB 10.6 or MySQL 8.0, or later: apply phase widen", version)
 	}
 	return nil
 }
-
-func isSupported(version string) bool {
-	var major, minor int
-	oldest := 10*100 + 6
-	number, isMySQL := strings.CutPrefix(version, mysqlPrefix)
-	if isMySQL {
-		oldest = 8 * 100
-	}
-	_, err := fmt.Sscanf(number, "%d.%d", &major, &minor)
-	return err == nil && isMySQL != strings.Contains(version, "MariaDB") && major*100+minor >= oldest
-}
-
-const mysqlPrefix = "MySQL "
 
 func notesFor(mariadb bool) []string {
 	notes := []string{
@@ -105,14 +95,17 @@ func notesFor(mariadb bool) []string {
 	return slices.Insert(notes, 0, "Do not KILL connections that use these tables until stage swap is over: MariaDB then may keep their triggers as unreadable, and writes fail with 1064 until FLUSH TABLES of that table. The move does that when it is resumed. A table whose RENAME was killed may not open at all, with error 1343, until its file of triggers, NAME.TRG, is removed on the server.")
 }
 
-func readTables(ctx context.Context, reader *mycatalog.Reader, wanted []engine.OnlineTable) ([]shadowed, error) {
+func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, wanted []plan.Table) ([]shadowed, error) {
 	tables := make([]shadowed, len(wanted))
 	for i, w := range wanted {
-		t, err := reader.Table(ctx, w.Name)
+		t, err := reader.Table(ctx, engine.TableName{Schema: w.Schema, Name: w.Name})
 		if err != nil {
 			return nil, err
 		}
 		tables[i].Table, tables[i].mysql = t, !reader.MariaDB
+		if err := conn.QueryRowContext(ctx, "SELECT "+t.State()).Scan(&tables[i].state); err != nil {
+			return nil, fmt.Errorf("sqlmigrate: table %s: %w", t, err)
+		}
 		for _, c := range w.Columns {
 			if c.To == "" {
 				continue

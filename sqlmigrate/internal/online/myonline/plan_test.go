@@ -1,27 +1,31 @@
 package myonline_test
 
 import (
+	"strings"
 	"testing"
 
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online/myonline"
 )
 
-func TestIsSupported(t *testing.T) {
+// A server knows whether it is as new as is wanted, or older.
+func TestVersion(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]bool{
-		"10.11.19-MariaDB-0+deb12u1": true,
-		"10.6.1-MariaDB":             true,
-		"11.4.2-MariaDB":             true,
-		"10.5.28-MariaDB":            false,
-		"5.5.68-MariaDB":             false,
-		"MySQL 8.0.36":               true,
-		"MySQL 9.7.4":                true,
-		"MySQL 5.7.44":               false,
-		"MySQL":                      false,
-		"MariaDB":                    false,
-	} {
-		if got := myonline.IsSupported(version); got != want {
-			t.Errorf("%s: %v, want %v", version, got, want)
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		for sql, want := range map[string]bool{
+			myonline.VersionSQL: true,
+			strings.NewReplacer("100600", "990000", "80000", "99900").Replace(myonline.VersionSQL): false,
+		} {
+			var version string
+			var supported bool
+			if err := db.Raw(sql).Row().Scan(&version, &supported); err != nil {
+				t.Fatal(err)
+			}
+			if supported != want || strings.HasPrefix(version, "MySQL ") == strings.Contains(version, "MariaDB") {
+				t.Errorf("%s: %s, %v, want %v", sql, version, supported, want)
+			}
 		}
-	}
+	})
 }

@@ -15,9 +15,9 @@ import (
 )
 
 // RunStep implements [engine.Online].
-func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
+func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := recorded(ctx, conn, next); err != nil {
+	if err := d.Check(ctx, conn, next); err != nil {
 		return err
 	}
 	if strings.HasPrefix(step.SQL[0], renaming) {
@@ -25,10 +25,16 @@ func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep
 			return err
 		}
 	}
-	if err := carryOut(ctx, conn, step, s); err != nil {
+	run := engine.RunLong
+	if step.Kind == plan.Short {
+		run = func(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
+			return short(ctx, conn, step, s)
+		}
+	}
+	if err := run(ctx, conn, step); err != nil {
 		return err
 	}
-	return save(ctx, conn, next)
+	return d.SaveMove(ctx, conn, next)
 }
 
 // checkTriggers is for a RENAME that is tried again: the last one may have been killed,
@@ -41,21 +47,6 @@ func checkTriggers(ctx context.Context, conn *sql.Conn, tables []engine.TableNam
 		return fmt.Errorf("the tables have %d triggers that can be read, want %d, the move's own: writes since then are in the old tables alone: take the move back and plan it again", n, want)
 	}
 	return err
-}
-
-func carryOut(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {
-	switch step.Kind {
-	case plan.Verify:
-		return verify(ctx, conn, step.SQL[0])
-	case plan.Short:
-		return short(ctx, conn, step, s)
-	}
-	for _, statement := range step.SQL {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // short leaves no lock and no setting of a step behind.
@@ -77,7 +68,7 @@ func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.
 }
 
 // RunBatch implements [engine.Online]. Positions are keys.
-func (Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, _ engine.Settings) (b engine.Batch, err error) {
+func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, _ engine.Settings) (b engine.Batch, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if next.Position == 0 && next.Until == 0 {
 		if err := conn.QueryRowContext(ctx, step.SQL[2]).Scan(&next.Position, &next.Until); err != nil {
@@ -92,14 +83,14 @@ func (Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineSte
 	to = min(to, next.Until)
 	b.Last = to >= next.Until
 	begun := time.Now()
-	err = batch(ctx, conn, step.SQL[0], next, to, &b)
+	err = d.batch(ctx, conn, step.SQL[0], next, to, &b)
 	b.Took = time.Since(begun)
 	return b, err
 }
 
 // batch copies and records in one transaction. READ COMMITTED locks no gaps, so
 // new rows can come; a trigger copies them.
-func batch(ctx context.Context, conn *sql.Conn, statement string, next *engine.Move, to int64, b *engine.Batch) error {
+func (d Driver) batch(ctx context.Context, conn *sql.Conn, statement string, next *engine.Move, to int64, b *engine.Batch) error {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return err
@@ -117,7 +108,7 @@ func batch(ctx context.Context, conn *sql.Conn, statement string, next *engine.M
 		return err
 	}
 	b.Copied, next.Position, next.Copied = int(copied), to, next.Copied+copied
-	if err := save(ctx, tx, next); err != nil {
+	if err := d.SaveMove(ctx, tx, next); err != nil {
 		return err
 	}
 	begun := time.Now()

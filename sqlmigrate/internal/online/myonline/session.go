@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -17,7 +18,7 @@ const claimWait = 10 * time.Second
 
 // OpenMove implements [engine.Online]. The end of ctx ends no statement: see the
 // package.
-func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ engine.Settings) (func(error) error, error) {
+func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ engine.Settings) (func(error) error, error) {
 	session, err := mysql.OpenSession(context.WithoutCancel(ctx), conn, claimWait)
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ en
 	// Nothing is ended on the server if the connection is lost. Its lock keeps the
 	// next run away until its last statement is over.
 	release := func(err error) error {
-		failed := markOpen(ctx, conn, m, false)
+		failed := d.markOpen(ctx, conn, m, false)
 		if failed = errors.Join(failed, session.Restore(ctx)); failed != nil {
 			engine.Discard(conn)
 		}
@@ -34,35 +35,36 @@ func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ en
 		}
 		return err
 	}
-	if err := begin(ctx, conn, session, m); err != nil {
+	if err := d.begin(ctx, conn, session, m); err != nil {
 		return nil, release(err)
 	}
 	return release, nil
 }
 
-func begin(ctx context.Context, conn *sql.Conn, session *mysql.Session, m *engine.Move) error {
+func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Session, m *engine.Move) error {
 	if err := session.SetTimeouts(context.WithoutCancel(ctx), 1, 1); err != nil {
 		return err
 	}
-	if !m.Recorded {
-		if err := record(ctx, conn, m); err != nil {
+	if m.Began.IsZero() {
+		err := d.Begin(ctx, conn, m, createJournal, "INSERT INTO "+journal+" (id, plan, began, beat) VALUES (?, ?, ?, began) ON DUPLICATE KEY UPDATE id = id", time.Now().UnixNano())
+		if err != nil {
 			return err
 		}
 	}
 	var open bool
-	err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(open), FALSE) /*!80000 AND FALSE */ FROM "+journal+" WHERE id = ?", identity(m)).Scan(&open)
+	err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(open), FALSE) /*!80000 AND FALSE */ FROM "+journal+" WHERE id = ?", m.Plan.ID()).Scan(&open)
 	if err == nil && open {
 		err = flush(ctx, conn, m)
 	}
-	if err == nil {
-		err = markOpen(ctx, conn, m, true)
+	if err != nil {
+		return engine.JournalError("open", journal, err)
 	}
-	return journalError("open", err)
+	return d.markOpen(ctx, conn, m, true)
 }
 
 // markOpen leaves a table that is gone alone: the move has come to its end.
-func markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, open bool) error {
-	_, err := conn.ExecContext(context.WithoutCancel(ctx), "UPDATE "+journal+" SET open = ? WHERE id = ?", open, identity(m))
+func (d Driver) markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, open bool) error {
+	_, err := d.Set(ctx, conn, m, fmt.Sprintf("open = %t", open))
 	if err != nil && !open && (mysql.Engine{}).Absent(err) {
 		return nil
 	}

@@ -24,13 +24,13 @@ var InFiles = []plan.StageName{plan.StagePrepare, plan.StageSwap, plan.StageFini
 
 // StageFile is the text of a migration that carries a stage out, and of its way back. What
 // comes after prepare, whose statements are p's, is in the journal of each database.
-func StageFile(stage plan.StageName, tables []engine.OnlineTable, p *engine.OnlinePlan) (up, down string, err error) {
+func StageFile(stage plan.StageName, tables []plan.Table, p *engine.OnlinePlan) (up, down string, err error) {
 	var names, keys []string
 	for _, t := range tables {
-		if t.Name.Schema != tables[0].Name.Schema {
+		if t.Schema != tables[0].Schema {
 			return "", "", fmt.Errorf("sqlmigrate: the tables are in several schemas: carry out stage %s with OnlinePlan.Apply", stage)
 		}
-		name := pgsql.Literal(pgsql.Qualified(t.Name.Schema, t.Name.Name))
+		name := pgsql.Literal(pgsql.Qualified(t.Schema, t.Name))
 		names = append(names, name)
 		for _, c := range t.Columns {
 			if c.To != "" || stage == plan.StageFinish {
@@ -44,7 +44,7 @@ func StageFile(stage plan.StageName, tables []engine.OnlineTable, p *engine.Onli
 	var move string
 	var text []byte
 	if stage == plan.StagePrepare {
-		move = identity(&engine.Move{Plan: *p})
+		move = p.ID()
 		if text, err = json.Marshal(p); err != nil {
 			return "", "", fmt.Errorf("sqlmigrate: online: %w", err)
 		}

@@ -1,17 +1,23 @@
 package pgonline
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 const oldestVersion = 140000
 
 // PlanOnline implements [engine.Online].
-func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.OnlineTable) (*engine.OnlinePlan, error) {
+func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engine.OnlinePlan, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err
@@ -26,10 +32,6 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.On
 			return nil, err
 		}
 	}
-	return newPlan(r, g), nil
-}
-
-func newPlan(r *pgcatalog.Reader, g *graph) *engine.OnlinePlan {
 	p := &engine.OnlinePlan{Notes: notes(g)}
 	g.tables = g.parentsFirst()
 	p.Blockers = blockers(r, g)
@@ -39,5 +41,141 @@ func newPlan(r *pgcatalog.Reader, g *graph) *engine.OnlinePlan {
 	if len(g.tables) > 0 && len(p.Blockers) == 0 {
 		p.Stages = g.stages()
 	}
-	return p
+	return p, nil
+}
+
+// read finds the tables, and what belongs to their columns. Tables stay in their
+// order.
+func read(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph, error) {
+	names := make([]engine.TableName, len(wanted))
+	for i, want := range wanted {
+		names[i] = engine.TableName{Schema: want.Schema, Name: want.Name}
+	}
+	g := &graph{}
+	for i, found := range r.Resolve(ctx, names) {
+		if found == nil {
+			return nil, cmp.Or(r.Err(), fmt.Errorf("sqlmigrate: online: table %s: %w", names[i], sql.ErrNoRows))
+		}
+		g.tables = append(g.tables, &table{Relation: found})
+	}
+	q := r.Qualify(ctx)
+	var views []int64
+	for i, root := range g.tables {
+		root.readMembers(ctx, q)
+		for _, t := range root.members {
+			t.readColumns(ctx, q, wanted[i].Columns)
+			t.readOthers(ctx, q)
+			for _, u := range t.uses {
+				if u.View != 0 {
+					views = engine.AppendNew(views, u.View)
+				}
+			}
+		}
+	}
+	if len(views) > 0 {
+		g.views = pgview.Read(ctx, q, views)
+	}
+	if query := g.stateSQL(); query != "" {
+		g.state = pgcatalog.One[string](ctx, q.Reader, "what uses the columns", "SELECT "+query)
+	}
+	g.connect(ctx, q)
+	return g, r.Err()
+}
+
+// readMembers finds the partitions.
+func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
+	t.root, t.members = t, []*table{t}
+	var oids []int64
+	for _, s := range q.Sizes(ctx, []int64{t.OID}) {
+		oids = append(oids, s.OID)
+	}
+	for _, r := range q.ByOID(ctx, oids) {
+		if r != nil && r.Partition && r.OID != t.OID {
+			t.members = append(t.members, &table{Relation: r, root: t})
+		}
+	}
+}
+
+// readColumns finds those to be widened, and what gives values to them or uses them.
+func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wanted []plan.Column) {
+	numbers := q.Numbers(ctx, t.OID)
+	var nodes []pgcatalog.Node
+	for _, c := range wanted {
+		if n := numbers[c.Name]; c.To != "" && n != 0 {
+			nodes = append(nodes, pgcatalog.Node{Table: t.OID, Column: n})
+		}
+	}
+	t.uses = q.Uses(ctx, nodes)
+	values, sequences := q.Defaults(ctx, nodes), q.Sequences(ctx, nodes)
+	for _, f := range q.Columns(ctx, nodes) {
+		c := &column{Column: f, value: values[f.Node]}
+		c.taken = numbers[fresh(c)] != 0 || numbers[old(c)] != 0
+		for _, s := range sequences {
+			if s.Owner == c.Node || slices.Contains(s.Columns, c.Node) {
+				c.sequences = append(c.sequences, s)
+			}
+		}
+		t.columns = append(t.columns, c)
+	}
+}
+
+// readOthers finds what else the move has to carry over, or could break.
+func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
+	for _, i := range q.Indexes(ctx, t.OID, t.numbers()) {
+		t.indexes = append(t.indexes, index{i, t})
+	}
+	for _, c := range q.Checks(ctx, t.OID, t.numbers()) {
+		t.checks = append(t.checks, check{c, t})
+	}
+	t.triggers = q.Triggers(ctx, t.OID)
+	t.known = q.Users(ctx, t.OID, t.numbers())
+	t.rules = q.Rules(ctx, t.OID)
+	t.publications = q.Publications(ctx, t.Relation)
+}
+
+// connect finds the foreign keys of the columns, the tables at their other ends, and
+// how large all of them are.
+func (g *graph) connect(ctx context.Context, q pgcatalog.QualifiedReader) {
+	byOID := map[int64]*table{}
+	for _, t := range g.families() {
+		byOID[t.OID] = t
+	}
+	wholes := map[int64]*foreignKey{}
+	var others []int64
+	for _, t := range g.families() {
+		for _, k := range q.ForeignKeys(ctx, t.OID, t.numbers()) {
+			if wholes[k.OID] == nil {
+				wholes[k.OID] = &foreignKey{ForeignKey: k}
+				g.keys = append(g.keys, wholes[k.OID])
+				others = append(others, k.Child, k.Parent)
+			}
+		}
+	}
+	for i, r := range q.ByOID(ctx, others) {
+		if r != nil && byOID[others[i]] == nil {
+			t := &table{Relation: r}
+			t.readMembers(ctx, q)
+			for _, m := range t.members {
+				byOID[m.OID] = m
+			}
+		}
+	}
+	for _, k := range g.keys {
+		k.child, k.parent = byOID[k.Child], byOID[k.Parent]
+		whole := k
+		for wholes[whole.Whole] != nil {
+			whole = wholes[whole.Whole]
+		}
+		if q.Err() == nil && k.Parent == whole.Parent && !k.child.parted() { // not the server's own to a partition of the parent
+			whole.parts = append(whole.parts, k)
+			if !k.parent.parted() { // or it has unique indexes of the other columns only from the swap on
+				g.early = append(g.early, k)
+			}
+		}
+	}
+	g.keys = slices.DeleteFunc(g.keys, func(k *foreignKey) bool { return k.Whole != 0 })
+	for _, s := range q.Sizes(ctx, slices.Collect(maps.Keys(byOID))) {
+		byOID[s.Root].rows += s.Rows
+		byOID[s.Root].heap += s.Main
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -31,32 +32,17 @@ func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 
 // RunStep implements [engine.Online].
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
-	switch step.Kind {
-	case plan.Short:
+	if step.Kind == plan.Short {
 		return d.short(ctx, conn, step, next, s)
-	case plan.Verify:
-		if err := verify(ctx, conn, step.SQL[0]); err != nil {
-			return err
-		}
-	default:
-		for _, statement := range step.SQL {
-			if _, err := conn.ExecContext(ctx, statement); err != nil {
-				return err
-			}
-		}
 	}
-	return d.SaveMove(ctx, conn, next)
-}
-
-func verify(ctx context.Context, conn *sql.Conn, query string) error {
-	var n int64
-	if err := conn.QueryRowContext(ctx, query).Scan(&n); err != nil {
+	err := engine.RunLong(ctx, conn, step)
+	if pgsql.State(err) == pgsql.CheckViolation { // while it is validated
+		return engine.DifferError{Err: err}
+	}
+	if err != nil {
 		return err
 	}
-	if n != 0 {
-		return engine.DifferError{Rows: n}
-	}
-	return nil
+	return d.SaveMove(ctx, conn, next)
 }
 
 // short is one transaction with the record that it is done. It begins with locks; a view
@@ -100,8 +86,9 @@ func set(name string, d time.Duration) string {
 
 // RunBatch implements [engine.Online]. Positions are pages of the table.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.Settings) (engine.Batch, error) {
-	if next.Until == 0 {
-		if err := setUntil(ctx, conn, step, next); err != nil {
+	if next.Until == 0 { // the rows up to here have not met the trigger; new versions of them may come to lie behind it
+		err := conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
+		if err != nil {
 			return engine.Batch{}, err
 		}
 	}
@@ -132,12 +119,6 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	})
 	b.Took, b.Commit, b.Skipped = time.Since(begun), time.Since(commit), found-b.Copied
 	return b, err
-}
-
-// setUntil finds the end of the rows that have not met the trigger. New versions
-// of rows may come to lie behind it.
-func setUntil(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move) error {
-	return conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
 }
 
 // pages are those that have about so many rows.

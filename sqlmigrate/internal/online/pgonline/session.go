@@ -30,14 +30,15 @@ FROM (VALUES
 type setting struct{ Name, Before, Now string }
 
 // OpenMove implements [engine.Online].
-func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
+func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
 	w := &work{ctx: ctx, conn: conn, pool: s.Pool}
 	err := w.lock(m)
 	if err == nil {
 		err = w.set()
 	}
-	if err == nil && !m.Recorded {
-		err = record(ctx, conn, m)
+	if err == nil && m.Began.IsZero() { // the lock keeps apart two that begin
+		err = d.Begin(ctx, conn, m, "CREATE TABLE IF NOT EXISTS "+d.Table(m)+journalColumns,
+			"INSERT INTO "+d.Table(m)+" (id, plan, began) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING", time.Now())
 	}
 	if err != nil {
 		return nil, w.release(err)
@@ -50,7 +51,7 @@ type work struct {
 	ctx     context.Context
 	conn    *sql.Conn
 	pool    *sql.DB
-	backend backend // of which nothing is known before it has its lock
+	backend pgsql.Backend // of which nothing is known before it has its lock
 	before  []setting
 }
 
@@ -58,7 +59,7 @@ const lockPatience = 10 * time.Second // a killed process's statement ends withi
 
 // lock keeps out another process at the same move.
 func (w *work) lock(m *engine.Move) error {
-	key := "pg_catalog.hashtextextended(" + pgsql.Literal("gormflake online "+identity(m)) + ", 0)"
+	key := "pg_catalog.hashtextextended(" + pgsql.Literal("gormflake online "+m.Plan.ID()) + ", 0)"
 	for begun := time.Now(); ; {
 		var pid int64
 		var got bool
@@ -67,7 +68,7 @@ func (w *work) lock(m *engine.Move) error {
 			return inspectError(err)
 		}
 		if got {
-			w.backend = backend{pid, key}
+			w.backend = pgsql.Backend{PID: pid, Key: key}
 			return nil
 		}
 		if time.Since(begun) > lockPatience {
@@ -111,35 +112,9 @@ func (w *work) restore(ctx context.Context) error {
 			return err
 		}
 	}
-	if w.backend.key == "" {
+	if w.backend.Key == "" {
 		return nil
 	}
-	_, err := w.conn.ExecContext(ctx, "SELECT pg_catalog.pg_advisory_unlock("+w.backend.key+")")
+	_, err := w.conn.ExecContext(ctx, "SELECT pg_catalog.pg_advisory_unlock("+w.backend.Key+")")
 	return err
 }
-
-// A backend is identified by the advisory lock that it holds: a process ID alone may
-// belong to another one by now. All roles see locks.
-type backend struct {
-	pid int64
-	key string
-}
-
-func (b backend) holder() string {
-	return fmt.Sprintf("FROM pg_catalog.pg_locks WHERE pid = %d AND locktype = 'advisory' AND granted AND (classid::bigint << 32) | objid::bigint = %s", b.pid, b.key)
-}
-
-// End implements [engine.Backend], as the user who has logged in.
-func (b backend) End(ctx context.Context, other *sql.Conn) error {
-	_, err := other.ExecContext(ctx, pgsql.Do("", "  SET LOCAL ROLE NONE;\n  PERFORM pg_catalog.pg_terminate_backend(pid) "+b.holder()+";\n"))
-	return err
-}
-
-// Ended implements [engine.Backend].
-func (b backend) Ended(ctx context.Context, other *sql.Conn) (ended bool, err error) {
-	err = other.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT "+b.holder()+")").Scan(&ended)
-	return ended, err
-}
-
-// EndSQL implements [engine.Backend].
-func (b backend) EndSQL() string { return fmt.Sprintf("SELECT pg_terminate_backend(%d)", b.pid) }
