@@ -19,7 +19,7 @@ type copied struct {
 	Display      string
 	Schema, Name string
 	Columns      []copiedColumn // but for generated ones
-	MayReject    bool           // it has what may reject a key
+	Screen       string         // a condition that is true, without an error, only if the table accepts a row; "": any
 	Unrelated    []string       // constraints without a key
 	Partitions   []string       // statements that put what is in the copy into partitions
 
@@ -61,25 +61,28 @@ SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), coalesce(CA
                'Primary', EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary AND a.attnum = ANY (i.indkey::int2[]))) ORDER BY a.attnum)
         FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
         WHERE a.attrelid = copy.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '')::text,
-       EXISTS (
-         SELECT FROM pg_catalog.pg_constraint c
+       coalesce((SELECT string_agg(condition, ' AND ') FROM (
+         SELECT '(' || pg_get_expr(c.conbin, c.conrelid) || ') IS NOT FALSE' FROM pg_catalog.pg_constraint c
          WHERE c.conrelid = copy.oid AND c.contype = 'c' AND c.coninhcount = 0 AND (c.conkey IS NULL OR c.conkey && (touched || 0::int2))
          UNION ALL
-         SELECT FROM pg_catalog.pg_index i
+         SELECT CASE WHEN special OR i.indisexclusion THEN 'false' ELSE '((' || e.text || ') IS NULL) IS NOT NULL' END
+         FROM pg_catalog.pg_index i
+         CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM pg_catalog.pg_opclass o WHERE o.oid = ANY (i.indclass::oid[]) AND NOT o.opcdefault)) AS o (special)
+         CROSS JOIN LATERAL (
+           SELECT pg_get_indexdef(i.indexrelid, k.n::integer, false) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k (att, n) WHERE k.att = 0
+           UNION ALL SELECT pg_get_expr(i.indpred, i.indrelid) WHERE i.indpred IS NOT NULL
+           UNION ALL SELECT '' WHERE special OR i.indisexclusion) AS e (text)
          WHERE i.indrelid = copy.oid AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhrelid = i.indexrelid)
            AND (i.indisexclusion OR EXISTS (
              SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid
-             AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = copy.oid AND d.refobjsubid = ANY (touched))
-             AND (0 = ANY (i.indkey::int2[]) OR i.indpred IS NOT NULL
-                  OR EXISTS (SELECT FROM pg_catalog.pg_opclass o WHERE o.oid = ANY (i.indclass::oid[]) AND NOT o.opcdefault)))
+             AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = copy.oid AND d.refobjsubid = ANY (touched)))
          UNION ALL
-         SELECT FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
-         WHERE copy.oid = root AND a.attrelid = copy.oid AND NOT a.attisdropped
-           AND (a.attgenerated <> '' OR a.attname = ANY (keys) AND y.typname NOT IN ('int2', 'int4', 'int8'))
-         UNION ALL
-         SELECT FROM pg_catalog.pg_statistic_ext s WHERE copy.oid = root AND s.stxrelid = copy.oid AND to_jsonb(s) ->> 'stxexprs' IS NOT NULL
-         UNION ALL
-         SELECT FROM pg_catalog.pg_partitioned_table p WHERE copy.oid = root AND p.partrelid = copy.oid AND p.partattrs::int2[] && (touched || 0::int2)),
+         SELECT 'false' WHERE copy.oid = root AND (
+           EXISTS (SELECT FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE a.attrelid = copy.oid AND NOT a.attisdropped
+                   AND (a.attgenerated <> '' OR a.attname = ANY (keys) AND y.typname NOT IN ('int2', 'int4', 'int8')))
+           OR EXISTS (SELECT FROM pg_catalog.pg_statistic_ext s WHERE s.stxrelid = copy.oid AND to_jsonb(s) ->> 'stxexprs' IS NOT NULL)
+           OR EXISTS (SELECT FROM pg_catalog.pg_partitioned_table p WHERE p.partrelid = copy.oid AND p.partattrs::int2[] && (touched || 0::int2)))
+       ) AS part (condition)), ''),
        (SELECT json_agg(c.conname) FROM pg_catalog.pg_constraint c WHERE c.conrelid = copy.oid AND c.contype = 'c' AND NOT c.conkey && (touched || 0::int2))::text,
        (SELECT json_agg(format('CREATE TEMP TABLE %I ', 'copy of ' || c.relname)
                 || CASE depth WHEN 0 THEN format('(LIKE pg_temp.%I)', copy.relname) ELSE format('PARTITION OF %I %s', 'copy of ' || above.relname, pg_get_expr(c.relpartbound, c.oid)) END
@@ -166,8 +169,13 @@ func (c *copied) value(column copiedColumn, row engine.Row, needed bool) string 
 	return pgsql.Literal(value)
 }
 
+// screen is a query for a row if the table accepts rows with a key, in all fills.
+func (c *copied) screen(moved bool, keys map[string]types.ID) string {
+	return "SELECT FROM (" + c.rows(moved, keys) + ") AS " + pgsql.Quote(c.Name) + " HAVING bool_and(" + c.Screen + ")"
+}
+
 // rows is a query for rows that no table has, for all keys in each fill.
-func (c *copied) rows(moved bool, all []map[string]types.ID) string {
+func (c *copied) rows(moved bool, all ...map[string]types.ID) string {
 	var queries []string
 	for _, keys := range all {
 		for fill := range engine.Fills {

@@ -84,27 +84,35 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 		byOID[v.OID] = v
 	}
 	found := make([]engine.Shown, len(views))
-	var asked []attempt
+	var alone []attempt
 	var places []int
+	var roots []usedRelation
+	together := attempt{}
 	uses := func(u usedRelation) []usedRelation { return byOID[u.OID].Uses }
 	for i, v := range views {
 		found[i].View = v.Display
-		below := pgcatalog.ParentsFirst([]usedRelation{{v.OID, v.Schema, v.Name, v.Visible}}, uses)
+		root := []usedRelation{{v.OID, v.Schema, v.Name, v.Visible}}
+		below := pgcatalog.ParentsFirst(root, uses)
 		for _, u := range below {
 			if c := copies[u.OID]; c != nil {
 				found[i].Table = c.Display
 			}
 		}
 		if !slices.ContainsFunc(below, func(u usedRelation) bool { return !u.Visible }) {
+			create := createBelow(below, byOID, copies, key, r.Moved && !asIs)
 			read := []string{readOnly, fmt.Sprintf("SELECT v::text FROM pg_temp.%s AS v LIMIT %d", pgsql.Quote(v.Name), mostRead)}
-			asked = append(asked, attempt{createBelow(below, byOID, copies, key, r.Moved && !asIs), [][]string{read}})
-			places = append(places, i)
+			alone, together.Tries = append(alone, attempt{create, [][]string{read}}), append(together.Tries, read)
+			roots, places = append(roots, root...), append(places, i)
 		}
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || len(alone) == 0 {
+		return found, err
 	}
-	outcomes, err := r.ask(ctx, asked)
+	together.Prepare = createBelow(pgcatalog.ParentsFirst(roots, uses), byOID, copies, key, r.Moved && !asIs)
+	outcomes, err := r.ask(ctx, []attempt{together})
+	if err == nil && slices.ContainsFunc(outcomes, func(o outcome) bool { return o.err() != nil }) {
+		outcomes, err = r.ask(ctx, alone)
+	}
 	for i, o := range outcomes {
 		view := &found[places[i]]
 		if view.Err = o.err(); view.Err == nil {
@@ -121,7 +129,7 @@ func createBelow(below []usedRelation, views map[int64]shown, copies map[int64]*
 	for i, u := range below {
 		kind, text := "TABLE", "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
 		if c := copies[u.OID]; c != nil {
-			text = c.rows(moved, engine.Chain(c.table, key))
+			text = c.rows(moved, engine.Chain(c.table, key)...)
 		} else if v, is := views[u.OID]; is {
 			kind, text = "VIEW", pgview.KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
 		}
