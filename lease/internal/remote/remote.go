@@ -1,5 +1,6 @@
-// Package remote is what the stores have in common, most of it those on servers of
-// their own.
+// Package remote is what the stores have in common: calls that end with their context and
+// the turns of claims; and, for those on servers of their own, texts of records and
+// namespaces.
 package remote
 
 import (

@@ -3,13 +3,10 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -103,98 +100,8 @@ type Move struct {
 	Began time.Time `row:"-"` // zero until it is recorded
 }
 
-// A Journal is the table in which a database keeps moves, each by the name of its first
-// table: a table has one move at most.
-type Journal struct {
-	Table   func(m *Move) string // as SQL writes it
-	Literal func(string) string
-	Began   string // an expression: nanoseconds since 1970
-	Parts   string // that a move adds, but for triggers
-}
-
 // ID names the move.
 func (p *OnlinePlan) ID() string { return p.Tables[0].String() }
-
-// Find returns the move in a table of moves that has one of these tables, or nil.
-func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tables []TableName) (*Move, error) {
-	found, err := rows.Read[struct {
-		Move
-		Began int64
-	}](ctx, from, "SELECT plan, back, stage, done, position, until, copied, rate, waits, steering, "+j.Began+" FROM "+table+" ORDER BY id")
-	for _, row := range found {
-		m := row.Move
-		m.Began = time.Unix(0, row.Began)
-		if slices.ContainsFunc(tables, func(t TableName) bool { return slices.Contains(m.Plan.Tables, t) }) {
-			return &m, nil
-		}
-	}
-	return nil, JournalError("read", table, err)
-}
-
-// JournalError adds to an error what failed.
-func JournalError(what, table string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("sqlmigrate: online: %s table %s: %w", what, table, err)
-}
-
-// Begin records a move that is new: create makes the table, and insert has the ID of the
-// move, its plan and when it began for parameters.
-func (j Journal) Begin(ctx context.Context, conn *sql.Conn, m *Move, create, insert string, began any) error {
-	plan, err := json.Marshal(m.Plan)
-	if err == nil {
-		_, err = conn.ExecContext(ctx, create)
-	}
-	if err == nil {
-		_, err = conn.ExecContext(ctx, insert, m.Plan.ID(), string(plan), began)
-	}
-	return JournalError("write", j.Table(m), err)
-}
-
-// A Conn is a connection, or its transaction.
-type Conn interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// Set sets columns in the row of the move, and returns how many rows it has changed.
-func (j Journal) Set(ctx context.Context, conn Conn, m *Move, columns string) (n int64, err error) {
-	result, err := conn.ExecContext(context.WithoutCancel(ctx), "UPDATE "+j.Table(m)+" SET "+columns+" WHERE id = "+j.Literal(m.Plan.ID()))
-	if err == nil {
-		n, err = result.RowsAffected()
-	}
-	return n, JournalError("write", j.Table(m), err)
-}
-
-// SaveMove implements [Online].
-func (j Journal) SaveMove(ctx context.Context, conn Conn, m *Move) error {
-	n, err := j.Set(ctx, conn, m, fmt.Sprintf("back = %t, stage = %d, done = %d, position = %d, until = %d, copied = %d, rate = %v, waits = %d",
-		m.Back, m.From, m.Done, m.Position, m.Until, m.Copied, m.Rate, m.Waits))
-	if err != nil || n > 0 {
-		return err
-	}
-	return j.Check(ctx, conn, m) // MariaDB does not count a row that is as it was
-}
-
-// Check returns an error if the row of the move is gone.
-func (j Journal) Check(ctx context.Context, conn Conn, m *Move) error {
-	var there bool
-	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM "+j.Table(m)+" WHERE id = "+j.Literal(m.Plan.ID())).Scan(&there)
-	if err == nil && !there {
-		return fmt.Errorf("sqlmigrate: online: table %s has lost the move of table %s: restore it from a backup, or drop %s and triggers by hand", j.Table(m), m.Plan.ID(), j.Parts)
-	}
-	return JournalError("read", j.Table(m), err)
-}
-
-// Steer implements [Online].
-func (j Journal) Steer(ctx context.Context, conn *sql.Conn, m *Move) error {
-	text, err := json.Marshal(m.Steering)
-	if err == nil {
-		_, err = j.Set(ctx, conn, m, "steering = "+j.Literal(string(text)))
-	}
-	return err
-}
 
 // RunLong carries out a step that is [plan.Long] or [plan.Verify].
 func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {

@@ -73,10 +73,10 @@ const createJournal = "CREATE TABLE IF NOT EXISTS " + journal + ` (
 // New returns the driver.
 func New() Driver {
 	return Driver{engine.Journal{
-		Table:   func(*engine.Move) string { return journal },
-		Literal: mycatalog.Literal,
-		Began:   "began",
-		Parts:   "shadows",
+		Table: func(*engine.Move) string { return journal },
+		Mark:  func(int) string { return "?" },
+		Began: "began",
+		Parts: "shadows",
 	}}
 }
 
@@ -140,7 +140,7 @@ func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replica
 			lag = max(lag, now.Sub(time.Unix(0, arrived.at)))
 		}
 	}
-	_, err = d.Set(ctx, conn, m, fmt.Sprintf("beat = %d", now.UnixNano()))
+	_, err = d.Set(ctx, conn, m, []string{"beat"}, now.UnixNano())
 	return lag, err
 }
 

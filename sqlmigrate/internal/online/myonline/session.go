@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -64,7 +63,7 @@ func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Sessio
 
 // markOpen leaves a table that is gone alone: the move has come to its end.
 func (d Driver) markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, open bool) error {
-	_, err := d.Set(ctx, conn, m, fmt.Sprintf("open = %t", open))
+	_, err := d.Set(ctx, conn, m, []string{"open"}, open)
 	if err != nil && !open && (mysql.Engine{}).Absent(err) {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -90,10 +91,10 @@ func journal(schema string) string { return pgsql.Qualified(schema, journalName)
 // New returns the driver.
 func New() Driver {
 	return Driver{engine.Journal{
-		Table:   func(m *engine.Move) string { return journal(m.Plan.Tables[0].Schema) },
-		Literal: pgsql.Literal,
-		Began:   "(extract(epoch FROM began) * 1000000000)::bigint",
-		Parts:   "columns",
+		Table: func(m *engine.Move) string { return journal(m.Plan.Tables[0].Schema) },
+		Mark:  func(argument int) string { return "$" + strconv.Itoa(argument) },
+		Began: "(extract(epoch FROM began) * 1000000000)::bigint",
+		Parts: "columns",
 	}}
 }
 
