@@ -135,7 +135,8 @@ func Add(records map[int]lease.Record, name, text string) error {
 // has on two processors, which extensions use too.
 const maxTurns = 16
 
-// Turns are those of claims. Go serves those that wait for a channel in their order.
+// Turns limit how many claims work at once. Go serves those that wait for a channel in
+// their order.
 type Turns chan struct{}
 
 // NewTurns returns the turns of a store.
