@@ -68,7 +68,7 @@ SEEDS ?= 20
 traces: ## replay simulated fleets of leases in the model of the protocol: SEEDS from SEED on
 	$(GO) test -tags replay -timeout 1h -run '^Test(Simulation|SeedRepeats)$$' ./lease -seed=$(SEED) -seeds=$(SEEDS)
 	$(GO) test -tags replay -run '^Test(Replay|Fleet|TortureSQLite)' ./lease/internal/... ./lease/sqllease
-	$(GO) test ./lease/internal/model -usual
+	$(GO) test ./lease/internal/test/model -usual
 
 .PHONY: simulate
 simulate: SEED = $(shell date +%s)

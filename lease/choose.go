@@ -164,7 +164,7 @@ func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candida
 	if !starting {
 		own := only(used, func(c candidate) bool {
 			bound, lost := ch.lostBounds[c.key]
-			return lost && c.released() && c.start == bound
+			return lost && c.unheld() && c.start == bound
 		})
 		if c, ok := lowest(own); ok {
 			return c, true
@@ -172,7 +172,7 @@ func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candida
 		mayTake = ch.liveness.dead(used, ch.window)
 	}
 	near := only(used, func(c candidate) bool { return c.start-now <= ch.maxAhead.Milliseconds() })
-	if c, ok := lowest(only(near, candidate.released)); ok {
+	if c, ok := lowest(only(near, candidate.unheld)); ok {
 		return c, true
 	}
 	return lowest(only(near, mayTake))
@@ -188,7 +188,7 @@ func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) er
 	return e
 }
 
-func (c candidate) released() bool { return c.record.heldBy() == "" }
+func (c candidate) unheld() bool { return c.record.heldBy() == "" }
 
 func lowest(candidates []candidate) (_ candidate, ok bool) {
 	if len(candidates) == 0 {

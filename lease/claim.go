@@ -205,7 +205,7 @@ func (c *claim) confirm(ctx context.Context, over records, w *heldWorker) (*held
 	if r == c.layoutRecord && err == nil {
 		return w, nil
 	}
-	_, releaseErr := release(context.WithoutCancel(ctx), over, w, w.start)
+	_, releaseErr := over.free(context.WithoutCancel(ctx), w, w.start)
 	return nil, errors.Join(err, releaseErr)
 }
 

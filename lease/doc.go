@@ -33,7 +33,7 @@
 // its clock an hour back finds in the store where the previous process ended. Clocks
 // decide how soon a worker is free again, and a wrong one is kept from blocking a
 // worker for long where the store has a [Clock]. The protocol is specified in
-// lease/internal/model, which tries every order of events.
+// lease/internal/test/model, which tries every order of events.
 //
 // Nothing can make up for a store that has forgotten an acknowledged write (a
 // restored backup, a failover to a replica that lagged): see [WithSettle]. Nor for a

@@ -29,7 +29,7 @@ func (in *Inspection) Evict(ctx context.Context, h Holder) error {
 	if h.Owner == "" {
 		return fmt.Errorf("lease: datacenter %d worker %d is held by nobody", h.Datacenter, h.Worker)
 	}
-	return in.change(ctx, h, key, Record.released)
+	return in.change(ctx, h, key, Record.withoutHolder)
 }
 
 // Lower lowers the bound of a worker that nobody holds to the first tick at or
@@ -67,7 +67,7 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 	case bound >= in.records[key].Bound:
 		return fmt.Errorf("lease: %v: the bound is not above %s: nothing to lower", h, stamp(time.UnixMilli(bound)))
 	}
-	return in.change(ctx, h, key, func(r Record) Record { return Record{bound, r.released().Owner} })
+	return in.change(ctx, h, key, func(r Record) Record { return Record{bound, r.withoutHolder().Owner} })
 }
 
 // Raise raises the bound of every worker of the layout that is below the first
@@ -173,7 +173,7 @@ func (in *Inspection) spare() int {
 func (in *Inspection) raise(ctx context.Context, key int, bound int64) error {
 	tick := in.Layout.Tick.Milliseconds()
 	to := func(r Record) Record {
-		return Record{max(bound, ceil(r.Bound+1, tick)), r.released().Owner}
+		return Record{max(bound, ceil(r.Bound+1, tick)), r.withoutHolder().Owner}
 	}
 	if err := in.swap(ctx, key, true, to); err != nil {
 		datacenter, worker := numbers(in.Layout, key)
@@ -237,9 +237,9 @@ func (in *Inspection) changed(key int, r Record) error {
 	return fmt.Errorf("the record has changed since the inspection: it is now %v", holder(in.Layout, key, r))
 }
 
-// released is the record of the same grant with no holder. It differs from r,
+// withoutHolder returns the record of the same grant with no holder. It differs from r,
 // also where that one is released already, unless its owner is not a token.
-func (r Record) released() Record {
+func (r Record) withoutHolder() Record {
 	t, ok := parseToken(r.Owner)
 	if !ok {
 		return Record{Bound: r.Bound}

@@ -75,7 +75,7 @@ func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Tim
 	if w == nil {
 		return nil
 	}
-	return l.releaseHeld(ctx, w)
+	return l.finish(ctx, w)
 }
 
 // Release releases the worker where no generator was made for it; a second
@@ -84,14 +84,14 @@ func (l *Lease) Release(ctx context.Context) error {
 	if !l.holdings.endUnused() {
 		return fmt.Errorf("lease: %v serves a generator: close that, which releases the worker", l.holdings.current())
 	}
-	return l.releaseHeld(ctx, l.holdings.served())
+	return l.finish(ctx, l.holdings.served())
 }
 
-// releaseHeld releases the worker, and once the lease has ended the one that was to
+// finish releases the worker, and once the lease has ended the one that was to
 // replace it.
-func (l *Lease) releaseHeld(ctx context.Context, w *heldWorker) error {
+func (l *Lease) finish(ctx context.Context, w *heldWorker) error {
 	if err := l.storeLock.lock(ctx); err != nil {
-		return l.holdings.notReleased(w, err)
+		return l.holdings.stillLeased(w, err)
 	}
 	defer l.storeLock.unlock()
 	err := l.release(ctx, w)

@@ -90,16 +90,17 @@ func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Gra
 	return grant, nil
 }
 
-// acknowledge lets the generator use the record's bound.
-func (h *holdings) acknowledge(w *heldWorker, r Record) {
+// extended lets the generator use the bound of a record that the store has acknowledged,
+// and counts it.
+func (h *holdings) extended(w *heldWorker, r Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w.acknowledge(r)
 	h.counts.Extensions++
 }
 
-// lose stops the generator under a worker.
-func (h *holdings) lose(w *heldWorker, lost *loss) {
+// drop stops the generator under a worker, and counts the loss.
+func (h *holdings) drop(w *heldWorker, lost *loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w.revoke(h.now())
@@ -107,8 +108,8 @@ func (h *holdings) lose(w *heldWorker, lost *loss) {
 	h.counts.Regressions += lost.regressions
 }
 
-// replace offers another worker to the generator.
-func (h *holdings) replace(w *heldWorker) {
+// offer has the generator continue under another worker once it asks.
+func (h *holdings) offer(w *heldWorker) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.replacement = w
@@ -144,7 +145,8 @@ func (h *holdings) endUnused() bool {
 	return h.endIfUnused()
 }
 
-// endIfUnused breaks off what is under way, and lets nothing new be acquired.
+// endIfUnused ends the lease if no grant is held, and reports whether it did. The caller
+// holds mu.
 func (h *holdings) endIfUnused() bool {
 	if len(h.grants) > 0 {
 		return false
@@ -167,18 +169,18 @@ func (h *holdings) takeReplacement() *heldWorker {
 	return w
 }
 
-// startRelease lets no grant of the worker be used again, and returns the bound
+// close lets no grant of the worker be used again, and returns the bound
 // above all that was issued under it.
-func (h *holdings) startRelease(w *heldWorker) (bound int64) {
+func (h *holdings) close(w *heldWorker) (bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w.lost = true
 	return w.unused
 }
 
-// notReleased is the error of a worker that could not be released. The caller may
+// stillLeased is the error of a worker that could not be released. The caller may
 // have given up waiting for the store's lock.
-func (h *holdings) notReleased(w *heldWorker, err error) error {
+func (h *holdings) stillLeased(w *heldWorker, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return fmt.Errorf("lease: %v could not be released; its lease expires at %s: %w", w, stamp(w.until()), err)

@@ -29,11 +29,11 @@ type keeper struct {
 	clocks  *clocks
 }
 
-// extend raises the bound to a window above now, need and what is in use, and
+// writeBound raises the bound to a window above now, need and what is in use, and
 // returns the record that the store has acknowledged, or how the worker was lost.
 // Without an answer nothing is known, and the next attempt starts from the same
 // record: it succeeds, or finds what has happened. For served see [believed].
-func (k *keeper) extend(ctx context.Context, w, served *heldWorker, need int64) (Record, *loss, error) {
+func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int64) (Record, *loss, error) {
 	over, disconnect, err := k.records.connect(ctx, k.window)
 	if err != nil {
 		return Record{}, nil, err
@@ -112,37 +112,37 @@ func (k *keeper) checkStore(ctx context.Context, lost *heldWorker) error {
 	return nil
 }
 
-// release frees the worker at a bound above all that was issued under it. It waits
+// writeVacant frees the worker at a bound above all that was issued under it. It waits
 // for a connection no longer than for an answer.
-func (k *keeper) release(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
+func (k *keeper) writeVacant(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	over, disconnect, err := k.records.connect(ctx, k.timeout())
 	if err != nil {
 		return nil, err
 	}
 	defer disconnect()
-	return release(ctx, over, w, bound)
+	return over.free(ctx, w, bound)
 }
 
-// release writes the bound into a record that keeps the token: the record is the
+// free writes the bound into a record that keeps the token: the record is the
 // memory of what was issued, and the token of what it replaced. A record that merely
 // reads as released is left as it is: should it vanish, the one before it has a higher
 // bound, and blocks nobody for longer than a window.
-func release(ctx context.Context, over records, w *heldWorker, bound int64) (*loss, error) {
+func (r records) free(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	w.token.released = true
 	var swapErr error
 	for range maxReleases {
 		var ok bool
-		if ok, swapErr = over.swap(ctx, w.key, w.base, w.next(bound)); ok {
+		if ok, swapErr = r.swap(ctx, w.key, w.base, w.next(bound)); ok {
 			return nil, nil
 		}
-		r, err := over.read(ctx, w.key)
+		found, err := r.read(ctx, w.key)
 		switch {
-		case err != nil || !w.owns(r):
+		case err != nil || !w.owns(found):
 			return nil, err
-		case w.writtenByClone(r):
-			return lostToClone(w, r), nil
+		case w.writtenByClone(found):
+			return lostToClone(w, found), nil
 		}
-		w.base = r
+		w.base = found
 	}
 	return nil, cmp.Or(swapErr, errChanges)
 }

@@ -68,7 +68,7 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 		return err
 	}
 	l.log.Info("lease: worker acquired in place of the lost one", append(replacement.attrs(), "lost", w.String())...)
-	l.holdings.replace(replacement)
+	l.holdings.offer(replacement)
 	if need >= replacement.acknowledged {
 		return l.extend(ctx, replacement, need)
 	}
@@ -77,14 +77,14 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 
 // extend raises the bound of the worker, or notes that it is lost.
 func (l *Lease) extend(ctx context.Context, w *heldWorker, need int64) error {
-	r, lost, err := l.keeper.extend(ctx, w, l.holdings.served(), need)
+	r, lost, err := l.keeper.writeBound(ctx, w, l.holdings.served(), need)
 	switch {
 	case err != nil:
 		return fmt.Errorf("lease: extending %v: %w", w, err)
 	case lost != nil:
 		l.lose(w, lost)
 	default:
-		l.holdings.acknowledge(w, r)
+		l.holdings.extended(w, r)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (l *Lease) extend(ctx context.Context, w *heldWorker, need int64) error {
 // lose stops the generator under the worker.
 func (l *Lease) lose(w *heldWorker, lost *loss) {
 	l.chooser.noteLost(w)
-	l.holdings.lose(w, lost)
+	l.holdings.drop(w, lost)
 	w.forgotten = lost.setBack
 	l.log.Log(l.ctx, lost.level, lost.message, lost.attrs...)
 }
@@ -105,9 +105,9 @@ func (l *Lease) release(ctx context.Context, w *heldWorker) error {
 	if w.lost {
 		return nil
 	}
-	bound := l.holdings.startRelease(w)
-	if err := l.releaseAt(ctx, w, bound); err != nil {
-		return l.holdings.notReleased(w, err)
+	bound := l.holdings.close(w)
+	if err := l.vacate(ctx, w, bound); err != nil {
+		return l.holdings.stillLeased(w, err)
 	}
 	l.log.Info("lease: worker released", "datacenter", w.datacenter, "worker", w.worker, "bound", stamp(time.UnixMilli(bound)))
 	return nil
@@ -116,15 +116,16 @@ func (l *Lease) release(ctx context.Context, w *heldWorker) error {
 // restore raises the bound of a worker whose record the store has set back, so
 // that nobody takes it at a bound below what was issued.
 func (l *Lease) restore(ctx context.Context, w *heldWorker) error {
-	if err := l.releaseAt(ctx, w, l.chooser.lostBounds[w.key]); err != nil {
+	if err := l.vacate(ctx, w, l.chooser.lostBounds[w.key]); err != nil {
 		return fmt.Errorf("lease: restoring the bound of %v: %w", w, err)
 	}
 	w.forgotten = false
 	return nil
 }
 
-func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error {
-	lost, err := l.keeper.release(ctx, w, bound)
+// vacate frees the worker at the bound, and notes a loss that shows then.
+func (l *Lease) vacate(ctx context.Context, w *heldWorker, bound int64) error {
+	lost, err := l.keeper.writeVacant(ctx, w, bound)
 	if lost != nil {
 		l.lose(w, lost)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/model"
+	"github.com/gormflake/gormflake/lease/internal/test/model"
 	"github.com/gormflake/gormflake/snowflake"
 )
 

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/model"
-	"github.com/gormflake/gormflake/lease/internal/trace"
+	"github.com/gormflake/gormflake/lease/internal/test/model"
+	"github.com/gormflake/gormflake/lease/internal/test/trace"
 	"github.com/gormflake/gormflake/types"
 )
 

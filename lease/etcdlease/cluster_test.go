@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/internal/testserver/testcluster"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
 // A leader that is killed, cut off or frozen costs no ID its uniqueness. With a

@@ -14,7 +14,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testserver/testcluster"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
 // A learner, which has the records and no vote, neither shows them nor writes.

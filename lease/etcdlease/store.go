@@ -11,7 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
 // New returns a store on the cluster that client is connected to. The client
@@ -20,16 +20,16 @@ import (
 // New asks nothing of the cluster. A nil client and a bad option fail every
 // call.
 func New(client *clientv3.Client, opts ...Option) lease.Store {
-	cfg := config{namespace: remote.DefaultNamespace}
+	cfg := config{namespace: stores.DefaultNamespace}
 	err := option.Apply("etcdlease", opts, func(opt Option) error { return opt.apply(&cfg) })
 	if client == nil {
 		err = errors.Join(err, errors.New("etcdlease: client is nil"))
 	}
-	return &store{remote.Server{Package: "etcdlease", Err: err}, client, "gormflake/" + cfg.namespace + "/"}
+	return &store{stores.Server{Package: "etcdlease", Err: err}, client, "gormflake/" + cfg.namespace + "/"}
 }
 
 type store struct {
-	remote.Server
+	stores.Server
 	client *clientv3.Client
 	prefix string
 }
@@ -38,7 +38,7 @@ var _ lease.Store = (*store)(nil)
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	return remote.Call(ctx, s.Server, "load", s.load)
+	return stores.Call(ctx, s.Server, "load", s.load)
 }
 
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
@@ -49,7 +49,7 @@ func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	}
 	records := make(map[int]lease.Record, len(reply.Kvs))
 	for _, kv := range reply.Kvs {
-		if err := remote.Add(records, strings.TrimPrefix(string(kv.Key), s.prefix), string(kv.Value)); err != nil {
+		if err := stores.Add(records, strings.TrimPrefix(string(kv.Key), s.prefix), string(kv.Value)); err != nil {
 			return nil, fmt.Errorf("under %s: %w", s.prefix, err)
 		}
 	}
@@ -67,7 +67,7 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 	unchanged := clientv3.Compare(clientv3.Value(key), "=", from) // never true of an absent key
 	put, get := clientv3.OpPut(key, to), clientv3.OpGet(key)
 	txn := s.client.Txn(ctx).If(unchanged).Then(put).Else(get)
-	if from == remote.Absent {
+	if from == stores.Absent {
 		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 		written := clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{put}, []clientv3.Op{get})
 		txn = s.client.Txn(ctx).If(absent).Then(put).Else(written)
@@ -82,7 +82,7 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 		}
 	}
 	if !reply.Succeeded && holds(reply, to) {
-		return false, remote.ErrPresent
+		return false, stores.ErrPresent
 	}
 	return reply.Succeeded, nil
 }
@@ -123,6 +123,6 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
 		c.namespace = name
-		return remote.CheckNamespace("etcdlease", name)
+		return stores.CheckNamespace("etcdlease", name)
 	})
 }

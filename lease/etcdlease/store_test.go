@@ -17,23 +17,17 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/etcdlease"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
-	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-func TestConform(t *testing.T) {
+func TestStore(t *testing.T) {
 	t.Parallel()
-	server := testserver.Etcd(t)
-	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-		return etcdlease.New(connect(t, server.URL()), etcdlease.WithNamespace(namespace))
+	storetest.All(t, storetest.Setup{
+		Start: func(t testing.TB) *testserver.Server { return testserver.Etcd(t) },
+		Open: func(t *testing.T, server *testserver.Server, namespace string) lease.Store {
+			return etcdlease.New(connect(t, server.URL()), etcdlease.WithNamespace(namespace))
+		},
 	})
-}
-
-func TestSurvivesKill(t *testing.T) {
-	t.Parallel()
-	server := testserver.Etcd(t)
-	store := etcdlease.New(connect(t, server.URL()))
-	storetest.SurvivesKill(t, server, store)
 }
 
 func TestLostAcknowledgement(t *testing.T) {
@@ -129,13 +123,6 @@ func (s *cancelling) Txn(ctx context.Context, request *pb.TxnRequest) (*pb.TxnRe
 	return reply, err
 }
 
-func TestContextEndsWhileServerIsPaused(t *testing.T) {
-	t.Parallel()
-	server := testserver.Etcd(t)
-	store := etcdlease.New(connect(t, server.URL()))
-	storetest.EndsWithContext(t, server, store, nil)
-}
-
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	client := connect(t, "http://127.0.0.1:1")
@@ -146,9 +133,6 @@ func TestBadArguments(t *testing.T) {
 	}{
 		{"nil client", etcdlease.New(nil), "etcdlease: client is nil"},
 		{"nil option", etcdlease.New(client, nil), "etcdlease: option 1 is nil"},
-		{"empty namespace", etcdlease.New(client, etcdlease.WithNamespace("")), `etcdlease: WithNamespace(""): want 1 to 64 letters`},
-		{"slash in namespace", etcdlease.New(client, etcdlease.WithNamespace("a/b")), `etcdlease: WithNamespace("a/b"): want 1 to 64 letters`},
-		{"long namespace", etcdlease.New(client, etcdlease.WithNamespace(strings.Repeat("x", 65))), "want 1 to 64 letters"},
 		{"two mistakes", etcdlease.New(nil, nil), "option 1 is nil\netcdlease: client is nil"},
 	}
 	for _, test := range tests {

@@ -11,7 +11,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/etcdlease"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/test/torture"
 )
 
 // An Opener returns a new handle on the store's namespace, with a connection of
@@ -71,7 +72,7 @@ func conform(t *testing.T, open Opener, patience, prompt time.Duration) {
 		{"check", (*suite).check},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			test.run(&suite{t, open, freshNamespace("conform"), patience, prompt})
+			test.run(&suite{t, open, torture.FreshNamespace("conform"), patience, prompt})
 		})
 	}
 }

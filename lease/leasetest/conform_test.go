@@ -4,8 +4,14 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
+
+func TestMain(m *testing.M) {
+	storetest.RaiseParallel()
+	m.Run()
+}
 
 func TestMemoryConforms(t *testing.T) {
 	t.Parallel()

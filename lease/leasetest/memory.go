@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
 // ErrFault is wrapped by the errors that a [Memory] returns for a [Fault].
@@ -110,7 +110,7 @@ func (m *Memory) Load(ctx context.Context) (map[int]lease.Record, error) {
 
 // CompareAndSwap replaces a record that equals old.
 func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.Record) (bool, error) {
-	if err := remote.CheckRecords("leasetest", worker, old, to); err != nil {
+	if err := stores.CheckRecords("leasetest", worker, old, to); err != nil {
 		return false, err
 	}
 	var swapped bool

@@ -2,8 +2,6 @@ package leasetest
 
 import (
 	"context"
-	"crypto/rand"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,11 +18,6 @@ type suite struct {
 	namespace string
 
 	patience, prompt time.Duration // as the constants, except in the suite's own tests
-}
-
-// freshNamespace makes a name that no earlier run has left records under.
-func freshNamespace(prefix string) string {
-	return prefix + "-" + strings.ToLower(rand.Text()[:16])
 }
 
 // handle is a store that fails the test where an error is not expected.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
 const (
@@ -49,7 +49,7 @@ func (s *store) stale(server string) bool {
 
 // check reads the settings if they are stale, in one call for all that wait.
 func (s *store) check(ctx context.Context, server string) error {
-	_, err := remote.Call(ctx, s.Server, "check the server", func(ctx context.Context) (struct{}, error) {
+	_, err := stores.Call(ctx, s.Server, "check the server", func(ctx context.Context) (struct{}, error) {
 		s.lookMu.Lock()
 		defer s.lookMu.Unlock()
 		return struct{}{}, s.refresh(ctx, server)

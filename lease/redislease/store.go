@@ -15,7 +15,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
 // New returns a store on the server that client is connected to. The client
@@ -25,7 +25,7 @@ import (
 // evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
 // server when its own is down) and a bad option fail every call.
 func New(client redis.UniversalClient, opts ...Option) lease.Store {
-	cfg := config{namespace: remote.DefaultNamespace, log: slog.Default()}
+	cfg := config{namespace: stores.DefaultNamespace, log: slog.Default()}
 	err := option.Apply("redislease", opts, func(opt Option) error { return opt.apply(&cfg) })
 	if value := reflect.ValueOf(client); client == nil || value.Kind() == reflect.Pointer && value.IsNil() {
 		err = errors.Join(err, errors.New("redislease: client is nil"))
@@ -35,8 +35,8 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 			"want a client of one server, of sentinels or of a cluster"))
 	}
 	return &store{
-		Server: remote.Server{Package: "redislease", Err: err},
-		Turns:  remote.NewTurns(),
+		Server: stores.Server{Package: "redislease", Err: err},
+		Turns:  stores.NewTurns(),
 		client: client,
 		key:    "gormflake:{" + cfg.namespace + "}", // braces: one slot of a cluster
 		log:    cfg.log,
@@ -47,8 +47,8 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 const maxSync = time.Second
 
 type store struct {
-	remote.Server
-	remote.Turns
+	stores.Server
+	stores.Turns
 	client redis.UniversalClient
 	key    string
 	log    *slog.Logger
@@ -123,7 +123,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
 		reply, err := s.write(ctx, worker, from, to)
 		if reply == -1 {
-			err = remote.ErrPresent
+			err = stores.ErrPresent
 		}
 		return reply == 1, err
 	})
@@ -144,7 +144,7 @@ func (s *store) Now(ctx context.Context) (time.Time, error) {
 }
 
 func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
-	return remote.Call(ctx, s.Server, "read", func(ctx context.Context) (answer, error) {
+	return stores.Call(ctx, s.Server, "read", func(ctx context.Context) (answer, error) {
 		fields := make([]any, len(keys))
 		for i, key := range keys {
 			fields[i] = key
@@ -218,7 +218,7 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
 		c.namespace = name
-		return remote.CheckNamespace("redislease", name)
+		return stores.CheckNamespace("redislease", name)
 	})
 }
 
@@ -250,7 +250,7 @@ func decode(reply []string) (a answer, err error) {
 	}
 	a = answer{reply[end], time.UnixMicro(micros), make(map[int]lease.Record, end/2)}
 	for i := 0; i < end && err == nil; i += 2 {
-		err = remote.Add(a.records, reply[i], reply[i+1])
+		err = stores.Add(a.records, reply[i], reply[i+1])
 	}
 	return a, err
 }

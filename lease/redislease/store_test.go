@@ -13,27 +13,19 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
-	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-func TestConform(t *testing.T) {
+func TestStore(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
-		server := start(t, durable...)
-		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-			return redislease.New(clientOf(t, server), redislease.WithNamespace(namespace))
+		storetest.All(t, storetest.Setup{
+			Start: func(t testing.TB) *testserver.Server { return start(t, durable...) },
+			Open: func(t *testing.T, server *testserver.Server, namespace string) lease.Store {
+				return redislease.New(clientOf(t, server), redislease.WithNamespace(namespace))
+			},
 		})
-	})
-}
-
-func TestSurvivesKill(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
-		server := start(t, durable...)
-		store := redislease.New(clientOf(t, server))
-		storetest.SurvivesKill(t, server, store)
 	})
 }
 
@@ -88,15 +80,6 @@ func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		return errors.Join(next(ctx, cmd), next(ctx, cmd))
 	}
-}
-
-func TestContextEndsWhileServerIsPaused(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
-		server := start(t, durable...)
-		store := redislease.New(clientOf(t, server))
-		storetest.EndsWithContext(t, server, store, redislease.New(clientOf(t, server)))
-	})
 }
 
 func TestReplicaIsRefused(t *testing.T) {
@@ -171,9 +154,6 @@ func TestBadArguments(t *testing.T) {
 		{"ring", redislease.New(ring), "redislease: a redis.Ring forgets"},
 		{"nil option", redislease.New(client, nil), "redislease: option 1 is nil"},
 		{"nil logger", redislease.New(client, redislease.WithLogger(nil)), "redislease: WithLogger(nil): want a logger"},
-		{"empty namespace", redislease.New(client, redislease.WithNamespace("")), `redislease: WithNamespace(""): want 1 to 64 letters`},
-		{"brace in namespace", redislease.New(client, redislease.WithNamespace("a}b")), `redislease: WithNamespace("a}b"): want 1 to 64 letters`},
-		{"long namespace", redislease.New(client, redislease.WithNamespace(strings.Repeat("x", 65))), "want 1 to 64 letters"},
 		{"two mistakes", redislease.New(nil, nil), "option 1 is nil\nredislease: client is nil"},
 	}
 	for _, test := range tests {

@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
 const (
@@ -145,7 +145,7 @@ func bounded[T any](ctx context.Context, s *store, f func() (T, error)) (T, erro
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(grace, func() { giveUp(s.late(ctx, began, nil)) })
 	})()
-	value, err := remote.Await(patient, f)
+	value, err := stores.Await(patient, f)
 	if err != nil {
 		err = fmt.Errorf("sqllease: %w%s", err, hint(err))
 	}

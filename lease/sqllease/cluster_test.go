@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/internal/testserver/testcluster"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
 // survives injects faults of each kind, and wants no ID twice. Sound generators have

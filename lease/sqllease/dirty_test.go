@@ -10,7 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 

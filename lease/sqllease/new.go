@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
 // New returns a store in the database that db was opened on, for any number of
@@ -56,7 +56,7 @@ func newStore(dialect string, opts []Option, pool func() (*sql.DB, error)) lease
 		config: cfg,
 		table:  d.table(cfg.table),
 		gate:   make(chan struct{}, 1),
-		Turns:  remote.NewTurns(),
+		Turns:  stores.NewTurns(),
 		noted:  map[string][]finding{},
 	}
 	s.chosen.Store(d)

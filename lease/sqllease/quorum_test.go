@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/internal/testserver"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
 // A primary that waits for any one of two standbys acknowledges what the other one

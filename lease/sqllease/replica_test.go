@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/internal/testserver"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
 // A MariaDB primary is killed, and its replica promoted. With semi-synchronous

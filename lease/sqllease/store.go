@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
 // A store sends its statements over connections of its pool, not through GORM,
@@ -30,7 +30,7 @@ var (
 // of it.
 type shared struct {
 	config
-	remote.Turns
+	stores.Turns
 	chosen atomic.Pointer[dialect]
 	table  table
 
@@ -110,23 +110,23 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int
 		}
 		// The row that is there may hold the zero record.
 	}
-	rows, err := s.replace(ctx, conn, t, worker, from, to)
+	rows, err := s.update(ctx, conn, t, worker, from, to)
 	if err == nil && rows > 1 {
 		err = fmt.Errorf("the UPDATE has changed %d rows: want a unique key of table %s over (namespace, worker_id)", rows, s.table.quoted)
 	}
 	return err == nil && rows == 1, err
 }
 
-// replace returns how many rows the UPDATE has changed. In a cluster, a node that
+// update returns how many rows the UPDATE has changed. In a cluster, a node that
 // has yet to apply the row that it is to replace changes none: only one that has
 // caught up can tell that the record differs.
-func (s *store) replace(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (rows int64, err error) {
-	update := func() (err error) {
+func (s *store) update(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (rows int64, err error) {
+	once := func() (err error) {
 		rows, err = s.apply(ctx, conn, fmt.Sprintf(s.dialect().update, t.quoted), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
 		return err
 	}
-	if err = update(); err == nil && rows == 0 && s.clustered.Load() {
-		err = s.synchronously(ctx, conn, update)
+	if err = once(); err == nil && rows == 0 && s.clustered.Load() {
+		err = s.synchronously(ctx, conn, once)
 	}
 	return rows, err
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
@@ -273,9 +273,14 @@ func tidbOutcomes() (all []outcome) {
 func TestTiDBServer(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)
-	storetest.SurvivesKill(t, server, newStore(freshOn(t, server)))
-	db := freshOn(t, server)
-	storetest.EndsWithContext(t, server, newStore(db), newStore(again(t, db)))
+	setup := storetest.Setup{
+		Start: func(testing.TB) *testserver.Server { return server },
+		Open: func(t *testing.T, server *testserver.Server, namespace string) lease.Store {
+			return newStore(freshOn(t, server), sqllease.WithNamespace(namespace))
+		},
+	}
+	storetest.SurvivesKill(t, setup)
+	storetest.EndsWithContext(t, setup)
 	storetest.Repeated(t, server, dial)
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testserver/testcluster"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 

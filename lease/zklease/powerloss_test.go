@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/internal/testserver"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 	"github.com/gormflake/gormflake/lease/zklease"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
 const root = "/gormflake"
@@ -24,12 +24,12 @@ const root = "/gormflake"
 // New asks nothing of the ensemble. A nil connection and a bad option fail every
 // call.
 func New(conn *zk.Conn, opts ...Option) lease.Store {
-	cfg := config{namespace: remote.DefaultNamespace, acl: zk.WorldACL(zk.PermAll), log: slog.Default()}
+	cfg := config{namespace: stores.DefaultNamespace, acl: zk.WorldACL(zk.PermAll), log: slog.Default()}
 	err := option.Apply("zklease", opts, func(opt Option) error { return opt.apply(&cfg) })
 	if conn == nil {
 		err = errors.Join(err, errors.New("zklease: connection is nil"))
 	}
-	s := &store{Server: remote.Server{Package: "zklease", Err: err}, conn: conn, folder: root + "/" + cfg.namespace, acl: cfg.acl}
+	s := &store{Server: stores.Server{Package: "zklease", Err: err}, conn: conn, folder: root + "/" + cfg.namespace, acl: cfg.acl}
 	s.warn = sync.OnceFunc(func() {
 		if !cfg.forceSync {
 			cfg.log.Warn("zklease: cannot see whether the servers wait for their disks: " +
@@ -40,7 +40,7 @@ func New(conn *zk.Conn, opts ...Option) lease.Store {
 }
 
 type store struct {
-	remote.Server
+	stores.Server
 	conn   *zk.Conn
 	folder string // of the namespace
 	acl    []zk.ACL
@@ -51,7 +51,7 @@ var _ lease.Store = (*store)(nil)
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	return remote.Call(ctx, s.Server, "load", s.load)
+	return stores.Call(ctx, s.Server, "load", s.load)
 }
 
 // CompareAndSwap implements [lease.Store].
@@ -94,7 +94,7 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 				data, _, err := s.conn.Get(path)
 				mu.Lock()
 				if err == nil {
-					err = remote.Add(records, names[n], string(data))
+					err = stores.Add(records, names[n], string(data))
 				}
 				mu.Unlock()
 				if err != nil {
@@ -123,7 +123,7 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 		data, stat, err := s.conn.Get(path)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
-			if from != remote.Absent {
+			if from != stores.Absent {
 				return false, nil
 			}
 			err = s.create(path, to)
@@ -184,7 +184,7 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
 		c.namespace = name
-		return remote.CheckNamespace("zklease", name)
+		return stores.CheckNamespace("zklease", name)
 	})
 }
 

@@ -1,34 +1,29 @@
 package zklease_test
 
 import (
+	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/internal/storetest"
-	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 
-func TestConform(t *testing.T) {
+func TestStore(t *testing.T) {
 	t.Parallel()
-	server := testserver.ZooKeeper(t)
-	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-		return zklease.New(connect(t, server.URL()), zklease.WithNamespace(namespace))
+	storetest.All(t, storetest.Setup{
+		Start: func(t testing.TB) *testserver.Server { return testserver.ZooKeeper(t) },
+		Open: func(t *testing.T, server *testserver.Server, namespace string) lease.Store {
+			return zklease.New(connect(t, server.URL()), zklease.WithNamespace(namespace))
+		},
 	})
-}
-
-func TestSurvivesKill(t *testing.T) {
-	t.Parallel()
-	server := testserver.ZooKeeper(t)
-	store := zklease.New(connect(t, server.URL()))
-	storetest.SurvivesKill(t, server, store)
 }
 
 func TestLostAcknowledgement(t *testing.T) {
@@ -90,12 +85,20 @@ func race(t *testing.T, stores []lease.Store, worker int, from lease.Record) lea
 	return <-winners
 }
 
-func TestContextEndsWhileServerIsPaused(t *testing.T) {
+// A write whose context ends while the server is paused has not been sent.
+func TestContextEndsBeforeTheWrite(t *testing.T) {
 	t.Parallel()
 	server := testserver.ZooKeeper(t)
 	store := zklease.New(connect(t, server.URL()))
-	storetest.EndsWithContext(t, server, store, nil)
-	// The write had not been sent when its context ended.
+	storetest.Write(t, store, 1, lease.Record{}, storetest.First)
+	server.Pause()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if swapped, err := store.CompareAndSwap(ctx, 1, storetest.First, storetest.Second); err == nil {
+		t.Errorf("CompareAndSwap on a server that is paused = %v, want an error", swapped)
+	}
+	server.Resume()
+	storetest.Reconnected(t, store)
 	storetest.Holds(t, store, map[int]lease.Record{1: storetest.First})
 }
 
@@ -134,9 +137,6 @@ func TestBadArguments(t *testing.T) {
 		{"nil option", zklease.New(conn, nil), "zklease: option 1 is nil"},
 		{"no ACL", zklease.New(conn, zklease.WithACL(nil)), "zklease: WithACL without an entry"},
 		{"no logger", zklease.New(conn, zklease.WithLogger(nil)), "zklease: WithLogger(nil): want a logger"},
-		{"empty namespace", zklease.New(conn, zklease.WithNamespace("")), `zklease: WithNamespace(""): want 1 to 64 letters`},
-		{"slash in namespace", zklease.New(conn, zklease.WithNamespace("a/b")), `zklease: WithNamespace("a/b"): want 1 to 64 letters`},
-		{"long namespace", zklease.New(conn, zklease.WithNamespace(strings.Repeat("x", 65))), "want 1 to 64 letters"},
 		{"two mistakes", zklease.New(nil, nil), "option 1 is nil\nzklease: connection is nil"},
 	}
 	for _, test := range tests {

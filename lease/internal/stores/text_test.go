@@ -1,0 +1,38 @@
+package stores_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/stores"
+)
+
+func TestRecordText(t *testing.T) {
+	t.Parallel()
+	// Golden: processes of other versions read it.
+	for text, want := range map[string]lease.Record{
+		"1763733600000|web-1/42/XYZ": {Bound: 1763733600000, Owner: "web-1/42/XYZ"},
+		"0|":                         {},
+		"-1|a|b":                     {Bound: -1, Owner: "a|b"},
+	} {
+		if got := stores.FormatRecord(want); got != text {
+			t.Errorf("%+v is %q, want %q", want, got, text)
+		}
+	}
+	for _, text := range []string{"", "1", "|a", "a|b", "+1|a", "01|a", " 1|a", "9223372036854775808|a"} {
+		if r, err := stores.ParseRecord(text); err == nil || !strings.Contains(err.Error(), "want bound|owner") {
+			t.Errorf("ParseRecord(%q) = %+v, %v, want an error", text, r, err)
+		}
+	}
+}
+
+func FuzzParseRecord(f *testing.F) {
+	f.Add("1763733600000|web-1/42/XYZ")
+	f.Add("0|")
+	f.Fuzz(func(t *testing.T, text string) {
+		if r, err := stores.ParseRecord(text); err == nil && stores.FormatRecord(r) != text {
+			t.Errorf("%q is read as %+v, which is %q", text, r, stores.FormatRecord(r))
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package model_test
+
+import (
+	"testing"
+
+	"github.com/gormflake/gormflake/lease/internal/test/model"
+)
+
+// What a store that forgets can repeat, at worst, with a window of 60 s: the table
+// of docs/guarantees.md. Each row is as small as it can be.
+func TestWhatALossRepeats(t *testing.T) {
+	t.Parallel()
+	held := func(l model.Loss) bool { return l.Started <= -l.Lost }
+	together := func(l model.Loss) bool { return l.Cut == 0 && l.Settle == 0 }
+	for _, row := range []struct {
+		name string
+		test func(model.Loss) bool
+		want int // seconds
+	}{
+		{"nothing is lost", func(l model.Loss) bool { return l.Lost == 0 && held(l) }, 0},
+		{"less than a third, and back before two thirds", func(l model.Loss) bool {
+			return held(l) && together(l) && l.Lost < 20 && l.Lost+l.Down < 40
+		}, 0},
+		{"less than two thirds, and back at once, clocks right", func(l model.Loss) bool {
+			return held(l) && together(l) && l.Lost < 40 && l.Down == 0 && l.Clock == 0 && !l.Ahead
+		}, 1},
+		{"less than two thirds, back later, clocks right", func(l model.Loss) bool {
+			return held(l) && together(l) && l.Lost < 40 && l.Clock == 0 && !l.Ahead
+		}, 1},
+		{"less than two thirds, back later, a clock is behind", func(l model.Loss) bool {
+			return held(l) && together(l) && l.Lost < 40 && l.Clock < 0
+		}, 40},
+		{"more, clocks right", func(l model.Loss) bool {
+			return held(l) && together(l) && l.Clock == 0 && !l.Ahead
+		}, 21},
+		{"the worker was acquired in what is lost, clocks right", func(l model.Loss) bool {
+			return !held(l) && together(l) && l.Clock == 0 && !l.Ahead
+		}, 21},
+		{"the holder is cut off from those who take, clocks right", func(l model.Loss) bool {
+			return held(l) && l.Settle == 0 && l.Lost < 20 && l.Clock == 0 && !l.Ahead
+		}, 20},
+		{"all settle for a window, clocks right", func(l model.Loss) bool {
+			return l.Settle >= 60 && l.Clock >= 0
+		}, 0},
+		{"all settle for ten seconds more, clocks are ten seconds off", func(l model.Loss) bool {
+			return l.Settle >= 70 && l.Clock >= -10
+		}, 0},
+		{"all settle for a window, a clock is a second behind", func(l model.Loss) bool {
+			return l.Settle == 60 && l.Clock == -1
+		}, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			if got := model.Worst(row.test); got != row.want {
+				t.Errorf("%d s of ticks are repeated at worst, want %d", got, row.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+//go:build replay
+
+package model_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/lease/internal/test/model"
+)
+
+// The calls of a trace, in short.
+func load(shown map[int]model.Seen, keys ...int) []model.Event {
+	return []model.Event{{Kind: model.Loaded, Keys: keys, Records: shown, OK: true}, {Kind: model.Answered}}
+}
+
+func swap(call, worker int, old, next model.Seen, answered bool) []model.Event {
+	return []model.Event{
+		{Kind: model.Sent, Call: call, Worker: worker, Old: old, New: next},
+		{Kind: model.Landed, Call: call, Worker: worker, OK: true},
+		{Kind: model.Answered, Call: call, OK: answered},
+	}
+}
+
+func issue(tick int64) []model.Event {
+	return []model.Event{{Kind: model.Issued, Tick: tick}}
+}
+
+func trace(parts ...[]model.Event) (all []model.Event) {
+	for _, part := range parts {
+		all = append(all, part...)
+	}
+	return all
+}
+
+func by(process int, events []model.Event) []model.Event {
+	for i := range events {
+		events[i].Process = process
+	}
+	return events
+}
+
+func held(bound int64) model.Seen { return model.Seen{Bound: bound, Holder: 1} }
+
+// The traces that have shown something, as short as they can be.
+func TestReplay(t *testing.T) {
+	layout := model.Seen{Bound: 1}
+	read := load(map[int]model.Seen{model.LayoutWorker: layout}, model.LayoutWorker, 0, 1)
+	confirm, reread := load(nil, model.LayoutWorker), load(nil, 0)
+	join := trace(load(nil, model.LayoutWorker, 0, 1), swap(1, model.LayoutWorker, model.Seen{}, layout, true))
+	hold := trace(join, read, swap(2, 0, model.Seen{}, held(10), true), confirm)
+	released := model.Seen{Bound: 10, Holder: 1, Released: true}
+	reset := []model.Event{{Kind: model.Operated, Process: -1, New: model.Seen{Bound: 5}}}
+	unsaved := by(1, trace(load(nil, model.LayoutWorker, 0, 1), swap(1, model.LayoutWorker, model.Seen{}, layout, true)[:2]))
+	again := by(1, trace([]model.Event{{Kind: model.Crashed, Tick: 1}, {Kind: model.Answered, Call: 1}},
+		load(nil, model.LayoutWorker, 0, 1), swap(2, model.LayoutWorker, model.Seen{}, layout, true)))
+	claim, returned := swap(3, 0, model.Seen{}, held(10), true), swap(4, 0, held(10), released, true)
+	late := swap(4, 0, released, model.Seen{Bound: 20, Holder: 2}, false)
+	late[1].OK = false
+	for _, test := range []struct {
+		name   string
+		events []model.Event
+		want   string // part of the reason, or empty
+	}{
+		{"issues what was acknowledged", trace(hold, issue(9)), ""},
+		{"issues at its bound", trace(hold, issue(10)), "does not allow"},
+		{"issues a tick twice", trace(hold, issue(9), issue(9)), "does not allow"},
+		{"writes the bound that it has", trace(hold, swap(3, 0, held(10), held(10), true)), ""},
+		{"lowers its bound", trace(hold, swap(3, 0, held(10), held(9), true)), "does not allow"},
+		{"counts a bound without an answer", trace(hold, swap(3, 0, held(10), held(20), false), reread, issue(15)), "does not allow"},
+		{"counts it after another write", trace(hold, swap(3, 0, held(10), held(20), false), reread, swap(4, 0, held(20), held(21), true), issue(15)), ""},
+		{"releases above the last tick", trace(hold, issue(4), swap(3, 0, held(10), released, true)), ""},
+		{"releases at the last tick", trace(hold, issue(9), swap(3, 0, held(10), model.Seen{Bound: 9, Holder: 1, Released: true}, true)), "does not allow"},
+		{"searches before it returns a worker", trace(hold, read, swap(3, 0, held(10), released, true)), ""},
+		{"returns a worker without the layout", trace(join, read, swap(2, 0, model.Seen{}, held(10), true), swap(3, 0, held(10), released, true)), ""},
+		{"issues without the layout", trace(join, read, swap(2, 0, model.Seen{}, held(10), true), issue(5)), "does not hold"},
+		{"claims without reading again", trace(join, swap(2, 0, model.Seen{}, held(10), true)), "without having read"},
+		{"returns a worker whose layout was written again", trace(unsaved, read, again, claim, confirm, returned), ""},
+		{"issues under a layout that was written again", trace(unsaved, read, again, claim, confirm, issue(5)), "does not hold"},
+		{"is overtaken by a reset", trace(hold, issue(4), swap(3, 0, held(10), released, true), read, reset, late), ""},
+		{"is reset while it holds", trace(hold, issue(4), reset), "does not allow"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := model.NewReplay().Check(test.events)
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Check = %v, want %q", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package storetest
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/test/trace"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// crowd is how many leases the long form has.
+const crowd = 10_000
+
+// crowdLayout has more workers than the crowd takes.
+var crowdLayout = snowflake.Layout{
+	Epoch: time.UnixMilli(1577836800000).UTC(), Tick: time.Millisecond, WorkerBits: 14, SequenceBits: 8,
+}
+
+// Crowd acquires ten thousand leases at once, or a thousand in the short form, as
+// after a cold start: all get a worker of their own, none of them fails, and the
+// median takes three calls of the store. The client has to have at most forty
+// connections. The long form may take as long as limit.
+func Crowd(t *testing.T, store lease.Store, limit time.Duration) {
+	n := crowd
+	if !Long() {
+		n /= 10
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	leases, calls := make([]*lease.Lease, n), make([]int, n)
+	began := time.Now()
+	atOnce(n, n, func(i int) {
+		var err error
+		counted := trace.New(store, io.Discard)
+		leases[i], err = lease.Acquire(ctx, counted.Store, crowdLayout, lease.WithLogger(slog.New(slog.DiscardHandler)))
+		if calls[i] = counted.Stop(); err != nil {
+			t.Errorf("lease %d: %v", i, err)
+		}
+	})
+	took := time.Since(began)
+	workers := map[int64]bool{}
+	for _, l := range leases {
+		if l != nil {
+			workers[l.Stats().Worker] = true
+		}
+	}
+	slices.Sort(calls)
+	t.Logf("%d leases in %v, calls of the store: median %d, at most %d", n, took.Round(time.Millisecond), calls[n/2], calls[n-1])
+	if len(workers) != n {
+		t.Errorf("%d different workers, want %d", len(workers), n)
+	}
+	if calls[n/2] > 3 {
+		t.Errorf("the median lease took %d calls of the store, want at most 3", calls[n/2])
+	}
+	if n == crowd && took > limit {
+		t.Errorf("%d leases took %v, want at most %v", n, took, limit)
+	}
+	atOnce(n, 40, func(i int) {
+		if leases[i] == nil {
+			return
+		}
+		if err := leases[i].Release(context.WithoutCancel(ctx)); err != nil {
+			t.Errorf("release: %v", err)
+		}
+	})
+}
+
+// atOnce calls f for all numbers below n, by so many goroutines.
+func atOnce(n, goroutines int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// AmongMany compares how long it takes to extend a window in a store that has many
+// workers with one that has few. It fails if that is half as much again.
+func AmongMany(t *testing.T, few, many lease.Store) {
+	t.Helper()
+	const rounds = 200
+	next := First
+	var took [2][]time.Duration
+	for i, store := range []lease.Store{few, many} {
+		Write(t, store, 7, lease.Record{}, next)
+		took[i] = make([]time.Duration, 0, rounds)
+	}
+	for range rounds {
+		old := next
+		next.Bound++
+		for i, store := range []lease.Store{few, many} {
+			began := time.Now()
+			Write(t, store, 7, old, next)
+			took[i] = append(took[i], time.Since(began))
+		}
+	}
+	slices.Sort(took[0])
+	slices.Sort(took[1])
+	a, b := took[0][rounds/2], took[1][rounds/2]
+	t.Logf("an extension takes %v among few workers and %v among many", a, b)
+	if b > a*3/2 {
+		t.Errorf("an extension takes %v among few workers and %v among many", a, b)
+	}
+}

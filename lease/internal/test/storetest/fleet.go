@@ -1,0 +1,408 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/test/trace"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+const (
+	fleetPatience = 2 * time.Minute
+	retryPause    = 10 * time.Millisecond
+	issuePause    = time.Millisecond
+)
+
+// A FleetConfig describes the members of a fleet.
+type FleetConfig struct {
+	Dial           leasetest.Dialer
+	Workers        int // that they share
+	Window, Settle time.Duration
+	Wrap           func(lease.Store) lease.Store // may be nil
+	Clocks         []time.Duration               // by how much the members' are off, in turn; may be nil
+}
+
+// A Fleet is a set of generators that share a few workers and issue IDs all the time.
+// Each has a client of its own, and stands for a process. At the end, the IDs of all
+// of them are compared.
+type Fleet struct {
+	FleetConfig
+	t         *testing.T
+	namespace string
+	ctx       context.Context
+
+	steps atomic.Int64 // of the model, that the ended members have taken
+
+	mu      sync.Mutex
+	members []*Member
+}
+
+// A Member is one generator of a [Fleet].
+type Member struct {
+	*Fleet
+	address string
+	ahead   time.Duration // its clock
+	cancel  context.CancelFunc
+	done    chan struct{}
+	holding chan struct{}   // closed once lease and first are set
+	log     journal         // its errors
+	seen    *trace.Recorder // of the store
+	trace   bytes.Buffer
+
+	lease *lease.Lease
+	first lease.Stats // when it held its first worker
+
+	mu       sync.Mutex
+	ids      []types.ID
+	last     time.Time     // of an ID
+	halt     time.Duration // the longest time between two
+	refusals int
+	late     int
+}
+
+// A Tally is what members have issued together.
+type Tally struct {
+	IDs, Duplicates, Regressions int
+
+	Refusals int // calls that failed
+	Late     int // IDs under a member's first worker by calls that began after it knew of its loss
+}
+
+func (s Tally) String() string {
+	return fmt.Sprintf("%d IDs, %d issued twice, %d regressions, %d refusals", s.IDs, s.Duplicates, s.Regressions, s.Refusals)
+}
+
+// Plus returns the sum of two tallies.
+func (s Tally) Plus(other Tally) Tally {
+	return Tally{
+		IDs: s.IDs + other.IDs, Duplicates: s.Duplicates + other.Duplicates, Regressions: s.Regressions + other.Regressions,
+		Refusals: s.Refusals + other.Refusals, Late: s.Late + other.Late,
+	}
+}
+
+// NewFleet returns a fleet that has no members yet, and ends with the test.
+func NewFleet(t *testing.T, config FleetConfig) *Fleet {
+	f := &Fleet{FleetConfig: config, t: t, ctx: t.Context(), namespace: "fleet-" + strings.ToLower(rand.Text()[:16])}
+	t.Cleanup(func() {
+		f.End(f.members)
+		t.Logf("%d steps of the model", f.steps.Load())
+	})
+	return f
+}
+
+// Start adds a member for each address, which it dials after the delay.
+func (f *Fleet) Start(delay func() time.Duration, addresses ...string) []*Member {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	added := make([]*Member, len(addresses))
+	for i, address := range addresses {
+		m := &Member{Fleet: f, address: address, done: make(chan struct{}), holding: make(chan struct{})}
+		if len(f.Clocks) > 0 {
+			m.ahead = f.Clocks[(len(f.members)+i)%len(f.Clocks)]
+		}
+		ctx, cancel := context.WithCancel(f.ctx)
+		m.cancel = cancel
+		added[i] = m
+		wait := delay()
+		go func() {
+			defer close(m.done)
+			pause(ctx, wait)
+			m.run(ctx)
+		}()
+	}
+	f.members = append(f.members, added...)
+	return added
+}
+
+// AtOnce returns zero: a member starts without a delay.
+func AtOnce() time.Duration { return 0 }
+
+// ComeAndGo has members start and end, in so many generations, and returns the last
+// one, which has just acquired its workers.
+func (f *Fleet) ComeAndGo(generations int, addresses ...string) (members []*Member) {
+	f.t.Helper()
+	const life = 200 * time.Millisecond
+	for range generations {
+		f.End(members)
+		members = f.Start(AtOnce, addresses...)
+		f.AwaitHolding(members)
+		time.Sleep(mathrand.N(life))
+	}
+	return members
+}
+
+// End ends members in order.
+func (f *Fleet) End(members []*Member) {
+	for _, m := range members {
+		m.cancel()
+	}
+	for _, m := range members {
+		<-m.done
+	}
+}
+
+// AwaitHolding returns when all of them hold a worker.
+func (f *Fleet) AwaitHolding(members []*Member) {
+	f.t.Helper()
+	limit := time.After(fleetPatience)
+	for i, m := range members {
+		select {
+		case <-m.holding:
+		case <-limit:
+			f.t.Fatalf("%d of %d members hold a worker after %v", i, len(members), fleetPatience)
+		}
+	}
+}
+
+// AwaitIssuing returns when all of them have issued an ID after the call.
+func (f *Fleet) AwaitIssuing(members []*Member) {
+	f.t.Helper()
+	began := time.Now()
+	for _, m := range members {
+		for !m.issuedAfter(began) {
+			if time.Since(began) > fleetPatience {
+				f.t.Fatalf("a member has issued nothing for %v, want all to continue; its errors: %s", fleetPatience, &m.log)
+			}
+			time.Sleep(retryPause)
+		}
+	}
+}
+
+// Finish ends all members, and returns what they have issued.
+func (f *Fleet) Finish() Tally {
+	f.End(f.members)
+	return f.Tally()
+}
+
+// Tally is what all members have issued so far.
+func (f *Fleet) Tally() (sum Tally) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []types.ID
+	for _, m := range f.members {
+		m.mu.Lock()
+		all = append(all, m.ids...)
+		sum.Refusals += m.refusals
+		sum.Late += m.late
+		if m.lease != nil {
+			sum.Regressions += int(m.lease.Stats().Regressions)
+		}
+		m.mu.Unlock()
+	}
+	slices.Sort(all)
+	sum.IDs = len(all)
+	sum.Duplicates = len(all) - len(slices.Compact(all))
+	return sum
+}
+
+// issued is how many IDs there are so far.
+func (f *Fleet) issued() (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.members {
+		m.mu.Lock()
+		n += len(m.ids)
+		m.mu.Unlock()
+	}
+	return n
+}
+
+// TakeHalt is the longest time that one of them has been without an ID since the
+// last call.
+func TakeHalt(members []*Member) (longest time.Duration) {
+	for _, m := range members {
+		m.mu.Lock()
+		longest = max(longest, m.halt)
+		m.halt = 0
+		m.mu.Unlock()
+	}
+	return longest
+}
+
+// Stats returns the statistics of the lease, once it holds a worker.
+func (m *Member) Stats() lease.Stats { return m.lease.Stats() }
+
+// First returns the statistics as they were when the member held its first worker.
+func (m *Member) First() lease.Stats { return m.first }
+
+// Errors returns what the member's lease has logged.
+func (m *Member) Errors() string { return m.log.String() }
+
+// Issued returns how many IDs the member has issued.
+func (m *Member) Issued() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.ids)
+}
+
+func (m *Member) issuedAfter(t time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last.After(t)
+}
+
+func (m *Member) run(ctx context.Context) {
+	store, closeStore := m.open(ctx)
+	if store == nil {
+		return
+	}
+	if closeStore != nil {
+		defer closeStore()
+	}
+	m.seen = trace.New(store, &m.trace)
+	gen := m.acquire(ctx, m.seen.Store)
+	if gen == nil {
+		return
+	}
+	m.issue(ctx, gen)
+	shut(gen.Close)
+	m.seen.Stop()
+	steps, err := trace.Replay(&m.trace)
+	if err != nil {
+		m.t.Error(err)
+	}
+	m.steps.Add(int64(steps))
+}
+
+// shut releases a worker. The store may be down.
+func shut(f func(context.Context) error) {
+	closing, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = f(closing)
+}
+
+// open tries until the store answers.
+func (m *Member) open(ctx context.Context) (lease.Store, func()) {
+	for ctx.Err() == nil {
+		store, closeStore, err := m.Dial(ctx, m.address, m.namespace)
+		if err == nil {
+			if m.Wrap != nil {
+				store = m.Wrap(store)
+			}
+			return store, closeStore
+		}
+		pause(ctx, retryPause)
+	}
+	return nil, nil
+}
+
+// acquire tries until the member can issue. One that is too slow to begin within
+// its window takes another worker.
+func (m *Member) acquire(ctx context.Context, store lease.Store) *snowflake.Generator {
+	for ; ctx.Err() == nil; pause(ctx, retryPause) {
+		l, err := lease.Acquire(ctx, store, snowflake.TwitterLayout(), m.options()...)
+		if err != nil {
+			continue
+		}
+		first := l.Stats()
+		// On a shared tick, sequences that start at zero certainly collide.
+		gen, err := snowflake.New(l, snowflake.WithSequenceStart(snowflake.StartZero))
+		if err != nil {
+			m.t.Log(err)
+			shut(l.Release)
+			continue
+		}
+		m.mu.Lock()
+		m.lease, m.first = l, first
+		m.mu.Unlock()
+		close(m.holding)
+		return gen
+	}
+	return nil
+}
+
+func (m *Member) options() []lease.Option {
+	options := []lease.Option{
+		lease.WithWindow(m.Window), lease.WithSettle(m.Settle), lease.WithDatacenter(0), lease.WithWorkers(0, int64(m.Workers)-1),
+		lease.WithLogger(slog.New(slog.NewTextHandler(&m.log, &slog.HandlerOptions{Level: slog.LevelError}))),
+	}
+	if m.ahead != 0 {
+		options = append(options, lease.WithClock(func() time.Time { return time.Now().Add(m.ahead) }),
+			lease.WithMaxSkew(24*time.Hour), lease.WithMaxAhead(3*time.Hour)) // as in the torture
+	}
+	return options
+}
+
+// issue issues one ID and many by turns.
+func (m *Member) issue(ctx context.Context, gen *snowflake.Generator) {
+	var block [32]types.ID
+	for n := 0; ctx.Err() == nil; n++ {
+		ids, known := block[:1+n%2*(n/2%len(block))], m.knowsLoss()
+		m.seen.Began()
+		if err := next(ctx, gen, ids); err != nil {
+			m.refused(ctx)
+			continue
+		}
+		m.seen.Issued(m.lease.Layout(), ids)
+		m.note(ids, known)
+		pause(ctx, issuePause)
+	}
+}
+
+func next(ctx context.Context, gen *snowflake.Generator, ids []types.ID) (err error) {
+	if len(ids) > 1 {
+		return gen.Fill(ctx, ids)
+	}
+	ids[0], err = gen.Next(ctx)
+	return err
+}
+
+// refused counts a call that failed, unless the member is to end.
+func (m *Member) refused(ctx context.Context) {
+	if ctx.Err() == nil {
+		m.mu.Lock()
+		m.refusals++
+		m.mu.Unlock()
+	}
+	pause(ctx, retryPause)
+}
+
+// note keeps IDs. If the member knew of a loss before the call, they may be under
+// its first worker only if it has taken that once more.
+func (m *Member) note(ids []types.ID, knewLoss bool) {
+	now := time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ids = append(m.ids, ids...)
+	if !m.last.IsZero() {
+		m.halt = max(m.halt, now.Sub(m.last))
+	}
+	m.last = now
+	if s := m.lease.Stats(); !knewLoss || s.Worker == m.first.Worker && s.Since.After(m.first.Since) {
+		return
+	}
+	for _, id := range ids {
+		if m.lease.Layout().Decompose(id).Worker == m.first.Worker {
+			m.late++
+		}
+	}
+}
+
+func (m *Member) knowsLoss() bool {
+	s := m.lease.Stats()
+	return s.Losses+s.Regressions > 0
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,61 @@
+package storetest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/test/storetest"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+const fleetWindow = 300 * time.Millisecond
+
+func newFleet(t *testing.T, open func() lease.Store) *storetest.Fleet {
+	t.Helper()
+	dial := func(context.Context, string, string) (lease.Store, func(), error) { return open(), nil, nil }
+	return storetest.NewFleet(t, storetest.FleetConfig{Dial: dial, Window: fleetWindow, Workers: 3})
+}
+
+// While the store is down for longer than a window, members halt and their calls
+// fail. They continue after it.
+func TestFleetHalts(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	f := newFleet(t, func() lease.Store { return store })
+	members := f.Start(storetest.AtOnce, "", "", "")
+	f.AwaitHolding(members)
+	f.AwaitIssuing(members)
+	storetest.TakeHalt(members)
+	store.Down()
+	time.Sleep(4 * fleetWindow)
+	for began := time.Now(); f.Tally().Refusals == 0; time.Sleep(fleetWindow) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("no call has failed for a minute")
+		}
+	}
+	store.Up()
+	f.AwaitIssuing(members)
+	if halt := storetest.TakeHalt(members); halt < fleetWindow {
+		t.Errorf("longest halt %v, want more than a window", halt)
+	}
+	if again := storetest.TakeHalt(members[:0]); again != 0 {
+		t.Errorf("longest halt of nobody %v, want 0", again)
+	}
+	if sum := f.Finish(); sum.IDs == 0 || sum.Refusals == 0 || sum.Duplicates > 0 || sum.Regressions > 0 || sum.Late > 0 {
+		t.Errorf("%v and %d late IDs, want some IDs and refusals, and nothing else", sum, sum.Late)
+	}
+}
+
+// Members that do not see each other's records issue IDs twice.
+func TestFleetFindsDuplicates(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, func() lease.Store { return leasetest.NewMemory() })
+	f.AwaitHolding(f.Start(storetest.AtOnce, "", "", "", "", ""))
+	for began := time.Now(); f.Tally().Duplicates == 0; time.Sleep(fleetWindow) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%v after a minute, want IDs issued twice", f.Tally())
+		}
+	}
+}

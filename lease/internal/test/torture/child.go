@@ -1,0 +1,110 @@
+package torture
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// A child is a torture process as its parent sees it.
+type child struct {
+	number  int
+	journal string
+	command *exec.Cmd
+	stdin   io.Closer // the process ends when it is closed
+	output  bytes.Buffer
+	ready   firstWrite    // by its first words: it has begun
+	gone    chan struct{} // closed when the process is
+}
+
+// A firstWrite is closed by the first write.
+type firstWrite chan struct{}
+
+func (s firstWrite) Write(p []byte) (int, error) {
+	select {
+	case <-s:
+	default:
+		close(s)
+	}
+	return len(p), nil
+}
+
+func (c *child) String() string { return fmt.Sprintf("process %d", c.number) }
+
+func startChild(s script, number int) (*child, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{number: number, journal: s.Journal, ready: make(firstWrite), gone: make(chan struct{})}
+	c.command = exec.Command(program, "-test.run=^$")
+	c.command.Env = append(os.Environ(), scriptVariable+"="+string(text))
+	c.command.Stdout, c.command.Stderr = c.ready, &c.output
+	c.command.SysProcAttr = apart()
+	if c.stdin, err = c.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := c.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = c.command.Wait() // ProcessState has more
+		close(c.gone)
+	}()
+	return c, c.awaitReady()
+}
+
+func (c *child) awaitReady() error {
+	select {
+	case <-c.ready:
+		return nil
+	case <-c.gone:
+	case <-time.After(endTimeout):
+		c.kill()
+	}
+	return c.outcome()
+}
+
+// outcome is how the process has ended, and what it logged.
+func (c *child) outcome() error {
+	<-c.gone
+	if _, err := os.Stat(c.journal); err != nil && c.output.Len() == 0 {
+		return fmt.Errorf("it has played no part, %v: TestMain has to call leasetest.Main", c.command.ProcessState)
+	}
+	return fmt.Errorf("%v: %s", c.command.ProcessState, c.output.Bytes())
+}
+
+func (c *child) kill() {
+	_ = c.command.Process.Kill()
+	<-c.gone
+	_ = c.stdin.Close()
+}
+
+// endTimeout is for a process that gives its worker back on a busy machine.
+const endTimeout = 4 * closing
+
+// end asks the process to end in order, and waits for that.
+func (c *child) end() error {
+	if err := c.command.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("%w; %w", err, c.outcome())
+	}
+	select {
+	case <-c.gone:
+	case <-time.After(endTimeout):
+		c.kill()
+		return fmt.Errorf("it has not ended within %v", endTimeout)
+	}
+	if !c.command.ProcessState.Success() {
+		return c.outcome()
+	}
+	return nil
+}

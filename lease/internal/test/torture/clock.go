@@ -1,0 +1,46 @@
+package torture
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// A clock is wrong by its base, and from time to time steps to another offset within
+// the skew of that.
+type clock struct {
+	mu           sync.Mutex
+	random       *rand.Rand
+	base, offset time.Duration
+	skew         time.Duration // zero: it never steps
+	next         time.Time     // of a step
+	steps        int
+}
+
+func newClock(base, skew time.Duration, seed uint64) *clock {
+	c := &clock{random: rand.New(rand.NewPCG(seed, 1)), base: base, offset: base, skew: skew}
+	c.plan(time.Now())
+	return c
+}
+
+func (c *clock) plan(now time.Time) {
+	c.next = now.Add(300*time.Millisecond + time.Duration(c.random.Int64N(int64(2*time.Second))))
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if c.skew > 0 && now.After(c.next) {
+		c.offset = c.base + time.Duration(c.random.Int64N(int64(2*c.skew))) - c.skew
+		c.steps++
+		c.plan(now)
+	}
+	return now.Round(0).Add(c.offset)
+}
+
+func (c *clock) stepped() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.steps
+}

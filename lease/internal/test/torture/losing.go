@@ -1,0 +1,66 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+var errLost = errors.New("leasetest: answer lost")
+
+// A loser loses answers to writes.
+type loser struct {
+	oneIn int // 0 loses none
+	lost  atomic.Int64
+}
+
+// over returns the store with answers that get lost. It has connections if the
+// store has.
+func (l *loser) over(store lease.Store) lease.Store {
+	if l.oneIn == 0 {
+		return store
+	}
+	losing := &losingStore{store, l}
+	if connector, ok := store.(lease.Connector); ok {
+		return &losingConnector{losing, connector}
+	}
+	return losing
+}
+
+// markers returns how many answers were lost since the last call.
+func (l *loser) markers() []entry {
+	if n := l.lost.Swap(0); n > 0 {
+		return []entry{markerOf(lost, entry(n))}
+	}
+	return nil
+}
+
+type losingStore struct {
+	lease.Store
+	loser *loser
+}
+
+func (s *losingStore) CompareAndSwap(ctx context.Context, worker int, old, to lease.Record) (bool, error) {
+	swapped, err := s.Store.CompareAndSwap(ctx, worker, old, to)
+	if swapped && err == nil && rand.IntN(s.loser.oneIn) == 0 {
+		s.loser.lost.Add(1)
+		return false, errLost
+	}
+	return swapped, err
+}
+
+type losingConnector struct {
+	*losingStore
+	connector lease.Connector
+}
+
+func (s *losingConnector) Connect(ctx context.Context) (lease.Store, func(), error) {
+	store, release, err := s.connector.Connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &losingStore{store, s.loser}, release, nil
+}

@@ -1,0 +1,37 @@
+//go:build replay
+
+package torture
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/test/trace"
+)
+
+// An observer writes a trace to a file.
+type observer struct{ *trace.Recorder }
+
+func observe(store lease.Store, path string) (lease.Store, observer, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, observer{}, err
+	}
+	r := trace.New(store, file)
+	return r.Store, observer{r}, nil
+}
+
+// replay replays what a process has seen, unless it was killed before it saw anything.
+func replay(path string) (steps int, err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	return trace.Replay(file)
+}

@@ -1,0 +1,270 @@
+package torture
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// scriptVariable makes the test binary play a torture process.
+const scriptVariable = "GORMFLAKE_TORTURE_PROCESS"
+
+// layout is the torture's: short ticks and few workers collide soonest.
+var layout = snowflake.TwitterLayout()
+
+// A script is what a process is to do, from its start to its end.
+type script struct {
+	Address, Namespace, Journal string
+	Workers, LoseOneIn          int
+	Window, Offset, Skew        time.Duration
+	Seed                        uint64
+}
+
+// Exit codes of a process that nobody has ended.
+const (
+	exitFailed   = 1
+	exitOrphaned = 4
+)
+
+// orphanCheck ends the process with its parent, which holds the other end of
+// its standard input.
+func orphanCheck() {
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(exitOrphaned)
+}
+
+func play(text string, dial Dialer) int {
+	go orphanCheck()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, j, err := begin(text)
+	if err != nil {
+		return failed(err)
+	}
+	// From here on SIGTERM ends the process in order.
+	_, _ = fmt.Fprintln(os.Stdout, "ready")
+	if err := errors.Join(s.run(ctx, j, dial), j.close()); err != nil {
+		return failed(err)
+	}
+	return 0
+}
+
+func begin(text string) (*script, *journal, error) {
+	s := new(script)
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		return nil, nil, err
+	}
+	j, err := openJournal(s.Journal)
+	return s, j, err
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, "torture process:", err)
+	return exitFailed
+}
+
+// run issues until ctx ends. Only what must not happen is an error.
+func (s *script) run(ctx context.Context, j *journal, dial Dialer) error {
+	store, closeStore := s.open(ctx, dial)
+	if store == nil {
+		return nil
+	}
+	if closeStore != nil {
+		defer closeStore()
+	}
+	answers := &loser{oneIn: s.LoseOneIn}
+	store, seen, err := observe(answers.over(store), s.Journal+traceSuffix)
+	if err != nil {
+		return err
+	}
+	clock := newClock(s.Offset, s.Skew, s.Seed)
+	i := &issuer{journal: j, seen: seen, clock: clock, answers: answers, random: rand.New(rand.NewPCG(s.Seed, 2)), window: s.Window}
+	for ctx.Err() == nil {
+		leased := s.acquire(ctx, store, clock)
+		if leased == nil {
+			break
+		}
+		if err := i.serve(ctx, leased); err != nil && !errors.Is(err, errStarved) {
+			return err
+		}
+	}
+	return nil
+}
+
+// again is the pause before something is tried once more.
+const again = 20 * time.Millisecond
+
+func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
+	for ctx.Err() == nil {
+		store, closeStore, err := dial(ctx, s.Address, s.Namespace)
+		if err == nil {
+			return store, closeStore
+		}
+		nap(ctx, again)
+	}
+	return nil, nil
+}
+
+func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *lease.Lease {
+	for ctx.Err() == nil {
+		leased, err := lease.Acquire(ctx, store, layout,
+			lease.WithWindow(s.Window), lease.WithClock(clock.now), lease.WithMaxAhead(3*time.Hour),
+			lease.WithMaxSkew(24*time.Hour), // clocks are an hour off, and more through those that run ahead
+			lease.WithDatacenter(0), lease.WithWorkers(0, int64(s.Workers)-1))
+		if err == nil {
+			return leased
+		}
+		nap(ctx, again)
+	}
+	return nil
+}
+
+func nap(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// An issuer takes IDs from a generator, and writes each down before it takes
+// the next.
+type issuer struct {
+	journal  *journal
+	seen     observer
+	clock    *clock
+	answers  *loser
+	random   *rand.Rand
+	window   time.Duration
+	patience time.Duration // without a window to issue in
+	refused  time.Time     // since when there is no window
+	steps    int
+	block    [5000]types.ID
+}
+
+// errStarved makes a process acquire another lease, having had no window for too
+// long. It then takes a worker from another, so that workers change hands.
+var errStarved = errors.New("leasetest: no window for too long")
+
+// closing is how long a process may take to release its worker.
+const closing = 5 * time.Second
+
+func (i *issuer) serve(ctx context.Context, leased *lease.Lease) error {
+	if err := i.journal.append([]entry{markerOf(started, 0)}, nil); err != nil {
+		return err
+	}
+	i.refused = time.Time{}
+	i.patience = time.Duration((0.3 + 3*i.random.Float64()) * float64(i.window))
+	watched := &watchedSource{WorkerSource: leased}
+	gen, err := i.generator(watched)
+	if err != nil {
+		shut(leased.Release)
+		return err
+	}
+	defer shut(gen.Close)
+	for err == nil && ctx.Err() == nil {
+		err = i.issue(ctx, gen, watched)
+		nap(ctx, time.Millisecond+time.Duration(i.random.Int64N(int64(2*time.Millisecond))))
+	}
+	return err
+}
+
+// shut releases a worker. The store may be down: then it stays leased until
+// its bound.
+func shut(f func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	_ = f(ctx)
+}
+
+// generator makes one. A grant that was over before it could begin, because the
+// process was paused in between, has ended the lease.
+func (i *issuer) generator(source snowflake.WorkerSource) (*snowflake.Generator, error) {
+	// On a shared tick, sequences that start at zero certainly collide.
+	gen, err := snowflake.New(source, snowflake.WithSequenceStart(snowflake.StartZero))
+	if errors.Is(err, snowflake.ErrFenced) {
+		return nil, errors.Join(i.noteRefusal(), errStarved)
+	}
+	return gen, err
+}
+
+// issue takes some IDs, in one call of Fill or in several of Next.
+func (i *issuer) issue(ctx context.Context, gen *snowflake.Generator, watched *watchedSource) error {
+	switch n := i.random.IntN(200); {
+	case n == 0:
+		return i.take(ctx, watched, i.block[:], gen.Fill)
+	case n < 40:
+		return i.take(ctx, watched, i.block[:1+i.random.IntN(100)], gen.Fill)
+	default:
+		for range 1 + n%8 {
+			if err := i.take(ctx, watched, i.block[:1], nextOf(gen)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// nextOf is Next in the form of Fill.
+func nextOf(gen *snowflake.Generator) func(context.Context, []types.ID) error {
+	return func(ctx context.Context, dst []types.ID) (err error) {
+		dst[0], err = gen.Next(ctx)
+		return err
+	}
+}
+
+func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.ID, fill func(context.Context, []types.ID) error) error {
+	i.seen.Began()
+	err := fill(ctx, dst)
+	switch {
+	case err == nil:
+		i.seen.Issued(layout, dst)
+		i.refused = time.Time{}
+		return i.journal.append(slices.Concat(watched.markers(), i.step(), i.answers.markers()), dst)
+	case ctx.Err() != nil:
+		return nil
+	case errors.Is(err, snowflake.ErrFenced):
+		nap(ctx, again/4)
+		return cmp.Or(i.noteRefusal(), i.starved())
+	}
+	return err
+}
+
+// noteRefusal writes down, once, that there is no window to issue in.
+func (i *issuer) noteRefusal() error {
+	if !i.refused.IsZero() {
+		return nil
+	}
+	i.refused = time.Now()
+	return i.journal.append([]entry{markerOf(refused, 0)}, nil)
+}
+
+// starved is errStarved if there has been no window for longer than the process waits.
+func (i *issuer) starved() error {
+	if time.Since(i.refused) > i.patience {
+		return errStarved
+	}
+	return nil
+}
+
+func (i *issuer) step() []entry {
+	if steps := i.clock.stepped(); steps != i.steps {
+		i.steps = steps
+		return []entry{markerOf(stepped, entry(steps))}
+	}
+	return nil
+}

@@ -1,0 +1,268 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A runner is one run of Torture.
+type runner struct {
+	*torture
+	t         *testing.T
+	address   string
+	namespace string
+	dir       string
+	began     time.Time
+	fail      context.CancelFunc
+	numbers   atomic.Int64 // of processes
+
+	mu       sync.Mutex
+	children []*child
+	done     faultCounts
+}
+
+// faultCounts count what was done to the processes.
+type faultCounts struct {
+	pauses, kills, ends, outages int // pauses: those longer than the window
+	longest                      time.Duration
+}
+
+// runTorture runs the processes, ends them all, and reads what they have written.
+func runTorture(t *testing.T, address string, c *torture) *findings {
+	t.Helper()
+	requireSignals(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r := &runner{
+		torture:   c,
+		t:         t,
+		address:   address,
+		namespace: FreshNamespace("torture"),
+		dir:       t.TempDir(),
+		began:     time.Now(),
+		fail:      cancel,
+	}
+	t.Logf("torture with Seed %d, namespace %s", c.Seed, r.namespace)
+	t.Cleanup(r.killAll)
+	var wg sync.WaitGroup
+	for n := range c.Processes {
+		wg.Go(func() { r.newSlot(n).run(ctx) })
+	}
+	if c.Server != nil {
+		wg.Go(func() { r.breakServer(ctx) })
+	}
+	r.awaitEnough(ctx)
+	cancel()
+	wg.Wait()
+	return r.examine()
+}
+
+// awaitEnough returns when all that was asked for has happened, or will not.
+func (r *runner) awaitEnough(ctx context.Context) {
+	for ctx.Err() == nil {
+		nap(ctx, 100*time.Millisecond)
+		took := time.Since(r.began)
+		if took > r.limit || took >= r.Duration && r.enough() {
+			return
+		}
+	}
+}
+
+func (r *runner) enough() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done.pauses < r.Pauses || r.Server != nil && r.done.outages < r.Outages {
+		return false
+	}
+	var size int64
+	for _, c := range r.children {
+		if info, err := os.Stat(c.journal); err == nil {
+			size += info.Size()
+		}
+	}
+	return size/entryBytes >= int64(r.IDs)*101/100 // some entries are markers
+}
+
+func (r *runner) note(change func(*faultCounts)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.done)
+}
+
+// failf fails the test, and ends the run.
+func (r *runner) failf(format string, args ...any) {
+	r.t.Helper()
+	r.t.Errorf(format, args...)
+	r.fail()
+}
+
+// breakServer kills the store every few windows, for up to one and a half.
+func (r *runner) breakServer(ctx context.Context) {
+	random := rand.New(rand.NewPCG(r.Seed, 1<<32))
+	for {
+		nap(ctx, r.windows(random, 1.5, 3))
+		if ctx.Err() != nil {
+			return
+		}
+		r.Server.Kill()
+		nap(ctx, r.windows(random, 0.2, 1.5))
+		if err := r.Server.Start(); err != nil {
+			r.failf("starting the store again: %v", err)
+			return
+		}
+		r.note(func(d *faultCounts) { d.outages++ })
+	}
+}
+
+// windows is a random time between so many windows.
+func (r *runner) windows(random *rand.Rand, from, to float64) time.Duration {
+	return time.Duration((from + random.Float64()*(to-from)) * float64(r.Window))
+}
+
+// A slot is a place for one process after another.
+type slot struct {
+	*runner
+	random *rand.Rand
+	skew   time.Duration
+	child  *child
+}
+
+func (r *runner) newSlot(n int) *slot {
+	s := &slot{runner: r, random: rand.New(rand.NewPCG(r.Seed, uint64(n)))}
+	s.skew = s.within(r.Skew)
+	return s
+}
+
+// within is a random time of at most d, either way.
+func (s *slot) within(d time.Duration) time.Duration {
+	return time.Duration(s.random.Int64N(int64(2*d)+1)) - d
+}
+
+func (s *slot) run(ctx context.Context) {
+	if !s.start() {
+		return
+	}
+	for {
+		select {
+		case <-s.child.gone:
+			s.failf("%v has ended without being told to: %v", s.child, s.child.outcome())
+			return
+		case <-ctx.Done():
+			s.end()
+			return
+		case <-time.After(s.windows(s.random, 0.3, 2)):
+		}
+		if !s.injectFault(ctx) {
+			return
+		}
+	}
+}
+
+// injectFault pauses, kills or ends the process, and reports whether one is
+// running after that.
+func (s *slot) injectFault(ctx context.Context) bool {
+	switch n := s.random.IntN(8); {
+	case n < 4:
+		s.pause(ctx)
+		return true
+	case n < 5:
+		s.pause(ctx)
+		s.kill()
+	case n < 6:
+		s.kill()
+	default:
+		if !s.end() {
+			return false
+		}
+		s.note(func(d *faultCounts) { d.ends++ })
+	}
+	if s.random.IntN(2) == 0 {
+		nap(ctx, s.windows(s.random, 0, 1))
+	}
+	return s.start()
+}
+
+func (s *slot) pause(ctx context.Context) {
+	if err := s.child.stop(); err != nil {
+		s.failf("stopping %v: %v", s.child, err)
+		return
+	}
+	began := time.Now()
+	nap(ctx, s.windows(s.random, 0.7, 3))
+	took := time.Since(began)
+	s.child.goOn()
+	if took > s.Window {
+		s.note(func(d *faultCounts) {
+			d.pauses++
+			d.longest = max(d.longest, took)
+		})
+	}
+}
+
+func (s *slot) kill() {
+	s.child.kill()
+	if s.child.command.ProcessState.Exited() {
+		s.failf("%v had ended without being told to: %v", s.child, s.child.outcome())
+	}
+	s.note(func(d *faultCounts) { d.kills++ })
+}
+
+// end lets the process release its worker.
+func (s *slot) end() bool {
+	if err := s.child.end(); err != nil {
+		s.failf("ending %v: %v", s.child, err)
+		return false
+	}
+	return true
+}
+
+func (s *slot) start() bool {
+	number := int(s.numbers.Add(1)) - 1
+	l := script{
+		Address:   s.address,
+		Namespace: s.namespace,
+		Journal:   filepath.Join(s.dir, fmt.Sprintf("process%d", number)),
+		Workers:   s.Workers,
+		Window:    s.Window,
+		Offset:    s.clockOffset(),
+		Skew:      s.Skew,
+		Seed:      s.random.Uint64(),
+		LoseOneIn: s.LoseOneIn,
+	}
+	c, err := startChild(l, number)
+	if err != nil {
+		s.failf("starting process %d: %v", number, err)
+		return false
+	}
+	s.child = c
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.children = append(s.children, c)
+	return true
+}
+
+// clockOffset is the slot's, but now and then a process is an hour off.
+func (s *slot) clockOffset() time.Duration {
+	switch s.random.IntN(8) {
+	case 0:
+		return s.skew + time.Hour
+	case 1:
+		return s.skew - time.Hour
+	}
+	return s.skew
+}
+
+func (r *runner) killAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.children {
+		c.kill()
+	}
+}

@@ -1,0 +1,37 @@
+// Package torture runs the processes of leasetest.Torture, pauses, kills and ends them,
+// and compares the IDs that they have written down.
+package torture
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// A Dialer opens the store in a process of its own.
+type Dialer func(ctx context.Context, address, namespace string) (store lease.Store, closeStore func(), err error)
+
+// Main runs the tests, or plays the part of a process if [Run] has started it as one.
+func Main(m *testing.M, dial Dialer) {
+	if text := os.Getenv(scriptVariable); text != "" {
+		os.Exit(play(text, dial))
+	}
+	m.Run()
+}
+
+// Run runs a torture of the store at address, and fails the test if the protocol is
+// broken.
+func Run(t *testing.T, address string, config Config) {
+	t.Helper()
+	c := newTorture(t, config)
+	c.report(t, runTorture(t, address, c))
+}
+
+// FreshNamespace returns a name that begins with prefix and that no earlier run has used.
+func FreshNamespace(prefix string) string {
+	return prefix + "-" + strings.ToLower(rand.Text()[:16])
+}

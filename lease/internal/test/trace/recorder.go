@@ -1,0 +1,158 @@
+// Package trace writes down what one process sees of a store and makes of it, for the
+// model of the protocol to replay.
+package trace
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/test/model"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A Recorder writes down what a process sees of its store.
+type Recorder struct {
+	Store lease.Store // as the process is to use it
+
+	mu     sync.Mutex
+	calls  int
+	events int
+	out    *json.Encoder
+	tokens model.Tokens
+	last   model.Event // Issued, by the one caller for IDs
+}
+
+// A view is all that a lease.Store may be, as the keys of a read show which one it is.
+type view struct {
+	lease.Store
+	*Recorder
+}
+
+// maxEvents is how many are written.
+const maxEvents = 20_000
+
+// New returns a recorder that writes each event to out by one call, so that those of a
+// process that is killed are whole.
+func New(store lease.Store, out io.Writer) *Recorder {
+	r := &Recorder{out: json.NewEncoder(out), tokens: model.Tokens{}}
+	r.Store = view{store, r}
+	return r
+}
+
+// emit writes an event. If that fails, the trace ends before the next one.
+func (r *Recorder) emit(e model.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.events++; r.events > maxEvents || r.out.Encode(e) != nil {
+		r.events = maxEvents
+	}
+}
+
+// Stop ends the trace, which may be read then, and returns how often the store was
+// called.
+func (r *Recorder) Stop() (calls int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = maxEvents
+	return r.calls
+}
+
+func (r *Recorder) call() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls++
+	return r.calls
+}
+
+func (r *Recorder) seen(key int, stored lease.Record) model.Seen {
+	if key == model.LayoutWorker {
+		return model.SeenLayout(1, stored.Bound, stored.Owner) // the process refuses others
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tokens.Seen(stored.Bound, stored.Owner)
+}
+
+func (v view) Get(ctx context.Context, keys []int) (found map[int]lease.Record, at time.Time, err error) {
+	if getter, ok := v.Store.(lease.Getter); ok {
+		found, at, err = getter.Get(ctx, keys)
+	} else if found, err = v.Store.Load(ctx); err == nil {
+		at, err = v.Now(ctx)
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	e := model.Event{Kind: model.Loaded, Call: v.call(), Keys: slices.Clone(keys), Records: map[int]model.Seen{}, OK: true}
+	for _, key := range keys {
+		if r, ok := found[key]; ok {
+			e.Records[key] = v.seen(key, r)
+		}
+	}
+	v.emit(e)
+	return found, at, nil
+}
+
+func (v view) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+	e := model.Event{Kind: model.Sent, Call: v.call(), Worker: worker, Old: v.seen(worker, old), New: v.seen(worker, next)}
+	v.emit(e)
+	ok, err := v.Store.CompareAndSwap(ctx, worker, old, next)
+	v.emit(model.Event{Kind: model.Answered, Call: e.Call, OK: ok && err == nil})
+	return ok, err
+}
+
+func (v view) Load(ctx context.Context) (map[int]lease.Record, error) {
+	v.call()
+	return v.Store.Load(ctx)
+}
+
+func (v view) Now(ctx context.Context) (time.Time, error) {
+	if clock, ok := v.Store.(lease.Clock); ok {
+		v.call()
+		return clock.Now(ctx)
+	}
+	return time.Time{}, nil
+}
+
+func (v view) Connect(ctx context.Context) (lease.Store, func(), error) {
+	connector, ok := v.Store.(lease.Connector)
+	if !ok {
+		return v, func() {}, nil
+	}
+	store, release, err := connector.Connect(ctx)
+	return view{store, v.Recorder}, release, err
+}
+
+func (v view) Enter(ctx context.Context) (func(), error) {
+	if queue, ok := v.Store.(lease.Queue); ok {
+		return queue.Enter(ctx)
+	}
+	return func() {}, nil
+}
+
+func (v view) Check(ctx context.Context) error {
+	if checker, ok := v.Store.(lease.Checker); ok {
+		return checker.Check(ctx)
+	}
+	return nil
+}
+
+// Began is the beginning of a call for IDs.
+func (r *Recorder) Began() { r.emit(model.Event{Kind: model.Began}) }
+
+// Issued is the end of a call that has issued IDs of the layout.
+func (r *Recorder) Issued(layout snowflake.Layout, ids []types.ID) {
+	for _, id := range ids {
+		p := layout.Decompose(id)
+		e := model.Event{Kind: model.Issued, Worker: int(p.Worker), Tick: p.Time.UnixMilli()}
+		if e.Worker != r.last.Worker || e.Tick != r.last.Tick {
+			r.emit(e)
+		}
+		r.last = e
+	}
+}

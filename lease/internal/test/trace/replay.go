@@ -1,0 +1,32 @@
+//go:build replay
+
+package trace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gormflake/gormflake/lease/internal/test/model"
+)
+
+// Replay returns an error if the model does not allow what a process did, by the events
+// that its view has written, and how many steps of the model that were.
+func Replay(in io.Reader) (steps int, err error) {
+	var events []model.Event
+	for d := json.NewDecoder(in); err == nil; {
+		var e model.Event
+		if err = d.Decode(&e); err == nil {
+			events = append(events, e)
+		}
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, fmt.Errorf("event %d: %w", len(events), err)
+	}
+	v := model.NewView()
+	if err := v.Check(events); err != nil {
+		return v.Steps, fmt.Errorf("the model does not allow what a process did: %w", err)
+	}
+	return v.Steps, nil
+}
