@@ -3,8 +3,9 @@
 // live table.
 //
 // [Models] goes through the models one by one: their tags ([model.Set.Model]),
-// the json tags of their IDs (checkJSON), their columns (checker.column) and the
-// foreign keys that refer to them (checker.reference). It reads the columns of
+// the json tags of their IDs (checkJSON), their columns (checker.column), the foreign
+// keys that refer to them (checker.reference) and other columns of IDs
+// (checker.untagged). It reads the columns of
 // each table once, by queries of its own (readColumns), because GORM's migrators
 // drop errors.
 package check
@@ -16,17 +17,21 @@ import (
 	"sync"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
 )
 
 // Models returns the mistakes of all models, joined, each once.
 func Models(db *gorm.DB, set *model.Set, models ...any) error {
-	c := checker{db: quiet(db), set: set, tables: map[string]table{}}
-	c.isTiDB = sync.OnceValues(func() (bool, error) { return isTiDB(c.db) })
+	c := checker{db: quiet(db), set: set, tables: map[string]table{}, foreign: map[*schema.Field]bool{}}
+	c.version = sync.OnceValues(func() (string, error) { return version(c.db) })
 	var errs []error
 	for _, m := range models {
 		errs = append(errs, c.model(m)...)
+	}
+	for _, s := range c.schemas {
+		errs = append(errs, c.untagged(s)...)
 	}
 	return errors.Join(distinct(errs)...)
 }
@@ -60,10 +65,13 @@ func distinct(errs []error) []error {
 
 // checker is one call of [Models].
 type checker struct {
-	db     *gorm.DB
-	set    *model.Set
-	tables map[string]table // by name
-	isTiDB func() (bool, error)
+	db      *gorm.DB
+	set     *model.Set
+	tables  map[string]table // by name
+	version func() (string, error)
+
+	schemas []*schema.Schema
+	foreign map[*schema.Field]bool // which are checked as such
 }
 
 func (c *checker) model(value any) []error {
@@ -82,8 +90,10 @@ func (c *checker) model(value any) []error {
 		errs = append(errs, c.column(column)...)
 	}
 	for _, ref := range m.References {
+		c.foreign[ref.Foreign] = true
 		errs = append(errs, c.reference(ref))
 	}
+	c.schemas = append(c.schemas, s)
 	return errs
 }
 
@@ -92,7 +102,7 @@ func (c *checker) model(value any) []error {
 func (c *checker) column(column *model.Column) []error {
 	live, err := c.live(column)
 	errs := []error{checkAssigned(column), err}
-	narrow := c.width(column, live, func(text string) error { return mistake(column, text) })
+	narrow := c.holds(column, live, func(text string) error { return mistake(column, text) })
 	errs = append(errs, narrow)
 	if live == nil {
 		return errs
@@ -102,6 +112,36 @@ func (c *checker) column(column *model.Column) []error {
 		errs = append(errs, checkPadding(c.db, column, live))
 	}
 	return errs
+}
+
+// untagged checks the other columns of IDs: a server that is not strict cuts an ID to
+// what fits.
+func (c *checker) untagged(s *schema.Schema) (errs []error) {
+	for _, f := range s.Fields {
+		known := model.IsTagged(f) || s.FieldsByDBName[f.DBName] != f || c.foreign[f]
+		if known || !model.IsID(f.IndirectFieldType) || f.Serializer != nil || !f.Creatable && !f.Updatable {
+			continue
+		}
+		column := model.NewColumn(f)
+		column.Kind, _ = model.KindOf(f.FieldType)
+		t := c.table(s.Table)
+		if live := t.find(c.db.Name(), f.DBName); live != nil || len(t.columns) == 0 {
+			errs = append(errs, t.err, c.holds(column, live, func(text string) error { return mistake(column, text) }))
+		}
+	}
+	return errs
+}
+
+// holds returns why the column cannot keep an ID: because it is too narrow, or because
+// the server finds other IDs too when it compares the column with one.
+func (c *checker) holds(column *model.Column, live *liveColumn, blame func(text string) error) error {
+	switch text, err := c.inexact(column, live); {
+	case err != nil:
+		return tableError(column.Field.Schema.Table, err)
+	case text != "":
+		return blame(text)
+	}
+	return c.width(column, live, blame)
 }
 
 // width returns what is wrong with the width of a column in its table or, while that
@@ -122,14 +162,7 @@ func (c *checker) width(column *model.Column, live *liveColumn, blame func(text 
 // not exist is not an error, for it may still be migrated.
 func (c *checker) live(column *model.Column) (*liveColumn, error) {
 	s := column.Field.Schema
-	t, ok := c.tables[s.Table]
-	if !ok {
-		if t.columns, t.err = readColumns(c.db, s.Table); len(t.columns) > 0 && t.err == nil {
-			t.err = c.readRandom(s.Table, t)
-		}
-		t.err = tableError(s.Table, t.err)
-		c.tables[s.Table] = t
-	}
+	t := c.table(s.Table)
 	if t.err != nil || len(t.columns) == 0 {
 		return nil, t.err
 	}
@@ -137,6 +170,19 @@ func (c *checker) live(column *model.Column) (*liveColumn, error) {
 		return live, nil
 	}
 	return nil, mistake(column, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, column.Field.DBName))
+}
+
+// table reads the columns of a table once.
+func (c *checker) table(name string) table {
+	t, ok := c.tables[name]
+	if !ok {
+		if t.columns, t.err = readColumns(c.db, name); len(t.columns) > 0 && t.err == nil {
+			t.err = c.readRandom(name, t)
+		}
+		t.err = tableError(name, t.err)
+		c.tables[name] = t
+	}
+	return t
 }
 
 func tableError(name string, err error) error {
@@ -173,5 +219,12 @@ func (c *checker) reference(ref model.Reference) error {
 		}
 	}
 	live, err := c.live(foreign)
-	return errors.Join(err, c.width(foreign, live, blame))
+	if err := errors.Join(err, c.holds(foreign, live, blame)); err != nil {
+		return err
+	}
+	text, err := c.mixed(ref.Key, foreign)
+	if err == nil && text != "" {
+		err = blame(text)
+	}
+	return err
 }

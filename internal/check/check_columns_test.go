@@ -1,6 +1,8 @@
 package check_test
 
 import (
+	"database/sql"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,13 +10,14 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
 )
 
 const largest types.ID = 1<<63 - 1
 
-// Whatever the type of the column, Check accepts it exactly if the largest ID
-// comes back from it.
+// Whatever the type of the column, Check accepts it exactly if the largest ID comes
+// back from it, and is found there without its neighbour.
 func TestCheckTypesOfColumns(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -46,15 +49,41 @@ func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
 	if err == nil {
 		err = db.First(&stored, 1).Error
 	}
+	exact := err == nil && finds(t, db, row, field)
 	found := gormflake.Check(db, &live{})
 	// A column that pads only shorter values may hold this one.
 	padded := found != nil && strings.Contains(found.Error(), "pads shorter values")
-	if (err == nil && stored == row) == (found != nil) && !padded {
+	if (exact && stored == row) == (found != nil) && !padded {
 		t.Errorf("%s: stored %+v, %v, want %+v; Check: %v", columns, stored, err, row, found)
 	}
 	if found != nil {
 		plugintest.Wants(t, found, []string{"model live, field " + field + ": column " + strings.ToLower(field) + " of table lives is "})
 	}
+}
+
+// finds reports whether a query by the field finds one row, though another has the ID
+// below it. Both values are in an IN, where servers convert them in another way.
+func finds(t *testing.T, db *gorm.DB, row live, field string) bool {
+	t.Helper()
+	other := live{ID: 2, Public: row.Public - 1, Text: "2"}
+	value, apart := any(row.Public), any(types.ID(7))
+	if field == "Text" {
+		other = live{ID: 2, Public: 2, Text: (largest - 1).String()}
+		value, apart = row.Text, "7"
+	}
+	plugintest.Must(t, db.Create(&other))
+	queries := []*gorm.DB{db.Where(field+" = ?", value), db.Where(field+" IN ?", []any{value, apart})}
+	if field == "Text" {
+		queries = append(queries, db.Where(fmt.Sprintf("%s IN ('%s', '%s')", field, value, apart)))
+	}
+	for _, query := range queries {
+		var n int64
+		plugintest.Must(t, query.Model(&live{}).Count(&n))
+		if n != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // Check reads the type that the model declares, too.
@@ -112,21 +141,32 @@ type (
 	}
 )
 
-// A number in a column of text is an error of PostgreSQL's driver, and Check finds
-// each such pair, however the column got its type.
+const (
+	postgresText = "PostgreSQL's driver stores no number in a column of text: use string"
+	mysqlText    = "MySQL compares text with a number as floating point, so that IDs up to 128 apart are equal: make it BIGINT, or the field a string"
+)
+
+// A number in a column of text is an error of PostgreSQL's driver, and MySQL takes its
+// neighbours for it. Check finds each such pair, however the column got its type.
 func TestCheckNumbersInText(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
-		const text = "PostgreSQL's driver stores no number in a column of text: use string"
 		for _, migrated := range []bool{false, true} {
 			if migrated {
 				plugintest.Migrate(t, db, &textParent{}, &textChild{}, &textKey{})
 			}
 			err := gormflake.Check(db, &textParent{}, &textChild{}, &textKey{})
-			if db.Name() == "postgres" {
-				plugintest.Wants(t, err, []string{"model textChild, field ParentID, foreign key to textParent: " + text}, []string{"model textKey, field ID: " + text})
-			} else if err != nil {
-				t.Error(err)
+			switch testdb.TargetOf(db) {
+			case testdb.Postgres:
+				plugintest.Wants(t, err, []string{"model textChild, field ParentID, foreign key to textParent: " + postgresText}, []string{"model textKey, field ID: " + postgresText})
+			case testdb.MySQL:
+				plugintest.Wants(t, err,
+					[]string{"model textChild, field ParentID, foreign key to textParent: ", "column", " is varchar(20), and " + mysqlText},
+					[]string{"model textKey, field ID: ", "column", " is varchar(20), and " + mysqlText})
+			default:
+				if err != nil {
+					t.Error(err)
+				}
 			}
 		}
 		for _, row := range []any{&textParent{Children: make([]textChild, 1)}, &textKey{}} {
@@ -145,11 +185,79 @@ func TestCheckNumbersInTextOfTheTable(t *testing.T) {
 			t.Skip("its columns hold anything")
 		}
 		plugintest.Must(t, db.Exec("CREATE TABLE lives (id bigint PRIMARY KEY, public varchar(18), text varchar(20))"))
-		want := "varchar(18), which cannot hold every ID: make it varchar(19)"
-		if db.Name() == "postgres" {
-			want = "character varying(18): PostgreSQL's driver stores no number in a column of text: use string"
-		}
+		want := map[testdb.Target]string{
+			testdb.MariaDB:  "varchar(18), which cannot hold every ID: make it varchar(19)",
+			testdb.MySQL:    "varchar(18), and " + mysqlText,
+			testdb.Postgres: "character varying(18): " + postgresText,
+		}[testdb.TargetOf(db)]
 		plugintest.Wants(t, gormflake.Check(db, &live{}), []string{"model live, field Public: column public of table lives is " + want})
+	})
+}
+
+type (
+	mixedNode struct {
+		ID       string      `gorm:"primaryKey;type:varchar(20)" snowflake:"pk"`
+		Children []mixedNode `gorm:"foreignKey:ParentID;constraint:-"`
+		ParentID *string
+	}
+	mixedRow struct {
+		ID      types.ID   `gorm:"primaryKey" snowflake:"pk"`
+		OtherID *types.ID  // no relation
+		Rows    []mixedRow `gorm:"foreignKey:RowID;constraint:-"`
+		RowID   sql.NullString
+	}
+)
+
+// The type of the field is right on one side, and the join of the columns is not.
+func TestCheckMixedColumns(t *testing.T) {
+	t.Parallel()
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Use(t, db, plugintest.NewPlugin(t))
+		plugintest.Must(t, db.Exec("CREATE TABLE mixed_nodes (id varchar(20) PRIMARY KEY, parent_id bigint)"))
+		plugintest.Must(t, db.Exec("CREATE TABLE mixed_rows (id bigint PRIMARY KEY, other_id longtext, row_id varchar(20))"))
+		err := gormflake.Check(db, &mixedNode{}, &mixedRow{})
+		if testdb.TargetOf(db) == testdb.MariaDB {
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		const both = "MySQL compares text with a number as floating point, so that IDs up to 128 apart are equal: make both BIGINT"
+		plugintest.Wants(t, err,
+			[]string{"model mixedNode, field ParentID, foreign key to mixedNode: the column is bigint and that of the key varchar(20), and " + both},
+			[]string{"model mixedRow, field RowID, foreign key to mixedRow: the column is varchar(20) and that of the key bigint, and " + both},
+			[]string{"model mixedRow, field OtherID: column other_id of table mixed_rows is longtext, and " + mysqlText})
+	})
+}
+
+// An ID in a column that has no tag is cut to what fits under sql_mode=”.
+func TestCheckUntaggedColumns(t *testing.T) {
+	t.Parallel()
+	type noted struct {
+		ID     types.ID `snowflake:"pk"`
+		Sent   types.ID
+		Typed  *types.Of[live]
+		Sized  types.ID `gorm:"size:32"`
+		Number int64    // no ID
+		Hidden types.ID `gorm:"-"`
+		Read   types.ID `gorm:"->;-:migration"`
+		Later  types.ID // the table has no column for it yet
+		AsJSON types.ID `gorm:"serializer:json;type:varchar(10)"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		sized := []string{"model noted, field Sized: the column has 32 bits, an ID needs 64"}
+		plugintest.Wants(t, gormflake.Check(db, &noted{}), sized)
+		plugintest.Must(t, db.Exec("CREATE TABLE noteds (id bigint PRIMARY KEY, sent int, typed smallint, sized bigint, number int, as_json varchar(10))"))
+		err := gormflake.Check(db, &noted{})
+		if db.Name() == "sqlite" {
+			if err != nil {
+				t.Error(err) // its columns hold any integer
+			}
+			return
+		}
+		plugintest.Wants(t, err,
+			[]string{"model noted, field Sent: column sent of table noteds is int", "which cannot hold every ID"},
+			[]string{"model noted, field Typed: column typed of table noteds is smallint", "which cannot hold every ID"})
 	})
 }
 

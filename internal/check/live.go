@@ -158,20 +158,20 @@ func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	return columns, err
 }
 
-func isTiDB(db *gorm.DB) (bool, error) {
-	if db.Name() != "mysql" {
-		return false, nil
+// version returns what the server calls itself, "" if the dialect is not mysql's, which
+// several servers speak.
+func version(db *gorm.DB) (version string, err error) {
+	if db.Name() == "mysql" {
+		err = db.Raw("SELECT VERSION()").Row().Scan(&version)
 	}
-	var version string
-	err := db.Raw("SELECT VERSION()").Row().Scan(&version)
-	return strings.Contains(version, "TiDB"), err
+	return version, err
 }
 
 var autoRandom = regexp.MustCompile("(?m)^ *`([^`]+)`.*/\\*T!\\[auto_rand\\] AUTO_RANDOM")
 
 // readRandom marks the column with AUTO_RANDOM, which TiDB leaves out of SHOW COLUMNS.
 func (c *checker) readRandom(name string, t table) error {
-	if tidb, err := c.isTiDB(); err != nil || !tidb {
+	if version, err := c.version(); err != nil || !strings.Contains(version, "TiDB") {
 		return err
 	}
 	var same, ddl string

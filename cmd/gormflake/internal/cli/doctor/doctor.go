@@ -63,7 +63,8 @@ fix it:
             from 90 % on, with the date on which all are if created_at shows it
   columns   those that are too narrow for a Snowflake ID and may hold keys of tables
             that are moved: what "gormflake migrate plan" lists, found in the same
-            way. Name each with --reference or --not-reference there and here
+            way. Name each with --reference or --not-reference there and here. On MySQL
+            also those of text that hold Snowflake IDs
   serials   columns of serial numbers in tables of Snowflake IDs: whether an index
             keeps them unique, and whether they are serial numbers
 
@@ -146,6 +147,7 @@ func (d *doctor) examineDatabase(ctx context.Context) error {
 		d.checkTrial()
 		d.checkUsage()
 		d.checkColumns()
+		d.checkText()
 		d.checkSerials()
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("interrupted: %w", err)

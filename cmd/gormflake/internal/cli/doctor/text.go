@@ -1,0 +1,70 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A textColumn is a column of text in a database of MySQL.
+type textColumn struct{ table, name, kind, null string }
+
+const textColumnsSQL = `SELECT c.TABLE_NAME, c.COLUMN_NAME, c.COLUMN_TYPE, c.IS_NULLABLE
+FROM information_schema.COLUMNS c JOIN information_schema.TABLES t USING (TABLE_SCHEMA, TABLE_NAME)
+WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND c.GENERATION_EXPRESSION = ''
+  AND c.DATA_TYPE IN ('char', 'varchar', 'tinytext', 'text', 'mediumtext', 'longtext')
+ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION`
+
+// checkText looks for Snowflake IDs in columns of text. MySQL compares such a column with
+// a number as floating point; MariaDB does not, and PostgreSQL refuses to.
+func (d *doctor) checkText() {
+	var version string
+	if d.Dialect == "mysql" {
+		d.unseen(columnsCheck, "", d.Ask("SELECT VERSION()", nil, &version))
+	}
+	if version == "" || strings.Contains(version, "MariaDB") {
+		return
+	}
+	columns, err := readonly.Rows(d.Database, textColumnsSQL, nil, func(c *textColumn) []any { return []any{&c.table, &c.name, &c.kind, &c.null} })
+	d.unseen(columnsCheck, "", err)
+	for _, c := range columns {
+		table := readonly.Table{Name: c.table}
+		if d.isLeaseTable(c.table) || slices.ContainsFunc(d.flags.skip, table.Is) {
+			continue
+		}
+		d.unseen(columnsCheck, c.table+"."+c.name, d.checkTextColumn(&c))
+	}
+}
+
+// checkTextColumn reads a sample of a column: a table without an index on it has no
+// newest values.
+func (d *doctor) checkTextColumn(c *textColumn) error {
+	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s LIMIT %d) AS sample WHERE v IS NOT NULL",
+		d.Quote(c.name), maxSerial, d.Quote(c.table), newest)
+	values, err := readonly.Rows(d.Database, query, nil, func(value *string) []any { return []any{value} })
+	if err != nil {
+		return err
+	}
+	ids := len(slices.DeleteFunc(slices.Clone(values), func(value string) bool { return !d.looksLikeID(value) }))
+	if ids == 0 || 2*ids < len(values) {
+		return nil
+	}
+	kind := "BIGINT"
+	if c.null == "NO" {
+		kind += " NOT NULL"
+	}
+	d.report.warn(columnsCheck, c.table+"."+c.name,
+		fmt.Sprintf("it is %s, and of a sample of %d, %s: MySQL compares text with a number as floating point, so that a program that passes a number finds, changes and deletes the rows of IDs up to 128 apart", c.kind, len(values), terminal.Counted(ids, "is a Snowflake ID", "are Snowflake IDs")),
+		fmt.Sprintf("ALTER TABLE %s MODIFY %s %s; or compare it with strings alone, as id.String() returns them; if these are no IDs, --skip %s", d.Quote(c.table), d.Quote(c.name), kind, c.table))
+	return nil
+}
+
+// looksLikeID reports whether the text is an ID that a generator can have issued by now.
+func (d *doctor) looksLikeID(text string) bool {
+	id, err := types.ParseID(text)
+	return err == nil && id >= d.layout.Min(d.layout.Epoch.Add(youngest)) && id <= d.layout.Max(d.flags.now().Add(futureSlack))
+}
