@@ -38,6 +38,9 @@ import (
 //
 //	err := gormflake.Check(db, &Order{}, &Line{})
 func Check(db *gorm.DB, models ...any) error {
+	if err := opened(db); err != nil {
+		return fmt.Errorf("gormflake: Check: %w", err)
+	}
 	p, err := pluginOf(db)
 	if err != nil {
 		return fmt.Errorf("%w: this handle would create %s without keys", err, modelNames(models))

@@ -38,6 +38,9 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err != nil {
 		return nil, err
 	}
+	if err := opened(db); err != nil {
+		return nil, fmt.Errorf("gormflake: Open: %w", err)
+	}
 	if err := checkCounters(db.WithContext(ctx), layout, cfg); err != nil {
 		return nil, err
 	}
@@ -53,6 +56,15 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 		return nil, errors.Join(err, gen.Close(context.WithoutCancel(ctx)))
 	}
 	return gen, nil
+}
+
+// opened returns an error if db cannot run a statement, because it is nil or because
+// its gorm.Open failed: that returns a handle beside its error.
+func opened(db *gorm.DB) error {
+	if db == nil || db.Config == nil || db.Dialector == nil || db.Statement == nil {
+		return errors.New("db is nil or was not opened: want the handle that gorm.Open returned without an error")
+	}
+	return nil
 }
 
 // use registers p. It explains GORM's error, which is one word.

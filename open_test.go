@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/plugintest"
@@ -121,6 +123,27 @@ func TestOpenFails(t *testing.T) {
 				t.Errorf("owners %v, want one: the failed Open holds a worker", got)
 			}
 		})
+	}
+}
+
+// gorm.Open returns a handle beside its error, of which one part or another is missing.
+func TestHandleThatWasNotOpened(t *testing.T) {
+	t.Parallel()
+	type note struct{ ID uint }
+	failed, err := gorm.Open(mysql.Open("user@tcp(127.0.0.1:1)/none"), &gorm.Config{Logger: logger.Discard})
+	if failed == nil || err == nil {
+		t.Fatalf("gorm.Open = %v, %v, want a handle and an error", failed, err)
+	}
+	for name, db := range map[string]*gorm.DB{
+		"nil": nil, "zero": {}, "no dialector": {Config: &gorm.Config{}}, "failed": failed,
+	} {
+		_, err := gormflake.Open(t.Context(), db, quiet)
+		_, listed := gormflake.Open(t.Context(), db, quiet, gormflake.WithModels(&note{}))
+		for _, err := range []error{err, listed, gormflake.Check(db, &note{})} {
+			if err == nil || !strings.Contains(err.Error(), "db is nil or was not opened: want the handle that gorm.Open returned") {
+				t.Errorf("%s: error = %v", name, err)
+			}
+		}
 	}
 }
 

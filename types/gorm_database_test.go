@@ -85,3 +85,77 @@ func TestGormUnsetKeyIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// tenantNote has an optional folder of its tenant, and so a foreign key of two columns
+// of which one may be NULL.
+type (
+	tenantFolder[K ~int64] struct {
+		TenantID int64           `gorm:"primaryKey;autoIncrement:false"`
+		ID       K               `gorm:"primaryKey"`
+		Notes    []tenantNote[K] `gorm:"foreignKey:TenantID,FolderID;references:TenantID,ID;constraint:-"`
+	}
+	tenantNote[K ~int64] struct {
+		ID       K `gorm:"primaryKey"`
+		TenantID *int64
+		FolderID *K
+		Folder   *tenantFolder[K] `gorm:"foreignKey:TenantID,FolderID;references:TenantID,ID;constraint:-"`
+	}
+)
+
+func (tenantFolder[K]) TableName() string { return "tenant_folders" }
+func (tenantNote[K]) TableName() string   { return "tenant_notes" }
+
+func TestNilIDInAKeyOfTwoColumns(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		t.Run("ID", func(t *testing.T) { testNilInKey[types.ID](t, db) })
+		t.Run("Of", func(t *testing.T) { testNilInKey[types.Of[counted]](t, db) })
+	})
+}
+
+func testNilInKey[K ~int64](t *testing.T, db *gorm.DB) {
+	t.Helper()
+	type (
+		folder = tenantFolder[K]
+		note   = tenantNote[K]
+	)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone := func(want int64) {
+		t.Helper()
+		var n int64
+		if must(db.Model(&note{}).Where(&note{}, "FolderID").Count(&n).Error); n != want {
+			t.Errorf("%d notes without a folder, want %d", n, want)
+		}
+	}
+	must(db.AutoMigrate(&folder{}, &note{}))
+	defer func() { must(db.Migrator().DropTable(&note{}, &folder{})) }()
+	tenant := int64(1)
+	must(db.Create(&folder{TenantID: 1, ID: 1, Notes: []note{{ID: 1}}}).Error)
+	must(db.Create(&note{ID: 2, TenantID: &tenant}).Error)
+
+	var notes []note
+	must(db.Preload("Folder").Order("id").Find(&notes).Error)
+	if len(notes) != 2 || notes[0].Folder == nil || *notes[0].FolderID != 1 || notes[1].Folder != nil || notes[1].FolderID != nil {
+		t.Fatalf("notes %+v", notes)
+	}
+	filed, loose := &notes[0], &notes[1]
+	for _, model := range []any{loose, &notes} {
+		must(db.Model(model).Association("Folder").Find(&[]folder{}))
+		db.Model(model).Association("Folder").Count()
+		must(db.Model(model).Association("Folder").Delete(&folder{TenantID: 1, ID: 2}))
+	}
+	alone(1)
+	first := &folder{TenantID: 1, ID: 1}
+	must(db.Model(first).Association("Notes").Replace(loose))
+	alone(1)
+	must(db.Model(first).Association("Notes").Delete(filed, &note{ID: 3, TenantID: &tenant}))
+	must(db.Model(filed).Association("Folder").Append(first))
+	alone(0)
+	must(db.Model(filed).Select("FolderID").Updates(note{}).Error)
+	alone(1)
+}

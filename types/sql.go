@@ -1,6 +1,7 @@
 package types
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -131,9 +132,31 @@ func (ID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 // CreateClauses makes GORM return an error instead of inserting a row whose only
 // primary key is this field and is unset. The error names the cause and the fix:
 // package gormflake's plugin is not registered, the field has no tag, or a hook has
-// set the key back to 0. GORM calls CreateClauses once for each model.
+// set the key back to 0. GORM calls CreateClauses once for each model. For a *ID, it
+// also keeps GORM from calling Value on a nil pointer.
 //
 // A row may lack its key if the database assigns it, by the tag autoIncrement or
 // default, if the create omits it, and under gormflake.Skip. Without the plugin
 // GORM does not check creates that are [gorm.DB.Unscoped].
-func (ID) CreateClauses(field *schema.Field) []clause.Interface { return guard.Clauses(field) }
+func (ID) CreateClauses(field *schema.Field) []clause.Interface {
+	hideNil(field)
+	return guard.Clauses(field)
+}
+
+// hideNil makes GORM see no value, rather than a nil pointer, in a field that is a
+// pointer to an ID. It calls Value on the pointer when it puts the columns of a foreign
+// key of several columns together, and Value needs an ID. GORM has set the field's
+// functions already, and shares the schema with no other goroutine yet.
+func hideNil(field *schema.Field) {
+	valueOf := field.ValueOf
+	if field.FieldType.Kind() != reflect.Pointer || field.Serializer != nil || valueOf == nil {
+		return
+	}
+	field.ValueOf = func(ctx context.Context, row reflect.Value) (any, bool) {
+		value, zero := valueOf(ctx, row)
+		if zero {
+			return nil, true
+		}
+		return value, false
+	}
+}
