@@ -51,26 +51,33 @@
 // *snowflake.Generator has. A column too narrow for its serial numbers is an
 // error at the first create.
 //
-// GORM updates the column like any other: Save overwrites a serial number with
-// the empty string that the struct holds, and an upsert with UpdateAll replaces
-// it with the new struct's. gorm:"<-:create" prevents both.
+// An upsert with UpdateAll leaves tagged columns as they are, so that a row keeps its
+// IDs and its serial number. GORM updates the column like any other in Save, which
+// overwrites a serial number with the empty string if the struct holds that.
+// gorm:"<-:create" prevents it.
 //
 // # Select and Omit
 //
 // A tagged column that the statement omits ([gorm.DB.Omit]) is not filled. One
 // that [gorm.DB.Select] leaves out is written nevertheless, because the row would
-// otherwise have another key than the struct. If the key is omitted, the serial
-// number is made from a new ID. On SQLite it is an error to omit a primary key,
-// unless GORM returns it, because SQLite chooses one that the struct does not get.
+// otherwise have another key than the struct. It is an error to omit a primary key,
+// unless the model leaves it to the database and GORM reads it back, and to omit
+// another tagged column whose value the struct has.
 //
 // # Upserts
 //
 // A row that an upsert finds by another unique column keeps its old key and its
-// serial number. If the database has RETURNING (SQLite, PostgreSQL, MariaDB), the
-// struct then holds these; children that were linked to the replaced key, by
-// [Assign] or by hand, must be linked again. MySQL cannot return them: read the
-// row by its unique column. An upsert by another column than the key is an error
-// if it is of a slice of maps, or of a slice with Where, because GORM cannot assign
-// the keys that come back: create such rows one by one. With DO NOTHING no database reports the conflict: if
-// RowsAffected is 0, discard the key and the serial number in the struct.
+// serial number, and the struct and its children in the same Create get these. SQLite,
+// PostgreSQL and MariaDB return them; on MySQL the plugin asks for them. Children that
+// were linked to the replaced key before, by [Assign] or by hand, must be linked again.
+// If DO NOTHING, or a condition, leaves a row out, its struct has no key afterwards, or
+// the key of the row that is there.
+//
+// An upsert by another column than the key is an error if it is of a slice of maps, or
+// of a slice with Where, because GORM cannot assign the keys that come back: create such
+// rows one by one. So is one whose row cannot be found, because the model does not
+// declare its unique columns.
+//
+// The plugin decides this on the statement that is sent, after all hooks. A callback that
+// changes the statement must be registered before the plugin.
 package gormflake

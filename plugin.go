@@ -18,7 +18,9 @@ import (
 const (
 	pluginName     = guard.PluginName
 	fillCallback   = "gormflake:fill"
-	numberCallback = "gormflake:number"
+	insertCallback = "gormflake:insert"
+	foundCallback  = "gormflake:found"
+	updateCallback = "gormflake:update"
 )
 
 // Generator generates IDs. *snowflake.Generator is one.
@@ -90,9 +92,12 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	for _, key := range keys { // of all models or of none
 		model.Adopt(key, db.Name())
 	}
+	create, update := db.Callback().Create(), db.Callback().Update()
 	return errors.Join(
-		register(db, "*", fillCallback, p.beforeCreate),
-		register(db, "gorm:create", numberCallback, p.beforeInsert),
+		register(create, create.Before("*"), fillCallback, p.beforeCreate),
+		register(create, create.Before("gorm:create"), insertCallback, p.beforeInsert),
+		register(create, create.After("gorm:create").Before("gorm:save_after_associations"), foundCallback, p.afterInsert),
+		register(update, update.Before("*"), updateCallback, p.beforeUpdate),
 	)
 }
 
@@ -129,17 +134,34 @@ func (p *Plugin) beforeInsert(db *gorm.DB) {
 	}
 }
 
-func register(db *gorm.DB, before, name string, callback func(*gorm.DB)) error {
-	create := db.Callback().Create()
-	register := create.Before(before).Register
-	if create.Get(name) != nil {
-		register = create.Before(before).Replace
+func (p *Plugin) afterInsert(db *gorm.DB) { fill.AfterInsert(db, p.set) }
+
+// beforeUpdate checks the children that GORM creates in an update, as Association
+// and Save of an existing parent do.
+func (p *Plugin) beforeUpdate(db *gorm.DB) { fill.BeforeUpdate(db, p.set) }
+
+// register adds a callback, or replaces the plugin's own if it is there already.
+func register(processor getter, at registrar, name string, callback func(*gorm.DB)) error {
+	register := at.Register
+	if processor.Get(name) != nil {
+		register = at.Replace
 	}
 	if err := register(name, callback); err != nil {
 		return fmt.Errorf("gormflake: register the callback %s: %w", name, err)
 	}
 	return nil
 }
+
+// getter and registrar have the methods of two types that GORM does not export.
+type (
+	getter interface {
+		Get(name string) func(*gorm.DB)
+	}
+	registrar interface {
+		Register(name string, callback func(*gorm.DB)) error
+		Replace(name string, callback func(*gorm.DB)) error
+	}
+)
 
 func pluginOf(db *gorm.DB) (*Plugin, error) {
 	if p, ok := db.Plugins[pluginName].(*Plugin); ok {

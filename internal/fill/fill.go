@@ -1,13 +1,22 @@
 // Package fill is the create callback: it gives IDs to the rows of one statement
-// before GORM inserts them.
+// before GORM inserts them, and sees to it that a row has the key of its struct
+// afterwards.
 //
-// [Create] runs before all other callbacks. It makes an upsert return the keys of
-// the rows that it finds (returnKeys), widens the statement's Select to the tagged
-// columns (selectKeys), counts the IDs that each generator has to supply
-// (needs), asks for all of them in one call ([model.Set.Generate]), and writes
-// them (set). Maps become structs for that (fillMaps). [BeforeInsert] runs just
-// before the INSERT. It fills the serial numbers of rows whose keys GORM has copied from
-// a parent since, and rejects rows that lack a key (look).
+// [Create] runs before all other callbacks, so that hooks see the keys. It counts the
+// IDs that each generator has to supply (needs), asks for all of them in one call
+// ([model.Set.Generate]), and writes them (set). Maps become structs for that
+// (fillMaps).
+//
+// Hooks and other callbacks may change the statement after that. [BeforeInsert]
+// therefore decides just before the INSERT, on the statement that is sent: it adds the
+// tagged columns to a Select (selectKeys), rejects a statement that omits a key
+// (checkOmitted), rejects rows that lack a key (look), and prepares an upsert so that it
+// reports the keys of the rows that it finds (conflict.go).
+//
+// [AfterInsert] runs between the INSERT and the rows of has-one and has-many relations.
+// Where the INSERT may have left a row out, or may have found it under another key, it
+// reads the keys of the rows from the table (find.go), so that the struct and its
+// children get the key that the row has.
 package fill
 
 import (
@@ -37,8 +46,8 @@ func Create(db *gorm.DB, set *model.Set) {
 	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
 		return
 	}
-	stmt.Settings.Delete(numberedSetting) // of a statement that is used again
-	err := returnKeys(stmt, m)
+	begin(stmt)
+	err := checkUpsert(stmt, m)
 	if err == nil {
 		err = dest(stmt, set, m, true)
 	}
@@ -62,9 +71,22 @@ func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
+// BeforeUpdate runs before all other callbacks of an update. It rejects rows whose
+// related rows cannot hold their keys, because GORM also saves related rows in updates:
+// Association.Append and Save of an existing parent do that.
+func BeforeUpdate(db *gorm.DB, set *model.Set) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
+		return
+	}
+	if err := checkRelated(stmt, set.Model(stmt.Schema)); err != nil {
+		_ = db.AddError(err)
+	}
+}
+
 // BeforeInsert runs just before the INSERT, after all hooks. It fills the serial
-// numbers of rows that got their keys from a parent after [Create], and rejects rows
-// that lack a key.
+// numbers of rows that got their keys from a parent after [Create], rejects rows that
+// lack a key, and prepares an upsert.
 func BeforeInsert(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil || stmt.SQL.Len() > 0 {
@@ -84,7 +106,30 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 			return
 		}
 	}
-	reject(db, look(stmt, m))
+	if err := look(stmt, m); err != nil {
+		reject(db, err)
+		return
+	}
+	if err := prepare(stmt, m); err != nil {
+		reject(db, fmt.Errorf("model %s: %w", stmt.Schema.Name, err))
+	}
+}
+
+// AfterInsert runs after the INSERT and before GORM saves has-one, has-many and
+// many-to-many relations. It gives the structs the keys of their rows where the INSERT
+// may have found other rows.
+func AfterInsert(db *gorm.DB, set *model.Set) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil || stmt.DryRun {
+		return
+	}
+	m := set.Model(stmt.Schema)
+	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
+		return
+	}
+	if err := confirm(stmt, m); err != nil {
+		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
+	}
 }
 
 // reject ends a create. GORM builds its INSERT in spite of an error, and ToSQL would

@@ -18,6 +18,9 @@ import (
 // that a generator may issue too.
 func look(stmt *gorm.Statement, m *model.Model) error {
 	selected := selectKeys(stmt, m.Columns)
+	if err := checkOmitted(stmt, m, selected); err != nil {
+		return fmt.Errorf("model %s: %w", stmt.Schema.Name, err)
+	}
 	if maps, ok := guard.Maps(stmt.Dest); ok {
 		return lookAtMaps(stmt, m, maps, selected)
 	}
@@ -98,7 +101,7 @@ func at(c *model.Column, i int, many bool, problem string) error {
 }
 
 func lookAtMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, selected model.Selection) error {
-	numbered := numberedOf(stmt)
+	numbered := noted(stmt).numbered
 	for i, values := range maps {
 		for _, c := range m.Columns {
 			if problem := inMap(c, values); problem != "" && !selected.Omits(c) {
@@ -137,18 +140,8 @@ func isExpression(value any) bool {
 	return false
 }
 
-// numberedSetting is where a statement keeps the keys that its rows had when their
-// serial numbers were made: a hook may set others later.
-const numberedSetting = "gormflake:numbered"
-
-func numberedOf(stmt *gorm.Statement) []types.ID {
-	keys, _ := stmt.Settings.Load(numberedSetting)
-	numbered, _ := keys.([]types.ID)
-	return numbered
-}
-
 func noteNumbers(stmt *gorm.Statement, g *model.Group, rows guard.Rows) {
-	if g.Primary == nil || len(g.Serials) == 0 || numberedOf(stmt) != nil {
+	if g.Primary == nil || len(g.Serials) == 0 || noted(stmt).numbered != nil {
 		return
 	}
 	numbered := make([]types.ID, rows.N)
@@ -157,12 +150,12 @@ func noteNumbers(stmt *gorm.Statement, g *model.Group, rows guard.Rows) {
 			numbered[i] = g.Primary.Get(row)
 		}
 	}
-	stmt.Settings.Store(numberedSetting, numbered)
+	noteOf(stmt).numbered = numbered
 }
 
 // renumber makes the serial numbers again of rows that have another key now.
 func renumber(stmt *gorm.Statement, g *model.Group, rows guard.Rows) error {
-	numbered := numberedOf(stmt)
+	numbered := noted(stmt).numbered
 	if g.Primary == nil || len(numbered) != rows.N {
 		return nil
 	}

@@ -281,8 +281,10 @@ func TestLostKeyNamesRow(t *testing.T) {
 func TestLostKeysControl(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
-		if err := db.Callback().Create().Replace("gormflake:number", func(*gorm.DB) {}); err != nil {
-			t.Fatal(err)
+		for _, callback := range []string{"gormflake:insert", "gormflake:found"} {
+			if err := db.Callback().Create().Replace(callback, func(*gorm.DB) {}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		lose(t, db, losses[0].clear)
 		for _, k := range append(zeroKinds[1:], counted) { // without types.ID, which has a clause

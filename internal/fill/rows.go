@@ -100,17 +100,44 @@ func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 	return named
 }
 
-// checkOmitted rejects a create that omits a key on SQLite, which then chooses
-// NULL, or a number that a generator may issue later, while the struct keeps
-// another. Other databases refuse such a row, unless the column has a default.
+// checkOmitted rejects a statement that omits a tagged column whose value the struct
+// has, because the row would get another value or none. A primary key must not be
+// omitted at all: SQLite would choose a number that a generator may issue later, and
+// MySQL stores 0 under an empty sql_mode. A key that the model leaves to the database
+// is no mistake, because GORM reads it back.
 func checkOmitted(stmt *gorm.Statement, m *model.Model, selected model.Selection) error {
-	if stmt.Name() != "sqlite" {
+	if selected == nil {
 		return nil
 	}
 	for _, c := range m.Columns {
-		if selected.Omits(c) && c.Field.PrimaryKey && !c.Field.HasDefaultValue {
-			return fmt.Errorf("the statement omits the key %s, and SQLite would choose one that the struct does not get: leave it out of Omit, or set the key of a copy to 0", c.Field.BindName())
+		switch {
+		case !selected.Omits(c):
+		case readsBack(stmt, c):
+			noteOf(stmt).omits = true
+		case c.Field.PrimaryKey && !c.Field.HasDefaultValue:
+			return fmt.Errorf("the statement omits the key %s, and the row would get another key than the struct, or none: leave it out of Omit, or use Skip if the database assigns it", c.Field.BindName())
+		case hasValue(stmt, c):
+			return fmt.Errorf("the statement omits %s, which the struct has and the row would not: leave it out of Omit, or set it to 0", c.Field.BindName())
+		default:
+			noteOf(stmt).omits = true
 		}
 	}
 	return nil
+}
+
+// readsBack reports whether GORM reads the value of the column after the INSERT, as it
+// does with a default that the database chooses.
+func readsBack(stmt *gorm.Statement, c *model.Column) bool {
+	return c.Field.HasDefaultValue && !isMaps(stmt) && (returns(stmt) || stmt.ReflectValue.Kind() == reflect.Map)
+}
+
+// hasValue reports whether one of the rows has a value in the column.
+func hasValue(stmt *gorm.Statement, c *model.Column) bool {
+	if maps, ok := guard.Maps(stmt.Dest); ok {
+		return slices.ContainsFunc(maps, func(values map[string]any) bool {
+			return !isUnset(values[nameIn(values, c.Field)])
+		})
+	}
+	rows, err := guard.RowsOf(stmt)
+	return err == nil && rows.Contain(func(row reflect.Value) bool { return !c.Unset(row) })
 }

@@ -2,7 +2,6 @@ package fill_test
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 
@@ -84,21 +83,6 @@ func TestOmit(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestOmitKey(t *testing.T) {
-	t.Parallel()
-	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
-	c := plugintest.Catalog{Title: "a"}
-	tx := db.Omit("ID", "Entries").Create(&c)
-	plugintest.Must(t, tx)
-	if c.ID != 0 || c.Public == 0 {
-		t.Errorf("struct = %+v", c)
-	}
-	// GORM itself leaves the column out.
-	if sql := tx.Statement.SQL.String(); strings.Contains(sql, "`id`") {
-		t.Errorf("sql = %s", sql)
-	}
 }
 
 // Sessions share the array behind Select; adding the key must not write to it.

@@ -195,6 +195,9 @@ func TestSerialOfOmittedKey(t *testing.T) {
 		plugintest.Migrate(t, db, &bill{})
 		row := bill{}
 		plugintest.Must(t, db.Create(&row))
+		if !plugintest.CanTell(db) { // GORM would leave the other row's key in the struct
+			row.ID = 0
+		}
 		plugintest.Must(t, db.Omit("ID").Create(&bill{ID: row.ID}))
 		plugintest.Must(t, db.Omit("ID").Create(&[]bill{{ID: row.ID}, {}}))
 		plugintest.Must(t, db.Model(&bill{}).Omit("ID").Create(map[string]any{"id": row.ID}))
@@ -202,20 +205,6 @@ func TestSerialOfOmittedKey(t *testing.T) {
 			t.Errorf("%d rows, want 5", n)
 		}
 	})
-}
-
-// Without its key the row has no ID for a serial number.
-func TestSerialWithoutKey(t *testing.T) {
-	t.Parallel()
-	gen := plugintest.NewLayoutCounter()
-	db := plugintest.Dry(t, gormflake.New(gen))
-	row := plugintest.Payment{}
-	plugintest.Must(t, db.Omit("ID").Create(&row))
-	asMap := map[string]any{}
-	plugintest.Must(t, db.Model(&plugintest.Payment{}).Omit("ID").Create(asMap))
-	if row.ID != 0 || row.Number != plugintest.Numbers("PAY").Format(1001) || asMap["number"] != plugintest.Numbers("PAY").Format(1002) || len(asMap) != 1 {
-		t.Errorf("row = %+v, map = %v", row, asMap)
-	}
 }
 
 func TestSerialByValue(t *testing.T) {

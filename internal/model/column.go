@@ -73,6 +73,13 @@ func (c *Column) Value(row reflect.Value) any {
 // Set stores id.
 func (c *Column) Set(row reflect.Value, id types.ID) { c.Kind.set(c.reach(row), id) }
 
+// Clear makes the column unset.
+func (c *Column) Clear(row reflect.Value) {
+	if v, ok := c.Find(row); ok {
+		v.SetZero()
+	}
+}
+
 func (c *Column) setText(row reflect.Value, text string) {
 	c.Kind.allocate(c.reach(row)).SetString(text)
 }

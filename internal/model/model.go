@@ -37,6 +37,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"gorm.io/gorm/schema"
 )
@@ -52,6 +53,12 @@ type Model struct {
 	// Refused are the latter's that cannot hold the model's key: a row without related
 	// rows can be created.
 	References, Refused []Reference
+
+	schema  *schema.Schema
+	uniques struct {
+		once sync.Once
+		list []Unique
+	}
 }
 
 // KeyReplacedBy reports whether rel may replace a key from which serial numbers
@@ -77,7 +84,7 @@ func parse(s *schema.Schema, gens generators) *Model {
 		return &Model{}
 	}
 	columns, errs := taggedColumns(s, gens)
-	m := &Model{Columns: columns, Groups: newGroups(s, columns), LeftOut: leavesOut(s.ModelType), References: referencesOf(s, gens)}
+	m := &Model{schema: s, Columns: columns, Groups: newGroups(s, columns), LeftOut: leavesOut(s.ModelType), References: referencesOf(s, gens)}
 	for _, r := range m.References {
 		switch {
 		case r.Err == nil:

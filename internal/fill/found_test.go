@@ -1,0 +1,256 @@
+package fill_test
+
+import (
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/types"
+)
+
+type (
+	author struct {
+		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Name string   `gorm:"size:20;unique"`
+	}
+	novel struct {
+		ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+		AuthorID types.ID
+		Author   author  `gorm:"constraint:-"`
+		Genres   []genre `gorm:"many2many:novel_genres;constraint:-"`
+		Drafts   []draft `gorm:"foreignKey:NovelID;constraint:-"`
+		Parent   *types.ID
+	}
+	genre struct {
+		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Name string   `gorm:"size:20;unique"`
+	}
+	draft struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		NovelID types.ID
+		Title   string `gorm:"size:20;unique"`
+	}
+)
+
+// GORM inserts the parents of a belongs-to or many-to-many relation by DO NOTHING. A
+// parent whose unique value exists is linked as the row that is there.
+func TestExistingParentsAreLinked(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &author{}, &genre{}, &novel{}, &draft{})
+		old, crime := author{Name: "old"}, genre{Name: "crime"}
+		plugintest.Must(t, db.Create(&old))
+		plugintest.Must(t, db.Create(&crime))
+		one := novel{Author: author{Name: "old"}, Genres: []genre{{Name: "crime"}, {Name: "drama"}}}
+		plugintest.Must(t, db.Create(&one))
+		many := []novel{{Author: author{Name: "new"}}, {Author: author{Name: "old"}, Genres: []genre{{Name: "drama"}}}}
+		plugintest.Must(t, db.Create(&many))
+		if one.AuthorID != old.ID || many[1].AuthorID != old.ID || many[1].Author.ID != old.ID || one.Genres[0].ID != crime.ID {
+			t.Errorf("novels = %+v and %+v, author %+v, genre %+v", one, many, old, crime)
+		}
+		var stored []novel
+		plugintest.Must(t, db.Preload("Author").Preload("Genres").Order("id").Find(&stored))
+		names := []string{}
+		for _, n := range stored {
+			names = append(names, n.Author.Name)
+			for _, g := range n.Genres {
+				names = append(names, g.Name)
+			}
+		}
+		if got := strings.Join(names, " "); got != "old crime drama new old drama" && got != "old drama crime new old drama" {
+			t.Errorf("authors and genres = %s", got)
+		}
+	})
+}
+
+// The model does not declare the unique column, so that the row cannot be found.
+func TestUnknownParentIsRefused(t *testing.T) {
+	t.Parallel()
+	type owner struct {
+		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Name string   `gorm:"size:20"`
+	}
+	type pet struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		OwnerID types.ID
+		Owner   owner `gorm:"constraint:-"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &owner{}, &pet{})
+		plugintest.Must(t, db.Exec("CREATE UNIQUE INDEX owner_names ON owners (name)"))
+		old := owner{Name: "x"}
+		plugintest.Must(t, db.Create(&old))
+		p := pet{Owner: owner{Name: "x"}}
+		err := db.Create(&p).Error
+		if db.Name() == "mysql" { // which reports the key of the row
+			if err != nil || p.OwnerID != old.ID {
+				t.Errorf("pet = %+v, owner %+v, err = %v", p, old, err)
+			}
+			return
+		}
+		if err == nil || !strings.Contains(err.Error(), "find the row by FirstOrCreate before the create") || plugintest.Count(t, db, &pet{}) != 0 {
+			t.Errorf("pet = %+v, err = %v", p, err)
+		}
+	})
+}
+
+// A child by has-many whose unique value exists is a conflict on most databases. MySQL
+// and MariaDB give the row to the new parent, and the struct gets the row's key.
+func TestExistingChildIsMoved(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "mysql" {
+			t.Skip("the database rejects the child")
+		}
+		plugintest.Migrate(t, db, &author{}, &genre{}, &novel{}, &draft{})
+		old := novel{Drafts: []draft{{Title: "a"}, {Title: "b"}}}
+		plugintest.Must(t, db.Create(&old))
+		fresh := novel{Drafts: []draft{{Title: "c"}, {Title: "b"}}}
+		plugintest.Must(t, db.Create(&fresh))
+		var stored []draft
+		plugintest.Must(t, db.Order("title").Find(&stored))
+		if len(stored) != 3 || stored[1] != fresh.Drafts[1] || stored[1].ID != old.Drafts[1].ID || stored[1].NovelID != fresh.ID {
+			t.Errorf("rows = %+v, structs %+v and %+v", stored, old.Drafts, fresh.Drafts)
+		}
+	})
+}
+
+// GORM skips a row with a key when it reads back the defaults of DO NOTHING.
+func TestDefaultsOfParents(t *testing.T) {
+	t.Parallel()
+	type shelf struct {
+		ID    int64  `gorm:"primaryKey" snowflake:"pk"`
+		Name  string `gorm:"size:20"`
+		Since int64  `gorm:"default:(40 + 2)"`
+	}
+	type item struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ShelfID int64
+		Shelf   shelf `gorm:"constraint:-"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if !plugintest.CanTell(db) {
+			t.Skip("the database returns no defaults")
+		}
+		plugintest.Migrate(t, db, &shelf{}, &item{})
+		items := []item{{Shelf: shelf{Name: "a"}}, {Shelf: shelf{Name: "b"}}, {Shelf: shelf{Name: "c"}}}
+		plugintest.Must(t, db.Create(&items))
+		var stored []shelf
+		plugintest.Must(t, db.Order("id").Find(&stored))
+		for i, it := range items {
+			if it.Shelf != stored[i] || it.ShelfID != stored[i].ID || stored[i].Since != 42 {
+				t.Errorf("item %d = %+v, shelf %+v", i, it, stored[i])
+			}
+		}
+	})
+}
+
+// Without RETURNING, GORM assumes consecutive keys for a list of maps.
+func TestMapsWithACounterKeepTheirKeys(t *testing.T) {
+	t.Parallel()
+	type counted struct {
+		ID    int64  `gorm:"primaryKey" snowflake:"pk"`
+		Title string `gorm:"size:20"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if plugintest.CanTell(db) {
+			t.Skip("GORM cannot read returned rows into a list of maps")
+		}
+		plugintest.Migrate(t, db, &counted{})
+		maps := []map[string]any{{"title": "a"}, {"title": "b"}, {"title": "c"}}
+		plugintest.Must(t, db.Model(&counted{}).Create(maps))
+		stored := plugintest.Stored(t, db, "counteds")
+		for _, m := range maps {
+			if id := plugintest.KeyOf(m["id"]); id == 0 || stored[m["title"].(string)] != id {
+				t.Errorf("map = %v, rows %v", m, stored)
+			}
+		}
+	})
+}
+
+type (
+	kennel struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Bones []bone   `gorm:"foreignKey:KennelID;constraint:-"`
+		Toys  []toy    `gorm:"polymorphic:Owner;constraint:-"`
+	}
+	bone struct {
+		ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+		KennelID int32
+	}
+	toy struct {
+		ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+		OwnerID   string
+		OwnerType string
+	}
+)
+
+// GORM also creates children in updates of their parent. A foreign key that cannot hold
+// the key is an error on each of these ways.
+func TestForeignKeysThatLoseBits(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &kennel{}, &bone{}, &toy{})
+		k := kennel{}
+		plugintest.Must(t, db.Create(&k))
+		for name, err := range map[string]error{
+			"append bones":  db.Model(&k).Association("Bones").Append(&bone{}),
+			"append toys":   db.Model(&kennel{ID: k.ID}).Association("Toys").Append(&[]toy{{}}),
+			"replace bones": db.Model(&kennel{ID: k.ID}).Association("Bones").Replace(&bone{}),
+			"save":          db.Save(&kennel{ID: k.ID, Toys: []toy{{}}}).Error,
+			"save slice":    db.Save(&[]kennel{{ID: k.ID, Bones: []bone{{}}}}).Error,
+			"updates":       db.Updates(&kennel{ID: k.ID, Bones: []bone{{}}}).Error,
+			"create":        db.Create(&kennel{Bones: []bone{{}}}).Error,
+			"full save":     db.Session(&gorm.Session{FullSaveAssociations: true}).Updates(&kennel{ID: k.ID, Toys: []toy{{}}}).Error,
+		} {
+			if err == nil || !strings.HasPrefix(err.Error(), "gormflake: model ") {
+				t.Errorf("%s: err = %v", name, err)
+			}
+		}
+		if n := plugintest.Count(t, db, &bone{}) + plugintest.Count(t, db, &toy{}); n != 0 {
+			t.Errorf("%d children were stored", n)
+		}
+		plugintest.Must(t, db.Omit(clause.Associations).Save(&kennel{ID: k.ID, Bones: []bone{{}}}))
+	})
+}
+
+// An upsert of all columns keeps the IDs and serial numbers that a row has.
+func TestUpsertKeepsIDs(t *testing.T) {
+	t.Parallel()
+	type invoice struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Public  types.ID `snowflake:"id"`
+		Number  string   `gorm:"size:28" snowflake:"serial=PAY"`
+		Code    string   `gorm:"size:20;unique"`
+		Price   int
+		Changed int64 `gorm:"autoUpdateTime:milli"`
+		Made    int64 `gorm:"autoCreateTime"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &invoice{})
+		old := invoice{Code: "x", Price: 1, Changed: 5, Made: 6}
+		plugintest.Must(t, db.Create(&old))
+		for i, conflict := range []clause.OnConflict{
+			{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true},
+			{UpdateAll: true},
+		} {
+			price := i + 2
+			row := invoice{Code: "x", Price: price}
+			if len(conflict.Columns) == 0 {
+				row.ID = old.ID
+			}
+			plugintest.Must(t, db.Clauses(conflict).Create(&row))
+			var stored invoice
+			plugintest.Must(t, db.First(&stored, old.ID))
+			if stored.Public != old.Public || stored.Number != old.Number || stored.Price != price || stored.Made != 6 || stored.Changed == 5 {
+				t.Errorf("row = %+v, first %+v", stored, old)
+			}
+			if row.ID != old.ID || row.Public != old.Public || row.Number != old.Number {
+				t.Errorf("struct = %+v, first %+v", row, old)
+			}
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package model
+
+import (
+	"reflect"
+	"sync"
+
+	"gorm.io/gorm/schema"
+)
+
+// A Unique is an index or a constraint that the model declares, and that no two of its
+// rows violate.
+type Unique struct {
+	Columns []string
+	Where   string // the condition of a partial index
+}
+
+// Uniques returns the unique indexes and constraints of the model, without its primary
+// key and without indexes on expressions. It reads them from a schema of its own, because
+// GORM writes into the schema when it reads its indexes.
+func (m *Model) Uniques(namer schema.Namer) []Unique {
+	m.uniques.once.Do(func() {
+		s, err := schema.Parse(reflect.New(m.schema.ModelType).Interface(), &sync.Map{}, namer)
+		if err == nil {
+			m.uniques.list = uniquesOf(s)
+		}
+	})
+	return m.uniques.list
+}
+
+func uniquesOf(s *schema.Schema) (list []Unique) {
+	for _, index := range s.ParseIndexes() {
+		u := Unique{Where: index.Where}
+		for _, f := range index.Fields {
+			if f.Field != nil && f.Expression == "" && f.DBName != "" {
+				u.Columns = append(u.Columns, f.DBName)
+			}
+		}
+		if index.Class == "UNIQUE" && len(u.Columns) == len(index.Fields) {
+			list = append(list, u)
+		}
+	}
+	for _, f := range s.Fields {
+		if f.Unique && f.DBName != "" && !f.PrimaryKey {
+			list = append(list, Unique{Columns: []string{f.DBName}})
+		}
+	}
+	return list
+}
