@@ -28,6 +28,9 @@
 //     asks a single server, or a master watched by sentinels, whether its disk has a
 //     write (WAITAOF, in Redis 7.2 and Valkey): no-appendfsync-on-rewrite yes then
 //     makes leases wait while the server saves, instead of forgetting them.
+//   - A replica that accepts writes (replica-read-only no) keeps them from its primary.
+//     The store refuses every replica, also a primary that becomes one. It needs INFO
+//     for that.
 //   - A failover, by sentinels or in a cluster, promotes a replica that may not
 //     have received the last writes; so may a master that was cut off from the
 //     others and continues for a while. WAIT and min-replicas-to-write make it

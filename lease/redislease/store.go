@@ -66,10 +66,20 @@ var (
 	_ lease.Checker = (*store)(nil)
 )
 
+// refuseReplica is the start of every script: a replica that accepts writes
+// (replica-read-only no) answers like a server of its own, and keeps what it is sent
+// from all that use its primary. The client closes a connection after READONLY, so that
+// the next one may lead to the primary.
+const refuseReplica = `
+local replication = redis.pcall('INFO', 'replication')
+if type(replication) == 'string' and string.find(replication, 'role:slave', 1, true) then
+	return redis.error_reply('READONLY the server is a replica (role:slave), which shares no lease with its primary, whatever replica-read-only is: want the address of the primary')
+end`
+
 // read returns the fields that it is asked for, or all. It is a script that
 // writes, though nothing ever is in a field without a name: go-redis sends it to
 // the master then, however the client is configured, and a replica refuses it.
-const read = `
+const read = refuseReplica + `
 redis.call('HDEL', KEYS[1], '')
 local info = redis.pcall('INFO', 'server')
 local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
@@ -88,7 +98,7 @@ return answer`
 
 // The client sends a script once, but its hooks, or a proxy, may repeat one that
 // has been run. Its second run finds what the first has written, and answers -1.
-const compareAndSwap = `
+const compareAndSwap = refuseReplica + `
 local current = redis.call('HGET', KEYS[1], ARGV[1]) or '0|'
 if current == ARGV[2] then
 	redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
@@ -151,7 +161,7 @@ func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
 		}
 		reply, err := s.run(ctx, read, fields...).StringSlice()
 		if refused(err) {
-			err = fmt.Errorf("%w: want a user who is allowed HGET, HGETALL, HDEL and TIME", err)
+			err = fmt.Errorf("%w: want a user who is allowed EVAL, HGET, HSET, HDEL, HGETALL, TIME and INFO on the key %s", err, s.key)
 		}
 		if err != nil {
 			return answer{}, err

@@ -208,7 +208,7 @@ func TestNowFails(t *testing.T) {
 	}
 	do(t, clientOf(t, server), "ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-time")
 	app := connect(t, server.URL(), func(o *redis.Options) { o.Username, o.Password = "app", "secret" })
-	if got, err := redislease.New(app).(lease.Clock).Now(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ": want a user who is allowed HGET, HGETALL, HDEL and TIME") {
+	if got, err := redislease.New(app).(lease.Clock).Now(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ": want a user who is allowed EVAL, HGET, HSET, HDEL, HGETALL, TIME and INFO on the key gormflake:{default}") {
 		t.Errorf("Now without TIME = %v, %v, want an error with the fix", got, err)
 	}
 	server.Kill()
