@@ -35,22 +35,65 @@ type claim struct {
 
 	token        token
 	layoutRecord Record
-	readAll      bool          // because none of a few workers was free
-	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued, in Unix ms
-	collisions   int           // writes that were refused
-	unknown      int           // writes without an answer
-	pause        time.Duration // before the next attempt
+	readAll      bool                // because none of a few workers was free
+	starts       map[int]int64       // of each worker tried, the first tick that nobody else can have issued, in Unix ms
+	collisions   int                 // writes that were refused
+	unknown      int                 // writes without an answer
+	unanswered   map[int]*heldWorker // what these would lease, by key
+	pause        time.Duration       // before the next attempt
 }
 
 // search starts with a token of its own: c is a copy that has tried nothing.
 func (c claim) search(ctx context.Context) (*heldWorker, error) {
-	c.token, c.starts = newToken(c.window), map[int]int64{}
+	c.token, c.starts, c.unanswered = newToken(c.window), map[int]int64{}, map[int]*heldWorker{}
 	for {
 		w, err := c.attempt(ctx)
 		if w != nil || err != nil {
+			c.abandon(w)
 			return w, err
 		}
 	}
+}
+
+// abandon frees in the background what the claim may have leased by writes without an
+// answer, but for the worker that it returns: each would stay leased for a window.
+func (c *claim) abandon(kept *heldWorker) {
+	for key, w := range c.unanswered {
+		if kept == nil || kept.key != key {
+			go c.free(w)
+		}
+	}
+}
+
+// free writes a released record in place of the one that the worker's unanswered write
+// started from, so that this write cannot land any more, or in place of what it has
+// written. It gives up after a window, when the worker is free anyway.
+func (c *claim) free(w *heldWorker) {
+	ctx, cancel := context.WithTimeout(context.Background(), max(c.window, c.config.patience()))
+	defer cancel()
+	w.token.released = true
+	for done := false; !done && ctx.Err() == nil; {
+		if done = c.tryFree(ctx, w); !done {
+			_ = sleep(ctx, lastRetry)
+		}
+	}
+}
+
+func (c *claim) tryFree(ctx context.Context, w *heldWorker) (done bool) {
+	over, disconnect, err := c.records.connect(ctx, c.patience)
+	if err != nil {
+		return false
+	}
+	defer disconnect()
+	if ok, _ := over.swap(ctx, w.key, w.base, w.next(w.start)); ok {
+		return true
+	}
+	found, err := over.read(ctx, w.key)
+	if err != nil || found == w.base {
+		return false
+	}
+	w.base = found
+	return !w.owns(found)
 }
 
 // attempt returns neither a worker nor an error if it is to be tried again, after the
@@ -79,12 +122,17 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	if err != nil {
 		return nil, acquiring(err)
 	}
+	began := time.Now()
 	seen, err := c.look(ctx, over)
 	if err != nil {
 		return nil, err
 	}
+	took := time.Since(began)
 	if err := c.checkSettle(); err != nil {
 		return nil, acquiring(err)
+	}
+	if err := enough(ctx, took); err != nil {
+		return nil, err
 	}
 	if c.layoutRecord, err = over.joinLayout(ctx, c.config, seen.records[layoutKey]); err != nil {
 		return nil, err
@@ -105,6 +153,17 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 func (c *claim) checkSettle() error {
 	if settler, ok := c.records.store.(Settler); ok && c.settle < c.window {
 		return settler.Unsettled()
+	}
+	return nil
+}
+
+// enough returns an error if the caller's context ends before the store is likely to
+// answer a write: whether that has leased a worker, the caller would not know.
+func enough(ctx context.Context, took time.Duration) error {
+	deadline, ok := ctx.Deadline()
+	if left := time.Until(deadline); ok && left < took {
+		return acquiring(fmt.Errorf("nothing was written, because the store took %v to be read and the context ends in %v: want a context that lasts longer: %w",
+			took.Round(time.Millisecond), left.Round(time.Millisecond), context.DeadlineExceeded))
 	}
 	return nil
 }
@@ -192,6 +251,7 @@ func (c *claim) write(ctx context.Context, over records, found candidate, now in
 		c.backOff()
 		return nil, nil
 	}
+	w.base, c.unanswered[found.key] = found.record, w
 	if c.unknown++; c.unknown == maxUnknown || ctx.Err() != nil {
 		return nil, acquiring(err)
 	}

@@ -120,8 +120,8 @@ func TestAcquireGivesUpOnABusyPool(t *testing.T) {
 		if _, err := lease.Acquire(t.Context(), store, layout(), lease.WithLogger(discard())); err == nil {
 			t.Error("acquired without a connection")
 		}
-		if took := time.Since(start); took != 5*time.Second {
-			t.Errorf("gave up after %v, want 5s", took)
+		if took := time.Since(start); took != 20*time.Second {
+			t.Errorf("gave up after %v, want 20s", took)
 		}
 	})
 }

@@ -90,7 +90,7 @@ func (k *keeper) reload(ctx context.Context, over records, w *heldWorker) (*loss
 		w.base = r
 		return lostByStore(w, r), nil
 	case r == w.base:
-		return nil, errRefused
+		return nil, cmp.Or(k.records.check(ctx), errRefused) // such as a rule of a table
 	case r.Owner == w.base.Owner && r.Bound > w.base.Bound:
 		k.log.WarnContext(ctx, "lease: somebody else has raised the bound: the worker stays leased until then", append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound)))...)
 	}
@@ -113,9 +113,9 @@ func (k *keeper) checkStore(ctx context.Context, lost *heldWorker) error {
 }
 
 // writeVacant frees the worker at a bound above all that was issued under it. It waits
-// for a connection no longer than for an answer.
+// for a connection no longer than a process that starts does.
 func (k *keeper) writeVacant(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
-	over, disconnect, err := k.records.connect(ctx, k.timeout())
+	over, disconnect, err := k.records.connect(ctx, k.patience())
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,19 @@ func parseSignature(s string) (snowflake.Layout, error) {
 
 var errUnwritten = errors.New("the store refused to replace an absent record")
 
+// warnOfMissingLayout logs that workers have records and their layout has none: it was
+// deleted, and the one that is written now is not compared with it.
+func (r records) warnOfMissingLayout(ctx context.Context, c *config) error {
+	all, _, err := r.load(ctx)
+	layout := all[layoutKey]
+	delete(all, layoutKey)
+	if err == nil && layout == (Record{}) && len(all) > 0 {
+		c.log.WarnContext(ctx, "lease: the store has records of workers and none of their layout, which somebody has deleted: it is written again, and must be the layout of all processes",
+			"workers", len(all), "layout", signature(c.layout))
+	}
+	return err
+}
+
 // joinLayout compares the layout with the one that the store's workers belong to,
 // and writes it where there is none: under two layouts one bound would mean two
 // different ticks. It returns the record.
@@ -63,6 +76,9 @@ var errUnwritten = errors.New("the store refused to replace an absent record")
 func (r records) joinLayout(ctx context.Context, c *config, stored Record) (Record, error) {
 	own := Record{Bound: c.random(math.MaxInt64), Owner: signature(c.layout)}
 	if stored == (Record{}) {
+		if err := r.warnOfMissingLayout(ctx, c); err != nil {
+			return Record{}, err
+		}
 		ok, err := r.swap(ctx, layoutKey, stored, own)
 		if ok {
 			return own, nil

@@ -39,8 +39,11 @@ var _ snowflake.WorkerSource = (*Lease)(nil)
 // Where nothing is free the error is a [NoFreeWorkerError]. An error of the
 // store is returned, wrapped or as it is. ctx is for this call only. Without a
 // deadline Acquire tries for as long as other processes get in first, waits for its
-// turn where the store is a [Queue], and takes the time of [WithSettle]; each call
-// of the store ends after 5 seconds at most.
+// turn where the store is a [Queue], and takes the time of [WithSettle]. A connection,
+// which a store inspects, may take 20 seconds, and each call of the store 5. If ctx ends
+// while a write is under way, what it may have leased is released in the background, for
+// as long as a window; a process that exits before that leaves it leased. Acquire writes
+// nothing if ctx ends sooner than the store has answered a read.
 func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...Option) (*Lease, error) {
 	c, err := newConfig(layout, opts)
 	if store == nil {

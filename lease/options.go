@@ -72,6 +72,10 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 // timeout bounds one call of the store.
 func (c *config) timeout() time.Duration { return min(maxCall, max(c.window/3, maxCall/10)) }
 
+// patience is how long a process that starts, or releases a worker, waits for a
+// connection, which the store may have to inspect.
+func (c *config) patience() time.Duration { return 4 * c.timeout() }
+
 // WithWindow sets for how long a worker is reserved ahead, in one write that is
 // repeated every third of it. The store may be down for two thirds of the window,
 // less 5 seconds that a call may take, without anybody noticing. A process that was

@@ -135,7 +135,7 @@ func (l *Lease) vacate(ctx context.Context, w *heldWorker, bound int64) error {
 // acquire claims a worker for a process that starts.
 func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
 	return l.claim(ctx, claim{
-		starting: true, patience: l.timeout(),
+		starting: true, patience: l.patience(),
 		readClock: func() (int64, error) { return l.now(), nil },
 	})
 }

@@ -1,0 +1,156 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+// A sluggish store carries out what it is sent after a while, whether or not the caller
+// still waits.
+type sluggish struct {
+	*leasetest.Memory
+	read, write time.Duration
+}
+
+func (s sluggish) Load(ctx context.Context) (map[int]lease.Record, error) {
+	select {
+	case <-time.After(s.read):
+		return s.Memory.Load(ctx)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (s sluggish) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+	answer := make(chan bool, 1)
+	go func() {
+		time.Sleep(s.write)
+		swapped, _ := s.Memory.CompareAndSwap(context.WithoutCancel(ctx), worker, old, next)
+		answer <- swapped
+	}()
+	select {
+	case swapped := <-answer:
+		return swapped, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// A program that gives up before the store answers, and tries again and again, holds no
+// worker for what it has begun.
+func TestStartsThatGiveUpHoldNoWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		_ = acquire(t, store).Release(t.Context()) // writes the layout
+		for range 64 {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			l, err := lease.Acquire(ctx, sluggish{store, 0, 800 * time.Millisecond}, layout(), lease.WithLogger(discard()))
+			cancel()
+			if err == nil {
+				t.Fatalf("acquired %+v, want an error", l.Stats())
+			}
+		}
+		time.Sleep(10 * time.Second)
+		for key, r := range store.Records() {
+			if key >= 0 && !released(r) {
+				t.Errorf("worker %d is held by %s until %v", key, r.Owner, time.UnixMilli(r.Bound))
+			}
+		}
+		for range 4 {
+			acquire(t, store)
+		}
+	})
+}
+
+// What another process has written since is left as it is.
+func TestGivingUpTakesNobodysWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		_ = acquire(t, store, lease.WithWorker(0), lease.WithDatacenter(0)).Release(t.Context())
+		store.Fail(leasetest.Hold)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		other := lease.Record{Bound: now() + 60_000, Owner: "other"}
+		time.AfterFunc(900*time.Millisecond, func() { store.Put(0, other) })
+		if _, err := lease.Acquire(ctx, store, layout(), lease.WithWorker(0), lease.WithDatacenter(0), lease.WithLogger(discard())); err == nil {
+			t.Fatal("acquired a worker, want an error")
+		}
+		time.Sleep(time.Minute)
+		store.Deliver()
+		if got := store.Records()[0]; got != other {
+			t.Errorf("record = %+v, want %+v", got, other)
+		}
+	})
+}
+
+// A write whose answer cannot come in time is not begun: a process that exits releases
+// nothing.
+func TestNothingIsWrittenTooLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		_ = acquire(t, store).Release(t.Context())
+		before := store.Calls().Swaps
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		_, err := lease.Acquire(ctx, sluggish{store, 300 * time.Millisecond, 300 * time.Millisecond}, layout(), lease.WithLogger(discard()))
+		const want = "nothing was written, because the store took 300ms to be read and the context ends in 200ms: want a context that lasts longer"
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error = %v, want %s", err, want)
+		}
+		time.Sleep(time.Minute)
+		if after := store.Calls().Swaps; after != before {
+			t.Errorf("%d writes, want none", after-before)
+		}
+	})
+}
+
+// A layout that somebody has deleted is written again, and that is logged.
+func TestMissingLayoutIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, log := leasetest.NewMemory(), new(journal)
+		acquire(t, store, lease.WithLogger(log.logger()))
+		const text = "records of workers and none of their layout"
+		if n := log.count(text); n != 0 {
+			t.Errorf("an empty store: logged %d times %q", n, text)
+		}
+		store.Put(-1, lease.Record{})
+		acquire(t, store, lease.WithLogger(log.logger()))
+		if n := log.count(text); n != 1 {
+			t.Errorf("logged %d times %q, want once:\n%s", n, text, log)
+		}
+	})
+}
+
+// A flawed store is a Checker that says why it refuses a write.
+type flawed struct{ *leasetest.Memory }
+
+func (flawed) Check(context.Context) error { return errors.New("rule nothing rewrites statements") }
+
+func (s flawed) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+	if _, err := s.Load(ctx); err != nil || old.Owner != "" {
+		return false, err
+	}
+	return s.Memory.CompareAndSwap(ctx, worker, old, next)
+}
+
+func TestRefusedExtensionIsExplained(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := acquire(t, flawed{leasetest.NewMemory()})
+		time.Sleep(25 * time.Second)
+		if err := l.Stats().Failure; err == nil || !strings.Contains(err.Error(), "rule nothing rewrites statements") {
+			t.Errorf("failure = %v, want the reason that the store gives", err)
+		}
+	})
+}
