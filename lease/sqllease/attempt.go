@@ -55,7 +55,7 @@ func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) err
 		return s.noConnection(ctx, began, err)
 	}
 	defer func() { _ = conn.Close() }()
-	if err = s.inspect(ctx, conn); err == nil {
+	if err = s.inspect(ctx, conn, statementTimeout); err == nil {
 		err = f(conn)
 	}
 	return s.leaveLost(ctx, conn, err)
@@ -130,7 +130,9 @@ func (s *store) late(ctx context.Context, began time.Time, err error) error {
 	}
 	text := fmt.Sprintf("no answer after %v, perhaps because %s",
 		time.Since(began).Round(time.Millisecond), s.dialect().silence)
-	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+	if slow := (*slowError)(nil); errors.As(err, &slow) {
+		text += fmt.Sprintf(", the last %v of it to %s", slow.after.Round(time.Millisecond), slow.brief())
+	} else if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		text += " (" + err.Error() + ")"
 	}
 	return &waitError{text, context.Cause(ctx)}

@@ -16,12 +16,15 @@ const (
 	// not run while others have all connections of the pool.
 	openTimeout = 5 * time.Second
 
-	// inspectTimeout is how long a connection may take to show that it is alive, and
-	// what it is.
-	inspectTimeout = 2 * time.Second
+	// statementTimeout is how long a server may take over a statement that inspects a
+	// connection. A pool that keeps many connections gives each less, because all of
+	// them may be dead, but no less than minStatement.
+	statementTimeout = 5 * time.Second
+	minStatement     = 2 * time.Second
 
-	// maxPlaces is in how many places of the pool's queue one call waits. It has
-	// them all after a ninth of its time.
+	// maxPlaces is in how many places of the pool's queue one call waits, and all calls
+	// of a store together in addition to one place each. One call has them all after a
+	// ninth of its time.
 	maxPlaces  = 128
 	queueSteps = 64
 )
@@ -35,7 +38,23 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 		return nil, nil, fmt.Errorf("sqllease: %w", err)
 	}
 	p := &pin{conn: conn, busy: make(chan struct{}, 1)}
-	return withClock(&store{shared: s.shared, pin: p}), p.release, nil
+	over := &store{shared: s.shared, pin: p}
+	if _, err := onTable(ctx, over, func(t table) (table, error) { return t, nil }); err != nil {
+		p.release()
+		return nil, nil, err
+	}
+	return withClock(over), p.release, nil
+}
+
+// statementLimit returns the time for each statement of an inspection, before which so
+// many other connections of the pool may have to be tried.
+func statementLimit(ctx context.Context, others int) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return statementTimeout
+	}
+	share := time.Until(deadline) / time.Duration(2*(max(others, 0)+1))
+	return min(statementTimeout, max(minStatement, share))
 }
 
 // usable waits for a connection that answers, and on which the store may write. A
@@ -46,9 +65,7 @@ func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
 	for dead := s.pool.Stats().OpenConnections; ; dead-- {
 		conn, err := s.open(ctx)
 		if err == nil {
-			soon, cancel := context.WithTimeout(ctx, inspectTimeout)
-			err = s.leaveLost(ctx, conn, s.inspect(soon, conn))
-			cancel()
+			err = s.leaveLost(ctx, conn, s.inspect(ctx, conn, statementLimit(ctx, dead)))
 			if err == nil {
 				return conn, nil
 			}
@@ -96,7 +113,9 @@ func (s *store) queue(ctx context.Context) (*sql.Conn, error) {
 	step := time.NewTicker(queueStep(ctx))
 	defer step.Stop()
 	s.wait(waiting, answers)
-	for places := 1; ; {
+	places := 1
+	defer func() { s.places.Add(int64(1 - places)) }()
+	for {
 		select {
 		case a := <-answers:
 			return a.conn, a.err
@@ -104,6 +123,10 @@ func (s *store) queue(ctx context.Context) (*sql.Conn, error) {
 			return nil, ctx.Err()
 		case <-step.C:
 			for range min(places, maxPlaces-places) {
+				if s.places.Add(1) >= maxPlaces {
+					s.places.Add(-1)
+					break
+				}
 				s.wait(waiting, answers)
 				places++
 			}

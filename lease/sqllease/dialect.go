@@ -36,6 +36,9 @@ type dialect struct {
 	// lags behind another. Empty means that none does.
 	standby string
 
+	// primary is how to reach the one that does not.
+	primary string
+
 	// silence is why an answer may be missing, and what to do about it.
 	silence string
 
@@ -49,7 +52,7 @@ type dialect struct {
 
 	// inspect returns what the connection is found to be. Without a table it looks
 	// only at the session.
-	inspect func(ctx context.Context, conn *sql.Conn, table table) (session, error)
+	inspect func(ctx context.Context, on asker, table table) (session, error)
 
 	// rollBack ends what a program has left open on a connection. Empty means that
 	// closing the connection does.
@@ -63,6 +66,12 @@ type dialect struct {
 	// database has no statement for it.
 	addKey func(*dialect, table) string
 	alter  string
+
+	// stray returns the schema in which a statement that names no schema would create
+	// the table, and another that has a table of this name with records, if the session
+	// may have been led astray; other is empty if it has not, or there is none. It is nil
+	// where a name leads to one place.
+	stray func(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error)
 
 	// renameQualified is set where a table's new name needs its schema.
 	renameQualified bool

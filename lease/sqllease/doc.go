@@ -29,7 +29,7 @@
 // A pool of one connection works. While transactions of the application have all
 // connections, the store waits. Package database/sql hands a connection that is
 // returned to a waiter chosen at random, so a lease that extends its window waits in
-// up to 128 places of that queue, and [database/sql.DBStats] counts each. A window of
+// up to 128 places of that queue, which all leases of the store share, and [database/sql.DBStats] counts each. A window of
 // four times the longest transaction has been long enough for every queue that was
 // tried. Where it cannot be, [WithPool] gives the store a pool of its own.
 //
@@ -82,7 +82,8 @@
 //
 // All processes that write to the same tables must use one table of workers:
 // where their settings of PostgreSQL's search_path differ, name it with its
-// schema, by [WithTable].
+// schema, by [WithTable]. The store refuses to create a second table where a search_path
+// that is not the DSN's, or a changed database on MySQL, leads away from one with records.
 //
 // # Durability
 //
@@ -91,14 +92,15 @@
 // logged, once for each change, and stops nobody.
 //
 //   - PostgreSQL: each write waits for the log on disk, whatever
-//     synchronous_commit is set to. An unlogged table is refused, fsync=off is
-//     logged as a warning. Failing over to an asynchronous standby forgets.
+//     synchronous_commit is set to. An unlogged table is refused, fsync=off and
+//     full_page_writes=off are logged as warnings. Failing over to an asynchronous standby forgets.
 //   - MySQL and MariaDB: innodb_flush_log_at_trx_commit=0 is refused, 2 is
 //     logged as a warning (a crash of the machine forgets up to a second), and so
 //     is sync_binlog other than 1 with log_bin on. A storage engine other than
 //     InnoDB is refused. Of a Galera cluster only the node that answers first can
 //     be refused. Failing over to an asynchronous replica forgets.
-//   - SQLite: synchronous=OFF is refused, since what other connections write
+//   - SQLite: journal_mode OFF and MEMORY are refused, under which a process that is
+//     killed while it writes ruins the file. synchronous=OFF is refused, since what other connections write
 //     under it can ruin the file. Each write of the store's own runs under
 //     synchronous=EXTRA, which keeps it when the machine loses power, as NORMAL
 //     with a write-ahead log does not, nor FULL with a journal that is deleted;

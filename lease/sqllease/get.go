@@ -45,7 +45,7 @@ func (s *store) scan(rows *sql.Rows, r *reading) error {
 	}
 	switch err := s.checkWorker(r.records, int(worker.Int64)); {
 	case standby:
-		return errStandby
+		return fmt.Errorf("%w: want %s", errStandby, s.dialect().primary)
 	case !worker.Valid:
 		return nil
 	case err != nil:
@@ -69,8 +69,11 @@ func (s *store) selection(t table, keys []int) (statement string, args []any) {
 	default:
 		statement, args = s.dialect().reads(s.dialect().get, t), append(args, list)
 	}
-	return statement + " LIMIT 9223372036854775807", args
+	return statement + noLimit, args
 }
+
+// noLimit ends a statement whose rows are all wanted, whatever limit the session has.
+const noLimit = " LIMIT 9223372036854775807"
 
 // clocked is a store in a database that has a clock of its own. SQLite's is the
 // clock of the process that asks.

@@ -21,6 +21,9 @@ var mysqlDialect = &dialect{
 	load:     loadSQL + "?",
 	insert:   insertSQL,
 	update:   updateSQL,
+	standby:  "CAST(@@GLOBAL.read_only AS CHAR) NOT IN ('0', 'OFF')",
+	primary:  "a server that has read_only off, for reads too, also behind a proxy that sends these elsewhere",
+	stray:    strayMySQL,
 	now:      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	classify: classifyMySQL,
@@ -70,10 +73,10 @@ const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_fl
     WHEN @@GLOBAL.log_bin AND NOT @@SESSION.sql_log_bin THEN 'sql_log_bin=0, under which no replica gets what the store writes'
     ELSE '' END`
 
-func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, err error) {
+func inspectMySQL(ctx context.Context, on asker, t table) (found session, err error) {
 	var flush, syncLog int
 	var setting string
-	if err := conn.QueryRowContext(ctx, mysqlSession).Scan(&found.server, &flush, &syncLog, &setting); err != nil {
+	if err := on.ask(ctx, mysqlSession, &found.server, &flush, &syncLog, &setting); err != nil {
 		return found, err
 	}
 	add := func(level slog.Level, text string) { found.findings = append(found.findings, finding{level, text}) }
@@ -86,42 +89,44 @@ func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, 
 	if syncLog != 1 {
 		add(slog.LevelWarn, fmt.Sprintf("sync_binlog is %d and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file", syncLog))
 	}
-	found.dirt, err = mysqlDirt(ctx, conn, t, setting)
+	found.dirt, err = mysqlDirt(ctx, on, t, setting)
 	return found, err
 }
 
 // mysqlDirt is a setting that was found, or what does not show and is tried: within a
 // transaction, its level cannot be set. Without one, that is the level of the next
 // alone. A temporary table hides another one of its name.
-func mysqlDirt(ctx context.Context, conn *sql.Conn, t table, setting string) (dirt, err error) {
+func mysqlDirt(ctx context.Context, on asker, t table, setting string) (dirt, err error) {
 	if setting != "" {
 		return fmt.Errorf("%w has %s: remove it from the program, the DSN or the server's settings", errDirty, setting), nil
 	}
-	if _, err = conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil || t.quoted == "" {
+	if err = on.exec(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil || t.quoted == "" {
 		return nil, err
 	}
-	hidden, err := isTemporary(ctx, conn, t)
+	hidden, err := isTemporary(ctx, on, t)
 	if hidden {
 		dirt = fmt.Errorf("%w has a temporary table %s, which hides the real one: drop it", errDirty, t.quoted)
 	}
 	return dirt, err
 }
 
-func isTemporary(ctx context.Context, conn *sql.Conn, t table) (bool, error) {
-	ddl, err := mysqlDDL(ctx, conn, t)
+func isTemporary(ctx context.Context, on asker, t table) (bool, error) {
+	ddl, err := mysqlDDL(ctx, on, t)
 	return strings.HasPrefix(ddl, "CREATE TEMPORARY "), err
 }
 
-func mysqlDDL(ctx context.Context, conn *sql.Conn, t table) (ddl string, err error) {
-	err = conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.quoted).Scan(new(string), &ddl)
+// mysqlDDL returns the statement that creates the table, or the view in its place, of
+// which the server returns four columns.
+func mysqlDDL(ctx context.Context, on asker, t table) (ddl string, err error) {
+	err = on.ask(ctx, "SHOW CREATE TABLE "+t.quoted, new(string), &ddl)
 	return ddl, err
 }
 
 // isClustered reports whether the server is one of a Galera cluster, whose nodes lag
 // behind each other.
-func isClustered(ctx context.Context, conn *sql.Conn) (bool, error) {
+func isClustered(ctx context.Context, on asker) (bool, error) {
 	var value string
-	err := conn.QueryRowContext(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'").Scan(new(string), &value)
+	err := on.ask(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'", new(string), &value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -143,6 +148,27 @@ func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() erro
 	return while(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
 }
 
+// strayMySQL goes by what the session has done: a database that it was opened with is the
+// program's, and one that it has changed to may be anybody's.
+func strayMySQL(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
+	var changes int
+	err = on.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Com\\_change\\_db'").Scan(new(string), &changes)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && changes == 0 {
+		return "", "", nil
+	}
+	if err == nil {
+		err = on.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&here)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	others, err := texts(ctx, on, "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = ? AND TABLE_SCHEMA <> DATABASE() AND TABLE_TYPE = 'BASE TABLE'"+noLimit, name)
+	if err == nil {
+		other, err = d.withRecords(ctx, on, others, name)
+	}
+	return here, other, err
+}
+
 // mysqlColumns asks about the columns. CHAR and BINARY are no text: what they return has
 // lost or gained characters at its end.
 const mysqlColumns = `SELECT LOWER(COLUMN_NAME), CONCAT(COLUMN_TYPE, COALESCE(CONCAT(' with the collation ', COLLATION_NAME), '')),
@@ -152,7 +178,7 @@ const mysqlColumns = `SELECT LOWER(COLUMN_NAME), CONCAT(COLUMN_TYPE, COALESCE(CO
   COLUMN_TYPE NOT LIKE '%unsigned%' AND COALESCE(RIGHT(COLLATION_NAME, 4) = '_bin', 1),
   COALESCE(RIGHT(COLLATION_NAME, 10) <> '_nopad_bin' AND COLLATION_NAME <> 'utf8mb4_0900_bin', 0),
   IS_NULLABLE = 'YES', COALESCE(GENERATION_EXPRESSION, '') <> ''
-FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?`
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?` + noLimit
 
 // mysqlParts asks for the kind, schema and engine of the table, its unique indexes
 // over both key columns, and the triggers that run before a row is written. The engines
@@ -179,7 +205,7 @@ UNION ALL
 SELECT 'flaw', CONCAT('trigger ', CONVERT(TRIGGER_NAME USING utf8mb4), ' can change what is written'), 'no BEFORE trigger',
   CONCAT('DROP TRIGGER ', ?, ` + "REPLACE(CONVERT(TRIGGER_NAME USING utf8mb4), '`', '``'), '`'" + `)
 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABASE()) AND EVENT_OBJECT_TABLE = ?
-  AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION <> 'DELETE'`
+  AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION <> 'DELETE'` + noLimit
 
 func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err error) {
 	schema := sql.NullString{String: t.schema, Valid: t.schema != ""}
@@ -191,12 +217,12 @@ func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err 
 	if err = found.readParts(ctx, conn, mysqlParts, args...); err != nil || found.kind != "" {
 		return found, err
 	}
-	hidden, err := isTemporary(ctx, conn, t)
+	hidden, err := isTemporary(ctx, asker{conn, statementTimeout}, t)
 	if hidden {
 		found.kind = temporary
 	}
 	if err == nil {
-		found.clustered, err = isClustered(ctx, conn)
+		found.clustered, err = isClustered(ctx, asker{conn, statementTimeout})
 	}
 	return found, err
 }

@@ -34,9 +34,11 @@ WHERE durable.is = 'on' AND namespace = $3 AND worker_id = $4 AND bound = $5 AND
 	get:      getPostgres,
 	now:      "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 	standby:  "pg_is_in_recovery()",
+	primary:  "a DSN that leads to the primary (target_session_attrs=read-write)",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	classify: classifyPostgres,
 	inspect:  inspectPostgres,
+	stray:    strayPostgres,
 	shape:    postgresShape,
 	addKey: func(_ *dialect, t table) string {
 		return fmt.Sprintf("CREATE UNIQUE INDEX ON %s (namespace, worker_id)", t.quoted)
@@ -81,12 +83,33 @@ func classifyPostgres(err error) kind {
 
 // inspectPostgres does not look for transactions: pgx does, whenever it is asked for
 // a connection, and closes one that is in any.
-func inspectPostgres(ctx context.Context, conn *sql.Conn, _ table) (found session, err error) {
-	var fsync string
-	if err = conn.QueryRowContext(ctx, "SELECT current_setting('fsync')").Scan(&fsync); fsync == "off" {
-		found.findings = []finding{{slog.LevelWarn, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"}}
+func inspectPostgres(ctx context.Context, on asker, _ table) (found session, err error) {
+	var fsync, pages string
+	err = on.ask(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes')", &fsync, &pages)
+	if fsync == "off" {
+		found.findings = append(found.findings, finding{slog.LevelWarn, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"})
+	}
+	if pages == "off" {
+		found.findings = append(found.findings, finding{slog.LevelWarn, "full_page_writes is off, which forgets (or ruins the database) when the machine dies while it writes a page: set it to on"})
 	}
 	return found, err
+}
+
+// strayPostgres trusts a search_path that the program has set in its DSN: schemas of one
+// database may be of different applications.
+func strayPostgres(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
+	var schema sql.NullString
+	if err = on.QueryRowContext(ctx, "SELECT CAST(current_schema() AS text)").Scan(&schema); err != nil || !schema.Valid {
+		return "", "", err
+	}
+	others, err := texts(ctx, on, `SELECT CAST(n.nspname AS text) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+WHERE relname = $1 AND relkind IN ('r', 'p') AND relpersistence <> 't' AND n.nspname <> current_schema()
+  AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+  AND (SELECT source FROM pg_settings WHERE name = 'search_path') <> 'client'`, name)
+	if err == nil {
+		other, err = d.withRecords(ctx, on, others, name)
+	}
+	return schema.String, other, err
 }
 
 // postgresColumns asks about the four columns. A domain is as good as the type that it is

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/gormflake/gormflake/internal/compatible"
 )
@@ -32,15 +33,16 @@ var errDirty = errors.New("the connection")
 
 // inspect refuses a connection on which the store must not write, at first use
 // also a server that forgets, and logs what has changed in its settings.
-func (s *store) inspect(ctx context.Context, conn *sql.Conn) error {
+func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration) error {
 	var t table
+	on := asker{conn, limit}
 	known := s.ready.Load()
 	if known != nil {
 		t = *known
-	} else if err := s.checkEngine(ctx, conn); err != nil {
+	} else if err := s.checkEngine(ctx, on); err != nil {
 		return err
 	}
-	found, err := s.dialect().inspect(ctx, conn, t)
+	found, err := s.dialect().inspect(ctx, on, t)
 	switch {
 	case err != nil:
 		return err
@@ -56,12 +58,12 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn) error {
 
 // checkEngine refuses an engine that speaks the protocol of another, before its
 // settings are believed, and chooses the dialect of one that has its own.
-func (s *store) checkEngine(ctx context.Context, conn *sql.Conn) error {
+func (s *store) checkEngine(ctx context.Context, on asker) error {
 	if s.dialect() == sqliteDialect { // a library
 		return nil
 	}
 	var version string
-	if err := conn.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {
+	if err := on.ask(ctx, "SELECT version()", &version); err != nil {
 		return err
 	}
 	engine := compatible.Engine(version)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gormflake/gormflake/lease"
 )
@@ -211,10 +212,11 @@ func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
 	return []Flaw{{Found: found, Want: "UNIQUE (namespace, worker_id)", Fix: d.addKey(d, t)}}
 }
 
-func eachRow(ctx context.Context, conn *sql.Conn, query string, args []any, scan func(*sql.Rows) error) error {
+func eachRow(ctx context.Context, conn execer, query string, args []any, scan func(*sql.Rows) error) error {
+	began := time.Now()
 	rows, err := conn.QueryContext(ctx, query, args...)
 	if err != nil {
-		return err
+		return unanswered(ctx, query, began, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -222,7 +224,7 @@ func eachRow(ctx context.Context, conn *sql.Conn, query string, args []any, scan
 			return err
 		}
 	}
-	return rows.Err()
+	return unanswered(ctx, query, began, rows.Err())
 }
 
 func (d *dialect) alterColumn(t table, column string) string {

@@ -42,15 +42,23 @@ func classifySQLite(err error) kind {
 }
 
 // inspectSQLite sets what is set already, which SQLite refuses within a transaction.
-func inspectSQLite(ctx context.Context, conn *sql.Conn, _ table) (found session, err error) {
+func inspectSQLite(ctx context.Context, on asker, _ table) (found session, err error) {
 	var synchronous int
-	if err := conn.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&synchronous); err != nil {
+	var journal, file string
+	err = errors.Join(on.ask(ctx, "PRAGMA synchronous", &synchronous), on.ask(ctx, "PRAGMA journal_mode", &journal))
+	if err == nil && (journal == "off" || journal == "memory") {
+		err = on.ask(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'", &file)
+	}
+	if err != nil {
 		return found, err
 	}
-	if synchronous == 0 {
-		found.findings = []finding{{slog.LevelError, "PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL"}}
+	if file != "" { // a database in memory has no other
+		found.findings = []finding{{slog.LevelError, "PRAGMA journal_mode is " + strings.ToUpper(journal) + ", which ruins the file when a process is killed while it writes: set it to WAL"}}
 	}
-	_, err = conn.ExecContext(ctx, "PRAGMA synchronous = "+strconv.Itoa(synchronous))
+	if synchronous == 0 {
+		found.findings = append(found.findings, finding{slog.LevelError, "PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL"})
+	}
+	err = on.exec(ctx, "PRAGMA synchronous = "+strconv.Itoa(synchronous))
 	if err != nil && strings.Contains(err.Error(), "inside a transaction") {
 		found.dirt, err = err, nil
 	}

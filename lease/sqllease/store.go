@@ -40,6 +40,8 @@ type shared struct {
 	clustered atomic.Bool   // see [isClustered]
 	gate      chan struct{} // held while the table is created and checked
 
+	places atomic.Int64 // that calls wait in, in addition to one each
+
 	warned sync.Map // by text, for warnOnce
 	mu     sync.Mutex
 	noted  map[string][]finding // by server
@@ -49,7 +51,7 @@ type shared struct {
 // shown which server answers.
 func (s *shared) dialect() *dialect { return s.chosen.Load() }
 
-var errStandby = errors.New("the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)")
+var errStandby = errors.New("the server is a standby, which lags")
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
@@ -150,6 +152,13 @@ func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, arg
 		discard(conn)
 	}
 	return rows, err
+}
+
+// An execer is a connection, or a transaction on one.
+type execer interface {
+	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 func exec(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {

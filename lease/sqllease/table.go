@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // prepare creates and checks the table, and checks the settings, once for a
@@ -65,7 +66,10 @@ func (s *store) ensureTable(ctx context.Context) error {
 	if s.existing {
 		return fmt.Errorf("%w: table %s cannot be read (%w)", ErrNoTable, s.table.quoted, err)
 	}
-	createErr := s.exec(ctx, s.dialect().create(s.table))
+	createErr := s.create(ctx)
+	if errors.Is(createErr, errStray) {
+		return createErr
+	}
 	if err = s.exec(ctx, probe); err == nil || createErr == nil {
 		return err
 	}
@@ -75,7 +79,66 @@ func (s *store) ensureTable(ctx context.Context) error {
 
 func (s *store) exec(ctx context.Context, statement string) error {
 	return s.attempt(ctx, func(conn *sql.Conn) error {
+		began := time.Now()
 		_, err := conn.ExecContext(ctx, statement)
+		return unanswered(ctx, statement, began, err)
+	})
+}
+
+// errStray is wrapped by the error of a store that would create a second table.
+var errStray = errors.New("workers would be leased from two tables")
+
+// create creates the table, unless the session leads to a schema where it is missing and
+// another schema has it: a pooler, or a program, may have left that setting.
+func (s *store) create(ctx context.Context) error {
+	if s.table.schema != "" || s.dialect().stray == nil {
+		return s.exec(ctx, s.dialect().create(s.table))
+	}
+	return s.attempt(ctx, func(conn *sql.Conn) error {
+		// One transaction, or a pooler could send its statements to two servers.
+		tx, err := conn.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }()
+		here, other, err := s.dialect().stray(ctx, s.dialect(), tx, s.table.name)
+		if err != nil {
+			return err
+		}
+		if other != "" {
+			return fmt.Errorf("%w: this session creates %s, and %s has records: want the table with its schema, by WithTable(%q)",
+				errStray, s.dialect().qualified(here, s.table.name).quoted, s.dialect().qualified(other, s.table.name).quoted, other+"."+s.table.name)
+		}
+		if _, err := tx.ExecContext(ctx, s.dialect().create(s.table)); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// withRecords returns the first schema whose table of that name has a row that the
+// session may read.
+func (d *dialect) withRecords(ctx context.Context, on execer, schemas []string, name string) (string, error) {
+	for _, schema := range schemas {
+		var one int
+		err := on.QueryRowContext(ctx, "SELECT 1 FROM "+d.qualified(schema, name).quoted+" LIMIT 1").Scan(&one)
+		if err == nil {
+			return schema, nil
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// texts reads a query for one column.
+func texts(ctx context.Context, on execer, query string, args ...any) (all []string, err error) {
+	err = eachRow(ctx, on, query, args, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		all = append(all, text)
 		return err
 	})
+	return all, err
 }

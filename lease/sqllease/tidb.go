@@ -19,6 +19,7 @@ const tidb = "TiDB"
 var tidbDialect = func() *dialect {
 	d := *mysqlDialect
 	d.begin = "BEGIN PESSIMISTIC"
+	d.stray = nil // it does not count how often a session has changed its database
 	d.classify = classifyTiDB
 	d.inspect = inspectTiDB
 	d.shape = tidbShape
@@ -51,12 +52,12 @@ const tidbSession = `SELECT CASE
 
 // inspectTiDB refuses what makes reads old, which writes do not survive. The settings of
 // InnoDB are there, and mean nothing.
-func inspectTiDB(ctx context.Context, conn *sql.Conn, t table) (found session, err error) {
+func inspectTiDB(ctx context.Context, on asker, t table) (found session, err error) {
 	var setting string
-	if err := conn.QueryRowContext(ctx, tidbSession).Scan(&setting); err != nil {
+	if err := on.ask(ctx, tidbSession, &setting); err != nil {
 		return found, err
 	}
-	found.dirt, err = mysqlDirt(ctx, conn, t, setting)
+	found.dirt, err = mysqlDirt(ctx, on, t, setting)
 	return found, err
 }
 
@@ -69,7 +70,7 @@ func tidbShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 	if err != nil || found.kind != "" {
 		return found, err
 	}
-	ddl, err := mysqlDDL(ctx, conn, t)
+	ddl, err := mysqlDDL(ctx, asker{conn, statementTimeout}, t)
 	if strings.HasPrefix(ddl, "CREATE GLOBAL TEMPORARY ") {
 		found.kind = "a global temporary table"
 	}
