@@ -42,8 +42,10 @@ With --dsn a worker is leased from the database, and released on SIGTERM or
 SIGINT once the requests under way are answered. With --worker alone the number
 must be nobody else's. With neither, IDs are only taken apart.
 
-While the database is away, IDs are issued until the window ends (see
---window), then refused with 503 until it is back. Use /readyz to take the
+If the database is away at the start, or all workers are leased, the service
+starts all the same, and issues IDs once it has a worker. While the database is
+away later, IDs are issued until the window ends (see --window). Until then and
+from then on they are refused with 503. Use /readyz to take the
 process out of a load balancer, and /livez to restart it: a restart does not
 bring a database back.
 
@@ -121,19 +123,8 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	for _, l := range listeners {
 		defer func() { _ = l.Close() }() // a server has closed it, or nobody has reached it
 	}
-	i, err := f.open(cmd, log)
-	switch {
-	case err != nil && cmd.Context().Err() != nil:
-		log.Info("ended before a worker was leased", "reason", err)
-		return nil
-	case err != nil:
-		return err
-	}
-	cfg.Generator, cfg.Store, cfg.Draining = i.Gen, i.Store, cmd.Context().Done()
-	if i.Gen != nil {
-		cfg.Layout = i.Gen.Layout() // the database may have named another
-	}
-	return errors.Join(f.serve(cmd, listeners, secure, cfg), i.Close(cmd.Context(), f.maxShutdown))
+	cfg.Draining = cmd.Context().Done()
+	return f.serveWhenOpen(cmd, listeners, secure, cfg)
 }
 
 func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
@@ -205,12 +196,12 @@ func listen(ctx context.Context, name, addr string) (net.Listener, error) {
 
 // open makes what issues the IDs. Without a database and a worker it is an
 // issuer that has no generator.
-func (f *serveFlags) open(cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer, error) {
+func (f *serveFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer, error) {
 	if !f.issuer.Database.Given() && !cmd.Flags().Changed("worker") {
 		log.Info("no --dsn and no --worker: IDs are taken apart, none are issued")
 		return &issuer.Issuer{}, nil
 	}
-	i, err := f.issuer.Open(cmd.Context(), log)
+	i, err := f.issuer.Open(ctx, log)
 	if err != nil {
 		return nil, err
 	}
@@ -218,15 +209,21 @@ func (f *serveFlags) open(cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer,
 	return i, nil
 }
 
-// serve returns after the last request has been answered.
-func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config) error {
+// handlerOf returns the service of the issuer, whose database may have named another
+// layout.
+func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
+	cfg.Generator, cfg.Store = i.Gen, i.Store
+	if i.Gen != nil {
+		cfg.Layout = i.Gen.Layout()
+	}
 	cfg.Page = page.Handler(page.Config{
 		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
 	})
-	handler, err := service.New(cfg)
-	if err != nil {
-		return err
-	}
+	return service.New(cfg)
+}
+
+// serve returns after the last request has been answered.
+func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config, handler http.Handler) error {
 	limitMemory(cfg.MaxMemory)
 	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
 	server.TLSConfig = secure

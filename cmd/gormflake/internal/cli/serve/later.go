@@ -1,0 +1,144 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/issuer"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
+	"github.com/gormflake/gormflake/lease"
+)
+
+// A front answers requests by a handler that may be replaced.
+type front struct{ handler atomic.Pointer[http.Handler] }
+
+func (f *front) set(h http.Handler) { f.handler.Store(&h) }
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*f.handler.Load()).ServeHTTP(w, r)
+}
+
+// passes reports whether the next try may succeed although nobody has changed a flag or
+// the table: the database cannot be reached, or all workers are leased.
+func passes(err error) bool {
+	var network net.Error
+	var starting interface{ SQLState() string }
+	switch {
+	case errors.Is(err, lease.ErrNoFreeWorker), errors.Is(err, context.DeadlineExceeded), errors.Is(err, driver.ErrBadConn),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
+		return true
+	case errors.As(err, &starting):
+		state := starting.SQLState()
+		return state == "57P03" || state == "53300" // cannot connect now, too many connections
+	}
+	return false
+}
+
+const (
+	// firstTry is how long the service waits for its worker before it answers requests
+	// without one.
+	firstTry = 5 * time.Second
+
+	// Pauses between the tries.
+	firstPause = 250 * time.Millisecond
+	lastPause  = 5 * time.Second
+)
+
+var errSilent = fmt.Errorf("the database has not answered within %v", firstTry)
+
+// An attempt is the result of one try to lease a worker.
+type attempt struct {
+	*issuer.Issuer
+	err error
+}
+
+func (f *serveFlags) attempt(ctx context.Context, cmd *cobra.Command, log *slog.Logger) <-chan attempt {
+	result := make(chan attempt, 1)
+	go func() {
+		i, err := f.open(ctx, cmd, log)
+		result <- attempt{i, err}
+	}()
+	return result
+}
+
+// serveWhenOpen serves IDs. Until there is a worker to issue them under it answers
+// probes, and refuses everything else.
+func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config) error {
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	first := f.attempt(ctx, cmd, cfg.Log)
+	var a attempt
+	select {
+	case a = <-first:
+		first = nil
+	case <-time.After(firstTry):
+		a.err = errSilent
+	}
+	front := new(front)
+	switch {
+	case a.err == nil:
+		handler, err := handlerOf(cfg, a.Issuer)
+		front.set(handler)
+		if err == nil {
+			err = f.serve(cmd, listeners, secure, cfg, front)
+		}
+		return errors.Join(err, a.Close(cmd.Context(), f.maxShutdown))
+	case ctx.Err() != nil:
+		cfg.Log.Info("ended before a worker was leased", "reason", a.err)
+		return nil
+	case !passes(a.err) && first == nil:
+		return a.err
+	}
+	cfg.Log.Warn("no worker is leased yet, and no ID is issued", "error", a.err)
+	front.set(service.Starting())
+	later := make(chan error, 1)
+	go func() { later <- f.openLater(ctx, cmd, front, cfg, first) }()
+	err := f.serve(cmd, listeners, secure, cfg, front)
+	stop()
+	return errors.Join(err, <-later)
+}
+
+// openLater tries to lease a worker until that succeeds, and keeps it until ctx ends.
+// The first result may be under way.
+func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *front, cfg service.Config, under <-chan attempt) error {
+	for pause, last := firstPause, ""; ; pause = min(2*pause, lastPause) {
+		if under == nil {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(pause):
+			}
+			under = f.attempt(ctx, cmd, cfg.Log)
+		}
+		a := <-under
+		under = nil
+		if a.err == nil {
+			return f.keep(ctx, front, cfg, a)
+		}
+		if ctx.Err() == nil && a.err.Error() != last {
+			last = a.err.Error()
+			cfg.Log.Warn("no worker is leased yet, and no ID is issued", "error", a.err)
+		}
+	}
+}
+
+// keep issues IDs under the worker until ctx ends.
+func (f *serveFlags) keep(ctx context.Context, front *front, cfg service.Config, a attempt) error {
+	handler, err := handlerOf(cfg, a.Issuer)
+	if err == nil {
+		front.set(handler)
+		<-ctx.Done()
+	}
+	return errors.Join(err, a.Close(ctx, f.maxShutdown))
+}

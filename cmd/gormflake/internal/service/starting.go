@@ -1,0 +1,26 @@
+package service
+
+import "net/http"
+
+// Starting is the service before it has a worker: /livez answers, so that the process is
+// not restarted, and everything else is refused.
+func Starting() http.Handler {
+	const text = "no worker is leased yet: the database does not answer, or all workers are leased; the log of the server says which"
+	mux := http.NewServeMux()
+	handle := func(path string, answer answer) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Cache-Control"] = noStore
+			if err := answer(w, r); err != nil {
+				refuse(w, err)
+			}
+		})
+	}
+	notReady := func(http.ResponseWriter, *http.Request) error {
+		return &problem{status: http.StatusServiceUnavailable, passes: true, body: health{Status: "starting", Detail: text}}
+	}
+	handle("/livez", func(w http.ResponseWriter, _ *http.Request) error { return reply(w, health{Status: "ok"}) })
+	handle("/readyz", notReady)
+	handle("/healthz", notReady)
+	handle("/", func(http.ResponseWriter, *http.Request) error { return unavailable(text) })
+	return mux
+}
