@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,8 +27,8 @@ type IDs = Array[ID]
 // A slice converts to an Array without a copy. The nil Array is NULL, of which no
 // ANY is true; an empty one is an empty array. In JSON it is a slice.
 //
-// GORM writes each element of a []ID, but an Array as a whole: use the []ID for IN,
-// as in "id IN ?".
+// In GORM, "id IN ?" takes both a []ID and an Array. An Array is one value in all other
+// places: see [Array.GormValue].
 type Array[T ~int64] []T
 
 // Value gives the driver a PostgreSQL array as text, such as {1,2}, which pgx sends in
@@ -111,13 +113,46 @@ func (Array[T]) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	return "text"
 }
 
-// GormValue gives GORM the array in the form of its database.
+// GormValue gives GORM the array in the form of its database, and behind IN each ID.
+// It is an error to compare a key or an integer with an Array, as in
+// db.Find(&orders, ids), since GORM writes id = ? there: pass a []ID.
 func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
+	var before string // what GORM has written of the statement
+	if db.Statement != nil {
+		before = db.Statement.SQL.String()
+		before = before[max(0, len(before)-longestName):]
+	}
+	if in := behindIn.FindStringSubmatch(before); in != nil {
+		return clause.Expr{SQL: "?", Vars: []any{[]T(a)}, WithoutParentheses: in[1] != ""}
+	}
+	if m := behindColumn.FindStringSubmatch(before); m != nil && isNumberOrKey(db.Statement.Schema, m[1]) {
+		_ = db.AddError(fmt.Errorf("types: column %s is compared with an Array of %d IDs, which is one value: pass a []types.ID, or write IN ?", m[1], len(a)))
+	}
 	value, _ := a.Value()
 	if a != nil && db.Name() != "postgres" {
 		value = a.text('[', ']')
 	}
 	return clause.Expr{SQL: "?", Vars: []any{value}}
+}
+
+const longestName = 200 // of a column in quotes, and more than databases allow
+
+var (
+	behindIn     = regexp.MustCompile(`(?i)\bIN\s*(\(\s*)?$`)
+	behindColumn = regexp.MustCompile("([^\\s.`\"]+)[`\"]?\\s*(?:=|<>|!=)\\s*$")
+)
+
+// isNumberOrKey reports whether the column of the model is its key or an integer.
+func isNumberOrKey(s *schema.Schema, column string) bool {
+	if s == nil {
+		return false
+	}
+	f := s.LookUpField(column)
+	if f == nil || f.IndirectFieldType == nil {
+		return false
+	}
+	kind := f.IndirectFieldType.Kind()
+	return f.PrimaryKey || reflect.Int <= kind && kind <= reflect.Uint64
 }
 
 // The head of an array in PostgreSQL's binary form has the number of dimensions,

@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -389,4 +390,70 @@ func TestArrayTypeInTheTag(t *testing.T) {
 			t.Errorf("field %+v: got %q, want %q", field, got, want)
 		}
 	}
+}
+
+// listed has an array among its columns.
+type listed struct {
+	ID     types.ID `gorm:"primaryKey"`
+	Number int64
+	Refs   types.IDs
+}
+
+// An Array looks like a slice, which GORM expands in each of these places.
+func TestArrayInConditions(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		if err := errors.Join(db.AutoMigrate(&listed{}), db.Create(&[]listed{{ID: 1, Number: 1, Refs: types.IDs{5}}, {ID: 2, Number: 2}, {ID: 3, Number: 3}}).Error); err != nil {
+			t.Fatal(err)
+		}
+		ids := types.IDs{1, 2}
+		for name, query := range map[string]*gorm.DB{
+			"IN ?":         db.Where("id IN ?", ids),
+			"IN (?)":       db.Where("id IN (?)", ids),
+			"in(?)":        db.Where("number in(?)", ids),
+			"NOT IN ?":     db.Where("id NOT IN ?", types.IDs{3}),
+			"NOT IN (?)":   db.Not("id IN (?)", types.IDs{3}),
+			"typed":        db.Where("id IN ?", types.Array[ticketID]{1, 2}),
+			"named":        db.Where("id IN @ids", map[string]any{"ids": ids}),
+			"OR":           db.Where("id IN ?", types.IDs{1}).Or("number IN (?)", types.IDs{2}),
+			"in a raw":     db.Where("id IN (SELECT id FROM listeds WHERE number IN ?)", ids),
+			"in subquery":  db.Where("id IN (?)", db.Model(&listed{}).Select("id").Where("number IN ?", ids)),
+			"many":         db.Where("id IN ? AND number IN (?)", ids, types.IDs{1, 2, 7}),
+			"empty not":    db.Where("id IN ?", ids).Not("id IN ?", types.IDs{7}),
+			"column apart": db.Where("id IN ?", ids).Where("refs = ? OR 1 = 1", types.IDs{5}),
+		} {
+			var got []types.ID
+			if err := query.Model(&listed{}).Order("id").Pluck("id", &got).Error; err != nil || !slices.Equal(got, []types.ID{1, 2}) {
+				t.Errorf("%s: got %v, %v; want [1 2]", name, got, err)
+			}
+		}
+		for name, none := range map[string]types.IDs{"nil": nil, "empty": {}} {
+			var n int64
+			if err := db.Model(&listed{}).Where("id IN ?", none).Or("id IN (?)", none).Count(&n).Error; err != nil || n != 0 {
+				t.Errorf("%s: %d rows, %v; want none", name, n, err)
+			}
+		}
+		for name, run := range map[string]func(*gorm.DB) *gorm.DB{
+			"map":  func(db *gorm.DB) *gorm.DB { return db.Where(map[string]any{"id": ids}).Find(&[]listed{}) },
+			"Find": func(db *gorm.DB) *gorm.DB { return db.Find(&[]listed{}, ids) },
+			"name": func(db *gorm.DB) *gorm.DB { return db.Where("number", ids).Find(&[]listed{}) },
+			"=":    func(db *gorm.DB) *gorm.DB { return db.Where("id = ?", ids).Find(&[]listed{}) },
+			"Not":  func(db *gorm.DB) *gorm.DB { return db.Not(map[string]any{"id": ids}).Delete(&listed{}) },
+			"Not update": func(db *gorm.DB) *gorm.DB {
+				return db.Model(&listed{}).Not(map[string]any{"id": ids}).Update("number", 9)
+			},
+			"Delete": func(db *gorm.DB) *gorm.DB { return db.Delete(&listed{}, ids) },
+		} {
+			if err := run(db).Error; err == nil || !strings.Contains(err.Error(), "is compared with an Array of 2 IDs, which is one value: pass a []types.ID") {
+				t.Errorf("%s: err = %v", name, err)
+			}
+		}
+		var rows []listed
+		if err := db.Order("id").Find(&rows).Error; err != nil || len(rows) != 3 || rows[2].Number != 3 || !slices.Equal(rows[0].Refs, types.IDs{5}) {
+			t.Errorf("rows %+v, %v", rows, err)
+		}
+		if err := db.Model(&listed{ID: 2}).Update("refs", types.IDs{7}).Error; err != nil {
+			t.Error(err)
+		}
+	})
 }
