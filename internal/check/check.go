@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -25,13 +24,17 @@ import (
 // Models returns the mistakes of all models, joined, each once.
 func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	c := checker{db: quiet(db), set: set, tables: map[string]table{}, foreign: map[*schema.Field]bool{}}
-	c.version = sync.OnceValues(func() (string, error) { return version(c.db) })
 	var errs []error
 	for _, m := range models {
 		errs = append(errs, c.model(m)...)
 	}
 	for _, s := range c.schemas {
 		errs = append(errs, c.untagged(s)...)
+		for _, rel := range model.Relations(s) {
+			if rel.JoinTable != nil {
+				errs = append(errs, set.CheckJoinTable(rel.JoinTable))
+			}
+		}
 	}
 	return errors.Join(distinct(errs)...)
 }
@@ -42,6 +45,13 @@ func quiet(db *gorm.DB) *gorm.DB {
 	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
 	db.DryRun = false // of this session only; nothing is written
 	return db
+}
+
+// at returns a session that looks at a table where the statements of its model write,
+// if dbresolver sends them elsewhere: it goes by the table of the statement, and by this
+// setting, and would send a SELECT to a replica.
+func at(db *gorm.DB, table string) *gorm.DB {
+	return db.Table(table).Set("gorm:db_resolver:write", struct{}{}).Session(&gorm.Session{})
 }
 
 // distinct takes joined errors apart, because two models may share some of them.
@@ -65,10 +75,9 @@ func distinct(errs []error) []error {
 
 // checker is one call of [Models].
 type checker struct {
-	db      *gorm.DB
-	set     *model.Set
-	tables  map[string]table // by name
-	version func() (string, error)
+	db     *gorm.DB
+	set    *model.Set
+	tables map[string]table // by name
 
 	schemas []*schema.Schema
 	foreign map[*schema.Field]bool // which are checked as such
@@ -94,7 +103,18 @@ func (c *checker) model(value any) []error {
 		errs = append(errs, c.reference(ref))
 	}
 	c.schemas = append(c.schemas, s)
+	errs = append(errs, c.deleted(s))
 	return errs
+}
+
+// deleted finds a table whose rows are marked as deleted, and a model that does not know
+// the mark.
+func (c *checker) deleted(s *schema.Schema) error {
+	const name = "deleted_at"
+	if t := c.table(s.Table); s.LookUpField(name) != nil || t.find(c.db.Name(), name) == nil {
+		return nil
+	}
+	return fmt.Errorf("gormflake: model %s has no field for column %s of table %s, so that rows which are marked as deleted reappear: add DeletedAt gorm.DeletedAt, or rename the column if it marks none", s.Name, name, s.Table)
 }
 
 // column checks a tagged column in its table or, while that does not exist, in the
@@ -135,10 +155,7 @@ func (c *checker) untagged(s *schema.Schema) (errs []error) {
 // holds returns why the column cannot keep an ID: because it is too narrow, or because
 // the server finds other IDs too when it compares the column with one.
 func (c *checker) holds(column *model.Column, live *liveColumn, blame func(text string) error) error {
-	switch text, err := c.inexact(column, live); {
-	case err != nil:
-		return tableError(column.Field.Schema.Table, err)
-	case text != "":
+	if text := c.inexact(column, live); text != "" {
 		return blame(text)
 	}
 	return c.width(column, live, blame)
@@ -176,8 +193,13 @@ func (c *checker) live(column *model.Column) (*liveColumn, error) {
 func (c *checker) table(name string) table {
 	t, ok := c.tables[name]
 	if !ok {
-		if t.columns, t.err = readColumns(c.db, name); len(t.columns) > 0 && t.err == nil {
-			t.err = c.readRandom(name, t)
+		db := at(c.db, name)
+		t.columns, t.err = readColumns(db, name)
+		if t.err == nil {
+			t.version, t.err = version(db)
+		}
+		if len(t.columns) > 0 && t.err == nil {
+			t.err = readRandom(db, name, t)
 		}
 		t.err = tableError(name, t.err)
 		c.tables[name] = t
@@ -222,9 +244,8 @@ func (c *checker) reference(ref model.Reference) error {
 	if err := errors.Join(err, c.holds(foreign, live, blame)); err != nil {
 		return err
 	}
-	text, err := c.mixed(ref.Key, foreign)
-	if err == nil && text != "" {
-		err = blame(text)
+	if text := c.mixed(ref.Key, foreign); text != "" {
+		return blame(text)
 	}
-	return err
+	return nil
 }

@@ -68,7 +68,7 @@ type (
 		BaseID types.ID
 		Base   *hubBase   `gorm:"foreignKey:BaseID"`
 		Spokes []hubSpoke `gorm:"foreignKey:HubID"`
-		Labels []hubLabel `gorm:"many2many:hub_labels"`
+		Labels []hubLabel `gorm:"many2many:labels_of_hubs"`
 	}
 	hubBase struct {
 		ID     types.ID   `gorm:"primaryKey" snowflake:"pk"`
@@ -88,7 +88,7 @@ type (
 		OwnerID   types.ID
 		OwnerType string
 		Number    string     `gorm:"size:40" snowflake:"serial=LABEL"`
-		Hubs      []hub      `gorm:"many2many:hub_labels"`
+		Hubs      []hub      `gorm:"many2many:labels_of_hubs"`
 		Spokes    []hubSpoke `gorm:"foreignKey:LabelNumber;references:Number"`
 	}
 )

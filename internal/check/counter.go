@@ -15,24 +15,34 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Counters returns a mistake for each key whose table exists and has a counter that
-// is neither removed nor parked, and why tables cannot be read. The keys are of
-// listed models.
-func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (mistakes, err error) {
+// A Counter is one that is neither removed nor parked.
+type Counter struct {
+	Table string
+	Next  uint64   // the key that it gives
+	Park  []string // the statements that park it; none if nothing does
+}
+
+// Counters returns the counters of the tables of these keys, which are of listed models,
+// and why tables cannot be read.
+func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []Counter, err error) {
 	db = quiet(db)
-	var found, failed []error
+	var failed []error
 	for _, f := range keys {
-		column := model.NewColumn(f)
-		column.Listed = true
+		db := at(db, f.Schema.Table)
 		columns, err := readColumns(db, f.Schema.Table)
 		if live := (table{columns: columns}).find(db.Name(), f.DBName); live != nil && live.follows {
-			var counts error
-			counts, err = checkCounter(db, column, live, &place)
-			found = append(found, counts)
+			next, park, counterErr := readCounter(db, f.Schema.Table, live)
+			err = counterErr
+			if counter := (Counter{Table: f.Schema.Table, Next: next}); err == nil && (park == nil || next <= uint64(place.Limit)) {
+				if park != nil {
+					counter.Park = park(place.ID)
+				}
+				found = append(found, counter)
+			}
 		}
 		failed = append(failed, tableError(f.Schema.Table, err))
 	}
-	return errors.Join(found...), errors.Join(failed...)
+	return found, errors.Join(failed...)
 }
 
 var null = regexp.MustCompile(`(?i)^null(::.*)?$`)
@@ -46,7 +56,7 @@ func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 	case column.Serial != nil, column.Listed && l.follows && c.set.Unparked:
 		return nil
 	case l.follows && (column.Listed || l.auto):
-		counts, err := checkCounter(c.db, column, l, column.Parking())
+		counts, err := checkCounter(at(c.db, table), column, l, column.Parking())
 		return errors.Join(counts, tableError(table, err))
 	case l.auto && column.Listed && !l.always:
 		return nil
@@ -61,39 +71,49 @@ func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 	return mistake(column, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate", table, name, how))
 }
 
+// FollowsText is what a counter does that follows the largest key.
+const FollowsText = "follows the largest key, so that a program that inserts without a key gets one that the generator issues too, and Save of a slice or a nested row then overwrites the other row"
+
 // checkCounter rejects a counter, for a listed model only one that is not parked.
 func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Place) (counts, err error) {
-	read := mysqlCounter
-	if db.Name() == "sqlite" {
-		read = sqliteCounter
-	}
-	next, park, err := read(db, c.Field.Schema.Table, l)
+	table, name := c.Field.Schema.Table, c.Field.DBName
+	next, park, err := readCounter(db, table, l)
 	if err != nil {
 		return nil, err
 	}
-	fix := "move the table with package sqlmigrate"
-	if park != nil && place != nil {
-		if c.Listed && next > uint64(place.Limit) {
-			return nil, nil
-		}
-		fix += fmt.Sprintf(", or park the counter above all IDs until %d: %s", place.Until.Year(), park(place.ID))
+	canPark := park != nil && place != nil
+	switch parked := canPark && next > uint64(place.Limit); {
+	case parked && c.Listed:
+		return nil, nil
+	case parked:
+		return mistake(c, fmt.Sprintf("table %s still assigns column %s (auto-increment), and its counter, at %d, is parked: detach it when no old program runs: gormflake migrate apply --phases detach %s", table, name, next, table)), nil
 	}
-	return mistake(c, fmt.Sprintf("table %s still assigns column %s (auto-increment): its counter, at %d, follows the largest key, so that a program that inserts without a key gets one that the generator issues too, and Save of a slice or a nested row then overwrites the other row: %s",
-		c.Field.Schema.Table, c.Field.DBName, next, fix)), nil
+	fix := "move the table with package sqlmigrate"
+	if canPark {
+		fix += fmt.Sprintf(", or park the counter above all IDs until %d: %s", place.Until.Year(), strings.Join(park(place.ID), "; "))
+	}
+	return mistake(c, fmt.Sprintf("table %s still assigns column %s (auto-increment): its counter, at %d, %s: %s", table, name, next, FollowsText, fix)), nil
 }
 
-// mysqlCounter returns the key that the database assigns next, and the statements that
-// move the counter.
-func mysqlCounter(db *gorm.DB, name string, _ *liveColumn) (next uint64, park func(types.ID) string, err error) {
+// readCounter returns the key that the database assigns next, and the statements that
+// move the counter, nil if nothing moves it.
+func readCounter(db *gorm.DB, table string, l *liveColumn) (next uint64, park func(types.ID) []string, err error) {
+	if db.Name() == "sqlite" {
+		return sqliteCounter(db, table, l)
+	}
+	return mysqlCounter(db, table)
+}
+
+func mysqlCounter(db *gorm.DB, name string) (next uint64, park func(types.ID) []string, err error) {
 	var table, ddl string
 	quoted := db.Statement.Quote(name)
 	err = db.Raw("SHOW CREATE TABLE "+quoted).Row().Scan(&table, &ddl)
-	return parking.MySQLNext(ddl), func(to types.ID) string { return parking.MySQL(quoted, to) }, err
+	return parking.MySQLNext(ddl), func(to types.ID) []string { return []string{parking.MySQL(quoted, to)} }, err
 }
 
 // sqliteCounter reads the largest key too, from which a table without AUTOINCREMENT
 // always continues. Nothing moves that.
-func sqliteCounter(db *gorm.DB, name string, l *liveColumn) (next uint64, park func(types.ID) string, err error) {
+func sqliteCounter(db *gorm.DB, name string, l *liveColumn) (next uint64, park func(types.ID) []string, err error) {
 	schema, table := splitName(name)
 	var largest, last sql.NullInt64
 	query := "SELECT max(" + db.Statement.Quote(l.name) + ") FROM " + db.Statement.Quote(name)
@@ -102,8 +122,8 @@ func sqliteCounter(db *gorm.DB, name string, l *liveColumn) (next uint64, park f
 		if schema != "" {
 			schema = db.Statement.Quote(strings.TrimSuffix(schema, ".")) + "."
 		}
-		park = func(to types.ID) string {
-			return strings.Join(parking.SQLite(schema, "'"+strings.ReplaceAll(table, "'", "''")+"'", to), "; ")
+		park = func(to types.ID) []string {
+			return parking.SQLite(schema, "'"+strings.ReplaceAll(table, "'", "''")+"'", to)
 		}
 		err = db.Raw("SELECT max(seq) FROM "+schema+"sqlite_sequence WHERE name = ? COLLATE NOCASE", table).Row().Scan(&last)
 	}

@@ -9,53 +9,48 @@ import (
 
 const inexactText = "MySQL compares text with a number as floating point, so that IDs up to 128 apart are equal"
 
-// compares reports whether the server compares text with a number as floating point, to
-// which IDs up to 128 apart are equal. MySQL does, and MariaDB does not.
-func (c *checker) compares() (bool, error) {
-	version, err := c.version()
-	return version != "" && !strings.Contains(version, "MariaDB"), err
+// comparesExactly reports whether the server compares text with a number exactly. MySQL
+// takes both for floating point; MariaDB does not.
+func (t table) comparesExactly() bool {
+	return t.version == "" || strings.Contains(t.version, "MariaDB")
 }
 
 // inexact returns why the server finds other IDs too when it compares the column with an
 // ID as the field gives it, "" if it does not.
-func (c *checker) inexact(column *model.Column, live *liveColumn) (string, error) {
+func (c *checker) inexact(column *model.Column, live *liveColumn) string {
 	if c.db.Name() != "mysql" || column.Serial != nil {
-		return "", nil
+		return ""
 	}
+	name := column.Field.Schema.Table
 	what, t := "the column", c.typeOf(column, live)
 	if live != nil {
-		what = fmt.Sprintf("column %s of table %s", column.Field.DBName, column.Field.Schema.Table)
+		what = fmt.Sprintf("column %s of table %s", column.Field.DBName, name)
 	}
 	switch text := column.Kind.IsString(); {
 	case text && (t.name() == "decimal" || t.name() == "numeric"):
-		return fmt.Sprintf("%s is %s, which the server compares with several strings as floating point, so that IDs up to 128 apart are equal: make it BIGINT or varchar(%d)", what, t, model.IDDigits), nil
-	case text || !t.isMySQLText():
-		return "", nil
+		return fmt.Sprintf("%s is %s, which the server compares with several strings as floating point, so that IDs up to 128 apart are equal: make it BIGINT or varchar(%d)", what, t, model.IDDigits)
+	case text || !t.isMySQLText() || c.table(name).comparesExactly():
+		return ""
 	}
-	inexact, err := c.compares()
-	if err != nil || !inexact {
-		return "", err
-	}
-	return fmt.Sprintf("%s is %s, and %s: make it BIGINT, or the field a string", what, t, inexactText), nil
+	return fmt.Sprintf("%s is %s, and %s: make it BIGINT, or the field a string", what, t, inexactText)
 }
 
 // mixed returns why the server finds other IDs too when it compares a foreign key with
 // its key, which it does in joins, "" if it does not.
-func (c *checker) mixed(key, foreign *model.Column) (string, error) {
-	inexact, err := c.compares()
-	if err != nil || !inexact || key.Serial != nil {
-		return "", err
+func (c *checker) mixed(key, foreign *model.Column) string {
+	if key.Serial != nil || c.table(foreign.Field.Schema.Table).comparesExactly() {
+		return ""
 	}
 	to, err := c.live(key)
 	from, foreignErr := c.live(foreign)
 	if err != nil || foreignErr != nil {
-		return "", nil // reported with the columns
+		return "" // reported with the columns
 	}
 	keyType, foreignType := c.typeOf(key, to), c.typeOf(foreign, from)
 	if keyType.isMySQLText() == foreignType.isMySQLText() {
-		return "", nil
+		return ""
 	}
-	return fmt.Sprintf("the column is %s and that of the key %s, and %s: make both BIGINT", foreignType, keyType, inexactText), nil
+	return fmt.Sprintf("the column is %s and that of the key %s, and %s: make both BIGINT", foreignType, keyType, inexactText)
 }
 
 // typeOf returns the type of the column in the table or, while that does not exist, of

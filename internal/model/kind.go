@@ -1,6 +1,8 @@
 package model
 
 import (
+	"encoding"
+	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -43,6 +45,13 @@ func KindOf(t reflect.Type) (Kind, error) {
 		return Kind{}, fmt.Errorf("type %s has %d bits, an ID needs 64: use types.ID or int64", t, t.Bits())
 	}
 	return k, nil
+}
+
+// IsText reports whether a value of type t is a string in JSON: it writes its text
+// itself, as an ID does.
+func IsText(t reflect.Type) bool {
+	t = indirect(t)
+	return t.Kind() == reflect.String || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
 }
 
 // IsID reports whether t is an ID of package types.

@@ -114,10 +114,34 @@ func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs [
 			columns = append(columns, c)
 		}
 	}
+	errs = append(errs, secondKeys(s, columns)...)
 	if leavesOut(s.ModelType) && slices.ContainsFunc(s.PrimaryFields, IsTagged) {
 		errs = append(errs, fmt.Errorf("gormflake: model %s: the tag %s:%q leaves the model out, and its key is tagged too: remove one of the tags", s.Name, tagKey, leftOut))
 	}
 	return columns, append(errs, strayTags(s, seen)...)
+}
+
+// secondKeys finds tagged keys that a struct brings which is embedded beside the key of
+// the model. They would be part of it, with an ID that is no row's.
+func secondKeys(s *schema.Schema, columns []*Column) (errs []error) {
+	for _, c := range columns {
+		f := c.Field
+		_, prefixed := f.TagSettings["EMBEDDEDPREFIX"]
+		id := s.LookUpField("id") // which GORM leaves out of the key if another field is tagged primaryKey
+		second := prefixed && id != nil && !sameStruct(id, f) || slices.ContainsFunc(s.PrimaryFields, func(other *schema.Field) bool {
+			return !sameStruct(other, f) && len(other.BindNames) <= len(f.BindNames) && (prefixed || IsTagged(other))
+		})
+		if c.Primary && len(f.BindNames) > 1 && second {
+			errs = append(errs, fmt.Errorf("gormflake: model %s, field %s: the key of an embedded struct becomes a second primary key, column %s, with an ID that is in no other row: embed a struct without the key, or refer to the row by a foreign key",
+				s.Name, f.BindName(), f.DBName))
+		}
+	}
+	return errs
+}
+
+// sameStruct reports whether two fields are of the same struct.
+func sameStruct(a, b *schema.Field) bool {
+	return slices.Equal(a.BindNames[:len(a.BindNames)-1], b.BindNames[:len(b.BindNames)-1])
 }
 
 // isJoinTable reports whether GORM generated the struct for a join table. Its

@@ -32,8 +32,35 @@ func (set *Set) Model(s *schema.Schema) *Model {
 	if m, ok := set.models.Load(s); ok {
 		return m.(*Model)
 	}
-	m, _ := set.models.LoadOrStore(s, parse(s, set.generators))
+	parsed := parse(s, set.generators)
+	if isJoinTable(s) {
+		parsed.Err = set.CheckJoinTable(s)
+	}
+	m, _ := set.models.LoadOrStore(s, parsed)
 	return m.(*Model)
+}
+
+// CheckJoinTable returns an error if s is a struct that GORM made for a join table, and
+// the set has a model of the same table with a tagged column that the struct lacks. GORM
+// would insert rows without it.
+func (set *Set) CheckJoinTable(s *schema.Schema) (err error) {
+	if !isJoinTable(s) {
+		return nil
+	}
+	set.models.Range(func(key, value any) bool {
+		other := key.(*schema.Schema)
+		if other.Table != s.Table || isJoinTable(other) {
+			return true
+		}
+		for _, c := range value.(*Model).Columns {
+			if s.FieldsByDBName[c.Field.DBName] == nil {
+				err = fmt.Errorf("gormflake: GORM creates the rows of the join table %s without %s, which is tagged: call db.SetupJoinTable with %s, once for each relation that has the table, before its first use",
+					s.Table, c.Name(), other.Name)
+			}
+		}
+		return err == nil
+	})
+	return err
 }
 
 // Generate returns n new IDs for the columns of g, in a buffer that the caller

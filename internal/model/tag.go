@@ -91,7 +91,7 @@ func UntaggedKey(s *schema.Schema) (*schema.Field, error) {
 		return nil, notListed("field %s: %w", f.BindName(), err)
 	}
 	if s.LookUpField(mark+f.DBName) != f {
-		return nil, errors.New("the model was used before the plugin was registered: register the plugin before AutoMigrate and the first statement")
+		return nil, errors.New("the model was used before the plugin was registered: register the plugin before AutoMigrate, SetupJoinTable and the first statement, and give dbresolver the name of the table instead of the model, or register it later")
 	}
 	return f, nil
 }
