@@ -87,17 +87,17 @@ func openUsers(t *testing.T, db *gorm.DB, opts ...gormflake.Option) error {
 	return err
 }
 
-var parkingSQL = regexp.MustCompile(`until 2\d{3}: (.*)`)
+var parkingSQL = regexp.MustCompile(`(?m)^(ALTER TABLE|INSERT INTO|UPDATE) .*$`)
 
 // park runs the statements that an error of Open names.
-func park(t *testing.T, db *gorm.DB, err error) {
+func park(t *testing.T, db *gorm.DB, err error, tables int) {
 	t.Helper()
-	found := parkingSQL.FindAllStringSubmatch(err.Error(), -1)
-	if len(found) != len(listedUsers) {
-		t.Fatalf("err = %v, want %d statements", err, len(listedUsers))
+	found := parkingSQL.FindAllString(fmt.Sprint(err), -1)
+	if statements := map[string]int{"sqlite": 2}[db.Name()] * tables; statements > 0 && len(found) != statements || len(found) < tables {
+		t.Fatalf("err = %v, want statements for %d tables", err, tables)
 	}
-	for _, m := range found {
-		plugintest.Must(t, db.Exec(m[1]))
+	for _, statement := range found {
+		plugintest.Must(t, db.Exec(statement))
 	}
 }
 
@@ -140,16 +140,19 @@ func TestOpenRefusesCounters(t *testing.T) {
 		plugintest.Must(t, other.Create(&listedUser{Name: "old"}))
 		err := openUsers(t, db)
 		if db.Name() != "postgres" {
-			plugintest.Wants(t, err,
-				[]string{"model listedUser, field Model.ID: table listed_users still assigns column id (auto-increment): its counter, at 2,", "overwrites the other row", "package sqlmigrate, or park the counter above all IDs until 21"},
-				[]string{"model listedPost, field Model.ID: table listed_posts still assigns column id (auto-increment): its counter, at 1,"},
-				[]string{"model listedLang, field ID: table listed_langs "},
-				[]string{"WithUnparkedCounters makes this a warning"},
-			)
+			for _, part := range []string{
+				"gormflake: Open: the database still assigns keys (auto-increment) in listed_users (at 2), listed_posts (at 1), listed_langs (at 1): such a counter follows the largest key",
+				"overwrites the other row. Park above all IDs until 21", ": gormflake migrate apply --park --layout js-safe --dsn URL 'listed_users' 'listed_posts' 'listed_langs', or",
+				"WithUnparkedCounters makes this a warning",
+			} {
+				if err == nil || strings.Count(err.Error(), part) != 1 {
+					t.Errorf("err = %v, want %q once", err, part)
+				}
+			}
 			if db.Migrator().HasTable("snowflake_workers") {
 				t.Error("a worker was leased")
 			}
-			park(t, db, err)
+			park(t, db, err, len(listedUsers))
 			err = openUsers(t, db)
 		}
 		if err != nil {
@@ -197,11 +200,7 @@ func TestOpenParksOddlyNamed(t *testing.T) {
 			for range rows {
 				plugintest.Must(t, other.Create(&oddlyNamed{}))
 			}
-			m := parkingSQL.FindStringSubmatch(fmt.Sprint(open()))
-			if m == nil {
-				t.Fatalf("%d rows: Open names no statement", rows)
-			}
-			plugintest.Must(t, db.Exec(m[1]))
+			park(t, db, open(), 1)
 		}
 		if err := open(); err != nil {
 			t.Error(err)
@@ -243,7 +242,7 @@ func TestOpenWarnsOfCounters(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, table := range []string{"listed_users", "listed_posts", "listed_langs"} {
-			if !strings.Contains(text.String(), "table "+table+" still assigns column id") {
+			if !strings.Contains(text.String(), table+" (at 1)") {
 				t.Errorf("log = %s, want a warning of %s", text.String(), table)
 			}
 		}
@@ -291,10 +290,151 @@ func TestOpenRefusesRowids(t *testing.T) {
 	db := testdb.Open(t, testdb.SQLite)
 	plugintest.Must(t, db.Exec("CREATE TABLE listed_langs (id integer, code text, PRIMARY KEY (id))"))
 	plugintest.Must(t, db.Exec("CREATE TABLE listed_posts (id integer PRIMARY KEY, title text) WITHOUT ROWID"))
-	plugintest.Wants(t, openUsers(t, db), []string{"table listed_langs still assigns column id (auto-increment): its counter, at 1,", "move the table with package sqlmigrate"}, []string{"WithUnparkedCounters"})
+	plugintest.Wants(t, openUsers(t, db), []string{"still assigns keys (auto-increment) in listed_langs (at 1): such", "Move with package sqlmigrate, since no statement parks it: listed_langs.", "WithUnparkedCounters"})
 	plugintest.Must(t, db.Exec("CREATE TRIGGER listed_langs_snowflake_guard BEFORE INSERT ON listed_langs WHEN coalesce(NEW.id, 0) < 1 BEGIN SELECT RAISE(ABORT, 'no key'); END"))
 	if err := openUsers(t, db); err != nil {
 		t.Fatal(err)
+	}
+}
+
+type (
+	release1 struct {
+		ID   uint
+		Name string
+		Old  string
+	}
+	release2 struct {
+		ID   uint
+		Name string `gorm:"check:named,name <> ''"`
+		Old  string
+	}
+	release3 struct {
+		ID   uint
+		Name string `gorm:"check:named,name <> ''"`
+	}
+)
+
+func (release1) TableName() string { return "releases" }
+func (release2) TableName() string { return "releases" }
+func (release3) TableName() string { return "releases" }
+
+// An application goes through releases, of which two rebuild the table on SQLite, with an
+// old process beside them. Each starts, and no row of either is overwritten.
+func TestReleases(t *testing.T) {
+	t.Parallel()
+	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
+		old := otherProgram(t, db)
+		plugintest.Migrate(t, old, &release1{})
+		plugintest.Must(t, old.Create(&release1{Name: "old"}))
+		open := func(db *gorm.DB, model any) error {
+			gen, err := gormflake.Open(t.Context(), db, quiet, jsSafe, gormflake.WithModels(model))
+			if err == nil {
+				t.Cleanup(func() { _ = gen.Close(context.Background()) })
+			}
+			return err
+		}
+		first := otherProgram(t, db)
+		park(t, first, open(first, &release1{}), 1)
+		rows := int64(1)
+		for name, model := range []any{&release1{}, &release2{}, &release3{}, &release3{}} {
+			release := otherProgram(t, db)
+			if err := open(release, model); err != nil {
+				t.Fatalf("release %d is refused: %v", name, err)
+			}
+			plugintest.Migrate(t, release, model)
+			if _, last := model.(*release3); last && release.Migrator().HasColumn(model, "old") {
+				if err := release.Migrator().DropColumn(model, "old"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := gormflake.Check(release, model); err != nil {
+				t.Errorf("release %d: Check: %v", name, err)
+			}
+			for range 20 {
+				theirs := map[string]any{"name": "theirs"}
+				plugintest.Must(t, old.Table("releases").Create(theirs))
+				plugintest.Must(t, release.Table("releases").Model(model).Create(map[string]any{"name": "ours"}))
+				plugintest.Must(t, release.Save(&[]release3{{Name: "ours"}}))
+				rows += 3
+			}
+			var n int64
+			if plugintest.Must(t, old.Table("releases").Count(&n)); n != rows {
+				t.Fatalf("release %d: %d rows, want %d", name, n, rows)
+			}
+		}
+	})
+}
+
+// The default layout has IDs that JavaScript rounds where they are numbers.
+func TestListedNumbersNeedALayout(t *testing.T) {
+	t.Parallel()
+	type (
+		number struct{ ID uint }
+		text   struct {
+			ID types.ID `gorm:"primaryKey;autoIncrement"`
+		}
+		tagged struct {
+			ID types.ID `snowflake:"pk"`
+		}
+	)
+	chosen := gormflake.WithSnowflake(snowflake.WithLayout(snowflake.TwitterLayout()))
+	for _, test := range []struct {
+		name    string
+		refused bool
+		opts    []gormflake.Option
+	}{
+		{"number", true, []gormflake.Option{gormflake.WithModels(&number{})}},
+		{"number beside tagged", true, []gormflake.Option{gormflake.WithModels(&tagged{}, &number{})}},
+		{"other option of the generator", true, []gormflake.Option{gormflake.WithModels(&number{}), gormflake.WithSnowflake(snowflake.WithLag(0))}},
+		{"tagged", false, []gormflake.Option{gormflake.WithModels(&tagged{})}},
+		{"text", false, []gormflake.Option{gormflake.WithModels(&text{})}},
+		{"narrow layout", false, []gormflake.Option{gormflake.WithModels(&number{}, &tagged{}), jsSafe}},
+		{"layout of choice", false, []gormflake.Option{gormflake.WithModels(&number{}), chosen}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, testdb.SQLite)
+			gen, err := gormflake.Open(t.Context(), db, append(test.opts, quiet)...)
+			if err == nil {
+				defer gen.Close(context.Background())
+			}
+			refused := err != nil && strings.Contains(err.Error(), "model number of WithModels has a key that is a number in JSON") &&
+				strings.Contains(err.Error(), "JSSafeLayout()") && strings.Contains(err.Error(), "choose it by snowflake.WithLayout(")
+			if refused != test.refused || !refused && err != nil {
+				t.Errorf("err = %v, want refused = %t", err, test.refused)
+			}
+			if err != nil && db.Migrator().HasTable("snowflake_workers") {
+				t.Error("a worker was leased")
+			}
+		})
+	}
+}
+
+// A tagged key of a table whose counter is parked is told what is left to do.
+func TestCheckParkedTaggedTable(t *testing.T) {
+	t.Parallel()
+	type parkedNote struct {
+		ID types.ID `gorm:"primaryKey" snowflake:"pk"`
+	}
+	for target, ddl := range map[testdb.Target][]string{
+		testdb.SQLite: {"CREATE TABLE parked_notes (id integer PRIMARY KEY AUTOINCREMENT, deleted_at datetime)", "INSERT INTO sqlite_sequence VALUES ('parked_notes', 9000000000000000000)"},
+		testdb.MySQL:  {"CREATE TABLE parked_notes (id bigint PRIMARY KEY AUTO_INCREMENT, deleted_at datetime) AUTO_INCREMENT = 9000000000000000000"},
+	} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			gen, err := gormflake.Open(t.Context(), db, quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer gen.Close(context.Background())
+			for _, statement := range ddl {
+				plugintest.Must(t, db.Exec(statement))
+			}
+			plugintest.Wants(t, gormflake.Check(db, &parkedNote{}),
+				[]string{"table parked_notes still assigns column id (auto-increment), and its counter, at 900000000000000000", "is parked: detach it when no old program runs: gormflake migrate apply --phases detach parked_notes"},
+				[]string{"model parkedNote has no field for column deleted_at of table parked_notes, so that rows which are marked as deleted reappear: add DeletedAt gorm.DeletedAt"})
+		})
 	}
 }
 

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/check"
+	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -41,7 +45,8 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err := opened(db); err != nil {
 		return nil, fmt.Errorf("gormflake: Open: %w", err)
 	}
-	if err := checkCounters(db.WithContext(ctx), layout, cfg); err != nil {
+	keys, err := untaggedKeys(db, cfg.models)
+	if err := errors.Join(err, checkLayout(layout, cfg, keys), checkCounters(db.WithContext(ctx), layout, cfg, keys)); err != nil {
 		return nil, err
 	}
 	l, err := lease.Acquire(ctx, sqllease.New(db, cfg.store...), layout, cfg.lease...)
@@ -69,26 +74,66 @@ func opened(db *gorm.DB) error {
 
 // use registers p. It explains GORM's error, which is one word.
 func use(db *gorm.DB, p *Plugin) error {
-	err := db.Use(p)
+	err := errors.Join(db.Use(p), parking.KeepInRebuilds(db))
 	if errors.Is(err, gorm.ErrRegistered) {
 		return fmt.Errorf("gormflake: db has the plugin already: share its generator, or give Open another handle of gorm.Open: %w", err)
 	}
 	return err
 }
 
-// checkCounters is what [Open] does with counters of listed models, before the first key.
-func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
-	keys, err := untaggedKeys(db, cfg.models)
-	if err != nil || db.Name() != "mysql" && db.Name() != "sqlite" {
-		return err
+// checkLayout rejects the default layout for listed keys that are numbers in JSON, of
+// which JavaScript would round the last digits. The layout of an option is a choice.
+func checkLayout(layout snowflake.Layout, cfg *config, keys []*schema.Field) error {
+	const exact = 53 // bits of an integer in a JavaScript number
+	narrow := snowflake.WithLayout(snowflake.JSSafeLayout())
+	unset, _ := snowflake.CheckOptions(append([]snowflake.Option{narrow}, cfg.snowflake...)...) // the last layout counts
+	i := slices.IndexFunc(keys, func(f *schema.Field) bool { return !model.IsText(f.FieldType) })
+	if i < 0 || layout.TotalBits <= exact || unset == layout {
+		return nil
 	}
-	counters, err := check.Counters(db, parking.NewPlace(layout), keys)
+	return fmt.Errorf("gormflake: Open: model %s of WithModels has a key that is a number in JSON, and JavaScript rounds the IDs of the default layout, of %d bits, which cannot be changed later: give Open WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout())); if no JavaScript reads the keys, or the store has this layout already, choose it by snowflake.WithLayout(snowflake.TwitterLayout())",
+		keys[i].Schema.Name, layout.TotalBits)
+}
+
+// checkCounters rejects counters of listed models that are not parked, before the first
+// key.
+func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*schema.Field) error {
+	if db.Name() != "mysql" && db.Name() != "sqlite" {
+		return nil
+	}
+	place := parking.NewPlace(layout)
+	counters, err := check.Counters(db, place, keys)
 	switch {
-	case counters == nil:
+	case len(counters) == 0:
 		return err
 	case cfg.unparked:
-		db.Logger.Warn(db.Statement.Context, "%v", counters)
+		db.Logger.Warn(db.Statement.Context, "%v", countersError(counters, layout, place))
 		return err
 	}
-	return errors.Join(counters, err, errors.New("gormflake: Open: a counter is in the way of the keys: gormflake migrate apply --park parks it; if no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"))
+	return errors.Join(countersError(counters, layout, place), err)
+}
+
+// countersError explains once what all tables have in common. The command, and then the
+// statements, park the counters that can be parked.
+func countersError(counters []check.Counter, layout snowflake.Layout, place parking.Place) error {
+	var tables, park, fixed, statements []string
+	for _, c := range counters {
+		tables = append(tables, fmt.Sprintf("%s (at %d)", c.Table, c.Next))
+		if len(c.Park) == 0 {
+			fixed = append(fixed, c.Table)
+			continue
+		}
+		park = append(park, "'"+strings.ReplaceAll(c.Table, "'", `'\''`)+"'")
+		statements = append(statements, c.Park...)
+	}
+	text := fmt.Sprintf("gormflake: Open: the database still assigns keys (auto-increment) in %s: such a counter %s.", strings.Join(tables, ", "), check.FollowsText)
+	if len(fixed) > 0 {
+		text += " Move with package sqlmigrate, since no statement parks it: " + strings.Join(fixed, ", ") + "."
+	}
+	if len(park) > 0 {
+		flag := map[snowflake.Layout]string{snowflake.JSSafeLayout(): "--layout js-safe ", snowflake.TwitterLayout(): ""}[layout]
+		text += fmt.Sprintf(" Park above all IDs until %d: gormflake migrate apply --park %s--dsn URL %s, or the statements below.", place.Until.Year(), flag, strings.Join(park, " "))
+	}
+	text += " If no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"
+	return errors.New(strings.Join(append([]string{text}, statements...), "\n"))
 }
