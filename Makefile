@@ -80,15 +80,14 @@ mutants: ## build mistakes into the leases, each of which the traces must show
 	$(GO) test -tags replay -timeout 1h -run '^TestTraceMutants$$' ./lease -v
 
 # What is tested here, race does not show: a newcomer's machine, which has neither a
-# C compiler nor servers, the libraries, and the generator without assembler.
+# C compiler nor servers, and the libraries.
 NEWCOMER = env -u GORMFLAKE_TEST_POSTGRES -u GORMFLAKE_TEST_MARIADB -u GORMFLAKE_TEST_MYSQL -u GORMFLAKE_TEST_REQUIRE \
 	-u GORMFLAKE_TEST_MILLIONS -u GORMFLAKE_TEST_SERVERS CGO_ENABLED=0
 
 .PHONY: nocgo
-nocgo: ## build and vet without a C compiler; test without servers, and without assembler
+nocgo: ## build and vet without a C compiler; test without servers
 	$(call each-module,export CGO_ENABLED=0; $(GO) build ./...; $(GO) vet ./...)
 	$(NEWCOMER) $(GO) test $(TESTFLAGS) ./...
-	$(NEWCOMER) $(GO) test $(TESTFLAGS) -tags purego ./snowflake/...
 	$(NEWCOMER) $(GO) -C integrations test $(TESTFLAGS) ./...
 
 # Its compiler crashes on what the next one compiles.

@@ -20,7 +20,7 @@ import (
 
 // BenchmarkNext measures Next on one goroutine while the sequence does not limit it:
 // 1,000 IDs right after a millisecond has begun. One reading of the clock is measured
-// as well: no ID costs less without the processor's counter.
+// as well, because no ID costs less.
 func BenchmarkNext(b *testing.B) {
 	const ids = 1000
 	all := contenders(b, peers.Contender{Name: "time.Since", Loop: readClock})

@@ -125,11 +125,9 @@ func makeDisturbed(t *testing.T) {
 			g := open(t, granting(time.Now(), 1000*time.Hour), opts...)
 			if !test.scripted {
 				snowflake.Skew(g, clock.skew)
+				snowflake.Compare(g, 10*time.Millisecond)
 			}
 			tr := &trial{layout: test.layout, clock: clock, tolerates: test.policy == snowflake.Tolerate(2*time.Hour)}
-			if runtime.GOARCH == "amd64" {
-				tr.stale = 10 * time.Millisecond // of the processor's counter
-			}
 			tr.least = time.Now().Add(700 * time.Millisecond)
 			tr.left.Store(int64(test.share * millions * 1e6))
 			over, stepped := make(chan struct{}), make(chan struct{})

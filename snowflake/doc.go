@@ -28,7 +28,7 @@
 // has expired ([ErrExpired]).
 //
 // The time in an ID is logical time: it starts at the wall clock, runs with the
-// monotonic clock and follows the wall clock's steps forward at once. It never
+// monotonic clock, and follows a step of the wall clock forward within a second. It never
 // follows a step back that could repeat or reorder an ID. The operator must keep
 // worker IDs distinct, keep clocks synchronised if the times in the IDs are to
 // mean something, and heed the warning that is logged from five years before a
@@ -36,14 +36,13 @@
 //
 // # The way of an ID
 //
-// Next takes the next slot of the tick that is open. If none is open, nextTick
-// opens the one that has come, as long as both clocks agree and nothing else is
-// out of the ordinary. In all other cases nextSlow calls reserve, and Fill calls it
-// for a whole block. nextReservation then reads the clock, which
-// absorbs a step back and applies the clock policy (stepback.go), and finds the
-// first free slot; waitOrFail waits for the clock, asks the source for a longer
-// window or another worker (requestSlot, in handover.go), or fails; commit moves
-// the state with one compare-and-swap; waitUntilDue waits for the slot's tick and
-// opens it. The fence is Grant.limit: no slot at or above it is committed, however
-// long the process was paused. Package internal/clock keeps the time.
+// The state of a generator is one word, the last ID. Next issues the ID after it, or the
+// first one of the present tick, if the wall clock has been compared within a second and
+// nothing else is out of the ordinary. Otherwise nextSlow calls reserve, as Fill does for
+// a whole block. nextReservation reads the clock, compares it with the wall clock, applies
+// the clock policy (stepback.go), and finds the first free slot. waitOrFail waits for the
+// clock, asks the source for a longer window or another worker (requestSlot, in
+// handover.go), or fails. commit moves the state with one compare-and-swap, and
+// waitUntilDue waits for the slot's tick. No slot at or above Grant.limit is committed,
+// however long the process was paused. Package internal/clock keeps the time.
 package snowflake

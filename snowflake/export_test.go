@@ -1,12 +1,8 @@
 package snowflake
 
 import (
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/gormflake/gormflake/snowflake/internal/clock"
+	"unsafe"
 )
 
 // WithReadings scripts both clocks.
@@ -20,61 +16,17 @@ func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
 // Skew puts the machine's wall clock off. The generator must not be in use yet.
 func Skew(g *Generator, skew func() time.Duration) { g.clock.Skewed = skew }
 
-// OpenAfterRevoke opens a tick in the moment in which a grant is revoked, again
-// and again for some time, and counts how often TryNext finds a slot in it,
-// from the moment when Revoke has returned.
-func OpenAfterRevoke(newGrant func() *Grant, lasts time.Duration) (found, rounds int64) {
-	var begun, ended atomic.Int64
-	var over atomic.Bool
-	var opener sync.WaitGroup
-	g := newGenerator(nil, config{layout: newGrant().layout})
-	g.directBelow = 0 // the open tick is what is looked at
-	opener.Go(func() {
-		for round := int64(1); ; round++ {
-			if spin(&begun, round); over.Load() {
-				return
-			}
-			grant := g.grant.Load()
-			grant.openTick(uint64(grant.id(grant.first)), clock.Moment{}, time.Hour, false)
-			ended.Store(round)
-		}
-	})
-	for end := time.Now().Add(lasts); time.Now().Before(end); {
-		rounds++
-		grant := newGrant()
-		tick := uint64(grant.from)
-		grant.begin(g, tick)
-		grant.advance(grant.first-1, grant.first)
-		g.grant.Store(grant)
-		begun.Store(rounds)
-		for range rounds % 200 { // the opener learns of it some time later
-			begun.Load()
-		}
-		grant.Revoke()
-		for ended.Load() < rounds {
-			if _, err := g.TryNext(); err == nil {
-				found++
-			}
-		}
-		if _, err := g.TryNext(); err == nil {
-			found++
-		}
-	}
-	over.Store(true)
-	begun.Add(1)
-	opener.Wait()
-	return found, rounds
-}
+// Compare has the generator compare the clocks at least every so often, and not every
+// second. The generator must not be in use yet.
+func Compare(g *Generator, every time.Duration) { g.clock.Uncompared = every }
 
-// spin waits for the word to get there, without leaving the processor at once.
-func spin(word *atomic.Int64, until int64) {
-	for i := 1; word.Load() < until; i++ {
-		if i%1000 == 0 {
-			runtime.Gosched()
-		}
-	}
+// Lines returns the addresses of what Next reads and writes: of the state and the last
+// field beside it, and of the clock's base and the last field that it needs.
+func Lines(g *Generator) (state, besideState, base, besideBase uintptr) {
+	return uintptr(unsafe.Pointer(&g.state)), uintptr(unsafe.Pointer(&g.startBits)),
+		uintptr(unsafe.Pointer(&g.clock)), uintptr(unsafe.Pointer(&g.clock.Start)) + unsafe.Sizeof(g.clock.Start) - 1
 }
 
 // SetSecret makes the sequence numbers at which the present grant's ticks start
 // the same in every run. The generator must not be in use yet.
-func SetSecret(g *Generator, secret uint64) { g.grant.Load().secret = secret }
+func SetSecret(g *Generator, secret uint64) { g.secret = secret }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -15,38 +16,41 @@ import (
 // A Generator issues IDs. [New] creates it. All methods may be called concurrently.
 // Its creator closes it, which releases the worker.
 type Generator struct {
-	// What an ID needs comes first, to be on few cache lines.
-	grant       atomic.Pointer[Grant]
-	skipped     atomic.Int64 // slots below the state that are not issued: burnt, jumped over, lost or not due yet
-	directBelow uint64       // first tick that nextTick must not open: reserve warns of the expiry; zero on a scripted clock and in logical time
-	startMask   uint64       // of the sequence numbers at which a tick starts
-	lag         uint64       // ticks
-	clock       clock.Clock
-
+	// The first cache line of 64 bytes has what an ID needs and Next writes, the second
+	// one, with which the clock begins, what it only reads.
+	state        atomic.Uint64 // the ID of the last slot issued or reserved; see sealed
+	skipped      atomic.Int64  // slots below the state that are not issued: burnt, jumped over, lost or not due yet
+	end          atomic.Uint64 // first tick that next must not open: the grant's window ends, or the layout expires soon
+	secret       uint64        // in the sequence numbers at which ticks start; see startOf
+	lag          uint64        // ticks
+	span         uint64        // the tick and the lag, in nanoseconds
+	warnAt       uint64        // first tick in which the expiry of the layout is near
 	sequenceBits uint8
-	warnAt       uint64 // tick
-	layout       Layout
-	source       WorkerSource
-	policy       ClockPolicy
-	maxJump      time.Duration
-	logical      bool
+	lowBits      uint8 // of datacenter, worker and sequence
+	startBits    uint8 // of the sequence numbers at which ticks start
+
+	clock clock.Clock
+
+	grant   atomic.Pointer[Grant] // the present one
+	layout  Layout
+	source  WorkerSource
+	policy  ClockPolicy
+	maxJump time.Duration
+	logical bool
 
 	changing chan struct{} // see lockGrant
-	warned   atomic.Bool
+	warned   atomic.Bool   // of the expiry
 
-	// How far Close has come.
-	handover sync.Mutex // held to close, and to put a grant in another's place
+	handover sync.Mutex // held to close, and to put a grant in the place of another
 	closing  atomic.Bool
 	ctx      context.Context // ends when Close begins
 	cancel   context.CancelFunc
 	closed   chan struct{} // closed when Close has ended
 	result   error         // of Close
 
-	// These are kept off the path of a call that neither waits nor fails: what was
-	// issued follows from the state and the slots that were skipped.
+	// For Stats. The number of IDs follows from the state and the slots that were skipped.
 	waits    atomic.Uint64
 	refusals atomic.Uint64
-	origin   slot
 	issued   atomic.Uint64 // as last returned
 }
 
@@ -98,28 +102,31 @@ func prepare(src WorkerSource, opts []Option) (*Generator, config, error) {
 
 func newGenerator(src WorkerSource, c config) *Generator {
 	g := &Generator{
+		secret:       new(maphash.Hash).Sum64(), // 64 random bits
 		lag:          uint64((c.lag + c.layout.Tick - 1) / c.layout.Tick),
 		sequenceBits: c.layout.SequenceBits,
+		lowBits:      uint8(c.layout.lowBits()),
 		layout:       c.layout,
 		source:       src,
 		maxJump:      c.maxJump,
 		logical:      c.logical,
-		startMask:    c.start.mask(c.layout.SequenceBits),
+		startBits:    c.start.bits(c.layout.SequenceBits),
 		changing:     make(chan struct{}, 1),
 		warnAt:       uint64(max(0, c.layout.tickOf(c.layout.Expires().Add(-expiryNotice)))),
 		closed:       make(chan struct{}),
 	}
+	g.span = (g.lag + 1) * uint64(c.layout.Tick)
+	g.state.Store(sealed)
 	g.clock.Init(clock.Config{
 		Epoch:   c.layout.Epoch,
 		Tick:    c.layout.Tick,
 		MaxJump: c.maxJump,
 		Wall:    c.wall,
 		Read:    c.read,
+
+		NeverTrust: c.logical,
 	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	if !g.clock.Scripted && !g.logical {
-		g.directBelow = g.warnAt
-	}
 	return g
 }
 

@@ -2,12 +2,10 @@ package snowflake
 
 import (
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/gormflake/gormflake/snowflake/internal/clock"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -22,32 +20,26 @@ const sealed uint64 = 1 << 63
 // A Grant is one worker for a window of ticks, given by a [WorkerSource] to one
 // [Generator]. [NewGrant] creates it. Its methods may be called concurrently.
 type Grant struct {
-	// What each ID needs comes first, to be on few cache lines.
-	openLimit    atomic.Uint64 // last ID of the tick that is open; zero: none
-	tickEnd      clock.TickEnd // of that tick
-	limit        atomic.Uint64 // first slot that must not be issued
-	node         uint64
-	mask         uint64 // of the sequence
-	sequenceBits uint8
-	nodeBits     uint8
-	lowBits      uint8  // both
-	secret       uint64 // in the sequence numbers at which ticks start; see mix
-
-	// Every call writes the state: it is kept apart from what all only read.
-	state atomic.Uint64 // the ID of the last slot issued or reserved; see sealed
-	_     [56]byte
-
 	layout             Layout
 	datacenter, worker int64
 	from               int64       // first tick
 	first              slot        // of the tick in which the generator began
 	fixed              bool        // only the layout ends it
 	used               atomic.Bool // given to a generator
-	generator          atomic.Pointer[Generator]
 
-	moving  sync.Mutex  // held to move the limit
-	revoked atomic.Bool // by the source
-	retired atomic.Bool // by the generator: set before the state is sealed
+	node         uint64
+	mask         uint64 // of the sequence
+	sequenceBits uint8
+	nodeBits     uint8
+
+	// The lock is held to move the limit, to seal the state of the generator, and to
+	// begin and retire the grant, so that nothing is done to the state of a generator
+	// that has another grant by now.
+	moving    sync.Mutex
+	limit     atomic.Uint64 // first slot that must not be issued
+	generator atomic.Pointer[Generator]
+	revoked   atomic.Bool // by the source
+	retired   atomic.Bool // by the generator: set before the state is sealed
 }
 
 // NewGrant grants a worker for the ticks that lie wholly in [from, until), as far
@@ -72,13 +64,10 @@ func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*
 		mask:         uint64(mask(layout.SequenceBits)),
 		sequenceBits: layout.SequenceBits,
 		nodeBits:     layout.DatacenterBits + layout.WorkerBits,
-		lowBits:      uint8(layout.lowBits()),
-		secret:       new(maphash.Hash).Sum64(), // 64 random bits
 	}
 	if g.fixed {
 		until = layout.Expires()
 	}
-	g.state.Store(sealed)
 	g.limit.Store(g.limitAt(until))
 	return g, nil
 }
@@ -102,9 +91,22 @@ func (g *Grant) Extend(until time.Time) {
 	to := g.limitAt(until)
 	g.moving.Lock()
 	defer g.moving.Unlock()
-	if to > g.limit.Load() && !g.revoked.Load() {
-		g.limit.Store(to)
+	if to <= g.limit.Load() || g.revoked.Load() {
+		return
 	}
+	g.limit.Store(to)
+	if generator := g.holder(); generator != nil {
+		generator.end.Store(min(to>>g.sequenceBits, generator.warnAt))
+	}
+}
+
+// holder returns the generator that issues under the grant, or nil before it has begun
+// and after it has ended. The caller holds moving.
+func (g *Grant) holder() *Generator {
+	if g.retired.Load() {
+		return nil
+	}
+	return g.generator.Load()
 }
 
 // Revoke ends the grant at once and for good: a source calls it when it has
@@ -125,10 +127,12 @@ func (g *Grant) Extend(until time.Time) {
 // and never issued. A second Revoke does nothing.
 func (g *Grant) Revoke() {
 	g.moving.Lock()
+	defer g.moving.Unlock()
 	g.revoked.Store(true)
 	g.limit.Store(slot(g.from) << g.sequenceBits)
-	g.moving.Unlock()
-	g.state.Or(sealed)
+	if generator := g.holder(); generator != nil {
+		generator.state.Or(sealed)
+	}
 }
 
 // Now returns the time of the wall clock of the generator that holds the grant,
@@ -146,18 +150,19 @@ func (g *Grant) Now() (time.Time, error) {
 	if generator == nil {
 		return time.Now().Round(0), nil
 	}
-	return generator.wall(g)
+	return generator.wall()
 }
 
 // Last returns the start of the last tick in which an ID was issued or reserved.
 // It is the zero time while the grant is not in use: before, and after it was
 // retired.
 func (g *Grant) Last() time.Time {
-	state := g.state.Load()
-	if state == sealed || g.retired.Load() {
-		return time.Time{}
+	g.moving.Lock()
+	defer g.moving.Unlock()
+	if generator := g.holder(); generator != nil {
+		return g.timeOf(generator.last())
 	}
-	return g.timeOf(g.slotOf(state))
+	return time.Time{}
 }
 
 // String returns the worker's name for logs and errors.
@@ -187,37 +192,27 @@ func (g *Grant) expires() bool {
 // where nothing was issued.
 func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
 
-// begin starts a grant that no call has seen yet, at the start of a tick. If the
-// source has revoked it, its window is empty.
-func (g *Grant) begin(generator *Generator, tick uint64) (state slot) {
+// begin starts the grant at a tick. If the source has revoked the grant, its window is
+// empty. The state of the generator is sealed until begin sets it, after all else, so
+// that a call that finds it set finds this grant too. A call that has found an earlier
+// state cannot commit, because the state only rises, or has another worker in it.
+func (g *Grant) begin(generator *Generator, tick uint64) {
+	g.moving.Lock()
+	defer g.moving.Unlock()
 	g.first = tick << g.sequenceBits
 	g.generator.Store(generator)
-	g.state.Store(uint64(g.id(g.first - 1)))
-	return g.first - 1
+	generator.end.Store(min(g.limit.Load()>>g.sequenceBits, generator.warnAt))
+	generator.grant.Store(g)
+	generator.state.Store(uint64(g.id(g.first - 1)))
 }
 
-// openTick lets Next issue the rest of the tick of an ID without a comparison of
-// the clocks, for the time that is left of it from the moment on. First says that
-// the ID is the tick's first one. In a revoked grant that opens nothing, because
-// the state is sealed.
-func (g *Grant) openTick(id uint64, at clock.Moment, left time.Duration, first bool) {
-	g.openLimit.Store(id | g.mask)
-	g.tickEnd.Open(at, left, first)
-}
-
-// retire ends the grant for good, and returns the last slot issued or reserved.
-// A call that still has the grant finds its state changed and cannot advance it.
+// retire ends the grant for good, and returns the last slot issued or reserved. A call
+// that still has the grant finds that the state has changed, and cannot commit.
 func (g *Grant) retire() slot {
+	g.moving.Lock()
+	defer g.moving.Unlock()
 	g.retired.Store(true)
-	return g.slotOf(g.state.Or(sealed))
-}
-
-// last is the last slot issued or reserved, also after the grant's end.
-func (g *Grant) last() slot { return g.slotOf(g.state.Load()) }
-
-// advance moves the state from one slot to a later one, unless it has moved.
-func (g *Grant) advance(from, to slot) bool {
-	return g.state.CompareAndSwap(uint64(g.id(from)), uint64(g.id(to)))
+	return g.slotOf(g.generator.Load().state.Or(sealed))
 }
 
 func (g *Grant) tickOf(s slot) int64 { return int64(s >> g.sequenceBits) }

@@ -32,8 +32,7 @@ func (g *Generator) openFirst(c config) error {
 		return errors.Join(err, g.source.Retire(ctx, grant, grant.unused()))
 	}
 	g.policy = *c.policy
-	g.origin = g.openGrant(grant, 0)
-	g.grant.Store(grant)
+	g.openGrant(grant, 0)
 	return nil
 }
 
@@ -82,9 +81,8 @@ func (g *Generator) checkGrant(grant *Grant, least int64) error {
 }
 
 // openGrant opens the grant at the current tick, or at the first one that the grant
-// allows and that is not below least. It returns the state, the slot before the
-// first.
-func (g *Generator) openGrant(grant *Grant, least int64) slot {
+// allows and that is not below least. The slots up to that tick count as skipped.
+func (g *Generator) openGrant(grant *Grant, least int64) {
 	g.clock.Lock()
 	defer g.clock.Unlock()
 	now := g.clock.TickAt(g.clock.Now().Logical)
@@ -92,7 +90,9 @@ func (g *Generator) openGrant(grant *Grant, least int64) slot {
 	if first > now+1 {
 		g.clock.StartAt(first)
 	}
-	return grant.begin(g, max(first, now))
+	first = max(first, now)
+	g.skipped.Add(int64(first<<g.sequenceBits - 1 - grant.slotOf(g.state.Load())))
+	grant.begin(g, first)
 }
 
 // requestSlot asks the source for a window that has the slot: of this grant, or
@@ -137,7 +137,7 @@ func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error
 // replaceGrant continues under another grant, and releases the one of the two
 // under which nothing will be issued.
 func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
-	if err := g.accept(ctx, next, old.tickOf(old.last())+1); err != nil {
+	if err := g.accept(ctx, next, old.tickOf(g.last())+1); err != nil {
 		if errors.Is(err, ErrFenced) || errors.Is(err, ErrExpired) {
 			return err
 		}
@@ -153,8 +153,8 @@ func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 	return nil
 }
 
-// swapGrants puts the next grant in the old one's place. The old one is retired
-// first: only then is its last slot known.
+// swapGrants puts the next grant in the place of the old one, which is retired first,
+// because only then is its last slot known.
 func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 	g.handover.Lock()
 	defer g.handover.Unlock()
@@ -162,8 +162,7 @@ func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 		return 0, false
 	}
 	last = old.retire()
-	g.skipped.Add(int64(g.openGrant(next, old.tickOf(last)+1) - last))
-	g.grant.Store(next)
+	g.openGrant(next, old.tickOf(last)+1)
 	return last, true
 }
 

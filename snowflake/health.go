@@ -78,7 +78,7 @@ func (g *Generator) Stats() Stats {
 		Refusals: g.refusals.Load(),
 	}
 	s.BackwardSteps, s.LargestBackwardStep = g.clock.StepsBack()
-	last := grant.last()
+	last := g.last()
 	g.updateIssued(last)
 	wall, _ := g.clock.Read()
 	s.Lead = max(0, grant.timeOf(last).Sub(wall))
@@ -89,7 +89,7 @@ func (g *Generator) Stats() Stats {
 // updateIssued brings the count up to date. Slots are counted as skipped before
 // they are, so a count in between is too low; the last one is then kept.
 func (g *Generator) updateIssued(last slot) {
-	issued := int64(last-g.origin) - g.skipped.Load()
+	issued := int64(last) - g.skipped.Load()
 	for {
 		shown := g.issued.Load()
 		if issued <= int64(shown) || g.issued.CompareAndSwap(shown, uint64(issued)) {

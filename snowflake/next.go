@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gormflake/gormflake/snowflake/internal/clock"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -27,69 +26,65 @@ func (g *Generator) Next(ctx context.Context) (types.ID, error) { return g.next(
 // was lost, only Next or Fill gets another.
 func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Background(), false) }
 
-// next is the fast path: as long as a tick is open the next ID is the last one plus
-// one. It costs one reading of the processor's counter or the clock, two loads for
-// the state and the open tick's last ID, and one compare-and-swap. All else is out of line: most programs make
-// an ID rarely, so that each cache line and each function on its way is a miss.
+// next issues an ID on the common path: the next ID of the tick of the last one, or the
+// first ID of the present tick. It leaves the rest to nextSlow.
+//
+// A program makes an ID rarely, once in a request, so that each cache line and each
+// function on the way is a miss. So next is one function, reads one clock, and touches
+// two cache lines, which are the first two of the Generator. Each load has a reason:
+//
+//   - state is the last ID, from which the next one follows. It is negative if it is
+//     sealed. It is loaded before the clock, because a call that has read the time before
+//     a step back must not commit; see absorbStepBack. In the same tick it is loaded again
+//     after the clock, because another call may have changed it meanwhile.
+//   - The base, the monotonic clock and its start make the logical time. Reading the clock
+//     is most of what a call costs.
+//   - Trusts tells whether the last comparison with the wall clock is recent enough. If it
+//     is not, which is so once a second, Reconfirm reads both clocks.
+//   - span is how long the state's tick may be issued from, after it has begun. During
+//     that time the next ID is the state plus one, unless the sequence is used up.
+//   - end is the first tick beyond the grant's window. It is loaded for the first ID of a
+//     tick only, because a tick in which an ID was issued is in the window.
+//   - lag and secret say where the first ID of a tick is, and skipped counts the slots that
+//     are left out, so that Stats can derive the number of IDs from the state.
+//
+// The masks of 63 change no shift. They spare the processor the question whether it is
+// by 64 or more.
 func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 	for range 4 {
-		grant := g.grant.Load()
-		until, count := grant.tickEnd.Trust()
-		if !clock.CertainlyOpen(until, count) && (until == clock.Idle || !grant.tickEnd.StillOpen(time.Since(g.clock.Start), &g.clock.Counter, count)) {
-			if id := g.nextTick(grant); id > 0 {
-				return id, nil
+		last := g.state.Load()
+		base, elapsed := g.clock.Base(), time.Since(g.clock.Start)
+		logical, ok := uint64(base+elapsed), g.clock.Trusts(elapsed)
+		if !ok {
+			logical, ok = g.clock.Reconfirm()
+		}
+		lastTick, full := last>>(g.lowBits&63), uint64(1)<<(g.sequenceBits&63)-1
+		sameTick := logical-lastTick*g.clock.Tick < g.span
+		if again := g.state.Load(); sameTick && again>>(g.lowBits&63) == lastTick {
+			last = again
+		}
+		if !ok || int64(last) < 0 || last&full == full {
+			break
+		}
+		next, skipped := last+1, uint64(0)
+		if !sameTick {
+			tick := logical / g.clock.Tick
+			if tick < lastTick || tick >= g.end.Load() {
+				break
 			}
-			break
+			tick -= g.lag
+			next = last&^full + (tick-lastTick)<<(g.lowBits&63)
+			next += g.startOf(next)
+			skipped = (tick-lastTick)<<(g.sequenceBits&63) + next&full - last&full - 1
+			g.skipped.Add(int64(skipped))
 		}
-		last := grant.state.Load()
-		if last >= grant.openLimit.Load() {
-			break
+		if g.state.CompareAndSwap(last, next) {
+			return types.ID(next), nil
 		}
-		if grant.state.CompareAndSwap(last, last+1) {
-			return types.ID(last + 1), nil
-		}
+		g.skipped.Add(-int64(skipped))
 		backOff()
 	}
 	return g.nextSlow(ctx, wait)
-}
-
-// nextTick issues the first ID of a tick, and opens it, if the clocks agree and
-// nothing else is out of the ordinary: the slot then follows from the state and one
-// reading of both clocks, and there is nothing to record. It returns zero where
-// reserve has to find out. That a shift is masked with 63, which changes none, spares
-// the processor a look whether it is 64 or more.
-func (g *Generator) nextTick(grant *Grant) types.ID {
-	if g.directBelow == 0 {
-		return 0
-	}
-	last := grant.state.Load() // before the clock: see absorbStepBack
-	base, now := g.clock.Base(), time.Now()
-	at, wall := g.clock.At(base, now), g.clock.Wall(now)+g.clock.Skew()
-	tick, lastTick := g.clock.TickAt(at.Logical), last>>(grant.lowBits&63)
-	if !g.clock.Agrees(at, wall) || !g.ordinary(grant, last, lastTick, tick) {
-		return 0
-	}
-	next, skipped := last+1, uint64(0)
-	if oldest := tick - min(tick, g.lag); lastTick < oldest {
-		next = oldest<<(grant.lowBits&63) | grant.node
-		next |= mix(next^grant.secret) & g.startMask // as firstFree chooses for one slot
-		skipped = (oldest-lastTick)<<(grant.sequenceBits&63) + next&grant.mask - last&grant.mask - 1
-		g.skipped.Add(int64(skipped))
-	}
-	if !grant.state.CompareAndSwap(last, next) {
-		g.skipped.Add(-int64(skipped))
-		return 0
-	}
-	grant.openTick(next, at, g.clock.OpenFor(at, tick), skipped > 0)
-	return types.ID(next)
-}
-
-// ordinary reports whether an ID may be issued in the tick without a closer look:
-// the tick is in the window, the last ID is not ahead of it, as that of a sealed
-// state always is, and did not use up its own.
-func (g *Generator) ordinary(grant *Grant, last, lastTick, tick uint64) bool {
-	return lastTick <= tick && tick < g.directBelow &&
-		tick<<(grant.sequenceBits&63) < grant.limit.Load() && last&grant.mask != grant.mask
 }
 
 func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {

@@ -238,7 +238,7 @@ const (
 	// 0 when the tick before was used up. The low bits of the keys are then
 	// evenly spread at any rate, so that sharding by key works; a first tick
 	// still holds at least half of its sequence, and all of a saturated one
-	// is usable. The points follow from a number that each grant draws, by a
+	// is usable. The points follow from a number that each generator draws, by a
 	// hash that is not a cipher: they make IDs hard to guess, not secret. This
 	// is the default.
 	StartRandom SequenceStart = iota
@@ -248,10 +248,10 @@ const (
 	StartZero
 )
 
-// mask is the mask of the sequence numbers at which a tick may start.
-func (s SequenceStart) mask(sequenceBits uint8) uint64 {
+// bits returns the number of bits that a tick's first sequence number may have.
+func (s SequenceStart) bits(sequenceBits uint8) uint8 {
 	if s == StartZero {
 		return 0
 	}
-	return uint64(mask(sequenceBits)) >> 1
+	return max(1, sequenceBits) - 1
 }

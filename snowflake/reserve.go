@@ -54,8 +54,9 @@ func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservati
 
 // nextReservation returns the reservation that the state and the clock allow.
 func (g *Generator) nextReservation(n uint64) (reservation, error) {
+	state := g.state.Load() // before the clock, see absorbStepBack, and before the grant, see Grant.begin
 	r := reservation{grant: g.grant.Load()}
-	r.last = r.grant.last() // before the clock: see absorbStepBack
+	r.last = r.grant.slotOf(state)
 	if r.grant.retired.Load() {
 		if g.closing.Load() {
 			return r, ErrClosed
@@ -64,7 +65,7 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	}
 	limit := r.grant.limit.Load() // before the clock, too
 	var err error
-	if r.at, r.catchUp, err = g.now(r.grant); err != nil || r.catchUp > 0 {
+	if r.at, r.catchUp, err = g.now(); err != nil || r.catchUp > 0 {
 		return r, err
 	}
 	r.now = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick()))
@@ -90,18 +91,20 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 	if n > r.grant.mask {
 		return first
 	}
-	start := mix(uint64(r.grant.id(first))^r.grant.secret) & g.startMask
+	start := g.startOf(uint64(r.grant.id(first)))
 	return first + start%(r.grant.mask+2-n) // the block still fits into the tick
 }
 
-// mix is the finaliser of MurmurHash3. Of a tick's first ID, and so of the tick
-// and the worker, and of the grant's secret it makes the sequence number at which
-// the tick starts: as even as chance, and nothing that a call has to fetch or to
-// change. A multiplication alone leaves patterns where ticks come at even distances.
-func mix(x uint64) uint64 {
+// startOf returns the sequence number at which the tick starts that has the ID as its
+// first one. It follows from the ID, and so from the tick and the worker, and from the
+// secret: by the finaliser of MurmurHash3, which is as even as chance, and needs nothing
+// that a call has to fetch or to change. A multiplication alone leaves patterns where
+// ticks come at even distances.
+func (g *Generator) startOf(id uint64) uint64 {
+	x := id ^ g.secret
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
-	return x ^ x>>33
+	return (x ^ x>>33) & (1<<(g.startBits&63) - 1)
 }
 
 // waitOrFail waits for what blocks the reservation, or returns why that
@@ -148,7 +151,7 @@ func (g *Generator) commit(r reservation) bool {
 	if uncounted > 0 {
 		g.skipped.Add(uncounted)
 	}
-	if r.grant.advance(r.last, r.first+r.count-1) {
+	if g.advance(r.grant, r.last, r.first+r.count-1) {
 		return true
 	}
 	if uncounted > 0 {
@@ -157,36 +160,31 @@ func (g *Generator) commit(r reservation) bool {
 	return false
 }
 
-// waitUntilDue returns true when the reservation is due, and false if its grant has
-// been revoked during the wait. When it is due it opens the tick.
-func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, err error) {
-	if r.due > r.now {
-		if due, err = g.sleepUntilDue(ctx, &r); !due {
-			return false, err
-		}
-		g.skipped.Add(-int64(r.count))
-	}
-	if !g.clock.Scripted && !g.logical && r.now <= r.due+g.lag {
-		last := uint64(r.grant.id(r.first + r.count - 1))
-		first := r.grant.tickOf(r.last) != r.grant.tickOf(r.first)
-		r.grant.openTick(last, r.at, g.clock.OpenFor(r.at, r.now), first)
-	}
-	return true, nil
-}
-
 // maxStandstill is how long the clock of [WithClock] may stand still while a call
 // waits for it: a test that never moves it is to fail and not to hang.
 const maxStandstill = 10 * time.Second
 
-// sleepUntilDue moves the reservation's time to the tick in which it is due.
-func (g *Generator) sleepUntilDue(ctx context.Context, r *reservation) (due bool, err error) {
+// last returns the last slot issued or reserved.
+func (g *Generator) last() slot { return g.grant.Load().slotOf(g.state.Load()) }
+
+// advance moves the state from one slot of the grant to a later one, unless it has moved.
+func (g *Generator) advance(grant *Grant, from, to slot) bool {
+	return g.state.CompareAndSwap(uint64(grant.id(from)), uint64(grant.id(to)))
+}
+
+// waitUntilDue waits for the tick of the reservation's last slot. It returns false if
+// the grant has been revoked during the wait.
+func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, err error) {
+	if r.ready() {
+		return true, nil
+	}
 	g.waits.Add(1)
 	for moved := time.Now(); r.due > r.now; {
 		if err := g.sleep(ctx, g.clock.Until(r.due)); err != nil {
 			return false, err
 		}
 		last := r.at
-		r.at = g.observe(r.grant)
+		r.at = g.observe()
 		r.now = g.clock.TickAt(r.at.Logical)
 		if r.at != last {
 			moved = time.Now()
@@ -198,5 +196,6 @@ func (g *Generator) sleepUntilDue(ctx context.Context, r *reservation) (due bool
 			return false, nil
 		}
 	}
+	g.skipped.Add(-int64(r.count))
 	return true, nil
 }

@@ -1,6 +1,7 @@
 package snowflake_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,20 +14,24 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// skewed is a generator on the machine's clock, put off by what is in the word. A
-// scripted clock has every call take the long way.
+// skewed returns a generator on the machine's clock, put off by the duration in the word,
+// which compares the clocks every 10 ms, and not every second.
 func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) (g *snowflake.Generator, word *atomic.Int64) {
 	t.Helper()
 	g, word = open(t, src, opts...), new(atomic.Int64)
 	snowflake.Skew(g, func() time.Duration { return time.Duration(word.Load()) })
+	snowflake.Compare(g, 10*time.Millisecond)
 	return g, word
 }
 
-// step steps the wall clock, and lets the tick end: the clocks are compared at the
-// first call in the next.
+// uncompared is more than the 10 ms for which a generator made by skewed trusts a
+// comparison.
+const uncompared = 11 * time.Millisecond
+
+// step steps the wall clock, and waits until the next call notices.
 func step(word *atomic.Int64, d time.Duration) {
 	word.Add(int64(d))
-	time.Sleep(2 * time.Millisecond)
+	time.Sleep(uncompared)
 }
 
 // shows checks that an ID shows the skewed wall clock's time of its call.
@@ -48,6 +53,145 @@ func TestFirstOfATickFollowsAStepForward(t *testing.T) {
 		step(word, ahead)
 		shows(t, g, word, c)
 		shows(t, g, word, c)
+	}
+}
+
+// A step is followed within a second, by Next, TryNext and Fill alike.
+func TestStepIsFollowedWithinASecond(t *testing.T) {
+	t.Parallel()
+	const promise = time.Second
+	for name, fill := range map[string]bool{"Next": false, "Fill": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := open(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
+			var word atomic.Int64
+			snowflake.Skew(g, func() time.Duration { return time.Duration(word.Load()) })
+			block := make([]id, 1)
+			for range 2 {
+				for range 50 { // the comparison is trusted in different ways
+					must(t, g.Fill(ctx, block))
+					_, err := g.Next(ctx)
+					must(t, err)
+					time.Sleep(time.Millisecond)
+				}
+				word.Add(int64(time.Hour))
+				time.Sleep(promise)
+				if fill {
+					must(t, g.Fill(ctx, block))
+				} else {
+					next, err := g.Next(ctx)
+					must(t, err)
+					block[0] = next
+				}
+				want := time.Now().Add(time.Duration(word.Load()) - time.Minute)
+				if at := g.Layout().Time(block[0]); at.Before(want) {
+					t.Fatalf("a second after a step to %v: an ID of %v", want, at)
+				}
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Where nothing happens, the wall clock is read once a second, however many ticks have
+// an ID.
+func TestWallClockIsReadOnceASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond, WorkerBits: 10, SequenceBits: 12}
+		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
+		var readings int
+		snowflake.Skew(g, func() time.Duration {
+			readings++
+			return 0
+		})
+		c := newChecker(t)
+		time.Sleep(l.Tick)
+		for range 10_000 {
+			c.try(g, 2)
+			time.Sleep(l.Tick)
+		}
+		if readings < 9 || readings > 12 {
+			t.Errorf("%d readings of the wall clock in 10 s, want one a second", readings)
+		}
+	})
+}
+
+// What an ID needs is on two cache lines.
+func TestTwoCacheLines(t *testing.T) {
+	t.Parallel()
+	const line = 64
+	for range 100 {
+		state, besideState, base, besideBase := snowflake.Lines(open(t, granting(time.Now(), time.Hour)))
+		if state%line != 0 || state/line != besideState/line || base != state+line || base/line != besideBase/line {
+			t.Fatalf("the state is at %#x to %#x, the clock at %#x to %#x; want two lines of %d bytes", state, besideState, base, besideBase, line)
+		}
+	}
+}
+
+// A grant that has been replaced moves neither the end of the present window nor the
+// state: its source may extend or revoke it late.
+func TestReplacedGrantMovesNothing(t *testing.T) {
+	t.Parallel()
+	src := newReplacing(fresh(), time.Now)
+	g := open(t, src)
+	c := newChecker(t)
+	first, err := g.Next(ctx)
+	must(t, err)
+	c.add(first)
+	old, _ := src.current()
+	old.Revoke()
+	second, err := g.Next(ctx)
+	must(t, err)
+	c.add(second)
+	old.Revoke()
+	time.Sleep(2 * time.Millisecond)
+	if id, err := g.TryNext(); err != nil {
+		t.Errorf("%d, %v after the replaced grant was revoked again", id, err)
+	}
+	if last := old.Last(); !last.IsZero() {
+		t.Errorf("the replaced grant's last tick is %v, want the zero time", last)
+	}
+}
+
+// A source may extend a grant that it has replaced. The window of the present one ends
+// where it was.
+func TestReplacedGrantIsExtended(t *testing.T) {
+	t.Parallel()
+	l := fresh()
+	var grants []*snowflake.Grant
+	grant := func(until time.Time) (*snowflake.Grant, error) {
+		g, err := snowflake.NewGrant(l, 0, int64(len(grants)), time.Now(), until)
+		grants = append(grants, g)
+		return g, err
+	}
+	begun := time.Now()
+	src := &faulty{
+		grant: func(snowflake.Layout) (*snowflake.Grant, error) { return grant(begun.Add(20 * time.Millisecond)) },
+		extend: func(context.Context, *snowflake.Grant, time.Time) (*snowflake.Grant, error) {
+			if len(grants) > 1 {
+				return nil, errDown
+			}
+			return grant(time.Now().Add(500 * time.Millisecond))
+		},
+	}
+	g := open(t, src, snowflake.WithLayout(l))
+	for len(grants) < 2 {
+		_, err := g.Next(ctx)
+		must(t, err)
+	}
+	grants[0].Extend(time.Now().Add(time.Hour))
+	until := grants[1].Until()
+	for end := until.Add(10 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if id, err := g.TryNext(); err == nil && !l.Time(id).Before(until) {
+			t.Fatalf("issued at %v, the window ends at %v", l.Time(id), until)
+		}
 	}
 }
 
@@ -136,6 +280,7 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 	t.Parallel()
 	src := &keeping{windows: newWindows(fresh(), time.Now, 1000*time.Hour)}
 	g := open(t, src)
+	snowflake.Compare(g, 10*time.Millisecond)
 	var skew, left atomic.Int64
 	entered, goOn := make(chan struct{}), make(chan struct{})
 	snowflake.Skew(g, func() time.Duration {
@@ -155,6 +300,7 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	time.Sleep(uncompared)
 	left.Store(1)
 	issued := make(chan time.Time, 1)
 	go func() {
@@ -263,6 +409,7 @@ func TestExpiryWarningInItsFirstTick(t *testing.T) {
 func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	t.Parallel()
 	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
+	snowflake.Compare(g, 10*time.Millisecond)
 	var left atomic.Int64
 	entered, goOn := make(chan struct{}), make(chan struct{})
 	snowflake.Skew(g, func() time.Duration {
@@ -277,7 +424,7 @@ func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 		newChecker(t).try(g, 1)
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(2 * time.Millisecond)
+	time.Sleep(uncompared)
 	left.Store(1)
 	done := make(chan error)
 	go func() {
@@ -327,7 +474,7 @@ func TestScriptedClockIsAlwaysRead(t *testing.T) {
 	now := func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
 	g := open(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithClock(now))
 	for range 20 {
-		step(&skew, 0)
+		time.Sleep(2 * time.Millisecond)
 		if _, err := g.Next(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -47,9 +47,9 @@ func (c *steppedClock) set(skew time.Duration) {
 func (c *steppedClock) skew() time.Duration { return c.steps[c.made.Load()-1].skew }
 func (c *steppedClock) now() time.Time      { return time.Now().Round(0).Add(c.skew()) }
 
-// A generator may continue as if a step had not been made for as long as a tick is
-// open, and for longer while the call that compares the clocks is interrupted: by
-// other programs on a busy machine, so that it may happen to some steps only.
+// A generator of a trial may continue for 10 ms as if a step had not been made, and for
+// longer while the call that compares the clocks is interrupted by another program. On a
+// busy machine that happens to some steps only.
 const (
 	unnoticed   = 15 * time.Millisecond
 	interrupted = time.Second
@@ -80,8 +80,7 @@ type moment struct {
 type trial struct {
 	layout    snowflake.Layout
 	clock     *steppedClock
-	tolerates bool          // steps back: the IDs may then be ahead of the clock by as much
-	stale     time.Duration // how old an ID may be, beyond its tick
+	tolerates bool // steps back: the IDs may then be ahead of the clock by as much
 
 	least   time.Time    // when the trial may end
 	left    atomic.Int64 // IDs to make
@@ -221,7 +220,7 @@ func (tr *trial) timely(first, last id, from, to moment, unnoticed time.Duration
 	if highest += tick; tr.tolerates { // a step of less than a tick is none
 		highest = tr.clock.steps[to.steps-1].highest
 	}
-	begin := time.Unix(0, from.at).Add(lowest - tick - tr.stale)
+	begin := time.Unix(0, from.at).Add(lowest - tick)
 	if by := begin.Sub(tr.layout.Time(first)); by > 0 {
 		return old, by
 	}
@@ -277,7 +276,7 @@ func TestTrialFindsFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
-			tr := &trial{layout: g.Layout(), clock: newSteppedClock(), tolerates: true, stale: 10 * time.Millisecond}
+			tr := &trial{layout: g.Layout(), clock: newSteppedClock(), tolerates: true}
 			tr.left.Store(20_000)
 			var calls atomic.Int64
 			next := func(block []id) (n int, err error) {

@@ -523,23 +523,6 @@ func TestGrantLast(t *testing.T) {
 	}
 }
 
-// A tick that is opened in the very moment of a revocation is not open, not even
-// for a moment: calls that begin later must not find it.
-func TestRevokedWhileATickIsOpened(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	newGrant := func() *snowflake.Grant {
-		grant, err := snowflake.NewGrant(snowflake.TwitterLayout(), 0, 0, now, now.Add(time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return grant
-	}
-	if found, rounds := snowflake.OpenAfterRevoke(newGrant, 200*time.Millisecond); found > 0 {
-		t.Errorf("open after it was revoked, %d times in %d", found, rounds)
-	}
-}
-
 // A window that is longer than the layout lasts ends with the layout.
 func TestWindowBeyondTheLayout(t *testing.T) {
 	t.Parallel()

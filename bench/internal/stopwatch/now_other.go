@@ -1,4 +1,4 @@
-//go:build !(gc && amd64 && !purego)
+//go:build !(gc && amd64)
 
 package stopwatch
 

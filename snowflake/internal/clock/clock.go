@@ -1,37 +1,15 @@
 // Package clock keeps the time of a generator, and knows nothing of its IDs.
 //
-// A [Clock] tells logical time. It starts at the wall clock and runs with the
-// monotonic clock; [Clock.Compare] holds it against the wall clock about once
-// per tick. It takes a step forward at once, unless the step is larger than the
-// limit: then the wall clock must first keep its new time for [Agreement]. It
-// only reports a step back, and the caller decides whether logical time may
-// follow it; see [Clock.Follow]. [Clock.Sleep] waits for a tick to come.
+// A [Clock] tells logical time, which starts at the wall clock and runs with the
+// monotonic clock. [Clock.Compare] compares it with the wall clock. Compare takes a
+// step forward at once, unless the step is larger than the limit; the wall clock must
+// then keep its new time for [Agreement] first. Compare only reports a step back, and
+// the caller decides whether logical time may follow it, by [Clock.Follow].
 //
-// # The processor's counter
-//
-// Reading the clock is most of what an ID costs. On Linux on x86-64, [Count]
-// reads the processor's time stamp counter instead, in a third of the time. With
-// it an ID in a loop takes 10 ns, and 30 ns without; one every 5, 10 or 20 µs takes
-// 20 ns instead of 40; from 50 µs on there is no difference. A burst within a lag
-// takes a third of the time, and an ID at the cap half the CPU (AMD EPYC, Linux, Go
-// 1.26.8; docs/benchmarks.md).
-//
-// A count is not a time. Its rate differs between processors, two processors
-// need not agree, and a virtual machine that is moved or resumed may continue
-// from any other count. So a count only ever answers whether the open tick may
-// be over yet: a reading of the clock says how much of the tick is left, and as
-// many counts as fit into that at two nanoseconds each, slower than any
-// processor counts, may pass before the clock is read again ([TickEnd]). An ID
-// comes sooner than that in a program that makes one every 20 µs or more often;
-// in any other it saves nothing, so it is read only in a tick that has had more
-// than one call.
-//
-// Uniqueness and order do not depend on it. If a count were wrong, an ID could
-// show a time up to 10 ms old, or, for 10 ms after a machine was suspended, the time
-// before that, and nothing else. The counter is not used where
-// the processor does not call it invariant, where it counts too slowly (as an
-// emulator's does), in a synctest bubble, whose time is not the machine's, under
-// a scripted clock, and in a build with -tags purego.
+// A comparison that the caller accepts is trusted for [MaxUncompared]: until then an
+// ID needs one reading of the monotonic clock, and does not look at the wall clock.
+// [Clock.Due] reports whether that time is over, and [Clock.Reconfirm] renews it
+// without the lock if nothing has happened. [Clock.Sleep] waits for a tick to come.
 package clock
 
 import (
@@ -45,9 +23,12 @@ import (
 // much time has passed since some start, which never goes back.
 type Reading func() (wall time.Time, elapsed time.Duration)
 
-// maxPeriod is how long a step of the wall clock may go unnoticed where ticks
-// are longer.
-const maxPeriod = 10 * time.Millisecond
+// MaxUncompared is the time for which a comparison with the wall clock is trusted,
+// and so how long a step of the wall clock, or a suspension of the machine, may go
+// unnoticed. It is this long because the comparison takes about as long as all else that
+// an ID needs, and should be made for fewer than one in ten in a program that makes an ID
+// every 30 ms.
+const MaxUncompared = time.Second
 
 // Config configures a [Clock].
 type Config struct {
@@ -57,26 +38,29 @@ type Config struct {
 
 	Wall func() time.Time // replaces the machine's wall clock, from which elapsed time is then derived
 	Read Reading          // replaces both clocks
+
+	NeverTrust bool // compare the clocks at every call, as a scripted clock always does
 }
 
 // A Clock tells logical time, base + elapsed, counted from the epoch. All methods
-// may be called concurrently, those that say so only with the clock locked.
+// may be called concurrently. The caller of some of them holds the lock.
 type Clock struct {
-	// What Agrees reads comes first, to be on few cache lines. Base and offset
-	// change only under the lock.
-	base      atomic.Int64 // logical time at elapsed zero, in nanoseconds since the epoch
-	offset    atomic.Int64 // wall minus logical time when last compared; 0 after a step forward was taken
-	tick      uint64       // nanoseconds
+	// What an ID needs comes first, to be on one cache line. Base changes under the lock.
+	base    atomic.Int64 // logical time at elapsed zero, in nanoseconds since the epoch
+	trusted atomic.Int64 // elapsed time until which the last comparison is trusted, or never
+	Tick    uint64       // nanoseconds
+	Start   time.Time    // on the machine's clock; elapsed time is [time.Since] Start
+
+	epoch     time.Time
 	epochUnix int64        // nanoseconds
-	Start     time.Time    // on the machine's clock, elapsed time is [time.Since] Start
-	Counter   Counter
+	offset    atomic.Int64 // wall minus logical time when last compared; 0 after a step forward was taken. It changes under the lock.
 
-	// Skewed is set by a test only, before the clock is used; see Skew.
-	Skewed func() time.Duration
+	// Uncompared, for which a comparison is trusted, is MaxUncompared, and Skewed is nil,
+	// except in tests, which set them before the clock is used.
+	Uncompared time.Duration
+	Skewed     func() time.Duration // see Skew
 
-	epoch    time.Time
-	period   uint64 // between two comparisons, in nanoseconds: a tick or an even part of it
-	Scripted bool   // not the machine's clock: it is compared at every call, and never slept on for long
+	Scripted bool // not the machine's clock: it is compared at every call, and never slept on for long
 	maxJump  time.Duration
 	wallOnly bool    // elapsed time is derived from the wall clock
 	Read     Reading // of both clocks
@@ -84,7 +68,7 @@ type Clock struct {
 
 	sync.Mutex               // held to compare the clocks, and to move logical time
 	ahead      ahead         // under the lock
-	compared   atomic.Uint64 // the period of the last comparison
+	compared   time.Duration // elapsed time of the last comparison, under the lock
 
 	stepsBack       atomic.Uint64
 	largestStepBack atomic.Int64
@@ -94,11 +78,13 @@ type Clock struct {
 func (c *Clock) Init(config Config) {
 	c.epoch = config.Epoch
 	c.epochUnix = config.Epoch.UnixNano()
-	c.tick = uint64(config.Tick)
-	c.period = uint64(config.Tick / (1 + (config.Tick-1)/maxPeriod))
+	c.Tick = uint64(config.Tick)
 	c.Start = time.Now()
-	c.Counter = NewCounter(c.Start)
+	c.Uncompared = MaxUncompared
 	c.Scripted = config.Wall != nil || config.Read != nil
+	if c.Scripted || config.NeverTrust {
+		c.trusted.Store(never)
+	}
 	c.Read = config.Read
 	c.maxJump = config.MaxJump
 	switch {
@@ -167,7 +153,7 @@ func (c *Clock) elapsed() time.Duration {
 
 // A Moment is one reading of a clock.
 type Moment struct {
-	Logical time.Duration // since the epoch, by the base of then
+	Logical time.Duration // since the epoch
 	elapsed time.Duration
 }
 
@@ -178,18 +164,12 @@ func (c *Clock) Now() Moment {
 }
 
 // TickAt returns the tick of a logical time.
-func (c *Clock) TickAt(logical time.Duration) uint64 { return uint64(max(0, logical)) / c.tick }
+func (c *Clock) TickAt(logical time.Duration) uint64 { return uint64(max(0, logical)) / c.Tick }
 
 // Until returns how long it takes, by logical time, until the tick begins.
 func (c *Clock) Until(tick uint64) time.Duration {
-	if tick > math.MaxInt64/c.tick {
+	if tick > math.MaxInt64/c.Tick {
 		return math.MaxInt64
 	}
-	return time.Duration(tick*c.tick) - c.Now().Logical
-}
-
-// OpenFor returns how long a tick that the moment lies in may be issued from
-// before the clocks are to be compared again: until its end, at most maxPeriod.
-func (c *Clock) OpenFor(at Moment, tick uint64) time.Duration {
-	return min(time.Duration(c.tick-(uint64(at.Logical)-tick*c.tick)), maxPeriod)
+	return time.Duration(tick*c.Tick) - c.Now().Logical
 }

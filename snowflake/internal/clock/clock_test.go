@@ -8,13 +8,14 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// scripted is a clock whose time the test sets, an hour after its epoch at first.
-func scripted(tick time.Duration) (c *clock.Clock, wall, elapsed *time.Duration) {
+// scripted returns a clock whose time the test sets, an hour after its epoch at first,
+// with ticks of a millisecond.
+func scripted() (c *clock.Clock, wall, elapsed *time.Duration) {
 	c, wall, elapsed = new(clock.Clock), new(time.Duration), new(time.Duration)
 	*wall = time.Hour
 	epoch := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	c.Init(clock.Config{
-		Epoch: epoch, Tick: tick, MaxJump: time.Hour,
+		Epoch: epoch, Tick: time.Millisecond, MaxJump: time.Hour,
 		Read: func() (time.Time, time.Duration) { return epoch.Add(*wall), *elapsed },
 	})
 	return c, wall, elapsed
@@ -65,7 +66,7 @@ func TestTimeByTheWallClockAlone(t *testing.T) {
 func TestUntil(t *testing.T) {
 	t.Parallel()
 	const tick, last = time.Millisecond, math.MaxInt64 / uint64(time.Millisecond)
-	c, wall, elapsed := scripted(tick)
+	c, wall, elapsed := scripted()
 	*wall, *elapsed = *wall+time.Minute, time.Minute
 	now := time.Hour + time.Minute
 	for of, want := range map[uint64]time.Duration{
@@ -78,51 +79,6 @@ func TestUntil(t *testing.T) {
 	} {
 		if got := c.Until(of); got != want {
 			t.Errorf("%v until tick %d, want %v", got, of, want)
-		}
-	}
-}
-
-// The clocks are compared once in a tick, and in a long one every ten milliseconds
-// or a little more often, so that the tick ends with a period.
-func TestPeriods(t *testing.T) {
-	t.Parallel()
-	const ms = time.Millisecond
-	for tick, period := range map[time.Duration]time.Duration{
-		ms: ms, 9 * ms: 9 * ms, 10 * ms: 10 * ms, 11 * ms: 5500 * time.Microsecond, 20 * ms: 10 * ms, time.Second: 10 * ms,
-	} {
-		var c clock.Clock
-		c.Init(clock.Config{Epoch: time.Now().Add(-time.Hour), Tick: tick, MaxJump: time.Hour})
-		for n := range time.Duration(3) {
-			begin := (n + 1000) * period
-			due := []bool{
-				c.Due(clock.Moment{Logical: begin}),
-				c.Due(clock.Moment{Logical: begin + 1}),
-				c.Due(clock.Moment{Logical: begin + period - 1}),
-			}
-			if !due[0] || due[1] || due[2] {
-				t.Errorf("ticks of %v, at the beginning, in the middle and at the end of a period: due %v, want the first", tick, due)
-			}
-		}
-	}
-}
-
-// A tick is open until its end, or for ten milliseconds.
-func TestOpenFor(t *testing.T) {
-	t.Parallel()
-	const ms = time.Millisecond
-	for _, test := range []struct {
-		tick, at, want time.Duration
-	}{
-		{ms, 7 * ms, ms},
-		{ms, 8*ms - 1, 1},
-		{time.Second, 5 * time.Second, 10 * ms},
-		{time.Second, 6*time.Second - 11*ms, 10 * ms},
-		{time.Second, 6*time.Second - 3*ms, 3 * ms},
-	} {
-		c, _, _ := scripted(test.tick)
-		at := clock.Moment{Logical: test.at}
-		if got := c.OpenFor(at, c.TickAt(at.Logical)); got != test.want {
-			t.Errorf("at %v a tick of %v is open for %v, want %v", test.at, test.tick, got, test.want)
 		}
 	}
 }
@@ -146,7 +102,7 @@ func TestStartAt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, wall, elapsed := scripted(tick)
+			c, wall, elapsed := scripted()
 			*wall, *elapsed = *wall+test.now, test.now
 			c.Lock()
 			defer c.Unlock()

@@ -6,35 +6,45 @@ import "time"
 // the two readings; beyond it, the clock was stepped back.
 const noise = 50 * time.Microsecond
 
-// Due reports whether the caller is to compare the clocks in this period.
-func (c *Clock) Due(at Moment) bool {
-	if c.Scripted {
-		return true
-	}
-	now, last := uint64(max(0, at.Logical))/c.period, c.compared.Load()
-	return last != now && c.compared.CompareAndSwap(last, now)
-}
+// never is the time until which no comparison is ever trusted.
+const never = -1
 
-// Base returns logical time at elapsed zero, for At.
+// Base returns logical time at elapsed zero.
 func (c *Clock) Base() time.Duration { return time.Duration(c.base.Load()) }
 
-// At returns the moment of a reading of the machine's clock, [time.Now], by a base
-// that was loaded earlier.
-func (c *Clock) At(base time.Duration, now time.Time) Moment {
-	elapsed := now.Sub(c.Start)
-	return Moment{base + elapsed, elapsed}
+// Trusts reports whether the last comparison is trusted at an elapsed time.
+func (c *Clock) Trusts(elapsed time.Duration) bool { return int64(elapsed) < c.trusted.Load() }
+
+// Due reports whether the clocks are to be compared at the moment.
+func (c *Clock) Due(at Moment) bool { return !c.Trusts(at.elapsed) }
+
+// Trust has the last comparison trusted until it is MaxUncompared old. The caller
+// holds the lock.
+func (c *Clock) Trust() { c.trustUntil(c.compared + c.Uncompared) }
+
+// Distrust has the next call compare the clocks.
+func (c *Clock) Distrust() { c.trustUntil(0) }
+
+func (c *Clock) trustUntil(elapsed time.Duration) {
+	if c.trusted.Load() != never {
+		c.trusted.Store(int64(elapsed))
+	}
 }
 
-// Wall returns the wall clock's time since the epoch by the same reading.
-func (c *Clock) Wall(now time.Time) time.Duration {
-	return time.Duration(now.UnixNano() - c.epochUnix)
-}
-
-// Agrees reports, without the lock, whether a comparison with the wall clock's
-// time at the moment would find nothing to do: nothing is left of a step in either
-// direction, and the wall clock has made none since.
-func (c *Clock) Agrees(at Moment, wall time.Duration) bool {
-	return uint64(at.Logical-wall) < uint64(noise) && c.offset.Load() == 0
+// Reconfirm compares the clocks without the lock. If it finds nothing to do, because
+// nothing is left of an earlier step and the wall clock has made none since, the
+// comparison is trusted, and Reconfirm returns the logical time and true.
+func (c *Clock) Reconfirm() (logical uint64, ok bool) {
+	if c.trusted.Load() == never || c.offset.Load() != 0 {
+		return 0, false
+	}
+	base, now := c.Base(), time.Now()
+	elapsed, wall := now.Sub(c.Start), time.Duration(now.UnixNano()-c.epochUnix)+c.Skew()
+	if logical = uint64(base + elapsed); logical-uint64(wall) >= uint64(noise) {
+		return 0, false
+	}
+	c.trusted.Store(int64(elapsed + c.Uncompared))
+	return logical, true
 }
 
 // Compare compares logical time with the wall clock, whose time it returns. A
@@ -44,6 +54,7 @@ func (c *Clock) Agrees(at Moment, wall time.Duration) bool {
 // lock.
 func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
 	wall, elapsed, offset := c.measure()
+	c.compared = elapsed
 	if c.believes(wall, elapsed, offset) && offset > 0 {
 		c.base.Add(int64(offset))
 		offset = 0
@@ -74,7 +85,7 @@ func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 
 func (c *Clock) record(before, now time.Duration) {
 	back := min(before, 0) - now
-	if back < time.Duration(c.tick) {
+	if back < time.Duration(c.Tick) {
 		return
 	}
 	c.stepsBack.Add(1)
@@ -105,6 +116,7 @@ func (c *Clock) StartAt(tick uint64) {
 		return
 	}
 	c.base.Add(int64(lead))
+	c.Distrust()
 	offset := time.Duration(c.offset.Add(-int64(lead)))
 	c.record(offset+lead, offset)
 }

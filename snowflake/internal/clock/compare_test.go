@@ -100,7 +100,7 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 func TestCompareReadsAScriptedClockOnce(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{time.Minute, 1, 0, -1, -49_999, -50_000, -time.Minute} {
-		c, wall, _ := scripted(time.Millisecond)
+		c, wall, _ := scripted()
 		*wall += step
 		read, reads := c.Read, 0
 		c.Read = func() (time.Time, time.Duration) {
@@ -125,7 +125,7 @@ func TestStepBackFromAJump(t *testing.T) {
 	t.Parallel()
 	const tick = time.Millisecond
 	for behind, want := range map[time.Duration]uint64{0: 0, tick - 1: 0, tick: 1} {
-		c, wall, _ := scripted(tick)
+		c, wall, _ := scripted()
 		c.Lock()
 		*wall += 2 * time.Hour
 		if _, offset := c.Compare(); offset != 2*time.Hour {
@@ -205,7 +205,7 @@ func TestSleepUntilALateLeader(t *testing.T) {
 func TestSleepOnAScriptedClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, _, _ := scripted(time.Millisecond)
+		c, _, _ := scripted()
 		for left, want := range map[time.Duration]time.Duration{1: 1, time.Millisecond: time.Millisecond, time.Hour: time.Millisecond} {
 			start := time.Now()
 			if err := c.Sleep(t.Context(), left); err != nil {
@@ -291,56 +291,92 @@ func TestSleepEndsEarly(t *testing.T) {
 	}
 }
 
-// started is a clock on the machine's, an hour after its epoch.
-func started(t *testing.T) (*clock.Clock, time.Time) {
-	t.Helper()
-	c, epoch := new(clock.Clock), time.Now().Add(-time.Hour).Round(0)
-	c.Init(clock.Config{Epoch: epoch, Tick: time.Millisecond, MaxJump: time.Hour})
-	return c, epoch
+// started returns a clock on the machine's clock, an hour after its epoch.
+func started() *clock.Clock {
+	c := new(clock.Clock)
+	c.Init(clock.Config{Epoch: time.Now().Add(-time.Hour).Round(0), Tick: time.Millisecond, MaxJump: time.Hour})
+	return c
 }
 
-// The moment of a reading is its time by the wall clock, as long as no step was
-// made.
-func TestAt(t *testing.T) {
+// A comparison is trusted until it is ten milliseconds old, unless the clock is
+// scripted.
+func TestTrust(t *testing.T) {
 	t.Parallel()
-	c, epoch := started(t)
-	now := time.Now().Add(time.Minute)
-	at, want := c.At(c.Base(), now), now.Round(0).Sub(epoch)
-	if (at.Logical-want).Abs() > 50*time.Microsecond || c.Wall(now) != want {
-		t.Errorf("logical time %v, wall %v, want both %v", at.Logical, c.Wall(now), want)
-	}
-}
-
-func TestAgrees(t *testing.T) {
-	t.Parallel()
-	c, _ := started(t)
-	at := c.Now()
-	for behind, want := range map[time.Duration]bool{
-		0: true, 1: true, 49_999: true, 50_000: false, time.Hour: false, -1: false, -time.Hour: false,
-	} {
-		if got := c.Agrees(at, at.Logical-behind); got != want {
-			t.Errorf("the wall clock is %v behind: %v, want %v", behind, got, want)
-		}
+	c := started()
+	if !c.Due(c.Now()) {
+		t.Error("the first call does not compare the clocks")
 	}
 	c.Lock()
 	defer c.Unlock()
-	c.StartAt(c.TickAt(c.Now().Logical) + 10_000)
-	if at := c.Now(); c.Agrees(at, at.Logical) {
-		t.Error("a step back is left over: they agree")
+	before := c.Now()
+	c.Compare()
+	c.Trust()
+	after := c.Now()
+	for late, want := range map[time.Duration]bool{-1: true, 0: false, time.Hour: false} {
+		if got := c.Trusts(c.Elapsed(before.Logical) + clock.MaxUncompared + late); got != want && late < 0 {
+			t.Errorf("%v after the comparison: trusted %v, want %v", clock.MaxUncompared+late, got, want)
+		}
+		if got := c.Trusts(c.Elapsed(after.Logical) + clock.MaxUncompared + late); got != want && late >= 0 {
+			t.Errorf("%v after the comparison: trusted %v, want %v", clock.MaxUncompared+late, got, want)
+		}
+	}
+	if c.Distrust(); !c.Due(after) {
+		t.Error("trusted after Distrust")
 	}
 }
 
-// One call in each tick compares the clocks.
-func TestDue(t *testing.T) {
+func TestScriptedClockIsNeverTrusted(t *testing.T) {
 	t.Parallel()
-	c, _ := started(t)
-	for range 3 {
-		at := c.Now()
-		if !c.Due(at) || c.Due(at) || c.Due(at) {
-			t.Error("want the first call to be due, and no other")
+	c, _, _ := scripted()
+	c.Lock()
+	defer c.Unlock()
+	c.Compare()
+	for range 2 {
+		c.Trust()
+		if _, ok := c.Reconfirm(); ok || !c.Due(c.Now()) {
+			t.Error("trusted")
 		}
-		for c.TickAt(c.Now().Logical) == c.TickAt(at.Logical) {
-			time.Sleep(time.Millisecond)
+		c.Distrust()
+	}
+}
+
+// A comparison without the lock renews the trust only if the wall clock is where it was,
+// or a little behind, and if nothing is left of a step.
+func TestReconfirm(t *testing.T) {
+	t.Parallel()
+	c := started()
+	var skew time.Duration
+	c.Skewed = func() time.Duration { return skew }
+	for step, want := range map[time.Duration]bool{
+		0: true, -10 * time.Microsecond: true, -60 * time.Microsecond: false, -time.Hour: false, time.Millisecond: false, time.Hour: false,
+	} {
+		c.Distrust()
+		skew = step
+		logical, ok := false, false
+		for range 1000 { // a reading may be interrupted
+			before := uint64(c.Now().Logical)
+			now, agrees := c.Reconfirm()
+			if ok = ok || agrees; agrees {
+				logical = now >= before && now <= uint64(c.Now().Logical)
+			}
+		}
+		if ok != want || ok && !logical || c.Due(c.Now()) == want {
+			t.Errorf("a step of %v: reconfirmed %v, the time is right %v, due %v; want it reconfirmed: %v", step, ok, logical, c.Due(c.Now()), want)
+		}
+	}
+}
+
+func TestReconfirmAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	c := started()
+	c.Lock()
+	defer c.Unlock()
+	c.StartAt(c.TickAt(c.Now().Logical) + 10_000)
+	skew := -c.Offset() - 10*time.Microsecond // the wall clock is where logical time is
+	c.Skewed = func() time.Duration { return skew }
+	for range 1000 {
+		if _, ok := c.Reconfirm(); ok {
+			t.Fatal("a step back is left over: want a comparison under the lock, which records its end")
 		}
 	}
 }

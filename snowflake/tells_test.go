@@ -45,8 +45,7 @@ func spin(d time.Duration) {
 	}
 }
 
-// The processor's counter runs on in a bubble whose time stands still, and nearly
-// stands still where the bubble's time passes.
+// Time stands still in a bubble until its goroutines sleep.
 func TestIDsTellFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
