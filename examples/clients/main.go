@@ -1,5 +1,5 @@
 // Command clients serves a page that takes IDs from gormflake serve and from
-// the API of examples/orders, sends them back, and shows that no digit is lost,
+// the API of examples/orderapi, sends them back, and shows that no digit is lost,
 // next to the number form that loses some. client.mjs is the same for Node.js.
 // README.md has the commands.
 //
@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("clients", flag.ContinueOnError)
 	address := flags.String("addr", "localhost:8082", "`address` to serve the page on; port 0 takes a free one")
 	ids := flags.String("ids", "http://127.0.0.1:8080", "`URL` of gormflake serve")
-	orders := flags.String("orders", "http://127.0.0.1:8081", "`URL` of examples/orders -serve")
+	orders := flags.String("orders", "http://127.0.0.1:8081", "`URL` of examples/orderapi")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

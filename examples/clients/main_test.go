@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 var build = sync.OnceValue(func() error {
-	for _, folder := range []string{"../../cmd/gormflake", "../orders", "../clients"} {
+	for _, folder := range []string{"../../cmd/gormflake", "../orderapi", "../clients"} {
 		build := exec.Command("go", "build", "-o", program(filepath.Base(folder)), ".")
 		build.Dir = folder
 		if out, err := build.CombinedOutput(); err != nil {
@@ -58,7 +58,7 @@ func startService(t *testing.T, args ...string) string {
 
 func startOrders(t *testing.T) string {
 	t.Helper()
-	return start(t, "orders", "-serve", "127.0.0.1:0")
+	return start(t, "orderapi", "-addr", "127.0.0.1:0")
 }
 
 func startPage(t *testing.T, ids, orders string) string {

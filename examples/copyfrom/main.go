@@ -1,6 +1,6 @@
 // Command copyfrom writes orders and their lines to PostgreSQL by COPY, which is
-// faster than INSERT but returns no keys: Assign sets them first. COPY and GORM
-// share one pgxpool. It needs a server:
+// faster than INSERT. COPY runs on a connection of GORM's pool. The program needs a
+// server:
 //
 //	go run ./examples/copyfrom -dsn postgres://user:password@localhost:5432/database
 //
@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,14 +18,12 @@ import (
 	"os"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -62,39 +61,29 @@ func run(ctx context.Context, w io.Writer, url string) (err error) {
 	if url == "" {
 		return errors.New("COPY needs PostgreSQL: want -dsn postgres://user:password@localhost:5432/database")
 	}
-	// Give each process that writes at the same time another worker.
-	gen, err := snowflake.New(snowflake.Static(0, 0))
+	db, err := gorm.Open(postgres.Open(url), &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
-
-	pool, err := pgxpool.New(ctx, url)
+	pool, err := db.DB()
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	db, err := open(pool, gen)
+	gen, err := gormflake.Open(ctx, db)
 	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
+	db = db.WithContext(ctx)
+	if err := db.AutoMigrate(&Order{}, &Line{}); err != nil {
 		return err
 	}
 	orders := sample()
-	if err := insert(ctx, db, pool, orders); err != nil {
+	if err := insert(db, orders); err != nil {
 		return err
 	}
-	return report(log.New(w, "", 0), db.WithContext(ctx), orders)
-}
-
-// open puts GORM on the pool that COPY uses.
-func open(pool *pgxpool.Pool, gen *snowflake.Generator) (*gorm.DB, error) {
-	db, err := gorm.Open(postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(pool)}), &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		return nil, err
-	}
-	if err := db.Use(gormflake.New(gen)); err != nil {
-		return nil, err
-	}
-	return db, db.AutoMigrate(&Order{}, &Line{})
+	return report(log.New(w, "", 0), db, orders)
 }
 
 func sample() []Order {
@@ -108,16 +97,18 @@ func sample() []Order {
 	return orders
 }
 
-// insert writes all of the orders or none.
-func insert(ctx context.Context, db *gorm.DB, pool *pgxpool.Pool, orders []Order) error {
-	if err := gormflake.Assign(db.WithContext(ctx), &orders); err != nil {
+// insert writes all of the orders or none. COPY returns no keys, so Assign sets
+// those of parents and children beforehand. If COPY fails, the same orders can be
+// inserted again, because Assign keeps the keys that are set.
+func insert(db *gorm.DB, orders []Order) error {
+	if err := gormflake.Assign(db, &orders); err != nil {
 		return err
 	}
 	var lines []Line
 	for _, o := range orders {
 		lines = append(lines, o.Lines...)
 	}
-	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+	return withPgx(db, func(ctx context.Context, tx pgx.Tx) error {
 		if err := copyRows(ctx, tx, db.Omit("Lines"), orders); err != nil {
 			return err
 		}
@@ -125,9 +116,19 @@ func insert(ctx context.Context, db *gorm.DB, pool *pgxpool.Pool, orders []Order
 	})
 }
 
+// withPgx calls do in a transaction of pgx, on a connection that GORM's pool lends.
+func withPgx(db *gorm.DB, do func(context.Context, pgx.Tx) error) error {
+	ctx := db.Statement.Context
+	return db.Connection(func(lent *gorm.DB) error {
+		return lent.Statement.ConnPool.(*sql.Conn).Raw(func(conn any) error {
+			return pgx.BeginFunc(ctx, conn.(*stdlib.Conn).Conn(), func(tx pgx.Tx) error { return do(ctx, tx) })
+		})
+	})
+}
+
 // copyRows writes the columns that db.Create(rows) would.
 func copyRows(ctx context.Context, tx pgx.Tx, db *gorm.DB, rows any) error {
-	src, err := gormflake.CopySource(db.WithContext(ctx), rows)
+	src, err := gormflake.CopySource(db, rows)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"regexp"
 	"strings"
 	"testing"
 
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
 )
@@ -38,5 +42,46 @@ func TestNoDatabase(t *testing.T) {
 	t.Parallel()
 	if err := run(t.Context(), new(bytes.Buffer), ""); err == nil || !strings.Contains(err.Error(), "-dsn postgres://") {
 		t.Errorf("run without a URL = %v, want an error that says what -dsn needs", err)
+	}
+}
+
+// A row that the database rejects leaves nothing behind, and the same orders can be
+// inserted once the row is right.
+func TestFailedCopyLeavesNothing(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	gen, err := gormflake.Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = gen.Close(context.Background()) })
+	if err := db.AutoMigrate(&Order{}, &Line{}); err != nil {
+		t.Fatal(err)
+	}
+	orders := sample()[:3]
+	last := &orders[2].Lines[1]
+	orders[0].Lines[0].ID, last.ID = 7, 7
+	if err := insert(db, orders); err == nil {
+		t.Fatal("two lines with one key were stored")
+	}
+	wantRows(t, db, &Order{}, 0)
+	wantRows(t, db, &Line{}, 0)
+
+	first := orders[0].ID
+	last.ID = 0
+	if err := insert(db, orders); err != nil {
+		t.Fatal(err)
+	}
+	if orders[0].ID != first {
+		t.Errorf("key of the first order: got %d, want %d as before", orders[0].ID, first)
+	}
+	wantRows(t, db, &Line{}, 30)
+}
+
+func wantRows(t *testing.T, db *gorm.DB, model any, want int64) {
+	t.Helper()
+	var got int64
+	if err := db.Model(model).Count(&got).Error; err != nil || got != want {
+		t.Errorf("%T: %d rows, %v, want %d", model, got, err, want)
 	}
 }

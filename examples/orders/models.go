@@ -2,16 +2,12 @@ package main
 
 import "github.com/gormflake/gormflake/types"
 
-// Order is the parent. It has no column for the time at which it was placed: the
-// key contains that time and sorts by it.
+// Order is the parent. It has no column for the time at which it was placed,
+// because the key contains that time and sorts by it.
 type Order struct {
 	ID       types.ID `json:"id" gorm:"primaryKey" snowflake:"pk"`
 	Customer string   `json:"customer" gorm:"not null"`
 	Lines    []Line   `json:"lines"`
-
-	// RequestKey is the Idempotency-Key of the request that placed the order, if
-	// it had one: the index lets no other request place it again.
-	RequestKey *string `json:"-" gorm:"size:64;uniqueIndex"`
 }
 
 // Line is the child.
@@ -22,8 +18,3 @@ type Line struct {
 	Quantity  int      `json:"quantity" gorm:"not null"`
 	UnitCents int64    `json:"unit_cents" gorm:"not null"`
 }
-
-// The tables are not the orders and lines that your database may have.
-
-func (Order) TableName() string { return "orders_example_orders" }
-func (Line) TableName() string  { return "orders_example_lines" }

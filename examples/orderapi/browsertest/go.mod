@@ -1,4 +1,4 @@
-module github.com/gormflake/gormflake/examples/orders/browsertest
+module github.com/gormflake/gormflake/examples/orderapi/browsertest
 
 go 1.25.0
 

@@ -185,7 +185,7 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	base, ended := startServer(ctx, t)
+	base, ended := startServer(ctx, t, "")
 
 	body, send := io.Pipe()
 	status := make(chan int, 1)
@@ -233,12 +233,12 @@ func postExpecting(url string, body io.Reader) (*http.Response, error) {
 }
 
 // startServer runs the program and reads its address from what it prints.
-func startServer(ctx context.Context, t *testing.T) (base string, ended <-chan error) {
+func startServer(ctx context.Context, t *testing.T, dsn string) (base string, ended <-chan error) {
 	t.Helper()
 	printed, stdout := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := run(ctx, "", "127.0.0.1:0", log.New(stdout, "", 0))
+		err := run(ctx, dsn, "127.0.0.1:0", log.New(stdout, "", 0))
 		stdout.Close()
 		done <- err
 	}()

@@ -171,5 +171,5 @@ func (p page) screenshot(name string, width int64) {
 func startOrders(t *testing.T) string {
 	t.Helper()
 	testserver.Program(t, "chromium") // or nothing needs to be built
-	return testserver.Serve(t, testserver.Build(t, ".."), "-serve", "127.0.0.1:0")
+	return testserver.Serve(t, testserver.Build(t, ".."), "-addr", "127.0.0.1:0")
 }

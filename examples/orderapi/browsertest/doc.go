@@ -1,4 +1,4 @@
-// Package browsertest drives the page of examples/orders with a real Chromium.
+// Package browsertest drives the page of examples/orderapi with a real Chromium.
 // It is a module of its own, so that the library needs no browser driver.
 //
 // Its test finds the browser by the environment variable CHROMIUM, or as

@@ -24,7 +24,7 @@ import (
 var page []byte
 
 // serve answers requests until ctx ends, then finishes those that have begun. It
-// has no login, so an address without a host is localhost.
+// has no login, so an address without a host, such as ":8080", means localhost.
 func serve(ctx context.Context, address string, h http.Handler, out *log.Logger) error {
 	if strings.HasPrefix(address, ":") {
 		address = "localhost" + address

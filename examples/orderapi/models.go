@@ -1,0 +1,28 @@
+package main
+
+import "github.com/gormflake/gormflake/types"
+
+// Order is the parent.
+type Order struct {
+	ID       types.ID `json:"id" gorm:"primaryKey" snowflake:"pk"`
+	Customer string   `json:"customer" gorm:"not null"`
+	Lines    []Line   `json:"lines"`
+
+	// RequestKey is the Idempotency-Key of the request that placed the order, if
+	// it had one. The unique index keeps any other request from placing it again.
+	RequestKey *string `json:"-" gorm:"size:64;uniqueIndex"`
+}
+
+// Line is the child.
+type Line struct {
+	ID        types.ID `json:"id" gorm:"primaryKey" snowflake:"pk"`
+	OrderID   types.ID `json:"-" gorm:"not null;index"`
+	SKU       string   `json:"sku" gorm:"not null"`
+	Quantity  int      `json:"quantity" gorm:"not null"`
+	UnitCents int64    `json:"unit_cents" gorm:"not null"`
+}
+
+// The names keep these tables apart from the orders and lines of your database.
+
+func (Order) TableName() string { return "orders_example_orders" }
+func (Line) TableName() string  { return "orders_example_lines" }
