@@ -1,13 +1,12 @@
-// Command jsonapi serves messages from SQLite in memory: keys go out as JSON
+// Command jsonapi serves messages from SQLite in memory. Keys go to clients as JSON
 // strings, which JavaScript cannot round, and come back in paths, queries and
-// bodies. It prints requests to try.
+// bodies. The program prints requests to try.
 //
 //	go run ./examples/jsonapi                       on localhost:8080
 //	go run ./examples/jsonapi -addr localhost:9090  elsewhere
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +30,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Message has its key and perhaps another's. Neither needs a json option.
+// Message has a key, and the key of the message to which it replies, if any. Neither
+// needs a json option.
 type Message struct {
 	ID      types.ID  `json:"id" gorm:"primaryKey" snowflake:"pk"`
 	ReplyTo *types.ID `json:"reply_to"`
@@ -95,6 +95,9 @@ func openMemory() (*gorm.DB, error) {
 	return db, nil
 }
 
+// pageSize is the number of messages on a page.
+const pageSize = 100
+
 func handler(db *gorm.DB) http.Handler {
 	mux := http.NewServeMux()
 
@@ -121,15 +124,20 @@ func handler(db *gorm.DB) http.Handler {
 		answer(w, http.StatusOK, m, err)
 	})
 
-	// Keys rise over time: the last one of a page is where the next begins.
+	// The newest come first, and the last key of a page is where the next page begins.
+	// Reading back in time misses no row. To read new rows, see examples/follow.
 	mux.HandleFunc("GET /messages", func(w http.ResponseWriter, r *http.Request) {
-		after, err := types.ParseID(cmp.Or(r.FormValue("after"), "0"))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+		query := db.WithContext(r.Context()).Order("id DESC").Limit(pageSize)
+		if text := r.FormValue("before"); text != "" {
+			before, err := types.ParseID(text)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			query = query.Where("id < ?", before)
 		}
 		page := []Message{}
-		err = db.WithContext(r.Context()).Where("id > ?", after).Order("id").Limit(100).Find(&page).Error
+		err := query.Find(&page).Error
 		answer(w, http.StatusOK, page, err)
 	})
 	return mux

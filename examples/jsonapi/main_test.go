@@ -32,17 +32,37 @@ func TestRun(t *testing.T) {
 			t.Errorf("created %q, want %s", reply, want)
 		}
 	}
-	var page []json.RawMessage
-	if err := json.Unmarshal([]byte(get(t, base+"?after="+id, http.StatusOK)), &page); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := fmt.Sprintf("%s", page), "["+strings.TrimSpace(second)+" "+strings.TrimSpace(third)+"]"; got != want {
-		t.Errorf("messages after the first = %s, want %s", got, want)
-	}
+	wantPage(t, base, third, second, first)
+	wantPage(t, base+"?before="+keyOf(t, third), second, first)
+	wantPage(t, base+"?before="+id)
 	get(t, base+"/1", http.StatusNotFound)
 	get(t, base+"/id=id", http.StatusBadRequest)
-	get(t, base+"?after=-1", http.StatusBadRequest)
+	get(t, base+"?before=-1", http.StatusBadRequest)
 	request(t, http.MethodPost, base, `{"text":"no key","reply_to":1.5}`, http.StatusBadRequest)
+}
+
+// wantPage wants these messages in this order.
+func wantPage(t *testing.T, url string, want ...string) {
+	t.Helper()
+	var page []json.RawMessage
+	if err := json.Unmarshal([]byte(get(t, url, http.StatusOK)), &page); err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		want[i] = strings.TrimSpace(want[i])
+	}
+	if got, want := fmt.Sprintf("%s", page), fmt.Sprint(want); got != want {
+		t.Errorf("%s = %s, want %s", url, got, want)
+	}
+}
+
+func keyOf(t *testing.T, message string) string {
+	t.Helper()
+	key := regexp.MustCompile(`"id":"(\d+)"`).FindStringSubmatch(message)
+	if key == nil {
+		t.Fatalf("no key in %s", message)
+	}
+	return key[1]
 }
 
 // start runs the program until t ends and returns the URL that it prints.

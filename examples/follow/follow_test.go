@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// An event with a smaller key commits after an event with a larger key was read.
+func TestLateCommit(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		layout, begun := use(t, db), time.Now()
+		followers := map[string]follower{
+			"id > last": &lastKeyFollower{db: db, last: layout.Min(begun)},
+			"overlap":   &overlapFollower{db: db, layout: layout, overlap: time.Hour, since: begun},
+			// The previous poll began after the late event got its key.
+			"no overlap": &overlapFollower{db: db, layout: layout, since: begun},
+		}
+		commit := writeLate(t, db, "late")
+		time.Sleep(2 * time.Millisecond) // into another tick
+		if err := db.Create(&Event{Text: "early"}).Error; err != nil {
+			t.Fatal(err)
+		}
+		received := map[string]string{}
+		poll := func() {
+			for name, f := range followers {
+				received[name] += textsOf(t, f) + ";"
+			}
+		}
+		poll()
+		commit()
+		poll()
+		poll()
+		for name, want := range map[string]string{"id > last": " early;;;", "overlap": " early; late;;", "no overlap": " early;;;"} {
+			if received[name] != want {
+				t.Errorf("%s received %q, want %q", name, received[name], want)
+			}
+		}
+	})
+}
+
+// An event waits for a transaction that began earlier, and comes with its events.
+func TestTransactionsLateCommit(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	use(t, db)
+	exact, err := followTransactions(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := writeLate(t, db, "late")
+	if err := db.Create(&Event{Text: "early"}).Error; err != nil {
+		t.Fatal(err)
+	}
+	if got := textsOf(t, exact); got != "" {
+		t.Errorf("received%s before the older transaction has ended", got)
+	}
+	commit()
+	got := textsOf(t, exact)
+	for got == "" { // transactions of other tests on the server delay it too
+		time.Sleep(10 * time.Millisecond)
+		got = textsOf(t, exact)
+	}
+	if want := " late early"; got != want {
+		t.Errorf("received%s, want%s", got, want)
+	}
+}
+
+// writeLate assigns a key, and returns what commits the row. SQLite has a single
+// writer, so that the row is also inserted only then.
+func writeLate(t *testing.T, db *gorm.DB, text string) (commit func()) {
+	t.Helper()
+	event := Event{Text: text}
+	if err := gormflake.Assign(db, &event); err != nil {
+		t.Fatal(err)
+	}
+	if db.Name() == "sqlite" {
+		return func() {
+			if err := db.Create(&event).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tx := db.Begin()
+	if err := tx.Create(&event).Error; err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Commit().Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func textsOf(t *testing.T, f follower) (texts string) {
+	t.Helper()
+	events, err := f.poll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		texts += " " + e.Text
+	}
+	return texts
+}
+
+// While six goroutines write, each event is received once.
+func TestEachEventOnce(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		layout, begun := use(t, db), time.Now()
+		ways := []*way{{follower: &overlapFollower{db: db, layout: layout, overlap: time.Hour, since: begun}, complete: true}}
+		if db.Name() == "postgres" {
+			exact, err := followTransactions(db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ways = append(ways, &way{follower: exact, complete: true})
+		}
+		if err := followWhileWriting(db, ways); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range ways {
+			if w.received != events {
+				t.Errorf("%T received %d events, want %d", w.follower, w.received, events)
+			}
+		}
+	})
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			dsn := ""
+			if target != testdb.SQLite {
+				dsn = testdb.DSN(t, target)
+			}
+			var out bytes.Buffer
+			if err := run(t.Context(), dsn, log.New(&out, "", 0)); err != nil {
+				t.Fatalf("%v\n%s", err, &out)
+			}
+			want := fmt.Sprintf("re-read an overlap  %d received, 0 missed", events)
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("output lacks %q:\n%s", want, &out)
+			}
+			t.Log(out.String())
+		})
+	}
+}
+
+// use opens a generator and creates the table, as run does.
+func use(t *testing.T, db *gorm.DB) snowflake.Layout {
+	t.Helper()
+	gen, err := gormflake.Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = gen.Close(context.Background()) })
+	if err := prepare(db); err != nil {
+		t.Fatal(err)
+	}
+	return gen.Layout()
+}

@@ -1,0 +1,189 @@
+// Command follow reads new rows of a table while other transactions write it, and
+// shows why "id > last" is not enough: a key is assigned before its transaction
+// commits, so a smaller key can become visible after a larger one. follow.go is the
+// place to start reading.
+//
+//	go run ./examples/follow                               a temporary SQLite file
+//	go run ./examples/follow -dsn postgres://user@host/db  PostgreSQL
+//	go run ./examples/follow -dsn 'user@tcp(host)/db'      MySQL or MariaDB
+//
+// Its table, follow_example_events, stays on your server.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite" // the driver "sqlite", which needs no C compiler
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+func main() {
+	dsn := flag.String("dsn", "", "`URL` of a PostgreSQL database, or DSN of a MySQL or MariaDB one (default a temporary SQLite file)")
+	flag.Parse()
+	if err := run(context.Background(), *dsn, log.New(os.Stdout, "", 0)); err != nil {
+		fmt.Fprintln(os.Stderr, "follow:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, dsn string, out *log.Logger) (err error) {
+	dir, err := os.MkdirTemp("", "follow-example-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	db, err := gorm.Open(dialectorOf(dsn, filepath.Join(dir, "follow.db")), &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	gen, err := gormflake.Open(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
+	db = db.WithContext(ctx)
+	if err := prepare(db); err != nil {
+		return err
+	}
+	return demonstrate(db, gen.Layout(), out)
+}
+
+// dialectorOf returns the dialect of the server that the DSN names, or that of the
+// SQLite file if the DSN is empty.
+func dialectorOf(dsn, file string) gorm.Dialector {
+	switch {
+	case dsn == "":
+		const settings = "?_pragma=busy_timeout(60000)&_txlock=immediate&_pragma=journal_mode(wal)"
+		return sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: file + settings})
+	case strings.HasPrefix(dsn, "postgres"):
+		return postgres.Open(dsn)
+	default:
+		return mysql.Open(dsn)
+	}
+}
+
+// prepare creates the table. On PostgreSQL a second column keeps the transaction
+// that wrote the row, for transactionFollower.
+func prepare(db *gorm.DB) error {
+	if err := db.AutoMigrate(&Event{}); err != nil || db.Name() != "postgres" {
+		return err
+	}
+	add := db.Exec("ALTER TABLE follow_example_events ADD COLUMN IF NOT EXISTS written_by xid8 NOT NULL DEFAULT pg_current_xact_id()")
+	index := db.Exec("CREATE INDEX IF NOT EXISTS follow_example_written_by ON follow_example_events (written_by)")
+	return errors.Join(add.Error, index.Error)
+}
+
+const writers, eventsPerWriter, events = 6, 50, 6 * 50
+
+// A way is a follower in the demonstration.
+type way struct {
+	name string
+	follower
+	complete bool // receives every event, if perhaps later
+	received int
+}
+
+// demonstrate lets every follower read while the writers write, and prints how many
+// events each of them received.
+func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
+	begun := time.Now()
+	ways := []*way{
+		{name: "id > last", follower: &lastKeyFollower{db: db, last: layout.Min(begun)}},
+		{name: "re-read an overlap", follower: &overlapFollower{db: db, layout: layout, overlap: 10 * time.Minute, since: begun}, complete: true},
+	}
+	if db.Name() == "postgres" {
+		exact, err := followTransactions(db)
+		if err != nil {
+			return err
+		}
+		ways = append(ways, &way{name: "pg_snapshot_xmin", follower: exact, complete: true})
+	}
+	if err := followWhileWriting(db, ways); err != nil {
+		return err
+	}
+	out.Printf("%d events, written by %d goroutines of one process, in a %s database.\n\n", events, writers, db.Name())
+	for _, w := range ways {
+		out.Printf("%-19s %d received, %d missed for ever", w.name, w.received, events-w.received)
+	}
+	return nil
+}
+
+// followWhileWriting polls until all writers have committed, and goes on until the
+// complete followers have received every event, or a minute has passed.
+func followWhileWriting(db *gorm.DB, ways []*way) (err error) {
+	done := make(chan error, 1)
+	go func() { done <- writeAll(db) }()
+	for end := (<-chan time.Time)(nil); err == nil; {
+		select {
+		case err = <-done:
+			done, end = nil, time.After(time.Minute)
+		case <-end:
+			return nil
+		case <-time.After(2 * time.Millisecond):
+		}
+		missing := false
+		for _, w := range ways {
+			read, failed := w.poll()
+			w.received += len(read)
+			err = errors.Join(err, failed)
+			missing = missing || w.complete && w.received < events
+		}
+		if done == nil && !missing {
+			return err
+		}
+	}
+	return err
+}
+
+func writeAll(db *gorm.DB) error {
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			for range eventsPerWriter {
+				errs[i] = errors.Join(errs[i], writeSlowly(db, fmt.Sprintf("event of writer %d", i)))
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// writeSlowly does what an application does between the key and the commit: it
+// prepares the row, and works on in the transaction.
+func writeSlowly(db *gorm.DB, text string) error {
+	event := Event{Text: text}
+	if err := gormflake.Assign(db, &event); err != nil {
+		return err
+	}
+	time.Sleep(rand.N(10 * time.Millisecond))
+	return db.Transaction(func(tx *gorm.DB) error {
+		if err := tx.Create(&event).Error; err != nil {
+			return err
+		}
+		time.Sleep(rand.N(3 * time.Millisecond))
+		return nil
+	})
+}
