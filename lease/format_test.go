@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// formats are the vectors of docs/format.md.
+// formats are the vectors of lease/README.md.
 type formats struct {
 	Layouts []struct {
 		Owner          string
@@ -80,7 +80,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// The owner that a lease writes has the form that docs/format.md describes.
+// The owner that a lease writes has the form that lease/README.md describes.
 func TestFormatOfOwners(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

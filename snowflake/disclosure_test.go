@@ -7,8 +7,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// What docs/disclosure.md says: who knows the code, the time and the worker does
-// not know where the sequence of a tick has started, on either way to an ID.
+// docs/ids.md promises this: a reader who knows the code, the time and the worker
+// cannot compute where the sequence of a tick starts, on either way to an ID.
 func TestSequenceStartCannotBeComputed(t *testing.T) {
 	t.Parallel()
 	const ticks = 40

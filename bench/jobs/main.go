@@ -5,7 +5,7 @@
 // It starts 500 processes in 10 seconds, as a scheduler or a serverless platform
 // would. Each leases a worker, issues an ID, works for 3 seconds and closes its
 // generator; but each tenth is killed halfway. Then it waits until all workers are
-// free: see docs/answers.md.
+// free: see docs/operating.md.
 package main
 
 import (

@@ -13,17 +13,6 @@ import (
 
 var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 
-func TestReadmeIsShort(t *testing.T) {
-	t.Parallel()
-	const maxLines, maxWords = 150, 1100
-	for _, p := range pages(t) {
-		lines, words := strings.Count(p.text, "\n"), len(strings.Fields(p.text))
-		if strings.HasPrefix(p.path, "README") && (lines > maxLines || words > maxWords) {
-			t.Errorf("%s: %d lines, %d words, want at most %d and %d", p.path, lines, words, maxLines, maxWords)
-		}
-	}
-}
-
 // TestReadme pastes the program of each README, runs it twice, on a database that
 // does not exist yet and on the one that this leaves, and checks what it prints.
 func TestReadme(t *testing.T) {

@@ -26,10 +26,10 @@ var (
 // ofOnlineMove are names of columns, of which docs/online.md speaks.
 var ofOnlineMove = regexp.MustCompile(`^gormflake_(new|old)_`)
 
-// TestMetricsInPages compares docs/metrics.md with what a service and doctor export.
+// TestMetricsInPages compares docs/kubernetes.md with what a service and doctor export.
 func TestMetricsInPages(t *testing.T) {
 	t.Parallel()
-	p := read(t, filepath.Join(root, "docs", "metrics.md"))
+	p := read(t, filepath.Join(root, "docs", "kubernetes.md"))
 	row := regexp.MustCompile("(?m)^\\| `(gormflake_\\w+)(?:{[a-z,]+})?` \\|")
 	listed := groups(row, p.text)
 	exported := exported(t)

@@ -150,7 +150,7 @@ type session struct {
 	program string
 	dir     string
 	urls    map[string]string // of the databases, by how the page names them
-	address string            // of the service that runs
+	address string            // of the service that was started last
 	code    int               // of the last command
 }
 
@@ -251,6 +251,7 @@ var listening = regexp.MustCompile(`(?m)^listening on http://(.*)$`)
 // serve starts a service that runs until the end of the session.
 func (s *session) serve(c command) {
 	s.t.Helper()
+	s.address = "" // of a service that the page has started before
 	var out output
 	shell := s.shell(s.t.Context(), "exec "+strings.TrimSuffix(s.real(c.text, "127.0.0.1:0"), " &"))
 	shell.Stdout, shell.Stderr = &out, &out
