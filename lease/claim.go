@@ -48,21 +48,26 @@ func (c claim) search(ctx context.Context) (*heldWorker, error) {
 	c.token, c.starts, c.unanswered = newToken(c.window), map[int]int64{}, map[int]*heldWorker{}
 	for {
 		w, err := c.attempt(ctx)
+		if err != nil {
+			c.abandon()
+		}
 		if w != nil || err != nil {
-			c.abandon(w)
 			return w, err
 		}
 	}
 }
 
-// abandon frees in the background what the claim may have leased by writes without an
-// answer, but for the worker that it returns: each would stay leased for a window.
-func (c *claim) abandon(kept *heldWorker) {
-	for key, w := range c.unanswered {
-		if kept == nil || kept.key != key {
-			go c.free(w)
-		}
+// abandon frees in the background what a start that gives up may have leased by writes
+// without an answer: each would stay leased for a window.
+func (c *claim) abandon() {
+	if !c.starting || len(c.unanswered) == 0 {
+		return
 	}
+	go func() {
+		for _, key := range slices.Sorted(maps.Keys(c.unanswered)) {
+			c.free(c.unanswered[key])
+		}
+	}()
 }
 
 // free writes a released record in place of the one that the worker's unanswered write
