@@ -36,10 +36,6 @@ func TestGoccyYAML(t *testing.T) {
 	t.Parallel()
 	wantText(t, codec{goccy.Marshal, goccy.Unmarshal}.roundTrips(t), orderYAML)
 	readsNumber(t, goccy.Unmarshal, "id: 7529595880471527425")
-	var octal struct{ ID types.ID }
-	if err := goccy.Unmarshal([]byte("id: 010"), &octal); err != nil || octal.ID != 8 {
-		t.Errorf("010 is read as %d, %v; the page says 8", octal.ID, err)
-	}
 }
 
 // readsNumber checks that a number without quotes, as people write it, is read.

@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 	"gorm.io/plugin/dbresolver"
 
-	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
-	"github.com/gormflake/gormflake/snowflake"
 )
 
 var (
@@ -169,68 +166,4 @@ func hasTable(t *testing.T, path string) bool {
 	}
 	defer func() { _ = closePool(db.ConnPool) }()
 	return db.Migrator().HasTable("snowflake_workers")
-}
-
-type resolved struct {
-	ID uint
-}
-
-// The counters of a table are read where the statements of its model write: at a source of
-// the table's own, and never at a replica.
-func TestCountersWithDBResolver(t *testing.T) {
-	t.Parallel()
-	for name, datas := range map[string][]any{"of the table": {"resolveds"}, "of all": nil} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFiles(t)
-			for _, path := range []string{f.root, f.source, f.replica} {
-				counted := gormOpen(t, path)
-				ok(t, counted.AutoMigrate(&resolved{}))
-				ok(t, counted.Create(&resolved{}).Error)
-			}
-			db := gormOpen(t, f.root)
-			ok(t, db.Use(dbresolver.Register(dbresolver.Config{
-				Sources: []gorm.Dialector{dialector(t, f.source)}, Replicas: []gorm.Dialector{dialector(t, f.replica)},
-			}, datas...)))
-			layout := gormflake.WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout()))
-			park := func(path string) {
-				ok(t, gormOpen(t, path).Exec("UPDATE sqlite_sequence SET seq = 8000000000000000").Error)
-			}
-			park(f.root)
-			park(f.replica)
-			gen, err := gormflake.Open(t.Context(), db, layout, gormflake.WithModels(&resolved{}))
-			if err == nil || !strings.Contains(err.Error(), "still assigns keys (auto-increment) in resolveds (at 2)") {
-				t.Fatalf("Open = %v, %v, and the source is not parked", gen, err)
-			}
-			park(f.source)
-			ok(t, gormOpen(t, f.root).Exec("UPDATE sqlite_sequence SET seq = 1").Error)
-			ok(t, gormOpen(t, f.replica).Exec("UPDATE sqlite_sequence SET seq = 1").Error)
-			gen, err = gormflake.Open(t.Context(), db, layout, gormflake.WithModels(&resolved{}))
-			ok(t, err)
-			defer gen.Close(context.Background())
-			for range 10 {
-				ok(t, gormflake.Check(db, &resolved{}))
-			}
-		})
-	}
-}
-
-// A resolver that was given the model has parsed it before the plugin could.
-func TestListedModelOfDBResolver(t *testing.T) {
-	t.Parallel()
-	f := newFiles(t)
-	db := gormOpen(t, f.root)
-	ok(t, db.Use(dbresolver.Register(dbresolver.Config{Sources: []gorm.Dialector{dialector(t, f.source)}}, &resolved{})))
-	_, err := gormflake.Open(t.Context(), db, gormflake.WithModels(&resolved{}))
-	if err == nil || !strings.Contains(err.Error(), "SetupJoinTable") || !strings.Contains(err.Error(), "give dbresolver the name of the table instead of the model") {
-		t.Errorf("err = %v", err)
-	}
-}
-
-func gormOpen(t *testing.T, path string) *gorm.DB {
-	t.Helper()
-	db, err := gorm.Open(dialector(t, path), &gorm.Config{Logger: logger.Discard})
-	ok(t, err)
-	t.Cleanup(func() { _ = closePool(db.ConnPool) })
-	return db
 }
