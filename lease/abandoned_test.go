@@ -43,55 +43,6 @@ func (s sluggish) CompareAndSwap(ctx context.Context, worker int, old, next leas
 	}
 }
 
-// A program that gives up before the store answers, and tries again and again, holds no
-// worker for what it has begun.
-func TestStartsThatGiveUpHoldNoWorker(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		_ = acquire(t, store).Release(t.Context()) // writes the layout
-		for range 64 {
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-			l, err := lease.Acquire(ctx, sluggish{store, 0, 800 * time.Millisecond}, layout(), lease.WithLogger(discard()))
-			cancel()
-			if err == nil {
-				t.Fatalf("acquired %+v, want an error", l.Stats())
-			}
-		}
-		time.Sleep(10 * time.Second)
-		for key, r := range store.Records() {
-			if key >= 0 && !released(r) {
-				t.Errorf("worker %d is held by %s until %v", key, r.Owner, time.UnixMilli(r.Bound))
-			}
-		}
-		for range 4 {
-			acquire(t, store)
-		}
-	})
-}
-
-// What another process has written since is left as it is.
-func TestGivingUpTakesNobodysWorker(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		_ = acquire(t, store, lease.WithWorker(0), lease.WithDatacenter(0)).Release(t.Context())
-		store.Fail(leasetest.Hold)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		other := lease.Record{Bound: now() + 60_000, Owner: "other"}
-		time.AfterFunc(900*time.Millisecond, func() { store.Put(0, other) })
-		if _, err := lease.Acquire(ctx, store, layout(), lease.WithWorker(0), lease.WithDatacenter(0), lease.WithLogger(discard())); err == nil {
-			t.Fatal("acquired a worker, want an error")
-		}
-		time.Sleep(time.Minute)
-		store.Deliver()
-		if got := store.Records()[0]; got != other {
-			t.Errorf("record = %+v, want %+v", got, other)
-		}
-	})
-}
-
 // A write whose answer cannot come in time is not begun: a process that exits releases
 // nothing.
 func TestNothingIsWrittenTooLate(t *testing.T) {

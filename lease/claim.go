@@ -35,70 +35,22 @@ type claim struct {
 
 	token        token
 	layoutRecord Record
-	readAll      bool                // because none of a few workers was free
-	starts       map[int]int64       // of each worker tried, the first tick that nobody else can have issued, in Unix ms
-	collisions   int                 // writes that were refused
-	unknown      int                 // writes without an answer
-	unanswered   map[int]*heldWorker // what these would lease, by key
-	pause        time.Duration       // before the next attempt
+	readAll      bool          // because none of a few workers was free
+	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued, in Unix ms
+	collisions   int           // writes that were refused
+	unknown      int           // writes without an answer
+	pause        time.Duration // before the next attempt
 }
 
 // search starts with a token of its own: c is a copy that has tried nothing.
 func (c claim) search(ctx context.Context) (*heldWorker, error) {
-	c.token, c.starts, c.unanswered = newToken(c.window), map[int]int64{}, map[int]*heldWorker{}
+	c.token, c.starts = newToken(c.window), map[int]int64{}
 	for {
 		w, err := c.attempt(ctx)
-		if err != nil {
-			c.abandon()
-		}
 		if w != nil || err != nil {
 			return w, err
 		}
 	}
-}
-
-// abandon frees in the background what a start that gives up may have leased by writes
-// without an answer: each would stay leased for a window.
-func (c *claim) abandon() {
-	if !c.starting || len(c.unanswered) == 0 {
-		return
-	}
-	go func() {
-		for _, key := range slices.Sorted(maps.Keys(c.unanswered)) {
-			c.free(c.unanswered[key])
-		}
-	}()
-}
-
-// free writes a released record in place of the one that the worker's unanswered write
-// started from, so that this write cannot land any more, or in place of what it has
-// written. It gives up after a window, when the worker is free anyway.
-func (c *claim) free(w *heldWorker) {
-	ctx, cancel := context.WithTimeout(context.Background(), max(c.window, c.config.patience()))
-	defer cancel()
-	w.token.released = true
-	for done := false; !done && ctx.Err() == nil; {
-		if done = c.tryFree(ctx, w); !done {
-			_ = sleep(ctx, lastRetry)
-		}
-	}
-}
-
-func (c *claim) tryFree(ctx context.Context, w *heldWorker) (done bool) {
-	over, disconnect, err := c.records.connect(ctx, c.patience)
-	if err != nil {
-		return false
-	}
-	defer disconnect()
-	if ok, _ := over.swap(ctx, w.key, w.base, w.next(w.start)); ok {
-		return true
-	}
-	found, err := over.read(ctx, w.key)
-	if err != nil || found == w.base {
-		return false
-	}
-	w.base = found
-	return !w.owns(found)
 }
 
 // attempt returns neither a worker nor an error if it is to be tried again, after the
@@ -256,7 +208,6 @@ func (c *claim) write(ctx context.Context, over records, found candidate, now in
 		c.backOff()
 		return nil, nil
 	}
-	w.base, c.unanswered[found.key] = found.record, w
 	if c.unknown++; c.unknown == maxUnknown || ctx.Err() != nil {
 		return nil, acquiring(err)
 	}

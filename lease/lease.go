@@ -41,8 +41,7 @@ var _ snowflake.WorkerSource = (*Lease)(nil)
 // deadline Acquire tries for as long as other processes get in first, waits for its
 // turn where the store is a [Queue], and takes the time of [WithSettle]. A connection,
 // which a store inspects, may take 20 seconds, and each call of the store 5. If ctx ends
-// while a write is under way, what it may have leased is released in the background, for
-// as long as a window; a process that exits before that leaves it leased. Acquire writes
+// while a write is under way, the worker may stay leased for a window. Acquire writes
 // nothing if ctx ends sooner than the store has answered a read.
 func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...Option) (*Lease, error) {
 	c, err := newConfig(layout, opts)
