@@ -11,7 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 const stampForm = "20060102150405"

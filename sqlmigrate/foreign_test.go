@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // foreignWords are the types in the scripts of testdata/foreign, by dialect.

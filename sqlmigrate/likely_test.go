@@ -12,7 +12,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // A planted column has what it is made of, and what its rows hold.

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // TiDB is refused, and what docs/engines.md does in place of a plan works there.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/internal/testdb"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // mysqlRentals are routines as Sakila has them, and a few more.

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 

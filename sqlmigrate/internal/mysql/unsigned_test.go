@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 	"github.com/gormflake/gormflake/types"
 
 	"github.com/gormflake/gormflake/internal/testdb"

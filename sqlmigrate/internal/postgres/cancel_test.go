@@ -20,7 +20,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // A pgWire is a network between a program and its server on which requests to

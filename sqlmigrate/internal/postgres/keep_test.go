@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // Each of these is lost when PostgreSQL creates the object again, and nobody says

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 const killedURL = "SQLMIGRATE_KILLED_URL"

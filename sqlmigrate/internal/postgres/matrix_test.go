@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // pgKinds are the ways in which the database assigns a key: %[1]s is the key's

@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // Everything that a table can have and that has to be there afterwards. ROLE

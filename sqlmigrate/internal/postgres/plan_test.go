@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 func postgresPlan(t *testing.T, server *migratetest.PgServer) {

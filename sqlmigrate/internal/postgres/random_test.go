@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // pgFeatures are what a table can have: T is its name, # a number that no other

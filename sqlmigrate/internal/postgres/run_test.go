@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // A failure after any statement leaves what was there, and a second run of the

@@ -11,8 +11,8 @@ import (
 
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/postgres"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // pgHostile are tables t that look as if they could be moved, and may take no key of

@@ -17,7 +17,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // eachSQLite runs fn on both drivers.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqlite"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // hostile are tables t that look as if they could be moved, and may take no key of

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // TestPostgres has one server for all, and a database for each.

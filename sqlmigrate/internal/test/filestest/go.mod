@@ -1,4 +1,4 @@
-module github.com/gormflake/gormflake/sqlmigrate/filestest
+module github.com/gormflake/gormflake/sqlmigrate/internal/test/filestest
 
 go 1.26.0
 
@@ -41,4 +41,4 @@ require (
 	modernc.org/sqlite v1.60.1 // indirect
 )
 
-replace github.com/gormflake/gormflake => ../..
+replace github.com/gormflake/gormflake => ../../../..
