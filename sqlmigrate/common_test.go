@@ -31,14 +31,14 @@ func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 				Name: sqlmigrate.Widen,
 				Steps: []sqlmigrate.Step{
 					{
-						Table: "orders", Text: "id and manager_id become bigint",
+						Table: sqlmigrate.TableName{Name: "orders"}, Text: "id and manager_id become bigint",
 						Up:   []sqlmigrate.Statement{{SQL: "up 1"}, {SQL: "up 2"}},
 						Down: []sqlmigrate.Statement{{SQL: "down 1"}, {SQL: "down 2"}},
 						Rows: 1_000_000, Bytes: 134_217_728, Rewrites: true, Estimate: 2300 * time.Millisecond,
 						Locks: "ACCESS EXCLUSIVE on orders and on every table whose foreign key refers to it: reads and writes wait until the end",
 					},
 					{
-						Table: "lines", Text: "a foreign key is checked",
+						Table: sqlmigrate.TableName{Name: "lines"}, Text: "a foreign key is checked",
 						Up:   []sqlmigrate.Statement{{SQL: "CREATE TABLE t (\n  id integer,\n  " + strings.Repeat("name text, ", 12) + "x text\n)"}},
 						Down: []sqlmigrate.Statement{{SQL: "down 3"}},
 						Rows: 10, Bytes: 9_999_999, Estimate: 90 * time.Minute,
@@ -48,7 +48,7 @@ func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 			},
 			{
 				Name:  sqlmigrate.Guard,
-				Steps: []sqlmigrate.Step{{Table: "orders", Text: "a CHECK", Up: []sqlmigrate.Statement{{SQL: "up 4"}}, Down: []sqlmigrate.Statement{{SQL: "down 4"}}}},
+				Steps: []sqlmigrate.Step{{Table: sqlmigrate.TableName{Name: "orders"}, Text: "a CHECK", Up: []sqlmigrate.Statement{{SQL: "up 4"}}, Down: []sqlmigrate.Statement{{SQL: "down 4"}}}},
 				Check: []sqlmigrate.Statement{{SQL: "check 2"}},
 			},
 		},
@@ -63,8 +63,8 @@ func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 func blocked() *sqlmigrate.Plan {
 	p := handPlan(&sqlmigrate.FakeEngine{})
 	p.Blockers = []sqlmigrate.Blocker{
-		{Table: "orders", Object: "view v_orders", Reason: "it uses column id", Fix: "drop it before and create it afterwards"},
-		{Table: "users", Object: "policy p", Reason: "it uses column id", Fix: "drop it"},
+		{Table: sqlmigrate.TableName{Name: "orders"}, Object: "view v_orders", Reason: "it uses column id", Fix: "drop it before and create it afterwards"},
+		{Table: sqlmigrate.TableName{Name: "users"}, Object: "policy p", Reason: "it uses column id", Fix: "drop it"},
 	}
 	return p
 }

@@ -139,15 +139,3 @@ var onlines = map[string]engine.Online{
 	"mysql":    myonline.New(),
 	"postgres": pgonline.New(),
 }
-
-// converted keeps the nil slice.
-func converted[From, To any](list []From, convert func(From) To) []To {
-	if list == nil {
-		return nil
-	}
-	result := make([]To, len(list))
-	for i, from := range list {
-		result[i] = convert(from)
-	}
-	return result
-}

@@ -64,7 +64,7 @@ func (f *FakeEngine) Transactions() bool { return engines[f.plan.Dialect].Transa
 
 func (f *FakeEngine) LockTimeout(err error) bool { return engines[f.plan.Dialect].LockTimeout(err) }
 
-func (*FakeEngine) Quote(t engine.TableName) string { return t.String() }
+func (*FakeEngine) Quote(t plan.TableName) string { return t.String() }
 
 func (*FakeEngine) Absent(error) bool { return false }
 
@@ -72,7 +72,7 @@ func (*FakeEngine) Survey(context.Context, *sql.Conn, []string) (*engine.Survey,
 	return nil, errors.New("not surveyed")
 }
 
-func (*FakeEngine) Sample(context.Context, *sql.Conn, engine.TableName, []engine.NarrowColumn) ([][]sql.NullString, error) {
+func (*FakeEngine) Sample(context.Context, *sql.Conn, plan.TableName, []engine.NarrowColumn) ([][]sql.NullString, error) {
 	return nil, errors.New("not sampled")
 }
 

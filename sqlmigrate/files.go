@@ -11,10 +11,10 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/lease/sqllease"
-
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migrationfile"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online/pgonline"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/run"
 )
 
 // A Format is the format of a migration tool's files.
@@ -52,15 +52,15 @@ func (p *Plan) WriteFiles(dir string, format Format) error {
 	}
 	var migrations []migrationfile.Migration
 	for _, phase := range p.Phases {
-		for i, t := range transactionsOf(&phase) {
+		for i, t := range run.Transactions(&phase) {
 			name := "snowflake_" + string(phase.Name)
 			if i > 0 {
 				name += "_" + strconv.Itoa(i+1)
 			}
 			migrations = append(migrations, migrationfile.Migration{
 				Name: name,
-				Up:   e.Script(statementsOf(t.upward()), engine.Format(format)),
-				Down: e.Script(statementsOf(t.downward()), engine.Format(format)),
+				Up:   e.Script(t.Up(), engine.Format(format)),
+				Down: e.Script(t.Down(), engine.Format(format)),
 			})
 		}
 	}

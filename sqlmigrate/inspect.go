@@ -4,17 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/internal/parking"
-	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 const (
@@ -115,7 +113,7 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 		}
 		tried, err := e.Try(ctx, conn, c.trial(found))
 		for _, b := range found.Blockers { // of tables that are left out
-			if !slices.ContainsFunc(found.Tables, func(t Table) bool { return t.Name == b.Table }) {
+			if !slices.ContainsFunc(found.Tables, func(t Table) bool { return t.TableName() == b.Table }) {
 				tried.Blockers = append(tried.Blockers, b)
 			}
 		}
@@ -143,20 +141,20 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 		}
 		found.Add(tried)
 	}
-	plan := &Plan{
+	p := &Plan{
 		Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Omitted: found.Omitted,
 		Notes: found.Notes, trial: trial,
 	}
-	c.keys = plan.keys()
-	plan.Likely, err = c.findReferences(ctx, conn, e, plan.movedColumns())
+	c.keys = p.keys()
+	p.Likely, err = c.findReferences(ctx, conn, e, p.movedColumns())
 	if err != nil {
 		return nil, err
 	}
-	plan.NotReferences = converted(c.excluded, func(r engine.Reference) string {
-		return r.Table.String() + "." + engine.QuoteDotted(r.Column)
+	p.NotReferences = engine.Converted(c.excluded, func(r engine.Reference) string {
+		return r.Table.String() + "." + plan.QuoteDotted(r.Column)
 	})
-	plan.Notes = slices.Concat(plan.Notes, notes)
-	return plan, nil
+	p.Notes = slices.Concat(p.Notes, notes)
+	return p, nil
 }
 
 // find returns what the engine finds, and notes on what was asked for.
@@ -185,65 +183,27 @@ func (c *config) trial(found *engine.Result) engine.Trial {
 	return engine.Trial{Tables: found.Tables, Parked: c.park, Small: 1, Today: c.layout.Max(time.Now()), Last: c.layout.Max(c.layout.Expires())}
 }
 
-const accepted = `want the name of a table or a GORM model`
-
-// configure reads targets and options, and reports every mistake at once.
-func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
-	c := &config{layout: snowflake.TwitterLayout()}
-	var errs []error
-	for i, target := range targets {
-		if err := c.add(db, target); err != nil {
-			errs = append(errs, fmt.Errorf("sqlmigrate: target %d: %w", i+1, err))
+// movedColumns are all columns of the plan, and keysOf those that others may refer
+// to, which excludes one of several columns of a key, as in a join table.
+func (p *Plan) movedColumns() []engine.Reference {
+	var columns []engine.Reference
+	for _, t := range p.Tables {
+		for _, c := range t.Columns {
+			columns = append(columns, engine.Reference{Table: t.TableName(), Column: c.Name})
 		}
 	}
-	errs = append(errs, option.Apply("sqlmigrate", opts, func(o Option) error { return o.apply(c) }))
-	return c, errors.Join(errs...)
+	return columns
 }
 
-func (c *config) add(db *gorm.DB, target any) error {
-	switch target := target.(type) {
-	case nil:
-		return errors.New("nil: " + accepted)
-	case Option:
-		return errors.New("it is an option: pass it to InspectWith: " + accepted)
-	case string:
-		table, err := engine.ParseTable(target)
-		if err != nil {
-			return err
-		}
-		c.tables = engine.AppendNew(c.tables, table)
-		return nil
-	default:
-		return c.addModel(db, target)
-	}
-}
-
-// addModel adds the table of a model, and what it knows of references.
-func (c *config) addModel(db *gorm.DB, model any) error {
-	stmt := &gorm.Statement{DB: db.Session(&gorm.Session{NewDB: true})}
-	if err := stmt.Parse(model); err != nil {
-		return fmt.Errorf("%T: %w: %s", model, err, accepted)
-	}
-	table, err := tableOfModel(stmt.Schema.Table)
-	if err != nil {
-		return fmt.Errorf("%T: %w", model, err)
-	}
-	c.tables = engine.AppendNew(c.tables, table)
-	references, err := modelReferences(stmt.DB, stmt.Schema)
-	if err != nil {
-		return fmt.Errorf("%T: %w", model, err)
-	}
-	c.modelled = append(c.modelled, references...)
-	return nil
-}
-
-// tableOfModel splits a name as GORM does where it quotes it.
-func tableOfModel(name string) (engine.TableName, error) {
-	parts := strings.Split(name, ".")
-	for _, part := range parts {
-		if part == "" || len(parts) > 2 {
-			return engine.TableName{}, fmt.Errorf("its table is named %q: want table or schema.table", name)
+func (p *Plan) keys() []likely.Key {
+	var keys []likely.Key
+	for _, t := range p.Tables {
+		own := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !c.Key })
+		for _, c := range own {
+			if len(own) == 1 || len(c.Refers) == 0 {
+				keys = append(keys, likely.Key{Table: t.TableName(), Column: c.Name})
+			}
 		}
 	}
-	return engine.TableOf(parts), nil
+	return keys
 }

@@ -140,7 +140,7 @@ func (m *million) phase(t *testing.T, plan *sqlmigrate.Plan, phase sqlmigrate.Ph
 	var estimate time.Duration
 	for _, step := range phase.Steps {
 		estimate += step.Estimate
-		t.Logf("  %s, %s: took %v, estimate %v", step.Table, step.Text, times.taken[[2]string{step.Table, step.Text}].Round(time.Millisecond), step.Estimate.Round(time.Millisecond))
+		t.Logf("  %s, %s: took %v, estimate %v", step.Table, step.Text, times.taken[[2]string{step.Table.String(), step.Text}].Round(time.Millisecond), step.Estimate.Round(time.Millisecond))
 	}
 	t.Logf("phase %s took %v, estimate %v%s", phase.Name, taken.Round(time.Millisecond), estimate.Round(time.Millisecond), millionError(estimate, taken))
 	if max(estimate, taken) > millionJudged && (estimate > millionFactor*taken || taken > millionFactor*estimate) {
@@ -167,7 +167,7 @@ type stepTimes struct {
 
 func (s *stepTimes) see(p sqlmigrate.Progress) {
 	s.taken[s.now] += p.Elapsed - s.since
-	s.now, s.since = [2]string{p.Table, p.Step}, p.Elapsed
+	s.now, s.since = [2]string{p.Table.String(), p.Step}, p.Elapsed
 }
 
 // A millionClient is another program, which does the same again and again.

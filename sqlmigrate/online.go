@@ -41,7 +41,7 @@ type OnlinePlan struct {
 	// Notes are what to know before applying the plan.
 	Notes []string
 
-	tables []engine.TableName
+	tables []plan.TableName
 	move   *engine.Move
 }
 
@@ -114,7 +114,7 @@ func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := converted(p.Tables, func(t Table) engine.TableName { return nameOf(&t) })
+	names := engine.Converted(p.Tables, func(t Table) plan.TableName { return t.TableName() })
 	return read(ctx, db, func(conn *sql.Conn) (*OnlinePlan, error) {
 		move, err := driver.LoadMove(ctx, conn, names)
 		if err != nil {
@@ -166,10 +166,10 @@ func onlineFor(db *gorm.DB, dialect string) (engine.Online, error) {
 }
 
 // newOnlinePlan may have no move.
-func newOnlinePlan(dialect string, tables []engine.TableName, move *engine.Move) *OnlinePlan {
+func newOnlinePlan(dialect string, tables []plan.TableName, move *engine.Move) *OnlinePlan {
 	o := &OnlinePlan{Dialect: dialect, tables: tables, move: move}
 	if move != nil {
-		o.Tables = converted(move.Plan.Tables, engine.TableName.String)
+		o.Tables = engine.Converted(move.Plan.Tables, plan.TableName.String)
 		o.Stages, o.Blockers, o.Notes = move.Plan.Stages, move.Plan.Blockers, move.Plan.Notes
 	}
 	return o

@@ -52,8 +52,8 @@ func (o *OnlinePlan) headline() string {
 func (out *page) onlineSteps(steps []OnlineStep) {
 	for _, s := range steps {
 		text := s.Text
-		if s.Table != "" {
-			text = s.Table + ": " + text
+		if s.Table.Name != "" {
+			text = s.Table.String() + ": " + text
 		}
 		out.line(2, text)
 		out.line(4, kindOf(&s)+"; locks: "+s.Locks)

@@ -58,13 +58,13 @@ func handOnline() *sqlmigrate.OnlinePlan {
 		Stages: []sqlmigrate.OnlineStage{
 			{
 				Name: sqlmigrate.StagePrepare, Text: "new columns, kept equal to the old ones",
-				Steps: []sqlmigrate.OnlineStep{{Table: "orders", Text: "a column", SQL: []string{"ALTER 1", "CREATE\n  2"}, Locks: "ACCESS EXCLUSIVE", Kind: plan.Short}},
-				Back:  []sqlmigrate.OnlineStep{{Table: "orders", Text: "the column goes", SQL: []string{"DROP 1"}, Locks: "ACCESS EXCLUSIVE", Kind: plan.Short}},
+				Steps: []sqlmigrate.OnlineStep{{Table: sqlmigrate.TableName{Name: "orders"}, Text: "a column", SQL: []string{"ALTER 1", "CREATE\n  2"}, Locks: "ACCESS EXCLUSIVE", Kind: plan.Short}},
+				Back:  []sqlmigrate.OnlineStep{{Table: sqlmigrate.TableName{Name: "orders"}, Text: "the column goes", SQL: []string{"DROP 1"}, Locks: "ACCESS EXCLUSIVE", Kind: plan.Short}},
 			},
 			{
 				Name: sqlmigrate.StageCopy, Text: "rows that are there already",
 				Steps: []sqlmigrate.OnlineStep{{
-					Table: "orders", Text: "rows are copied", SQL: []string{"UPDATE"}, Locks: "the rows of a batch", Kind: plan.Batches,
+					Table: sqlmigrate.TableName{Name: "orders"}, Text: "rows are copied", SQL: []string{"UPDATE"}, Locks: "the rows of a batch", Kind: plan.Batches,
 					Rows: 1000, Bytes: 64_000, Disk: 128_000, Log: 256_000, Estimate: 2 * time.Minute,
 				}},
 			},

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/run"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -49,6 +50,8 @@ type Plan struct {
 }
 
 type (
+	// A TableName is the name of a table, whose schema is empty where it is the current one.
+	TableName = plan.TableName
 	// A Table is one of the connected set.
 	Table = plan.Table
 	// A Column is a key, or refers to one.
@@ -63,6 +66,8 @@ type (
 	LikelyReference = plan.LikelyReference
 	// PhaseName names a phase.
 	PhaseName = plan.PhaseName
+	// Progress is what [Plan.Apply] or [Plan.Revert] is about to do.
+	Progress = plan.Progress
 	// A Phase can be deployed apart from the next one.
 	Phase = plan.Phase
 	// A Step changes one table.
@@ -104,92 +109,15 @@ func (p *Plan) Only(names ...PhaseName) *Plan {
 
 // Err returns nil, or one error that names every blocker, each on a line of its
 // own. What blocks a part of a plan can be a phase that it leaves out.
-func (p *Plan) Err() error { return errors.Join(errorOf(p.Blockers), p.errOrder()) }
-
-// errOrder is for a CHECK of a column whose keys the database assigns.
-func (p *Plan) errOrder() error {
-	detach, guard := tablesIn(p.left, Detach), tablesIn(p.Phases, Guard)
-	if p.Dialect != "mysql" || !slices.ContainsFunc(guard, func(table string) bool { return slices.Contains(detach, table) }) {
-		return nil
-	}
-	return errors.New("sqlmigrate: phase guard is blocked by phase detach: MySQL and MariaDB have no CHECK of a column whose keys they assign: apply phase detach before or with it")
-}
-
-func tablesIn(phases []Phase, name PhaseName) (tables []string) {
-	for _, phase := range phases {
-		for _, step := range phase.Steps {
-			if phase.Name == name {
-				tables = append(tables, step.Table)
-			}
-		}
-	}
-	return tables
-}
+func (p *Plan) Err() error { return errors.Join(errorOf(p.Blockers), p.work().ErrOrder()) }
 
 func errorOf(blockers []Blocker) error {
-	return errors.Join(converted(blockers, func(b Blocker) error {
+	return errors.Join(engine.Converted(blockers, func(b Blocker) error {
 		return fmt.Errorf("sqlmigrate: table %s: blocked by %s: %s: %s", b.Table, b.Object, b.Reason, b.Fix)
 	})...)
 }
 
-func nameOf(t *Table) engine.TableName { return engine.TableName{Schema: t.Schema, Name: t.Name} }
-
-// A task is a statement and what it belongs to.
-type task struct {
-	table, step string
-	statement   Statement
-}
-
-// A transaction is successive steps of a phase, where the database has
-// transactions for them.
-type transaction struct{ up, check, down []task }
-
-func (t transaction) upward() []task   { return t.up }
-func (t transaction) checking() []task { return t.check }
-
-// downward has nothing to check for steps that nothing takes back.
-func (t transaction) downward() []task {
-	if len(t.down) == 0 {
-		return nil
-	}
-	return slices.Concat(t.check, t.down)
-}
-
-// transactionsOf a phase, in order.
-func transactionsOf(p *Phase) []transaction {
-	var found []transaction
-	for i, step := range p.Steps {
-		if i == 0 || step.Transaction != p.Steps[i-1].Transaction {
-			found = append(found, transaction{})
-		}
-		t := &found[len(found)-1]
-		t.up = append(t.up, tasksFor(step.Table, step.Text, step.Up)...)
-		t.check = append(t.check, checks(step.Check)...)
-		t.down = slices.Concat(tasksFor(step.Table, "take back: "+step.Text, step.Down), t.down)
-	}
-	if len(found) > 0 { // the phase's blockers come before anything is taken back
-		last := &found[len(found)-1]
-		last.check = slices.Concat(checks(p.Check), last.check)
-	}
-	return found
-}
-
-// backwards are the transactions as they are taken back.
-func backwards(p *Phase) []transaction {
-	found := transactionsOf(p)
-	slices.Reverse(found)
-	return found
-}
-
-func tasksFor(table, text string, statements []Statement) []task {
-	return converted(statements, func(s Statement) task { return task{table, text, s} })
-}
-
-// checks have no table, because they change none.
-func checks(statements []Statement) []task {
-	return tasksFor("", "check whether the phase can be taken back", statements)
-}
-
-func statementsOf(tasks []task) []Statement {
-	return converted(tasks, func(t task) Statement { return t.statement })
+// work is the part of the plan that is carried out.
+func (p *Plan) work() run.Work {
+	return run.Work{Dialect: p.Dialect, Phases: p.Phases, Left: p.left, Omitted: p.Omitted, Trial: p.trial}
 }

@@ -46,6 +46,34 @@ func (p *Plan) Text(style Style) string {
 	return out.String()
 }
 
+// SQL is the plan for a review: every statement in order, each phase with what is
+// done and which locks it takes, as comments. It is not for running: [Plan.Apply]
+// and [Plan.WriteFiles] set up the connection, and leave out what has been done.
+func (p *Plan) SQL() string {
+	out := page{width: pageWidth, prefix: "-- "}
+	out.line(0, p.headline())
+	for _, phase := range p.Phases {
+		out.WriteString("\n")
+		out.line(0, headlineOf(&phase))
+		if phase.Transaction {
+			out.WriteString("BEGIN;\n")
+		}
+		for _, step := range phase.Steps {
+			out.work(0, &step)
+			for _, statement := range step.Up {
+				if statement.Unless != "" && !phase.Transaction {
+					out.line(2, "left out if this is true: "+statement.Unless)
+				}
+				out.WriteString(statement.SQL + ";\n")
+			}
+		}
+		if phase.Transaction {
+			out.WriteString("COMMIT;\n")
+		}
+	}
+	return out.String()
+}
+
 func (p *Plan) headline() string {
 	what := fmt.Sprintf("%s: %s", p.Dialect, engine.Count(len(p.Tables), "table"))
 	switch {
@@ -98,7 +126,7 @@ func (out *page) blockers(objects []BlockingObject) {
 	}
 	out.line(0, "\nBlocked by")
 	for i, b := range objects {
-		out.line(2, fmt.Sprintf("%s, of %s: %s", b.Object, strings.Join(b.Tables, ", "), strings.Join(b.Reasons, "; ")))
+		out.line(2, fmt.Sprintf("%s, of %s: %s", b.Object, strings.Join(engine.Converted(b.Tables, TableName.String), ", "), strings.Join(b.Reasons, "; ")))
 		if i+1 == len(objects) || objects[i+1].Fix != b.Fix {
 			out.line(4, "fix: "+b.Fix)
 		}
@@ -174,7 +202,7 @@ func (out *page) tables(tables []Table, style Style) {
 }
 
 func (out *page) table(t *Table, style Style) {
-	line := nameOf(t).String() + ": "
+	line := t.TableName().String() + ": "
 	if t.NotAnalyzed {
 		line += "not analyzed, " + size(t.Bytes)
 	} else {
@@ -223,7 +251,7 @@ func headlineOf(p *Phase) string {
 }
 
 func (out *page) work(indent int, s *Step) {
-	out.line(indent, s.Table+": "+s.Text)
+	out.line(indent, s.Table.String()+": "+s.Text)
 	out.line(indent+2, workOf(s))
 	if s.Locks != "" {
 		out.line(indent+2, "locks: "+s.Locks)

@@ -69,13 +69,13 @@ func TestTextOfBlocked(t *testing.T) {
 	p.Tables[0].Rows, p.Tables[0].NotAnalyzed = 0, true
 	uses := func(column string) string { return "it uses column " + column }
 	p.Blockers = []sqlmigrate.Blocker{
-		{Table: "orders", Object: "view v_orders", Reason: uses("id"), Fix: "drop it"},
-		{Table: "users", Object: "policy p", Reason: uses("id"), Fix: "alter it"},
-		{Table: "users", Object: "view v_orders", Reason: uses("id"), Fix: "drop it"},
-		{Table: "lines", Object: "view v_orders", Reason: uses("order_id"), Fix: "drop it"},
-		{Table: "lines", Object: "view v_lines", Reason: uses("order_id"), Fix: "drop it"},
-		{Table: "users", Object: "column id", Reason: "it is a uuid", Fix: "leave it out"},
-		{Table: "lines", Object: "column id", Reason: "it is a uuid", Fix: "leave it out"},
+		{Table: sqlmigrate.TableName{Name: "orders"}, Object: "view v_orders", Reason: uses("id"), Fix: "drop it"},
+		{Table: sqlmigrate.TableName{Name: "users"}, Object: "policy p", Reason: uses("id"), Fix: "alter it"},
+		{Table: sqlmigrate.TableName{Name: "users"}, Object: "view v_orders", Reason: uses("id"), Fix: "drop it"},
+		{Table: sqlmigrate.TableName{Name: "lines"}, Object: "view v_orders", Reason: uses("order_id"), Fix: "drop it"},
+		{Table: sqlmigrate.TableName{Name: "lines"}, Object: "view v_lines", Reason: uses("order_id"), Fix: "drop it"},
+		{Table: sqlmigrate.TableName{Name: "users"}, Object: "column id", Reason: "it is a uuid", Fix: "leave it out"},
+		{Table: sqlmigrate.TableName{Name: "lines"}, Object: "column id", Reason: "it is a uuid", Fix: "leave it out"},
 	}
 	p.Likely = []sqlmigrate.LikelyReference{
 		{Column: "audit.order_id", Type: "integer", Keys: []string{"orders.id", "users.id"}, Reason: "its name"},

@@ -7,88 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
-
-// modelReferences finds the columns that hold keys of another model's table: in
-// the model, in those it is associated with, however far, and in their join
-// tables. They are the only record of what has no constraint.
-func modelReferences(db *gorm.DB, s *schema.Schema) ([]engine.Reference, error) {
-	w := modelWalk{db: db, seen: map[*schema.Schema]bool{}}
-	err := w.visit(s)
-	return w.references, err
-}
-
-type modelWalk struct {
-	db         *gorm.DB
-	seen       map[*schema.Schema]bool
-	references []engine.Reference
-}
-
-func (w *modelWalk) visit(s *schema.Schema) error {
-	if s == nil || w.seen[s] {
-		return nil
-	}
-	w.seen[s] = true
-	for _, rel := range relationsOf(s) {
-		for _, ref := range rel.References {
-			w.add(ref)
-		}
-		if err := w.related(rel.FieldSchema); err != nil {
-			return err
-		}
-		if err := w.visit(rel.JoinTable); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// related parses the model again, which waits if another goroutine has only begun
-// to: the schema of a relation may not have its own relations yet.
-func (w *modelWalk) related(s *schema.Schema) error {
-	if s == nil || w.seen[s] {
-		return nil
-	}
-	stmt := &gorm.Statement{DB: w.db}
-	if err := stmt.Parse(reflect.New(s.ModelType).Interface()); err != nil {
-		return err
-	}
-	return w.visit(s)
-}
-
-// relationsOf are those of the model, and those of models that refer to it, which GORM
-// adds to its map whenever it parses one. Of fields of the same name in embedded structs,
-// one alone is in the map.
-func relationsOf(s *schema.Schema) []*schema.Relationship {
-	own := model.Relations(s)
-	defer model.ReadLock(s)()
-	return slices.AppendSeq(own, maps.Values(s.Relationships.Relations))
-}
-
-// add leaves out the type column of a polymorphic association, which refers to
-// nothing. A column that is not a key can pass on another table's.
-func (w *modelWalk) add(ref *schema.Reference) {
-	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
-		return
-	}
-	from, errFrom := tableOfModel(ref.ForeignKey.Schema.Table)
-	to, errTo := tableOfModel(ref.PrimaryKey.Schema.Table)
-	if errFrom == nil && errTo == nil {
-		w.references = append(w.references, engine.Reference{Table: from, Column: ref.ForeignKey.DBName, ToTable: to, ToColumn: ref.PrimaryKey.DBName})
-	}
-}
 
 // existing sorts out references to what is not there. One that was named is an
 // error then. One of a model is a note: not every model needs a table.
@@ -145,7 +74,7 @@ func (l columnLook) reference(ref engine.Reference) error {
 	return l.column(ref.ToTable, ref.ToColumn)
 }
 
-func (l columnLook) column(table engine.TableName, column string) error {
+func (l columnLook) column(table plan.TableName, column string) error {
 	key := engine.Reference{Table: table, Column: column}
 	err, known := l.found[key]
 	if !known {
@@ -156,9 +85,9 @@ func (l columnLook) column(table engine.TableName, column string) error {
 }
 
 // ask names the column, which SELECT * leaves out if it is invisible.
-func (l columnLook) ask(table engine.TableName, column string) error {
+func (l columnLook) ask(table plan.TableName, column string) error {
 	quoted := l.engine.Quote(table)
-	if _, err := l.columns(table, quoted+"."+l.engine.Quote(engine.TableName{Name: column})); err == nil {
+	if _, err := l.columns(table, quoted+"."+l.engine.Quote(plan.TableName{Name: column})); err == nil {
 		return nil
 	}
 	names, err := l.columns(table, "*")
@@ -173,7 +102,7 @@ func (l columnLook) ask(table engine.TableName, column string) error {
 
 // columns asks twice: a driver that has prepared the statement before the
 // table was changed learns of that by its first answer.
-func (l columnLook) columns(table engine.TableName, which string) ([]string, error) {
+func (l columnLook) columns(table plan.TableName, which string) ([]string, error) {
 	query := "SELECT " + which + " FROM " + l.engine.Quote(table) + " WHERE 1 = 0"
 	names, _, err := rows.Texts(l.ctx, l.conn, query)
 	if err != nil {
@@ -220,7 +149,7 @@ func configureFind(keys []string, opts []Option) (*config, error) {
 	c := &config{}
 	var errs []error
 	for _, name := range keys {
-		table, column, err := engine.ParseColumn(name)
+		table, column, err := plan.ParseColumn(name)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("sqlmigrate: FindReferences: %w", err))
 		}
@@ -235,7 +164,7 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 	if len(c.keys)+len(c.references) == 0 {
 		return nil, nil
 	}
-	schemas := converted(c.keys, func(key likely.Key) string { return key.Table.Schema })
+	schemas := engine.Converted(c.keys, func(key likely.Key) string { return key.Table.Schema })
 	slices.Sort(schemas)
 	survey, err := e.Survey(ctx, conn, slices.Compact(schemas))
 	if err != nil {
@@ -257,37 +186,12 @@ const leaseTable = "snowflake_workers"
 
 // unqualified leaves out the current schema, as a survey does.
 func unqualified(references []engine.Reference, current string) []engine.Reference {
-	return converted(references, func(r engine.Reference) engine.Reference {
-		for _, t := range []*engine.TableName{&r.Table, &r.ToTable} {
+	return engine.Converted(references, func(r engine.Reference) engine.Reference {
+		for _, t := range []*plan.TableName{&r.Table, &r.ToTable} {
 			if t.Schema == current {
 				t.Schema = ""
 			}
 		}
 		return r
 	})
-}
-
-// movedColumns are all columns of the plan, and keysOf those that others may refer
-// to, which excludes one of several columns of a key, as in a join table.
-func (p *Plan) movedColumns() []engine.Reference {
-	var columns []engine.Reference
-	for _, t := range p.Tables {
-		for _, c := range t.Columns {
-			columns = append(columns, engine.Reference{Table: nameOf(&t), Column: c.Name})
-		}
-	}
-	return columns
-}
-
-func (p *Plan) keys() []likely.Key {
-	var keys []likely.Key
-	for _, t := range p.Tables {
-		own := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !c.Key })
-		for _, c := range own {
-			if len(own) == 1 || len(c.Refers) == 0 {
-				keys = append(keys, likely.Key{Table: nameOf(&t), Column: c.Name})
-			}
-		}
-	}
-	return keys
 }

@@ -78,7 +78,7 @@ func (p *Plan) Disk() int64 {
 // carried out, once for all tables that it concerns.
 type BlockingObject struct {
 	Object  string
-	Tables  []string
+	Tables  []TableName
 	Reasons []string
 	Fix     string
 }
@@ -113,32 +113,4 @@ func (o *BlockingObject) is(b Blocker) bool {
 	}
 	ofTable := strings.HasPrefix(b.Object, "column ") || b.Object == "primary key"
 	return !ofTable || slices.Contains(o.Tables, b.Table)
-}
-
-// SQL is the plan for a review: every statement in order, each phase with what is
-// done and which locks it takes, as comments. It is not for running: [Plan.Apply]
-// and [Plan.WriteFiles] set up the connection, and leave out what has been done.
-func (p *Plan) SQL() string {
-	out := page{width: pageWidth, prefix: "-- "}
-	out.line(0, p.headline())
-	for _, phase := range p.Phases {
-		out.WriteString("\n")
-		out.line(0, headlineOf(&phase))
-		if phase.Transaction {
-			out.WriteString("BEGIN;\n")
-		}
-		for _, step := range phase.Steps {
-			out.work(0, &step)
-			for _, statement := range step.Up {
-				if statement.Unless != "" && !phase.Transaction {
-					out.line(2, "left out if this is true: "+statement.Unless)
-				}
-				out.WriteString(statement.SQL + ";\n")
-			}
-		}
-		if phase.Transaction {
-			out.WriteString("COMMIT;\n")
-		}
-	}
-	return out.String()
 }

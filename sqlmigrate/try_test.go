@@ -23,3 +23,33 @@ func TestTryKeysOfBlocked(t *testing.T) {
 		}
 	})
 }
+
+// What keeps a plan from being made, such as a key that is ahead of the clock, is no
+// answer of a copy, whichever schema the table is in.
+func TestTryKeysInAnotherSchema(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	var current string
+	if err := db.Raw("SELECT current_schema()").Scan(&current).Error; err != nil {
+		t.Fatal(err)
+	}
+	shop := current + "_shop"
+	if err := db.Exec("CREATE SCHEMA " + shop).Error; err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Exec("DROP SCHEMA " + shop + " CASCADE") })
+	for _, table := range []string{"orders", shop + ".orders"} {
+		for _, statement := range []string{
+			"CREATE TABLE " + table + " (id bigserial PRIMARY KEY)",
+			"INSERT INTO " + table + " VALUES (9000000000000000000)",
+		} {
+			if err := db.Exec(statement).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		rejected, _, err := sqlmigrate.TryKeys(t.Context(), db, []any{table})
+		if err != nil || len(rejected) > 0 {
+			t.Errorf("table %s: got %+v, %v, want no rejection", table, rejected, err)
+		}
+	}
+}

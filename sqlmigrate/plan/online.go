@@ -54,12 +54,13 @@ const (
 // An OnlineStep is what is done between two points from which an online plan can be
 // resumed.
 type OnlineStep struct {
-	Table, Text string
-	Kind        StepKind
-	SQL         []string // the statements, in order
-	Locks       string   // in words: what is locked, and what has to wait
-	Unless      string   `json:",omitempty"` // a query: true if the step is over already
-	Target      string   `json:",omitempty"` // of [Batches]: the table, as SQL writes it
+	Table  TableName
+	Text   string
+	Kind   StepKind
+	SQL    []string // the statements, in order
+	Locks  string   // in words: what is locked, and what has to wait
+	Unless string   `json:",omitempty"` // a query: true if the step is over already
+	Target string   `json:",omitempty"` // of [Batches]: the table, as SQL writes it
 
 	Rows, Bytes int64         `json:",omitempty"` // that are read or written, as the database estimates them
 	Disk, Log   int64         `json:",omitempty"` // bytes by which the tables and the log grow
@@ -68,9 +69,10 @@ type OnlineStep struct {
 
 // OnlineProgress is what Apply, Finish or Revert of an online plan is about to do.
 type OnlineProgress struct {
-	Stage       StageName
-	Table, Step string // empty after the last one
-	SQL         []string
+	Stage StageName
+	Table TableName // empty after the last step, as is Step
+	Step  string
+	SQL   []string
 
 	// Done steps of Of are over.
 	Done, Of int

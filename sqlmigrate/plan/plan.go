@@ -19,6 +19,9 @@ type Table struct {
 	NotAnalyzed bool
 }
 
+// TableName is the name of the table.
+func (t *Table) TableName() TableName { return TableName{t.Schema, t.Name} }
+
 // A Column is a key, or refers to one.
 type Column struct {
 	Name string
@@ -52,7 +55,7 @@ func (c Column) String() string {
 // A Blocker is an object of the database that keeps a statement of the plan from
 // succeeding, or that would be broken by it.
 type Blocker struct {
-	Table  string
+	Table  TableName
 	Object string // as the database describes it: view v_orders, policy p on table orders
 	Reason string
 	Fix    string
@@ -110,7 +113,7 @@ type Phase struct {
 // A Step changes one table. Down takes it back; the steps of a phase are taken
 // back in reverse order.
 type Step struct {
-	Table    string
+	Table    TableName
 	Text     string // what is done, in words
 	Up, Down []Statement
 
@@ -137,6 +140,28 @@ type Statement struct {
 	// resumable where the database has no transactions for such statements.
 	// Empty means: always.
 	Unless string
+}
+
+// Progress is what Apply or Revert of a plan is about to do.
+type Progress struct {
+	Phase PhaseName
+
+	// Table and Step say what the statement belongs to, and SQL is the
+	// statement that begins now. All are empty after the phase's last one.
+	Table     TableName
+	Step, SQL string
+
+	// Done statements of Of in this phase are over, carried out or left out.
+	Done, Of int
+	// Retry counts how often the statement has waited too long for a lock. If
+	// it is not 0, it is tried again after Wait, on databases with transactions
+	// together with those before it, and Err is what the database said.
+	Retry int
+	Wait  time.Duration
+	Err   error
+
+	// Elapsed is the time since the call.
+	Elapsed time.Duration
 }
 
 // Estimate is how long the steps of a phase take.

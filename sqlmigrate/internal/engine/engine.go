@@ -49,7 +49,7 @@ type Engine interface {
 	Script(statements []plan.Statement, format Format) string
 
 	// Quote quotes a name for use in SQL.
-	Quote(t TableName) string
+	Quote(t plan.TableName) string
 
 	// Absent reports whether an error means that a table or its schema does
 	// not exist.
@@ -61,7 +61,7 @@ type Engine interface {
 
 	// Sample returns values of columns of one table, as text, in rows. It reads
 	// a small part of a large table, without waiting for a lock of it.
-	Sample(ctx context.Context, conn *sql.Conn, table TableName, columns []NarrowColumn) ([][]sql.NullString, error)
+	Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []NarrowColumn) ([][]sql.NullString, error)
 }
 
 // A Result is what a database's part of a plan is made of.
@@ -73,7 +73,7 @@ type Result struct {
 
 // A Request is what Inspect was asked for.
 type Request struct {
-	Tables     []TableName
+	Tables     []plan.TableName
 	References []Reference
 	Ahead      int64 // a key in use from here on is ahead of the clock, by more than clocks differ; 0: before the epoch
 	Issued     int64 // a key from here on is taken for a Snowflake ID; 0: before the epoch
@@ -90,7 +90,7 @@ func (r Request) IsAhead(key int64) bool {
 }
 
 // ParkStep parks a counter, which stands at from, by the statements of move.
-func (r Request) ParkStep(table, locks string, from types.ID, move func(types.ID) []plan.Statement) plan.Step {
+func (r Request) ParkStep(table plan.TableName, locks string, from types.ID, move func(types.ID) []plan.Statement) plan.Step {
 	return plan.Step{Table: table, Text: "the counter is parked " + r.Place.String(), Up: move(r.Place.ID), Down: move(from), Locks: locks}
 }
 
@@ -101,15 +101,12 @@ const AheadFix = "if it is a Snowflake ID, correct the clock of this machine or 
 // AheadReason is for the same.
 const AheadReason = "it holds key %v, which is more than a minute ahead of this machine's clock: IDs that are still to be issued could meet it"
 
-// A TableName has an empty schema where none was given.
-type TableName struct{ Schema, Name string }
-
 // A Reference is a column that holds keys of another table, whether or not the
 // database has a constraint for it.
 type Reference struct {
-	Table    TableName
+	Table    plan.TableName
 	Column   string
-	ToTable  TableName
+	ToTable  plan.TableName
 	ToColumn string
 }
 
@@ -128,7 +125,7 @@ type Settings struct {
 type Survey struct {
 	Current     string // the current schema
 	Columns     []NarrowColumn
-	Tables      []TableName
+	Tables      []plan.TableName
 	ForeignKeys []Reference
 	TypeColumns []Reference // columns whose name ends with _type: Table and Column
 	Texts       []Text
@@ -136,7 +133,7 @@ type Survey struct {
 
 // A NarrowColumn is too narrow for a Snowflake ID.
 type NarrowColumn struct {
-	Table    TableName
+	Table    plan.TableName
 	Name     string // in a column of a composite type: column.attribute
 	Type     string
 	Comment  string
@@ -146,7 +143,7 @@ type NarrowColumn struct {
 }
 
 // String is the name as [ParseColumn] reads it.
-func (c *NarrowColumn) String() string { return c.Table.String() + "." + QuoteDotted(c.Name) }
+func (c *NarrowColumn) String() string { return c.Table.String() + "." + plan.QuoteDotted(c.Name) }
 
 // A Text is the definition of a view, function or trigger.
 type Text struct{ Object, SQL string }
@@ -174,12 +171,12 @@ type Findings struct {
 }
 
 // Block adds a blocker of a table.
-func (f *Findings) Block(table, object, reason, fix string) {
+func (f *Findings) Block(table plan.TableName, object, reason, fix string) {
 	f.Blockers = append(f.Blockers, plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
 }
 
 // Omit adds what a phase leaves undone in a table, whose other phases can do their work.
-func (f *Findings) Omit(phase plan.PhaseName, table, object, reason, fix string) {
+func (f *Findings) Omit(phase plan.PhaseName, table plan.TableName, object, reason, fix string) {
 	f.Omitted = append(f.Omitted, plan.Omission{Phase: phase, Blocker: plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix}})
 }
 

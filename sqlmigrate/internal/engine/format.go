@@ -92,3 +92,15 @@ func Thousands(n int64) string {
 func Estimate(amount int64, rate float64) time.Duration {
 	return time.Duration(float64(amount) / rate * float64(time.Second)).Round(time.Millisecond)
 }
+
+// Converted returns a list of what convert makes of each. That of nil is nil.
+func Converted[From, To any](list []From, convert func(From) To) []To {
+	if list == nil {
+		return nil
+	}
+	result := make([]To, len(list))
+	for i, from := range list {
+		result[i] = convert(from)
+	}
+	return result
+}

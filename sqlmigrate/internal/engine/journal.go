@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A Journal is the table in which a database keeps moves, each by the name of its first
@@ -22,7 +23,7 @@ type Journal struct {
 }
 
 // Find returns the move in a table of moves that has one of these tables, or nil.
-func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tables []TableName) (*Move, error) {
+func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tables []plan.TableName) (*Move, error) {
 	found, err := rows.Read[struct {
 		Move
 		Began int64
@@ -30,7 +31,7 @@ func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tabl
 	for _, row := range found {
 		m := row.Move
 		m.Began = time.Unix(0, row.Began)
-		if slices.ContainsFunc(tables, func(t TableName) bool { return slices.Contains(m.Plan.Tables, t) }) {
+		if slices.ContainsFunc(tables, func(t plan.TableName) bool { return slices.Contains(m.Plan.Tables, t) }) {
 			return &m, nil
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -25,7 +26,7 @@ type Online interface {
 
 	// LoadMove finds the move under way that has one of these tables, or returns
 	// nil. It reads only.
-	LoadMove(ctx context.Context, conn *sql.Conn, tables []TableName) (*Move, error)
+	LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*Move, error)
 
 	// OpenMove makes sure that conn is the only one that carries m out, sets it
 	// up, and records a move that is new. release undoes the former two after the
@@ -69,10 +70,36 @@ type Online interface {
 
 // An OnlinePlan is what package sqlmigrate describes.
 type OnlinePlan struct {
-	Tables   []TableName
+	Tables   MovedTables
 	Stages   []plan.Stage
 	Blockers []plan.Blocker `json:",omitempty"`
 	Notes    []string       `json:",omitempty"`
+}
+
+// MovedTables are the tables of a move. Databases hold them as objects with a schema and
+// a name, and not as the text that a [plan.TableName] is elsewhere.
+type MovedTables []plan.TableName
+
+type movedTable struct{ Schema, Name string }
+
+// MarshalJSON implements [json.Marshaler].
+func (t MovedTables) MarshalJSON() ([]byte, error) {
+	objects := make([]movedTable, len(t))
+	for i, name := range t {
+		objects[i] = movedTable(name)
+	}
+	return json.Marshal(objects)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *MovedTables) UnmarshalJSON(text []byte) error {
+	var objects []movedTable
+	err := json.Unmarshal(text, &objects)
+	*t = make(MovedTables, len(objects))
+	for i, o := range objects {
+		(*t)[i] = plan.TableName(o)
+	}
+	return err
 }
 
 // A Move is an online widening under way, as the database keeps it.

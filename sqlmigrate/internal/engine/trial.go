@@ -74,22 +74,25 @@ func (u Unanswered) Error() string { return u.Cause.Error() }
 
 // A Shown view was read.
 type Shown struct {
-	Table, View string // Table is empty for a view of views
+	Table, View plan.TableName // Table is empty for a view of views
 	Rows        int64
 	Err         error
 	Fix         string // more than to change or drop it
 }
 
 // Assigning is a trigger.
-type Assigning struct{ Table, Trigger, Fix string }
+type Assigning struct {
+	Table        plan.TableName
+	Trigger, Fix string
+}
 
 // Run tries keys in all columns of the copies at once, and if that fails in each. A table
 // may be among them several times, each with other parts of its definition.
 func (t Trial) Run(ctx context.Context, c Copies, copied []plan.Table) (found Findings, err error) {
-	r := &trialRun{t, c, &found, copied, map[string]bool{}}
+	r := &trialRun{t, c, &found, copied, map[plan.TableName]bool{}}
 	err = r.tryKeys(ctx, t.Today, r.Reject, r.NotTried)
 	if err == nil {
-		err = r.tryKeys(ctx, t.Last, r.RejectLast, func(string, error) {})
+		err = r.tryKeys(ctx, t.Last, r.RejectLast, func(plan.TableName, error) {})
 	}
 	if err == nil {
 		err = r.findAssigning(ctx)
@@ -106,14 +109,14 @@ type trialRun struct {
 	*Findings
 
 	copied  []plan.Table
-	decided map[string]bool // tables that are not tried again
+	decided map[plan.TableName]bool // tables that are not tried again
 }
 
-func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table, column string, key types.ID, err error), notTried func(string, error)) error {
+func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
 	var rows []Row
 	for i, t := range r.copied {
 		for fill := range Fills {
-			if len(t.Columns) > 0 && !r.decided[nameOf(t)] {
+			if len(t.Columns) > 0 && !r.decided[t.TableName()] {
 				rows = append(rows, Row{Table: i, Fill: fill, Keys: Near(t, key)})
 			}
 		}
@@ -133,7 +136,7 @@ func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table,
 
 // examine looks for the columns that reject the key. One that fails as another did is not
 // listed: no row enters for that reason.
-func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.ID, reject func(table, column string, key types.ID, err error), notTried func(string, error)) error {
+func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
 	var untried error
 	reasons := map[string]bool{}
 	for _, column := range t.Columns {
@@ -142,8 +145,8 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 		case err != nil:
 			return err
 		case rejected && !reasons[refusal.Error()]:
-			reasons[refusal.Error()], r.decided[nameOf(t)] = true, true
-			reject(nameOf(t), column.Name, key, refusal)
+			reasons[refusal.Error()], r.decided[t.TableName()] = true, true
+			reject(t.TableName(), column.Name, key, refusal)
 		case refusal != nil:
 			untried = cmp.Or(untried, refusal)
 		}
@@ -152,8 +155,8 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 		}
 	}
 	if len(reasons) == 0 && untried != nil {
-		r.decided[nameOf(t)] = true
-		notTried(nameOf(t), untried)
+		r.decided[t.TableName()] = true
+		notTried(t.TableName(), untried)
 	}
 	return nil
 }
@@ -280,8 +283,8 @@ func (r *trialRun) tryViews(ctx context.Context) error {
 		case v.Rows > 0:
 		case v.Err != nil && err == nil && before[i].Rows > 0 && !errors.As(v.Err, new(Unanswered)):
 			r.Unreadable(v, r.Today)
-		case v.Table != "":
-			unseen = append(unseen, v.View)
+		case v.Table.Name != "":
+			unseen = append(unseen, v.View.String())
 		}
 	}
 	if len(unseen) > 0 {
@@ -300,45 +303,40 @@ func (r *trialRun) findAssigning(ctx context.Context) error {
 	return err
 }
 
-func nameOf(t plan.Table) string {
-	if t.Schema == "" {
-		return t.Name
-	}
-	return t.Schema + "." + t.Name
-}
-
 // Reject blocks: a column does not take a key of today. err has the server's words.
-func (f *Findings) Reject(table, column string, key types.ID, err error) {
+func (f *Findings) Reject(table plan.TableName, column string, key types.ID, err error) {
 	f.Block(table, columnOf(table, column), fmt.Sprintf("a copy of the table rejects key %d: %v", key, err),
 		"change what rejects the key, or leave the table out")
 }
 
 // RejectLast notes that a column takes keys of today, and not the layout's last one.
-func (f *Findings) RejectLast(table, column string, key types.ID, err error) {
+func (f *Findings) RejectLast(table plan.TableName, column string, key types.ID, err error) {
 	f.Note("Column %s of table %s takes keys of today, but not %d, the last one of the layout: %v", column, table, key, err)
 }
 
 // Unreadable blocks: a view fails when it is read with a key of today.
 func (f *Findings) Unreadable(v Shown, key types.ID) {
-	f.Block(cmp.Or(v.Table, v.View), "view "+v.View, fmt.Sprintf("it cannot be read with key %d in a copy of the table: %v", key, v.Err),
+	f.Block(cmp.Or(v.Table, v.View), "view "+v.View.String(), fmt.Sprintf("it cannot be read with key %d in a copy of the table: %v", key, v.Err),
 		"change the view, or drop it"+v.Fix)
 }
 
 // NotTried notes a table of which no copy can be tried, or that there are no copies if
 // its name is empty.
-func (f *Findings) NotTried(table string, why error) {
+func (f *Findings) NotTried(table plan.TableName, why error) {
 	of := ""
-	if table != "" {
-		of = " of table " + table
+	if table.Name != "" {
+		of = " of table " + table.String()
 	}
 	f.Note("No key was tried in a copy%s: %v", of, why)
 }
 
 // NotPositive is for a key of a table that the guard does not allow. guard says what
 // there is of it all the same.
-func (f *Findings) NotPositive(table, column string, key int64, guard string) {
+func (f *Findings) NotPositive(table plan.TableName, column string, key int64, guard string) {
 	f.Omit(plan.Guard, table, columnOf(table, column), fmt.Sprintf("it holds key %d, which is not positive: %s", key, guard),
 		"give the row another key, and apply phase guard again")
 }
 
-func columnOf(table, column string) string { return "column " + column + " of table " + table }
+func columnOf(table plan.TableName, column string) string {
+	return "column " + column + " of table " + table.String()
+}

@@ -1,10 +1,12 @@
 package likely
 
-import "github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+import (
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
 
 // Meaning is what a column's name says: "", "elsewhere", "role", "weak" or "named",
 // with the first of the keys.
-func Meaning(all []engine.TableName, keys []Key, table engine.TableName, column string) (string, string) {
+func Meaning(all []plan.TableName, keys []Key, table plan.TableName, column string) (string, string) {
 	m, found := newTables(all, keys).meaningOf(table, parseName(column))
 	first := ""
 	if len(found) > 0 {
@@ -15,9 +17,9 @@ func Meaning(all []engine.TableName, keys []Key, table engine.TableName, column 
 
 // Joins are the pairs in a definition, as text.
 func Joins(text string, tables ...string) []string {
-	known := map[string][]engine.TableName{}
+	known := map[string][]plan.TableName{}
 	for _, t := range tables {
-		known[t] = []engine.TableName{{Name: t}}
+		known[t] = []plan.TableName{{Name: t}}
 	}
 	var pairs []string
 	for _, p := range joins(text, known) {

@@ -17,11 +17,11 @@ import (
 
 // A Key is a column whose values are, or become, Snowflake IDs.
 type Key struct {
-	Table  engine.TableName
+	Table  plan.TableName
 	Column string
 }
 
-func (k Key) String() string { return k.Table.String() + "." + engine.QuoteDotted(k.Column) }
+func (k Key) String() string { return k.Table.String() + "." + plan.QuoteDotted(k.Column) }
 
 // An Input is what is known.
 type Input struct {
@@ -110,7 +110,7 @@ func (f *finder) read() {
 			foreign.add(from, "its foreign key", key)
 		}
 	}
-	known := map[string][]engine.TableName{}
+	known := map[string][]plan.TableName{}
 	for _, t := range f.in.Survey.Tables {
 		known[strings.ToLower(t.Name)] = append(known[strings.ToLower(t.Name)], t)
 	}
@@ -188,7 +188,7 @@ func (f *finder) own(s *suspect) bool {
 // weigh reads the values of the columns whose names leave something open.
 func (f *finder) weigh(ctx context.Context, open []*suspect) error {
 	var asked []*suspect
-	byTable := map[engine.TableName][]*suspect{}
+	byTable := map[plan.TableName][]*suspect{}
 	for _, s := range open {
 		if s.reason == "" && (s.meaning != nothing || !s.name.amount) {
 			asked = append(asked, s)

@@ -4,15 +4,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	var all []engine.TableName
+	var all []plan.TableName
 	for _, name := range []string{"users", "orders", "order_lines", "order_types", "statuses", "staff", "auth_members", "audits"} {
-		all = append(all, engine.TableName{Name: name})
+		all = append(all, plan.TableName{Name: name})
 	}
 	keys := []likely.Key{
 		{Table: all[0], Column: "id"}, {Table: all[1], Column: "id"}, {Table: all[5], Column: "staff_id"}, {Table: all[6], Column: "mid"},
@@ -61,12 +61,12 @@ func TestNames(t *testing.T) {
 		{"id", "", ""},
 		{"42", "", ""},
 	} {
-		meaning, key := likely.Meaning(all, keys, engine.TableName{Name: "audits"}, test.column)
+		meaning, key := likely.Meaning(all, keys, plan.TableName{Name: "audits"}, test.column)
 		if meaning != test.meaning || key != test.key {
 			t.Errorf("%s means %q, %q, want %q, %q", test.column, meaning, key, test.meaning, test.key)
 		}
 	}
-	if meaning, _ := likely.Meaning(all, keys, engine.TableName{Name: "orders"}, "type_id"); meaning != "" && meaning != "elsewhere" {
+	if meaning, _ := likely.Meaning(all, keys, plan.TableName{Name: "orders"}, "type_id"); meaning != "" && meaning != "elsewhere" {
 		t.Errorf("orders.type_id means %q, want the key of order_types", meaning)
 	}
 }
@@ -93,7 +93,7 @@ func TestJoins(t *testing.T) {
 
 func TestComments(t *testing.T) {
 	t.Parallel()
-	key := likely.Key{Table: engine.TableName{Name: "order_lines"}, Column: "id"}
+	key := likely.Key{Table: plan.TableName{Name: "order_lines"}, Column: "id"}
 	for comment, want := range map[string]bool{
 		"the ID of the order line": true,
 		"see order_lines.id":       true,

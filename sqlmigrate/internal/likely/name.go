@@ -8,7 +8,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // hump is where a word begins without a sign before it.
@@ -91,14 +91,14 @@ func (n name) isBy() bool {
 
 // tables finds the tables of the survey, and the keys that are moved, by name.
 type tables struct {
-	keys  map[engine.TableName]Key
-	full  map[string][]engine.TableName // by plural
-	ends  map[string][]engine.TableName // by the plural of the last words, as users of auth_users
-	named map[string][]Key              // by the words of a key that has a name of its own, as film_id
+	keys  map[plan.TableName]Key
+	full  map[string][]plan.TableName // by plural
+	ends  map[string][]plan.TableName // by the plural of the last words, as users of auth_users
+	named map[string][]Key            // by the words of a key that has a name of its own, as film_id
 }
 
-func newTables(all []engine.TableName, keys []Key) *tables {
-	t := &tables{map[engine.TableName]Key{}, map[string][]engine.TableName{}, map[string][]engine.TableName{}, map[string][]Key{}}
+func newTables(all []plan.TableName, keys []Key) *tables {
+	t := &tables{map[plan.TableName]Key{}, map[string][]plan.TableName{}, map[string][]plan.TableName{}, map[string][]Key{}}
 	for _, key := range keys {
 		t.keys[key.Table] = key
 		all = append(all, key.Table)
@@ -106,7 +106,7 @@ func newTables(all []engine.TableName, keys []Key) *tables {
 			t.named[own] = append(t.named[own], key)
 		}
 	}
-	seen := map[engine.TableName]bool{}
+	seen := map[plan.TableName]bool{}
 	for _, table := range all {
 		words := wordsOf(table.Name)
 		if seen[table] || len(words) == 0 {
@@ -133,7 +133,7 @@ const (
 )
 
 // meaningOf reads the name of a column of a table.
-func (t *tables) meaningOf(table engine.TableName, n name) (meaning, []Key) {
+func (t *tables) meaningOf(table plan.TableName, n name) (meaning, []Key) {
 	if keys := t.byKeyName(n); len(keys) > 0 {
 		return named, keys
 	}
@@ -155,7 +155,7 @@ func (t *tables) meaningOf(table engine.TableName, n name) (meaning, []Key) {
 		return elsewhere, nil
 	case n.unsure && !isRole(last), amounts[last]:
 		return nothing, nil
-	case slices.ContainsFunc(found, func(other engine.TableName) bool {
+	case slices.ContainsFunc(found, func(other plan.TableName) bool {
 		return plural(wordsOf(other.Name)) == plural(slices.Concat(singular(table), n.stem))
 	}):
 		return elsewhere, nil
@@ -165,7 +165,7 @@ func (t *tables) meaningOf(table engine.TableName, n name) (meaning, []Key) {
 
 // singular are the words of a table as they begin another table's name: order of
 // orders, as in order_types.
-func singular(table engine.TableName) []string {
+func singular(table plan.TableName) []string {
 	words := wordsOf(table.Name)
 	if len(words) > 0 {
 		last := len(words) - 1
@@ -175,7 +175,7 @@ func singular(table engine.TableName) []string {
 }
 
 // meaningOfRest is for names without a word for a key.
-func (t *tables) meaningOfRest(table engine.TableName, n name) (meaning, []Key) {
+func (t *tables) meaningOfRest(table plan.TableName, n name) (meaning, []Key) {
 	words := n.words
 	if n.number {
 		words = words[:len(words)-1]
@@ -202,7 +202,7 @@ func (t *tables) byKeyName(n name) []Key {
 }
 
 // about are the tables that the last words name, as many words as possible.
-func (t *tables) about(table engine.TableName, words []string) []engine.TableName {
+func (t *tables) about(table plan.TableName, words []string) []plan.TableName {
 	for i := range words {
 		if found := t.near(table, t.full[plural(words[i:])]); len(found) > 0 {
 			return found
@@ -223,15 +223,15 @@ func (t *tables) split(stem []string) []string {
 }
 
 // near prefers tables of the same schema.
-func (t *tables) near(table engine.TableName, found []engine.TableName) []engine.TableName {
-	same := slices.DeleteFunc(slices.Clone(found), func(other engine.TableName) bool { return other.Schema != table.Schema })
+func (t *tables) near(table plan.TableName, found []plan.TableName) []plan.TableName {
+	same := slices.DeleteFunc(slices.Clone(found), func(other plan.TableName) bool { return other.Schema != table.Schema })
 	if len(same) > 0 {
 		return same
 	}
 	return found
 }
 
-func (t *tables) moved(found []engine.TableName) []Key {
+func (t *tables) moved(found []plan.TableName) []Key {
 	var keys []Key
 	for _, table := range found {
 		if key, ok := t.keys[table]; ok {

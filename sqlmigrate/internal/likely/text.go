@@ -6,11 +6,12 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // columnOf is any column, with its names in small letters.
-func columnOf(table engine.TableName, name string) Key {
-	return Key{engine.TableName{Schema: strings.ToLower(table.Schema), Name: strings.ToLower(table.Name)}, strings.ToLower(name)}
+func columnOf(table plan.TableName, name string) Key {
+	return Key{plan.TableName{Schema: strings.ToLower(table.Schema), Name: strings.ToLower(table.Name)}, strings.ToLower(name)}
 }
 
 var (
@@ -21,7 +22,7 @@ var (
 // joins are the pairs of columns that a definition compares, each with the names in
 // small letters. It is not read as the server reads it: a pair too many changes
 // little, because it only counts if one of the two is a key.
-func joins(text string, known map[string][]engine.TableName) [][2]Key {
+func joins(text string, known map[string][]plan.TableName) [][2]Key {
 	edge := make([]string, 6) // so that each word has others around it
 	words := slices.Concat(edge, wordsOfSQL(text), edge)
 	names := aliases(words, known)
@@ -74,10 +75,10 @@ func wordsOfSQL(text string) []string {
 }
 
 // aliased are the tables for which a name stands.
-type aliased map[string][]engine.TableName
+type aliased map[string][]plan.TableName
 
 // aliases finds tables, and the names that are given to them.
-func aliases(words []string, known map[string][]engine.TableName) aliased {
+func aliases(words []string, known map[string][]plan.TableName) aliased {
 	found := aliased{}
 	for i, word := range words {
 		tables := known[strings.ToLower(word)]
@@ -85,7 +86,7 @@ func aliases(words []string, known map[string][]engine.TableName) aliased {
 			continue
 		}
 		if words[i-1] == "." {
-			if in := slices.DeleteFunc(slices.Clone(tables), func(t engine.TableName) bool { return !strings.EqualFold(t.Schema, words[i-2]) }); len(in) > 0 {
+			if in := slices.DeleteFunc(slices.Clone(tables), func(t plan.TableName) bool { return !strings.EqualFold(t.Schema, words[i-2]) }); len(in) > 0 {
 				tables = in
 			}
 		}
@@ -101,7 +102,7 @@ func aliases(words []string, known map[string][]engine.TableName) aliased {
 	return found
 }
 
-func (a aliased) add(name string, tables []engine.TableName) {
+func (a aliased) add(name string, tables []plan.TableName) {
 	name = strings.ToLower(name)
 	for _, t := range tables {
 		a[name] = engine.AppendNew(a[name], t)

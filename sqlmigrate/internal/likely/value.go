@@ -13,6 +13,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 const (
@@ -35,7 +36,7 @@ var integers = regexp.MustCompile(`-?\d+`)
 
 // sample reads values of the columns of a table. That it may not read the table, or
 // that somebody locks it, leaves only the names.
-func (f *finder) sample(ctx context.Context, table engine.TableName, asked []*suspect) {
+func (f *finder) sample(ctx context.Context, table plan.TableName, asked []*suspect) {
 	columns := make([]engine.NarrowColumn, len(asked))
 	for i, s := range asked {
 		columns[i] = s.column
@@ -147,7 +148,7 @@ func (f *finder) lookUp(ctx context.Context, key Key, asked []*suspect) *present
 }
 
 func (f *finder) quote(column string) string {
-	return f.in.Engine.Quote(engine.TableName{Name: column})
+	return f.in.Engine.Quote(plan.TableName{Name: column})
 }
 
 func (f *finder) readPresent(ctx context.Context, p *present, wanted samples) {

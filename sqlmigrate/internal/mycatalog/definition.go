@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // elementsOf splits a statement that SHOW CREATE TABLE has written into columns, keys
@@ -154,7 +154,7 @@ func (d Definition) replace(words, by string) Definition {
 // A ForeignKey is a constraint as SHOW CREATE TABLE writes it.
 type ForeignKey struct {
 	Name            string
-	Child, Parent   engine.TableName
+	Child, Parent   plan.TableName
 	Columns, Refers []string
 	Text            string
 }
@@ -164,12 +164,12 @@ type ForeignKey struct {
 var foreignKey = regexp.MustCompile(strings.NewReplacer("NAMES", "((?:`(?:[^`]|``)+`(?:, )?)+)", "NAME", "(`(?:[^`]|``)+`)").
 	Replace(`^CONSTRAINT NAME FOREIGN KEY \(NAMES\) REFERENCES (?:NAME\.)?NAME \(NAMES\)`))
 
-func parseForeignKey(child engine.TableName, text string) (ForeignKey, bool) {
+func parseForeignKey(child plan.TableName, text string) (ForeignKey, bool) {
 	m := foreignKey.FindStringSubmatch(text)
 	if m == nil {
 		return ForeignKey{}, false
 	}
-	parent := engine.TableName{Schema: child.Schema, Name: QuotedNames(m[4])[0]}
+	parent := plan.TableName{Schema: child.Schema, Name: QuotedNames(m[4])[0]}
 	if m[3] != "" {
 		parent.Schema = QuotedNames(m[3])[0]
 	}

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A Server is what a connection is to.
@@ -19,7 +19,7 @@ type Server struct {
 }
 
 // Normal leaves out the schema of a table in the current database.
-func (s Server) Normal(t engine.TableName) engine.TableName {
+func (s Server) Normal(t plan.TableName) plan.TableName {
 	if t.Schema == s.Database {
 		t.Schema = ""
 	}
@@ -52,15 +52,15 @@ type Reader struct {
 	Server
 
 	Journal Journal
-	Pairs   []Pair                      // of all databases
-	Tables  map[engine.TableName]*Table // that have been read
+	Pairs   []Pair                    // of all databases
+	Tables  map[plan.TableName]*Table // that have been read
 
 	conn *sql.Conn
 }
 
 // A Pair is a table that refers to another one by a foreign key, or did so before an
 // unfinished run.
-type Pair struct{ Child, Parent engine.TableName }
+type Pair struct{ Child, Parent plan.TableName }
 
 // Read reads the journal, and which tables refer to which.
 func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
@@ -68,7 +68,7 @@ func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{Server: server, conn: conn, Tables: map[engine.TableName]*Table{}}
+	r := &Reader{Server: server, conn: conn, Tables: map[plan.TableName]*Table{}}
 	if err := r.readJournal(ctx); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ const journalSQL = "SELECT kind, table_schema, table_name, name, definition FROM
 
 func (r *Reader) readJournal(ctx context.Context) error {
 	err := r.conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.TABLES WHERE "+
-		WhereTable(engine.TableName{Name: JournalTable})).Scan(&r.Journal.Exists)
+		WhereTable(plan.TableName{Name: JournalTable})).Scan(&r.Journal.Exists)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: look for table %s: %w", JournalTable, err)
 	}
@@ -136,7 +136,7 @@ func (r *Reader) noneSkipped(ctx context.Context) error {
 }
 
 // Table reads a table with the journal laid over it.
-func (r *Reader) Table(ctx context.Context, name engine.TableName) (*Table, error) {
+func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error) {
 	name = r.Normal(name)
 	if t := r.Tables[name]; t != nil {
 		return t, nil
@@ -154,7 +154,7 @@ func (r *Reader) Table(ctx context.Context, name engine.TableName) (*Table, erro
 }
 
 // Column reads a column with its table.
-func (r *Reader) Column(ctx context.Context, table engine.TableName, name string) (*Column, error) {
+func (r *Reader) Column(ctx context.Context, table plan.TableName, name string) (*Column, error) {
 	t, err := r.Table(ctx, table)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ var emptyTriggers = regexp.MustCompile(`Error 1343\b.*'triggers'`)
 
 // withTriggerFile adds to an error what no statement can repair: the file of triggers
 // that MariaDB leaves when it is told to KILL a RENAME.
-func withTriggerFile(name engine.TableName, err error) error {
+func withTriggerFile(name plan.TableName, err error) error {
 	if !emptyTriggers.MatchString(err.Error()) {
 		return err
 	}
@@ -180,7 +180,7 @@ func withTriggerFile(name engine.TableName, err error) error {
 // ErrView is for a view.
 var ErrView = errors.New("it is a view: name a table")
 
-func (r *Reader) readTable(ctx context.Context, name engine.TableName) (*Table, error) {
+func (r *Reader) readTable(ctx context.Context, name plan.TableName) (*Table, error) {
 	t, err := r.readKind(ctx, name)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (t *Table) readDefinition(ctx context.Context, conn *sql.Conn) (err error) 
 
 // Definitions reads what SHOW CREATE TABLE has of a table, which takes a fraction of the
 // rest. Its columns have no more than their names, definitions and places in the primary key.
-func Definitions(ctx context.Context, conn *sql.Conn, name engine.TableName) (*Table, error) {
+func Definitions(ctx context.Context, conn *sql.Conn, name plan.TableName) (*Table, error) {
 	t := &Table{TableName: name}
 	if err := t.readDefinition(ctx, conn); err != nil {
 		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, err)
@@ -241,7 +241,7 @@ func Definitions(ctx context.Context, conn *sql.Conn, name engine.TableName) (*T
 const tableSQL = "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(TABLE_ROWS, 0), " +
 	"COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) FROM information_schema.TABLES WHERE "
 
-func (r *Reader) readKind(ctx context.Context, name engine.TableName) (*Table, error) {
+func (r *Reader) readKind(ctx context.Context, name plan.TableName) (*Table, error) {
 	t := &Table{TableName: name}
 	err := r.conn.QueryRowContext(ctx, tableSQL+WhereTable(name)).Scan(&t.Name, &t.Kind, &t.Engine, &t.Rows, &t.Bytes)
 	switch {

@@ -10,14 +10,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Quote quotes an identifier.
-func Quote(name string) string { return QuoteTable(engine.TableName{Name: name}) }
+func Quote(name string) string { return QuoteTable(plan.TableName{Name: name}) }
 
 // QuoteTable quotes the name of a table, with its schema if it has one.
-func QuoteTable(t engine.TableName) string { return t.Quoted("`") }
+func QuoteTable(t plan.TableName) string { return t.Quoted("`") }
 
 var escaper = strings.NewReplacer(`\`, `\\`, `'`, `''`, "\x00", `\0`)
 
@@ -38,12 +38,12 @@ func Join[T any](list []T, separator string, text func(T) string) string {
 }
 
 // WhereTable is the condition for a table in the views of information_schema.
-func WhereTable(t engine.TableName) string {
+func WhereTable(t plan.TableName) string {
 	return "TABLE_SCHEMA = " + SchemaOf(t) + " AND TABLE_NAME = " + Literal(t.Name)
 }
 
 // SchemaOf is the schema of a table, as an expression.
-func SchemaOf(t engine.TableName) string {
+func SchemaOf(t plan.TableName) string {
 	if t.Schema == "" {
 		return "DATABASE()"
 	}
@@ -131,16 +131,16 @@ const (
 )
 
 // HasAll is a query that returns true if all of these constraints exist.
-func HasAll(t engine.TableName, kind string, names ...string) string {
+func HasAll(t plan.TableName, kind string, names ...string) string {
 	return hasSome(t, kind, names, len(names))
 }
 
 // HasNone is a query that returns true if none of these constraints exist.
-func HasNone(t engine.TableName, kind string, names ...string) string {
+func HasNone(t plan.TableName, kind string, names ...string) string {
 	return hasSome(t, kind, names, 0)
 }
 
-func hasSome(t engine.TableName, kind string, names []string, n int) string {
+func hasSome(t plan.TableName, kind string, names []string, n int) string {
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLE_CONSTRAINTS WHERE %s AND CONSTRAINT_TYPE = '%s' AND CONSTRAINT_NAME IN (%s)",
 		n, WhereTable(t), kind, Literals(names))
 }
@@ -165,7 +165,7 @@ func (f ForeignKey) Unchanged() string {
 
 // Between is the constraint for a table that refers to another parent, under another
 // name.
-func (f ForeignKey) Between(name string, parent engine.TableName) string {
+func (f ForeignKey) Between(name string, parent plan.TableName) string {
 	const references = " REFERENCES "
 	text := strings.Replace(f.Text, Quote(f.Name), Quote(name), 1)
 	at := indexUnquoted(text, references) + len(references)

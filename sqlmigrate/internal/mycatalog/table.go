@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A Table is a table as it was before an unfinished run. Its schema is empty in the
 // current database, so that what is planned here can be carried out in a database of
 // another name.
 type Table struct {
-	engine.TableName
+	plan.TableName
 
 	Kind, Engine string // BASE TABLE, …; InnoDB, …
 	Rows, Bytes  int64
@@ -128,8 +128,8 @@ type Journal struct {
 
 // An Entry is what one row of the journal keeps.
 type Entry struct {
-	Kind       string           // ColumnEntry or ForeignEntry
-	Table      engine.TableName // without a schema in the current database
+	Kind       string         // ColumnEntry or ForeignEntry
+	Table      plan.TableName // without a schema in the current database
 	Name       string
 	Definition string // as SHOW CREATE TABLE writes it
 }

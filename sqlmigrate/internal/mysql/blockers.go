@@ -64,7 +64,7 @@ func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engin
 	}
 	for _, f := range g.allDropped() {
 		if parent := g.Tables[f.Parent]; parent != nil && !g.Journal.Has(f) && !parent.IsUnique(f.Refers) {
-			found.Block(g.Tables[f.Child].String(), "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
+			found.Block(g.Tables[f.Child].TableName, "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
 				"SET GLOBAL restrict_fk_on_non_standard_key = OFF and connect again, or give the table such a key")
 		}
 	}
@@ -83,7 +83,7 @@ func noteUnsigned(g *graph) (found engine.Findings) {
 
 func blockTable(t *mycatalog.Table) (found engine.Findings) {
 	if t.Kind == "SYSTEM VERSIONED" {
-		found.Block(t.String(), "table "+t.String(), "it is system-versioned, and its history keeps such a table from being changed",
+		found.Block(t.TableName, "table "+t.String(), "it is system-versioned, and its history keeps such a table from being changed",
 			"ALTER TABLE … DROP SYSTEM VERSIONING, move it, and add it again")
 	}
 	if !strings.EqualFold(t.Engine, "InnoDB") {
@@ -95,12 +95,12 @@ func blockTable(t *mycatalog.Table) (found engine.Findings) {
 func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findings) {
 	switch {
 	case c.Generated != "":
-		found.Block(c.Table.String(), "generated column "+c.Name, "the database computes it, and it refers to a key", "make it a plain column")
+		found.Block(c.Table.TableName, "generated column "+c.Name, "the database computes it, and it refers to a key", "make it a plain column")
 	case strings.HasSuffix(strings.ToLower(c.Type), " zerofill") && c.widens():
 		found.Note("Column %s loses ZEROFILL.", c)
 	}
 	if keys := g.keys[c]; (c.widens() || c.Assigned() != "") && want.IsAhead(keys.last().Int64()) {
-		found.Block(c.Table.String(), "column "+c.Name, fmt.Sprintf(engine.AheadReason, keys.largest.V), engine.AheadFix)
+		found.Block(c.Table.TableName, "column "+c.Name, fmt.Sprintf(engine.AheadReason, keys.largest.V), engine.AheadFix)
 	}
 	if mentions(partitionedBy(c.Table), c.Name) {
 		found.Note("Table %s is partitioned by column %s: all new rows go into one partition.", c.Table, c.Name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A connector follows references from column to column, and reads the tables to which
@@ -33,7 +34,7 @@ func connect(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*gr
 	return g, n.Findings, err
 }
 
-func (n *connector) wanted(ctx context.Context, names []engine.TableName) ([]*column, error) {
+func (n *connector) wanted(ctx context.Context, names []plan.TableName) ([]*column, error) {
 	asked := map[*mycatalog.Table]bool{}
 	var keys []*mycatalog.Column
 	for _, name := range names {
@@ -59,7 +60,7 @@ func (n *connector) wanted(ctx context.Context, names []engine.TableName) ([]*co
 func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	key := t.Key()
 	if len(key) == 0 || isMadeUp(key[0]) {
-		n.Block(t.String(), "table "+t.String(), "it has no primary key", "give it one, or leave it out")
+		n.Block(t.TableName, "table "+t.String(), "it has no primary key", "give it one, or leave it out")
 		return nil
 	}
 	if i := slices.IndexFunc(key, func(c *mycatalog.Column) bool { return c.Definition.Auto() }); i >= 0 {
@@ -68,7 +69,7 @@ func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	integers := slices.DeleteFunc(slices.Clone(key), func(c *mycatalog.Column) bool { return c.Integer().Base == "" })
 	switch len(integers) {
 	case 0:
-		n.Block(t.String(), "column "+key[0].Name, "its type is "+key[0].Type+", and only keys of integer types can be moved",
+		n.Block(t.TableName, "column "+key[0].Name, "its type is "+key[0].Type+", and only keys of integer types can be moved",
 			"give the table an integer key, or leave it out")
 	case 1:
 		return integers
@@ -157,7 +158,7 @@ func (n *connector) follow(ctx context.Context, c *column) error {
 			references = append(references, engine.Reference{Table: f.Child, Column: f.Columns[i], ToTable: f.Parent, ToColumn: f.Refers[i]})
 		}
 	}
-	is := func(t engine.TableName, name string) bool {
+	is := func(t plan.TableName, name string) bool {
 		return n.Normal(t) == c.Table.TableName && strings.EqualFold(name, c.Name)
 	}
 	for _, r := range references {

@@ -29,7 +29,7 @@ func detachPhase(g *graph, issued int64) plan.Phase {
 func detachStep(g *graph, c *column) plan.Step {
 	t := c.Table
 	with, without := isAssigned(c)
-	step := plan.Step{Table: t.String(), Text: "the database assigns " + c.Name + " no more", Locks: "everybody waits for a moment"}
+	step := plan.Step{Table: t.TableName, Text: "the database assigns " + c.Name + " no more", Locks: "everybody waits for a moment"}
 	if !c.Definition.Auto() {
 		step.Up = unchecked(plan.Statement{SQL: alter(t, "ALTER COLUMN "+mycatalog.Quote(c.Name)+" DROP DEFAULT"), Unless: without})
 		step.Down = unchecked(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: with})
@@ -60,7 +60,7 @@ func parkPhase(g *graph, want engine.Request) plan.Phase {
 func parkStep(c *column, want engine.Request) plan.Step {
 	counts := rejectUnless(fmt.Sprintf("sqlmigrate: refused: %s is not a bigint with AUTO_INCREMENT: apply phase widen, or inspect again", c),
 		c.Has("DATA_TYPE = 'bigint'", "EXTRA LIKE '%auto_increment%'"))
-	return want.ParkStep(c.Table.String(), "everybody waits for a moment", types.ID(counterOf(c.Table)), func(to types.ID) []plan.Statement {
+	return want.ParkStep(c.Table.TableName, "everybody waits for a moment", types.ID(counterOf(c.Table)), func(to types.ID) []plan.Statement {
 		return []plan.Statement{counts, {SQL: parking.MySQL(mycatalog.QuoteTable(c.Table.TableName), to)}}
 	})
 }
@@ -142,7 +142,7 @@ func counted(steps []plan.Step, columns []*column) []plan.Step {
 		return steps
 	}
 	begin := plan.Step{
-		Table: counterTable, Text: "make a table for where AUTO_INCREMENT stands, which the way back needs",
+		Table: plan.TableName{Name: counterTable}, Text: "make a table for where AUTO_INCREMENT stands, which the way back needs",
 		Up: []plan.Statement{{SQL: createCounters}},
 		Down: append(forget, plan.Statement{
 			SQL: "DROP TABLE `" + counterTable + "`", Unless: "SELECT COUNT(*) > 0 FROM `" + counterTable + "`",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Engine is for MySQL and MariaDB. They have no transactions for changes of a
@@ -65,7 +66,7 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 }
 
 // Quote implements [engine.Engine].
-func (Engine) Quote(t engine.TableName) string { return mycatalog.QuoteTable(t) }
+func (Engine) Quote(t plan.TableName) string { return mycatalog.QuoteTable(t) }
 
 // absentText is what the driver writes.
 var absentText = regexp.MustCompile(`Error 1146|Error 1049`)

@@ -17,7 +17,7 @@ func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 		switch keys := g.keys[c]; {
 		case !c.Primary || c.HasForeignKey() || c.Integer().Base == "" || guarded(c):
 		case keys.smallest.Valid && keys.smallest.Int64 < 1:
-			found.NotPositive(c.Table.String(), c.Name, keys.smallest.Int64, "the table gets no CHECK")
+			found.NotPositive(c.Table.TableName, c.Name, keys.smallest.Int64, "the table gets no CHECK")
 		default:
 			phase.Steps = append(phase.Steps, guardStep(g, c))
 		}

@@ -18,10 +18,11 @@ const createJournal = "CREATE TABLE IF NOT EXISTS `" + mycatalog.JournalTable + 
 // journalled puts the journal around the steps of a phase.
 func journalled(steps []plan.Step, entries []mycatalog.Entry) []plan.Step {
 	open, end := openJournal(entries), closeJournal(entries)
+	journal := plan.TableName{Name: mycatalog.JournalTable}
 	return slices.Concat(
-		[]plan.Step{{Table: mycatalog.JournalTable, Text: "write down what a run that fails half-way would otherwise lose", Up: open, Down: end}},
+		[]plan.Step{{Table: journal, Text: "write down what a run that fails half-way would otherwise lose", Up: open, Down: end}},
 		steps,
-		[]plan.Step{{Table: mycatalog.JournalTable, Text: "remove it: everything is in place", Up: end, Down: open}})
+		[]plan.Step{{Table: journal, Text: "remove it: everything is in place", Up: end, Down: open}})
 }
 
 func openJournal(entries []mycatalog.Entry) []plan.Statement {

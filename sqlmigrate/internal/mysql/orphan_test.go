@@ -53,7 +53,7 @@ func TestMySQLOrphansBlock(t *testing.T) {
 			t.Fatalf("blockers = %+v, want one for each foreign key of orders", plan.Blockers)
 		}
 		b := plan.Blockers[1]
-		if b.Object != "foreign key fk_a" || b.Table != "orders" || !strings.Contains(b.Reason, "2 rows, for example id = 7") {
+		if b.Object != "foreign key fk_a" || b.Table.String() != "orders" || !strings.Contains(b.Reason, "2 rows, for example id = 7") {
 			t.Errorf("blocker %+v, want foreign key fk_a, how many rows and one of them", b)
 		}
 		mysqlFind(t, db, b.Fix, "77", "78")

@@ -49,7 +49,7 @@ func rejectOrphansFirst(g *graph) []plan.Statement {
 // before that does not know of the foreign key: the lock waits for it.
 func verify(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
 	var statements, orphans []plan.Statement
-	var parents []engine.TableName
+	var parents []plan.TableName
 	for _, f := range keys {
 		if !slices.Contains(parents, f.Parent) {
 			parents = append(parents, f.Parent)
@@ -63,7 +63,7 @@ func verify(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
 func verifyStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
-		Table: t.String(),
+		Table: t.TableName,
 		Text:  "look for rows that broke foreign key " + strings.Join(foreignNames(keys), ", ") + " while it was away",
 		Up:    verify(g, keys),
 		Rows:  t.Rows, Bytes: t.Bytes, Estimate: lookupTime(t, g.MariaDB),
@@ -84,7 +84,7 @@ func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.F
 			return found, fmt.Errorf("sqlmigrate: table %s: look for rows that break foreign key %s: %w", f.Child, f.Name, err)
 		}
 		if orphans != "" {
-			found.Block(child.String(), "foreign key "+f.Name, "rows of table "+f.Child.String()+" are not in table "+f.Parent.String()+", "+orphans+": the foreign key would not be valid when it is added back", orphansFix(query))
+			found.Block(child.TableName, "foreign key "+f.Name, "rows of table "+f.Child.String()+" are not in table "+f.Parent.String()+", "+orphans+": the foreign key would not be valid when it is added back", orphansFix(query))
 		}
 	}
 	return found, nil

@@ -118,7 +118,7 @@ func unchecked(s ...plan.Statement) []plan.Statement {
 
 // rewrite is a step that copies the table.
 func rewrite(g *graph, t *mycatalog.Table, step plan.Step) plan.Step {
-	step.Table, step.Rows, step.Bytes, step.Rewrites = t.String(), t.Rows, t.Bytes, true
+	step.Table, step.Rows, step.Bytes, step.Rewrites = t.TableName, t.Rows, t.Bytes, true
 	step.Estimate = CopyTime(t, g.MariaDB)
 	step.Locks = "writes to the table wait until it is copied; reads wait for a moment at its end"
 	return step

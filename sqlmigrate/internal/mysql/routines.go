@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // The servers accept a change of a column that a routine copies into a narrower
@@ -43,12 +44,12 @@ const (
 func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	keys := keysOf(g.widened())
 	for _, schema := range keys.schemas {
-		routines, err := readRoutines(ctx, conn, mycatalog.SchemaOf(engine.TableName{Schema: schema}))
+		routines, err := readRoutines(ctx, conn, mycatalog.SchemaOf(plan.TableName{Schema: schema}))
 		if err != nil {
 			return found, fmt.Errorf("sqlmigrate: read the routines, triggers and events: %w", err)
 		}
 		for _, r := range routines {
-			found.Add(r.report(keys))
+			found.Add(r.report(schema, keys))
 		}
 	}
 	return found, nil
@@ -84,7 +85,7 @@ func readRoutines(ctx context.Context, conn *sql.Conn, schema string) (routines 
 }
 
 // report blocks what would keep rows from being written to a table of the move.
-func (r routine) report(k keyNames) (found engine.Findings) {
+func (r routine) report(schema string, k keyNames) (found engine.Findings) {
 	const reason = "has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID"
 	words := append(strings.Fields(r.Body), wordOf(r.Table))
 	for name := range r.Narrow {
@@ -93,7 +94,7 @@ func (r routine) report(k keyNames) (found engine.Findings) {
 	taken := r.taken(k)
 	switch {
 	case r.Kind == "TRIGGER" && k.tables[wordOf(r.Table)] && len(taken) > 0:
-		found.Block(r.Table, "trigger "+r.Name, fmt.Sprintf("it "+reason, describe(taken)), "make it bigint")
+		found.Block(plan.TableName{Schema: schema, Name: r.Table}, "trigger "+r.Name, fmt.Sprintf("it "+reason, describe(taken)), "make it bigint")
 	case len(r.Narrow) > 0 && slices.ContainsFunc(words, k.mentionedBy):
 		found.Note("%s %s "+reason+". Make it bigint.", r.Kind[:1]+strings.ToLower(r.Kind[1:]), r.Name, describe(r.Narrow))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // The catalog is asked for one thing at a time: MariaDB would need the square of the
@@ -85,8 +86,8 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 	}
 	r := &surveyor{Server: server, conn: conn, schemas: mycatalog.Literals(append([]string{""}, schemas...))}
 	s := &engine.Survey{Current: server.Database}
-	tables, keys := map[engine.TableName]bool{}, map[engine.Reference]bool{}
-	for _, t := range rowsOf[engine.TableName](ctx, r, tablesSQL) {
+	tables, keys := map[plan.TableName]bool{}, map[engine.Reference]bool{}
+	for _, t := range rowsOf[plan.TableName](ctx, r, tablesSQL) {
 		s.Tables = append(s.Tables, r.Normal(t))
 		tables[r.Normal(t)] = true
 	}
@@ -111,7 +112,7 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 // rows from all over the table. MariaDB opens the tables of all databases for a view of
 // its information_schema whose table is not a constant, so both views have the
 // condition.
-func firstKeyColumn(table engine.TableName) string {
+func firstKeyColumn(table plan.TableName) string {
 	of := func(view string) string {
 		return view + ".TABLE_SCHEMA = " + mycatalog.SchemaOf(table) + " AND " + view + ".TABLE_NAME = " + mycatalog.Literal(table.Name)
 	}
@@ -121,7 +122,7 @@ func firstKeyColumn(table engine.TableName) string {
 
 // Sample implements [engine.Engine]. It reads rows from both ends of the primary key
 // and, if that begins with an integer, from several places in between.
-func (Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
+func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	var key, typ string
 	err := conn.QueryRowContext(ctx, firstKeyColumn(table)).Scan(&key, &typ)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -131,7 +132,7 @@ func (Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName
 	return texts, err
 }
 
-func sampleSQL(table engine.TableName, columns []engine.NarrowColumn, key, typ string) string {
+func sampleSQL(table plan.TableName, columns []engine.NarrowColumn, key, typ string) string {
 	const ends, places, each = 300, 6, 100
 	from := mycatalog.QuoteTable(table)
 	all := "SELECT " + mycatalog.Join(columns, ", ", func(c engine.NarrowColumn) string { return "CAST(" + mycatalog.Quote(c.Name) + " AS CHAR)" }) + " FROM " + from

@@ -39,7 +39,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		}
 		c.err = r.create(ctx, c)
 		if c.err != nil && noRight.MatchString(c.err.Error()) {
-			found.NotTried("", c.err)
+			found.NotTried(plan.TableName{}, c.err)
 			return found, nil
 		}
 		r.copies = append(r.copies, c)
@@ -90,7 +90,7 @@ func (r *trial) run(ctx context.Context, query string) (int64, error) {
 type copied struct {
 	*mycatalog.Table // of which it is a copy
 
-	name        engine.TableName
+	name        plan.TableName
 	keys        []plan.Column
 	partitioned bool  // by a key
 	err         error // why there is none
@@ -98,9 +98,9 @@ type copied struct {
 }
 
 // newName is for a copy of a table or view in this schema.
-func (r *trial) newName(schema string) engine.TableName {
+func (r *trial) newName(schema string) plan.TableName {
 	r.named++
-	return engine.TableName{Schema: schema, Name: copyPrefix + strconv.Itoa(r.named)}
+	return plan.TableName{Schema: schema, Name: copyPrefix + strconv.Itoa(r.named)}
 }
 
 const copyPrefix = "sqlmigrate_trial_"
@@ -114,7 +114,7 @@ var (
 )
 
 func (r *trial) newCopy(ctx context.Context, table plan.Table) (*copied, error) {
-	t, err := mycatalog.Definitions(context.WithoutCancel(ctx), r.conn, engine.TableName{Schema: table.Schema, Name: table.Name})
+	t, err := mycatalog.Definitions(context.WithoutCancel(ctx), r.conn, plan.TableName{Schema: table.Schema, Name: table.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (r *trial) whoFailed(ctx context.Context, c *copied, failed error) error {
 }
 
 // temporary creates a temporary table.
-func (r *trial) temporary(ctx context.Context, name engine.TableName, definition string) (int64, error) {
+func (r *trial) temporary(ctx context.Context, name plan.TableName, definition string) (int64, error) {
 	const drop = "DROP TEMPORARY TABLE "
 	n, err := r.run(ctx, "CREATE TEMPORARY TABLE "+mycatalog.QuoteTable(name)+definition)
 	if err == nil {
@@ -333,7 +333,7 @@ func fill(column *mycatalog.Column, null bool) string {
 
 // A view has the query that the catalog has.
 type view struct {
-	engine.TableName
+	plan.TableName
 
 	Text string
 }
@@ -353,8 +353,8 @@ var (
 type gallery struct {
 	*trial
 	server mycatalog.Server
-	tables map[string]string // those of the trial that a query reads, by what is written there
-	copies map[string]string // in the place of these
+	tables map[string]plan.TableName // those of the trial that a query reads, by what is written there
+	copies map[string]string         // in the place of these
 	shown  map[string]engine.Shown
 }
 
@@ -371,9 +371,9 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine
 	if err != nil {
 		return nil, err
 	}
-	g := &gallery{r, server, map[string]string{}, map[string]string{}, map[string]engine.Shown{}}
+	g := &gallery{r, server, map[string]plan.TableName{}, map[string]string{}, map[string]engine.Shown{}}
 	for _, c := range r.copies {
-		g.tables[g.full(c.TableName)] = c.String()
+		g.tables[g.full(c.TableName)] = c.TableName
 		if c.err == nil {
 			g.copies[g.full(c.TableName)] = g.full(c.name)
 			r.hold(ctx, c, key)
@@ -402,8 +402,8 @@ func (r *trial) hold(ctx context.Context, c *copied, key types.ID) {
 }
 
 // full is a name as queries have it.
-func (g *gallery) full(t engine.TableName) string {
-	return mycatalog.QuoteTable(engine.TableName{Schema: cmp.Or(t.Schema, g.server.Database), Name: t.Name})
+func (g *gallery) full(t plan.TableName) string {
+	return mycatalog.QuoteTable(plan.TableName{Schema: cmp.Or(t.Schema, g.server.Database), Name: t.Name})
 }
 
 // show reads a view once there are copies of all that it reads. It reports whether
@@ -416,7 +416,7 @@ func (g *gallery) show(ctx context.Context, v view) (again bool) {
 	for of, copied := range g.copies {
 		query = strings.ReplaceAll(query, of, copied)
 	}
-	var tables []string
+	var tables []plan.TableName
 	for of, table := range g.tables {
 		if strings.Contains(v.Text, of) {
 			tables = append(tables, table)
@@ -425,9 +425,9 @@ func (g *gallery) show(ctx context.Context, v view) (again bool) {
 	if len(tables) == 0 {
 		return false
 	}
-	again = g.tables[name] == ""
-	g.tables[name] = slices.Min(tables)
-	one := engine.Shown{Table: g.tables[name], View: g.server.Normal(v.TableName).String()}
+	again = g.tables[name].Name == ""
+	g.tables[name] = slices.MinFunc(tables, plan.TableName.Compare)
+	one := engine.Shown{Table: g.tables[name], View: g.server.Normal(v.TableName)}
 	if !callsFunction.MatchString(query) && !slices.ContainsFunc(readsTable.FindAllString(query, -1), isTable) {
 		target := g.newName(v.Schema)
 		if one.Rows, one.Err = g.temporary(ctx, target, " AS "+query); one.Err == nil {
@@ -455,14 +455,14 @@ const insertTriggersSQL = "SELECT IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SC
 // the key.
 func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
 	triggers, err := rows.Read[struct {
-		Table      engine.TableName
+		Table      plan.TableName
 		Name, Body string
 	}](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(insertTriggersSQL, r.schemas()))
 	for _, t := range triggers {
 		i := slices.IndexFunc(r.copies, func(c *copied) bool { return c.TableName == t.Table })
 		if i >= 0 && sqltext.Sets(t.Body, bodyRules, r.Unassigned(r.Trial.Tables[i])) {
-			fix := r.dropAndRestore(ctx, "TRIGGER", engine.TableName{Schema: t.Table.Schema, Name: t.Name})
-			found = append(found, engine.Assigning{Table: t.Table.String(), Trigger: t.Name, Fix: fix})
+			fix := r.dropAndRestore(ctx, "TRIGGER", plan.TableName{Schema: t.Table.Schema, Name: t.Name})
+			found = append(found, engine.Assigning{Table: t.Table, Trigger: t.Name, Fix: fix})
 		}
 	}
 	return found, err
@@ -471,7 +471,7 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 var bodyRules = sqltext.Rules{Backslash: true, Hash: true, Backticks: true}
 
 // dropAndRestore are the statements that drop an object and restore it.
-func (r *trial) dropAndRestore(ctx context.Context, kind string, name engine.TableName) string {
+func (r *trial) dropAndRestore(ctx context.Context, kind string, name plan.TableName) string {
 	object := kind + " " + mycatalog.QuoteTable(name)
 	names, shown, err := rows.Texts(context.WithoutCancel(ctx), r.conn, "SHOW CREATE "+object)
 	if err != nil || len(shown) == 0 {

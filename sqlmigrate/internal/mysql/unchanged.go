@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -16,10 +15,10 @@ import (
 // accept what the phase leaves out because it is done already.
 
 // unchanged are conditions by table.
-type unchanged map[engine.TableName][]string
+type unchanged map[plan.TableName][]string
 
 func (u unchanged) rejections() []plan.Statement {
-	tables := slices.SortedFunc(maps.Keys(u), func(a, b engine.TableName) int { return strings.Compare(a.String(), b.String()) })
+	tables := slices.SortedFunc(maps.Keys(u), plan.TableName.Compare)
 	statements := make([]plan.Statement, len(tables))
 	for i, t := range tables {
 		statements[i] = rejectUnless(fmt.Sprintf("sqlmigrate: refused: table %s has changed since it was inspected: inspect it again (or the account may not ALTER it)", t),

@@ -38,7 +38,7 @@ func widenPhase(g *graph) plan.Phase {
 func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
-		Table: t.String(),
+		Table: t.TableName,
 		Text:  "drop foreign key " + strings.Join(foreignNames(keys), ", ") + " for the time being",
 		Up:    []plan.Statement{drop(g, t, keys, (*column).to)},
 		Down:  addBeforeIndexes(g, t, keys),
@@ -51,7 +51,7 @@ func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
-		Table: t.String(),
+		Table: t.TableName,
 		Text:  "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
 		Up:    unchecked(addForeignKeys(t, keys)),
 		Down:  []plan.Statement{drop(g, t, keys, (*column).from)},

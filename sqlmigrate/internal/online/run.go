@@ -48,7 +48,7 @@ func Defaults() Config {
 type Run struct {
 	driver engine.Online
 	conn   *sql.Conn
-	tables []engine.TableName
+	tables []plan.TableName
 	move   *engine.Move
 	config Config
 	report *reporter
@@ -61,7 +61,7 @@ type Run struct {
 
 // New returns a run of the move that one of the tables has by then, or of a
 // plan that has not been begun.
-func New(driver engine.Online, conn *sql.Conn, tables []engine.TableName, m engine.Move, c Config) *Run {
+func New(driver engine.Online, conn *sql.Conn, tables []plan.TableName, m engine.Move, c Config) *Run {
 	return &Run{driver: driver, conn: conn, tables: tables, move: &m, config: c, report: &reporter{fn: c.Progress, begun: time.Now()}, stall: c.Stall}
 }
 
@@ -187,8 +187,8 @@ func (r *Run) steps(ctx context.Context, end int) error {
 
 func (r *Run) failure(t task, err error) error {
 	of := ""
-	if t.Table != "" {
-		of = ", table " + t.Table
+	if t.Table.Name != "" {
+		of = ", table " + t.Table.String()
 	}
 	if t.Kind == plan.Verify && errors.As(err, &engine.DifferError{}) {
 		err = fmt.Errorf("%w, by: %.500s", err, t.SQL[0])

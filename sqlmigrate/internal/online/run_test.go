@@ -42,7 +42,7 @@ func (f *fake) PlanOnline(context.Context, *sql.Conn, []plan.Table) (*engine.Onl
 	return nil, errors.New("not planned")
 }
 
-func (f *fake) LoadMove(context.Context, *sql.Conn, []engine.TableName) (*engine.Move, error) {
+func (f *fake) LoadMove(context.Context, *sql.Conn, []plan.TableName) (*engine.Move, error) {
 	if f.move == nil {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func newMove() engine.Move {
 	step := func(kind plan.StepKind) []plan.OnlineStep {
 		return []plan.OnlineStep{{Text: string(kind), Kind: kind}}
 	}
-	return engine.Move{Plan: engine.OnlinePlan{Tables: []engine.TableName{{Name: "t"}}, Stages: []plan.Stage{
+	return engine.Move{Plan: engine.OnlinePlan{Tables: []plan.TableName{{Name: "t"}}, Stages: []plan.Stage{
 		{Name: plan.StagePrepare, Steps: step(plan.Short), Back: step(plan.Short)},
 		{Name: plan.StageCopy, Steps: step(plan.Batches)},
 		{Name: plan.StageSwap, Steps: step(plan.Short), Back: append(step(plan.Verify), step(plan.Short)...)},

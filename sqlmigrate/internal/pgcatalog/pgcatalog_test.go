@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/internal/testdb"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 var said, seen = "said", "seen" // comments
@@ -43,7 +43,7 @@ func open(t *testing.T, ddl string) *pgcatalog.Reader {
 // table returns the OID of a table, and its columns by name.
 func table(t *testing.T, r *pgcatalog.Reader, name string) (int64, map[string]pgcatalog.Node) {
 	t.Helper()
-	found := r.Resolve(t.Context(), []engine.TableName{{Name: name}})
+	found := r.Resolve(t.Context(), []plan.TableName{{Name: name}})
 	if found[0] == nil {
 		t.Fatalf("table %s: %v", name, r.Err())
 	}
@@ -87,9 +87,9 @@ CREATE TYPE shape AS (id integer); CREATE TABLE typed OF shape; ALTER TABLE plai
 		{"typed", facts{kind: "r", typed: true}},
 		{"shown", facts{kind: "v"}},
 	}
-	names := []engine.TableName{{Name: "absent"}}
+	names := []plan.TableName{{Name: "absent"}}
 	for _, test := range tests {
-		names = append(names, engine.TableName{Name: test.name})
+		names = append(names, plan.TableName{Name: test.name})
 	}
 	found := r.Resolve(t.Context(), names)
 	if r.Err() != nil {
@@ -102,14 +102,14 @@ CREATE TYPE shape AS (id integer); CREATE TABLE typed OF shape; ALTER TABLE plai
 	for i, test := range tests {
 		got := found[i+1]
 		equal(t, test.name, facts{got.Kind, got.Partition, got.Inherits, got.Typed, got.Forced}, nil, test.want)
-		if got.Name != test.name || got.Display != test.name || got.Schema != r.Schema || !got.Owned || !got.Creates || got.Owner != r.Role {
+		if got.Name != test.name || got.Display.String() != test.name || got.Schema != r.Schema || !got.Owned || !got.Creates || got.Owner != r.Role {
 			t.Errorf("%s: %+v", test.name, got)
 		}
 		oids = append(oids, got.OID)
 	}
 	again := r.ByOID(t.Context(), oids)
 	equal(t, "by OID", again, r.Err(), found)
-	if catalog := r.Display("pg_catalog", "pg_class"); catalog != "pg_catalog.pg_class" {
+	if catalog := r.Display("pg_catalog", "pg_class"); catalog.String() != "pg_catalog.pg_class" {
 		t.Errorf("a table of another schema is displayed as %s", catalog)
 	}
 }
@@ -180,7 +180,7 @@ COMMENT ON SEQUENCE held IS 'said'`)
 	found := r.Sequences(t.Context(), []pgcatalog.Node{nodes["a"], nodes["b"], nodes["c"], nodes["d"]})
 	var got []facts
 	for _, s := range found {
-		got = append(got, facts{s.Display, s.Internal, s.Special, s.Owner, s.Columns, s.Type, s.Comment, s.Increment, s.Cache})
+		got = append(got, facts{s.Display.String(), s.Internal, s.Special, s.Owner, s.Columns, s.Type, s.Comment, s.Increment, s.Cache})
 	}
 	equal(t, "sequences", got, r.Err(), []facts{
 		{"free", false, true, pgcatalog.Node{}, []pgcatalog.Node{nodes["c"], nodes["d"]}, "bigint", nil, 1, 1},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A Reader reads one snapshot of the catalog. Like the transaction that it has, it
@@ -143,17 +144,17 @@ func One[T any](ctx context.Context, r *Reader, what, query string) (row T) {
 
 // Display is the name of an object in messages: without the schema if that is the
 // current one.
-func (r *Reader) Display(schema, name string) string {
+func (r *Reader) Display(schema, name string) plan.TableName {
 	if schema == r.Schema {
-		return name
+		return plan.TableName{Name: name}
 	}
-	return schema + "." + name
+	return plan.TableName{Schema: schema, Name: name}
 }
 
 // Named is the name of an object.
 type Named struct {
 	Schema, Name string
-	Display      string `row:"-"` // [Reader.Display]
+	Display      plan.TableName `row:"-"` // [Reader.Display]
 }
 
 // Target is the name in statements.

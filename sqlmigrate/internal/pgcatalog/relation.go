@@ -3,8 +3,8 @@ package pgcatalog
 import (
 	"context"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A Relation is a table, or what stands where one is expected.
@@ -41,7 +41,7 @@ WITH source AS (SELECT * FROM unnest($1::text::oid[]) WITH ORDINALITY)` + relati
 
 // Resolve finds relations by the search path, in the order of their names. One
 // that does not exist is nil.
-func (r *Reader) Resolve(ctx context.Context, names []engine.TableName) []*Relation {
+func (r *Reader) Resolve(ctx context.Context, names []plan.TableName) []*Relation {
 	quoted := make([]string, len(names))
 	for i, t := range names {
 		quoted[i] = pgsql.Qualified(t.Schema, t.Name)

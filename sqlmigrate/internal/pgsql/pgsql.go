@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Quote quotes an identifier. It always does: which words are reserved differs
@@ -19,7 +19,7 @@ func Quote(name string) string { return Qualified("", name) }
 
 // Qualified quotes a name with its schema, which may be empty.
 func Qualified(schema, name string) string {
-	return engine.TableName{Schema: schema, Name: name}.Quoted(`"`)
+	return plan.TableName{Schema: schema, Name: name}.Quoted(`"`)
 }
 
 // Literal quotes a string so that it reads the same whatever

@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A View is what makes one what it is.
@@ -32,9 +33,9 @@ type View struct {
 	Uses         []int64 // views
 	Blocked      []string
 
-	Display string   `row:"-"`
-	Parts   []string `row:"-"` // statements for what a materialized view has
-	rights  []string `row:"-"`
+	Display plan.TableName `row:"-"`
+	Parts   []string       `row:"-"` // statements for what a materialized view has
+	rights  []string       `row:"-"`
 }
 
 // Target is the name in statements.

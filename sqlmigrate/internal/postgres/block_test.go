@@ -108,7 +108,7 @@ func postgresBlockers(t *testing.T, server *migratetest.PgServer) {
 			}
 			before := d.Dump(t)
 			plan := d.Inspect(t, targets...)
-			if len(plan.Blockers) != 1 || plan.Blockers[0].Table != test.table || plan.Blockers[0].Object != test.object {
+			if len(plan.Blockers) != 1 || plan.Blockers[0].Table.String() != test.table || plan.Blockers[0].Object != test.object {
 				t.Errorf("blockers %+v, want one: table %s, %s", plan.Blockers, test.table, test.object)
 			}
 			err := plan.Apply(context.Background(), d.DB)

@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // blockTables checks the tables and columns themselves.
@@ -74,13 +75,13 @@ func blockTable(t *table) engine.Findings {
 	var found engine.Findings
 	for _, c := range t.narrowColumns() {
 		if t.Typed {
-			found.Block(t.Display, "table "+t.Display,
+			found.Block(t.Display, "table "+t.Display.String(),
 				"it is a table of a composite type, and column "+c.Name+" can be changed with that only",
 				"ALTER TABLE … NOT OF, or change the type with CASCADE")
 		}
 		for _, m := range c.members {
 			if m.relation.Kind == "f" && (m == c || m.relation.Partition) { // an index of all partitions would come back invalid
-				found.Block(t.Display, "foreign table "+m.relation.Display, "column "+c.Name+" is in another database",
+				found.Block(t.Display, "foreign table "+m.relation.Display.String(), "column "+c.Name+" is in another database",
 					"move the table there, and then change the type of the column here"+pgsql.If(m != c, ", with the partition detached"))
 			}
 		}
@@ -100,7 +101,7 @@ var reasons = map[string][2]string{
 	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
 }
 
-// blockUses has one blocker for an object, whichever columns it uses.
+// blockUses has one blocker for an object and a table, whichever columns it uses.
 func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	columns := map[string][]*column{}
 	for _, u := range uses {
@@ -122,18 +123,21 @@ func blockUse(u pgcatalog.Use, of []*column) engine.Findings {
 	if !ok {
 		texts = [2]string{"it depends on column %s", "drop it before, and create it again afterwards"}
 	}
-	var tables, columns []string
+	var tables []plan.TableName
+	var columns []string
 	for _, c := range of {
 		if table := c.relation.Display; !slices.Contains(tables, table) {
-			tables, columns = append(tables, table), append(columns, table+"."+c.Name)
+			tables, columns = append(tables, table), append(columns, table.String()+"."+c.Name)
 		}
 	}
 	if len(tables) == 1 {
 		columns[0] = of[0].Name
 	}
 	var found engine.Findings
-	found.Block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1]+pgsql.If(u.Drop != "", ": "+u.Drop+"; to restore it: "+strings.Join(u.Create, "; ")))
-	found.Blockers[0].InPlace = true
+	for i, table := range tables {
+		found.Block(table, u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1]+pgsql.If(u.Drop != "", ": "+u.Drop+"; to restore it: "+strings.Join(u.Create, "; ")))
+		found.Blockers[i].InPlace = true
+	}
 	return found
 }
 

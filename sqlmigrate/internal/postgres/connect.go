@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A selection is what was asked for.
@@ -46,7 +47,7 @@ func resolve(ctx context.Context, r *pgcatalog.Reader, want engine.Request) (*se
 	return s, err
 }
 
-func noTable(t engine.TableName) error {
+func noTable(t plan.TableName) error {
 	return fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, written as it is in the catalog", t)
 }
 
@@ -68,8 +69,8 @@ func resolveReferences(ctx context.Context, r *pgcatalog.Reader, references []en
 }
 
 // resolveColumn finds a column. It is zero in a view.
-func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t engine.TableName, column string) (n pgcatalog.Node, err error) {
-	relation := r.Resolve(ctx, []engine.TableName{t})[0]
+func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t plan.TableName, column string) (n pgcatalog.Node, err error) {
+	relation := r.Resolve(ctx, []plan.TableName{t})[0]
 	if relation == nil {
 		return n, cmp.Or(r.Err(), noTable(t))
 	}
@@ -117,13 +118,13 @@ func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int6
 // chooseKey takes of several columns those that the database assigns, or the only
 // integer. Of several integers that nobody assigns, some mean something else, such
 // as the tenant.
-func chooseKey(t engine.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found engine.Findings) {
+func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found engine.Findings) {
 	integers := keepIf(key, func(c keyColumn) bool { return c.Integer })
 	assigned := keepIf(integers, func(c keyColumn) bool { return c.Assigned })
 	chosen := key
 	switch {
 	case len(key) == 0:
-		found.Block(t.String(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
+		found.Block(t, "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		return []pgcatalog.Node{{Table: oid}}, found // no column
 	case len(assigned) > 0:
 		chosen = assigned
@@ -239,7 +240,7 @@ func measure(ctx context.Context, r *pgcatalog.Reader, g *graph) {
 	for _, t := range g.tables {
 		for _, c := range t.columns {
 			if c.Key && c.isInteger() {
-				c.keys = pgcatalog.One[keyRange](ctx, r, "the largest key of table "+t.Display,
+				c.keys = pgcatalog.One[keyRange](ctx, r, "the largest key of table "+t.Display.String(),
 					fmt.Sprintf("SELECT min(%[1]s)::bigint, max(%[1]s)::bigint FROM %[2]s", pgsql.Quote(c.Name), t.Target()))
 			}
 		}

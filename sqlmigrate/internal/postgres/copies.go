@@ -16,7 +16,7 @@ type copied struct {
 	Number       int // of the table that was asked for
 	OID          int64
 	Root         bool // it is that table
-	Display      string
+	Display      plan.TableName
 	Schema, Name string
 	Columns      []copiedColumn // but for generated ones
 	Screen       string         // a condition that is true, without an error, only if the table accepts a row; "": any
@@ -54,7 +54,7 @@ WITH RECURSIVE asked AS (
           WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = ANY (m.keys) OR a.attgenerated <> '')) AS touched
   FROM member m LEFT JOIN pg_catalog.pg_class c ON c.oid = m.oid LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 )
-SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), coalesce(CASE WHEN nspname = current_schema() THEN relname ELSE nspname || '.' || relname END, ''),
+SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), CASE WHEN nspname <> current_schema() THEN nspname ELSE '' END, coalesce(relname, ''),
        coalesce(nspname, ''), coalesce(relname, ''),
        (SELECT json_agg(json_build_object('Name', a.attname, 'Type', format_type(a.atttypid, a.atttypmod), 'Required', a.attnotnull,
                'Value', CASE WHEN y.typcategory IN ('S', 'N', 'B') THEN '1' WHEN y.typcategory = 'D' THEN 'now' WHEN y.typname = 'uuid' THEN repeat('1', 32) END, 'Key', a.attname = ANY (keys),

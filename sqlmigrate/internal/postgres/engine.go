@@ -25,7 +25,7 @@ type Engine struct{}
 const oldestVersion = 120000
 
 // Quote implements [engine.Engine].
-func (Engine) Quote(t engine.TableName) string { return t.Quoted(`"`) }
+func (Engine) Quote(t plan.TableName) string { return t.Quoted(`"`) }
 
 // Absent implements [engine.Engine].
 func (Engine) Absent(err error) bool {

@@ -252,7 +252,7 @@ func (t *table) result(schema string) plan.Table {
 	for _, c := range t.columns {
 		column := plan.Column{Name: c.Name, Type: c.Type, Key: c.Key, Auto: c.auto()}
 		for _, to := range c.refers {
-			column.Refers = append(column.Refers, to.relation.Display+"."+to.Name)
+			column.Refers = append(column.Refers, to.relation.Display.String()+"."+to.Name)
 		}
 		if c.IsNarrow() {
 			column.To = "bigint"

@@ -174,7 +174,7 @@ func validateChecks(t *table, checks []check) plan.Step {
 		Down:     engine.Statements("SELECT NOT "+hasCheck(t, checks[0], " AND convalidated"), again...),
 		Rows:     t.Rows,
 		Bytes:    t.Heap,
-		Locks:    "SHARE UPDATE EXCLUSIVE on " + t.Display + " while it is read once: reads and writes continue",
+		Locks:    "SHARE UPDATE EXCLUSIVE on " + t.Display.String() + " while it is read once: reads and writes continue",
 		Estimate: engine.Estimate(t.Heap, scanRate),
 	}
 }

@@ -123,7 +123,7 @@ func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batch
 		phase, engine.Count(len(batches), "transaction"), engine.Count(total, "lock"), engine.Thousands(int64(locks)))
 	for _, b := range batches {
 		if need := g.lockCount(phase, b); need > locks {
-			found.Block(b[0].Display, "table "+b[0].Display,
+			found.Block(b[0].Display, "table "+b[0].Display.String(),
 				fmt.Sprintf("phase %s needs about %s for it, and the server's lock table is made for %s", phase, engine.Count(need, "lock"), engine.Thousands(int64(locks))),
 				fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", need*2/locks+1))
 		}

@@ -58,7 +58,7 @@ func noteColumn(t *table, c *column) engine.Findings {
 		switch {
 		case s.Internal && len(s.others) > 0:
 			found.Block(t.Display, strings.Join(s.others, ", "),
-				"it uses sequence "+s.Display+", which goes with the identity of column "+c.Name, "give it a sequence of its own")
+				"it uses sequence "+s.Display.String()+", which goes with the identity of column "+c.Name, "give it a sequence of its own")
 		case s.goes():
 		case len(s.others) > 0:
 			found.Note("Sequence %s of column %s of table %s stays: it is used by %s.", s.Display, c.Name, t.Display, strings.Join(s.others, ", "))

@@ -31,7 +31,7 @@ func postgresPlan(t *testing.T, server *migratetest.PgServer) {
 	}
 	widen, detach, guard := plan.Phases[0], plan.Phases[1], plan.Phases[2]
 	users := widen.Steps[1]
-	if users.Table != "users" || !users.Rewrites || users.Rows != 5000 || users.Bytes < 2_000_000 ||
+	if users.Table.String() != "users" || !users.Rewrites || users.Rows != 5000 || users.Bytes < 2_000_000 ||
 		users.Estimate <= 0 || !strings.HasPrefix(users.Locks, "ACCESS EXCLUSIVE on users and every table") {
 		t.Errorf("step %+v", users)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A sequence gives values to columns.
@@ -63,7 +64,7 @@ ORDER BY 3`
 func readSequence(ctx context.Context, q pgcatalog.QualifiedReader, known *pgcatalog.Sequence) *sequence {
 	return &sequence{
 		Sequence: known,
-		at:       pgcatalog.One[position](ctx, q.Reader, "the value of sequence "+known.Display, "SELECT last_value, is_called FROM "+known.Target()),
+		at:       pgcatalog.One[position](ctx, q.Reader, "the value of sequence "+known.Display.String(), "SELECT last_value, is_called FROM "+known.Target()),
 		users:    pgcatalog.Read[sequenceUser](ctx, q.Reader, sequenceUsersSQL, known.OID),
 		lost: pgcatalog.Read[string](ctx, q.Reader,
 			"SELECT reason FROM pg_catalog.pg_class c CROSS JOIN LATERAL ("+pgcatalog.LostSQL+") AS lost (reason) WHERE c.oid = $1::bigint::oid ORDER BY 1", known.OID),
@@ -99,10 +100,10 @@ func (g *graph) link(sequences []*sequence) engine.Findings {
 }
 
 // block is for what a sequence that goes could not get back.
-func (s *sequence) block(table string) engine.Findings {
+func (s *sequence) block(table plan.TableName) engine.Findings {
 	var found engine.Findings
 	for _, reason := range s.lost {
-		found.Block(table, "sequence "+s.Display, "phase detach drops it, and "+reason,
+		found.Block(table, "sequence "+s.Display.String(), "phase detach drops it, and "+reason,
 			"revoke the rights, or take the label off, and restore that when phase detach is taken back")
 	}
 	return found

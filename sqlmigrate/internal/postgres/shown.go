@@ -11,17 +11,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
 )
 
 // A shown view shows keys, itself or by other views. Its rows have no schema, so that no
 // two of what it uses may have the same name.
 type shown struct {
-	OID                   int64
-	Display, Schema, Name string
-	Text                  string
-	Visible               bool
-	Uses                  []usedRelation
+	OID          int64
+	Display      plan.TableName
+	Schema, Name string
+	Text         string
+	Visible      bool
+	Uses         []usedRelation
 }
 
 type usedRelation struct {
@@ -53,7 +55,7 @@ WITH RECURSIVE view (oid) AS (
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = view.oid
   JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid AND r.rulename = '_RETURN'
 )
-SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN c.relname ELSE n.nspname || '.' || c.relname END, n.nspname, c.relname, pg_get_viewdef(c.oid),
+SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END, c.relname, n.nspname, c.relname, pg_get_viewdef(c.oid),
        pg_table_is_visible(c.oid),
        (SELECT jsonb_agg(DISTINCT jsonb_build_object('OID', u.oid::bigint, 'Schema', un.nspname, 'Name', u.relname, 'Visible', pg_table_is_visible(u.oid)))
         FROM pg_catalog.pg_rewrite r

@@ -126,5 +126,5 @@ func rejectNewUses(t *table, columns []*column, views []*view) string {
 	return rejectAll("SELECT "+pgcatalog.DescribeUse+"\n      FROM pg_catalog.pg_attribute att\n"+pgcatalog.JoinUses+
 		"\n      WHERE ("+strings.Join(of, " OR ")+")\n"+pgcatalog.IsUse+
 		"\n        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY["+regclasses(views)+"]) AS v WHERE v IS NOT NULL), true)",
-		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display, "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
+		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display.String(), "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
 }

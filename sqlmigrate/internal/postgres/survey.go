@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // surveyed are the schemas of which the columns are read. Those on the search_path
@@ -112,7 +113,7 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 	defer r.Close()
 	s := &engine.Survey{
 		Current:     r.Schema,
-		Tables:      pgcatalog.Read[engine.TableName](ctx, r, tablesSQL, schemas),
+		Tables:      pgcatalog.Read[plan.TableName](ctx, r, tablesSQL, schemas),
 		TypeColumns: pgcatalog.Read[engine.Reference](ctx, r, typesSQL, schemas),
 		ForeignKeys: pgcatalog.Read[engine.Reference](ctx, r, foreignKeysSQL, schemas),
 		Texts:       pgcatalog.Read[engine.Text](ctx, r, textsSQL, schemas),
@@ -158,7 +159,7 @@ const (
 
 // Sample implements [engine.Engine]. It reads some pages of the table, the same
 // each time.
-func (Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
+func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, err

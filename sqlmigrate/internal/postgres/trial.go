@@ -73,7 +73,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	}
 	defer func() { _ = tx.Rollback() }()
 	if _, err := tx.ExecContext(ctx, beginTrial+attempts); pgsql.State(err) != "" && ctx.Err() == nil {
-		found.NotTried("", err)
+		found.NotTried(plan.TableName{}, err)
 		return found, nil
 	} else if err != nil {
 		return found, fmt.Errorf("%s: try keys: %w", inspecting, err)
@@ -122,10 +122,10 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 		c := &found[i]
 		t := r.Trial.Tables[c.Number]
 		if c.Name == "" {
-			f.NotTried(t.Name, errors.New("it is not in the search path of this connection"))
+			f.NotTried(t.TableName(), errors.New("it is not in the search path of this connection"))
 			continue
 		}
-		c.table = plan.Table{Name: c.Display, MaxKey: t.MaxKey, Columns: keepIf(t.Columns, func(k plan.Column) bool {
+		c.table = plan.Table{Schema: c.Display.Schema, Name: c.Display.Name, MaxKey: t.MaxKey, Columns: keepIf(t.Columns, func(k plan.Column) bool {
 			return slices.ContainsFunc(c.Columns, func(column copiedColumn) bool { return column.Name == k.Name })
 		})}
 		r.copies, oids, byOID[c.OID] = append(r.copies, c), append(oids, c.OID), c
@@ -138,7 +138,7 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 		if t.Confined {
 			r.copies = append(r.copies, &c)
 		} else {
-			r.untried = append(r.untried, t.Name+" on "+c.Display)
+			r.untried = append(r.untried, t.Name+" on "+c.Display.String())
 		}
 	}
 	return err

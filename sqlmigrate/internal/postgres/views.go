@@ -66,7 +66,7 @@ func definitions(views []*view) []*pgview.View {
 // that the view uses itself.
 func (v *view) block() engine.Findings {
 	var found engine.Findings
-	table, object := "", "view "+v.Display
+	table, object := plan.TableName{}, "view "+v.Display.String()
 	for _, c := range v.columns {
 		table = c.relation.Display
 	}
@@ -104,10 +104,10 @@ func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []stri
 		columns = append(columns, t.narrowColumns()...)
 	}
 	narrow := areNarrow(columns)
-	list := engine.Count(len(views), "view") + " that would block it: " + pgsql.Join(views, ", ", func(v *view) string { return v.Display })
+	list := engine.Count(len(views), "view") + " that would block it: " + pgsql.Join(views, ", ", func(v *view) string { return v.Display.String() })
 	step := func(what string, up, down []string) plan.Step {
 		return plan.Step{
-			Table: "views", Text: what + " " + list, Transaction: steps[0].Transaction,
+			Table: plan.TableName{Name: "views"}, Text: what + " " + list, Transaction: steps[0].Transaction,
 			Locks: "ACCESS EXCLUSIVE on the views until the end of the transaction",
 			Up:    engine.Statements("SELECT NOT "+narrow, up...),
 			Down:  engine.Statements("SELECT "+narrow, down...),

@@ -103,5 +103,5 @@ func widenLocks(t *table, several bool) string {
 	if several {
 		end = "transaction"
 	}
-	return "ACCESS EXCLUSIVE on " + t.Display + pgsql.If(len(t.members) > 1, ", its partitions and children") + " and every table whose foreign key refers to it, until the end of the " + end + ": reads and writes wait"
+	return "ACCESS EXCLUSIVE on " + t.Display.String() + pgsql.If(len(t.members) > 1, ", its partitions and children") + " and every table whose foreign key refers to it, until the end of the " + end + ": reads and writes wait"
 }

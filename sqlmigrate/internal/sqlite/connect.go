@@ -7,22 +7,23 @@ import (
 	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // choose starts with the keys of the tables that were asked for.
-func (s *schema) choose(wanted []engine.TableName) (found engine.Findings, err error) {
+func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err error) {
 	for _, name := range wanted {
 		t, err := s.wanted(name)
 		if err != nil {
 			return found, err
 		}
 		if t.isVirtual() {
-			found.Block(t.Name, "virtual table "+t.Name, "its keys are its module's", "leave the table out")
+			found.Block(t.tableName(), "virtual table "+t.Name, "its keys are its module's", "leave the table out")
 			continue
 		}
 		keys := t.keys()
 		if len(keys) == 0 {
-			found.Block(t.Name, "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
+			found.Block(t.tableName(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		}
 		if integers := slices.DeleteFunc(slices.Clone(keys), func(c *column) bool { return !c.integer() }); len(integers) > 1 {
 			found.Note(engine.CompositeNote, t.Name, len(keys))

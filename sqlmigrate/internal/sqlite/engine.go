@@ -11,6 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Engine changes the catalog only. Every integer column of SQLite holds 64
@@ -53,7 +54,7 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 }
 
 // Quote implements [engine.Engine].
-func (Engine) Quote(t engine.TableName) string { return t.Quoted(`"`) }
+func (Engine) Quote(t plan.TableName) string { return t.Quoted(`"`) }
 
 // absentText is what the drivers write.
 var absentText = regexp.MustCompile(`no such table|unknown database`)
@@ -79,12 +80,12 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.S
 		`SELECT type || ' ' || name, sql FROM main.sqlite_master WHERE type IN ('view', 'trigger') ORDER BY name`)}
 	for _, e := range main.edges {
 		s.ForeignKeys = append(s.ForeignKeys, engine.Reference{
-			Table: engine.TableName{Name: fold(e.from.table.Name)}, Column: fold(e.from.Name),
-			ToTable: engine.TableName{Name: fold(e.to.table.Name)}, ToColumn: fold(e.to.Name),
+			Table: plan.TableName{Name: fold(e.from.table.Name)}, Column: fold(e.from.Name),
+			ToTable: plan.TableName{Name: fold(e.to.table.Name)}, ToColumn: fold(e.to.Name),
 		})
 	}
 	for _, t := range main.tables {
-		name := engine.TableName{Name: t.Name}
+		name := plan.TableName{Name: t.Name}
 		s.Tables = append(s.Tables, name)
 		for _, c := range t.columns {
 			if strings.HasSuffix(fold(c.Name), "_type") {
@@ -111,10 +112,10 @@ func isReal(typ string) bool {
 const sampled = 1000
 
 // Sample implements [engine.Engine].
-func (e Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
+func (e Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	values := make([]string, len(columns))
 	for i, c := range columns {
-		values[i] = "CAST(CAST(" + e.Quote(engine.TableName{Name: c.Name}) + " AS integer) AS text)"
+		values[i] = "CAST(CAST(" + e.Quote(plan.TableName{Name: c.Name}) + " AS integer) AS text)"
 	}
 	_, texts, err := rows.Texts(ctx, conn, fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(values, ", "), e.Quote(table), sampled))
 	return texts, err

@@ -102,7 +102,7 @@ func wantPhases(t *testing.T, plan *sqlmigrate.Plan, want ...string) {
 	var got []string
 	for _, phase := range plan.Phases {
 		for _, step := range phase.Steps {
-			got = append(got, string(phase.Name)+" "+step.Table)
+			got = append(got, string(phase.Name)+" "+step.Table.Name)
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -382,7 +382,7 @@ func TestSQLiteNotes(t *testing.T) {
 		}
 	}
 	omitted := []sqlmigrate.Omission{{Phase: sqlmigrate.Guard, Blocker: sqlmigrate.Blocker{
-		Table: "wide", Object: "column id of table wide", Reason: "it holds key -3, which is not positive: the trigger checks new rows only",
+		Table: sqlmigrate.TableName{Name: "wide"}, Object: "column id of table wide", Reason: "it holds key -3, which is not positive: the trigger checks new rows only",
 		Fix: "give the row another key, and apply phase guard again",
 	}}}
 	if !slices.Equal(plan.Omitted, omitted) {

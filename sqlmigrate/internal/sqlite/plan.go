@@ -34,7 +34,7 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 			park.Steps = append(park.Steps, t.park(want))
 			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
 		case want.Park && !t.counts && needs && t.rowid():
-			more.Block(t.Name, "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
+			more.Block(t.tableName(), "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
 				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")
 		case want.Park:
 		case t.counts:
@@ -86,7 +86,7 @@ func (t *table) public() plan.Table {
 // blockKey finds keys that cannot be Snowflake IDs, or be in use with them.
 func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings) {
 	block := func(reason, fix string) {
-		found.Block(t.Name, fmt.Sprintf("column %s of table %s", c.Name, t.Name), reason, fix)
+		found.Block(t.tableName(), fmt.Sprintf("column %s of table %s", c.Name, t.Name), reason, fix)
 	}
 	if !c.integer() {
 		block(fmt.Sprintf("its type is %q, which is not an integer's", c.Type), "change the type to integer, or leave the table out")
@@ -129,7 +129,7 @@ func (t *table) detach() plan.Step {
 			literal(t.Name), t.sequence.Int64)})
 	}
 	return plan.Step{
-		Table: t.Name,
+		Table: t.tableName(),
 		Text:  "the key is no longer AUTOINCREMENT",
 		Up:    rewrite(t.Name, t.Text, t.plain),
 		Down:  down,
@@ -146,7 +146,7 @@ func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 }
 
 func (t *table) park(want engine.Request) plan.Step {
-	return want.ParkStep(t.Name, writerLock, types.ID(t.sequence.Int64), func(to types.ID) []plan.Statement {
+	return want.ParkStep(t.tableName(), writerLock, types.ID(t.sequence.Int64), func(to types.ID) []plan.Statement {
 		return engine.Statements("", parking.SQLite("main.", literal(t.Name), to)...)
 	})
 }
@@ -158,11 +158,11 @@ func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findi
 		return false, found
 	}
 	if t.Smallest.Valid && t.Smallest.Int64 < 1 {
-		found.NotPositive(t.Name, c.Name, t.Smallest.Int64, "the trigger checks new rows only")
+		found.NotPositive(t.tableName(), c.Name, t.Smallest.Int64, "the trigger checks new rows only")
 	}
 	trigger, exists := s.triggers[fold(guardName(t.Name))]
 	if exists && trigger.Text != guardText(t, c, "") {
-		found.Block(t.Name, "trigger "+trigger.Name, "it has the name of the guard and another text", "drop or rename it")
+		found.Block(t.tableName(), "trigger "+trigger.Name, "it has the name of the guard and another text", "drop or rename it")
 	}
 	return !exists, found
 }
@@ -179,7 +179,7 @@ func guardText(t *table, c *column, option string) string {
 
 func (t *table) guard(c *column) plan.Step {
 	return plan.Step{
-		Table: t.Name,
+		Table: t.tableName(),
 		Text:  fmt.Sprintf("a trigger refuses rows whose %s is missing or not positive", c.Name),
 		Up:    engine.Statements("", guardText(t, c, "IF NOT EXISTS main.")),
 		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(guardName(t.Name))),

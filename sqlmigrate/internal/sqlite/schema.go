@@ -11,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A schema is what there is in the database main.
@@ -32,6 +33,9 @@ type table struct {
 	sequence sql.NullInt64
 	measures
 }
+
+// tableName has no schema, because there is none but main.
+func (t *table) tableName() plan.TableName { return plan.TableName{Name: t.Name} }
 
 // Measures are what the rows of a table have.
 type measures struct {
@@ -191,13 +195,13 @@ func (s *schema) referAll(references []engine.Reference) error {
 	return nil
 }
 
-func (s *schema) isView(name engine.TableName) bool {
+func (s *schema) isView(name plan.TableName) bool {
 	_, exists := s.views[fold(name.Name)]
 	return exists && (name.Schema == "" || fold(name.Schema) == "main")
 }
 
 // wanted finds a table that was asked for.
-func (s *schema) wanted(name engine.TableName) (*table, error) {
+func (s *schema) wanted(name plan.TableName) (*table, error) {
 	if name.Schema != "" && fold(name.Schema) != "main" {
 		return nil, fmt.Errorf("sqlmigrate: table %s is not in the database main: open its file as a database of its own", name)
 	}

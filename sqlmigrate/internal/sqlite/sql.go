@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-func quote(name string) string { return Engine{}.Quote(engine.TableName{Name: name}) }
+func quote(name string) string { return Engine{}.Quote(plan.TableName{Name: name}) }
 
 // literal is a literal on one line: goose reads files by line, drops
 // carriage returns, and heeds its annotations inside a literal too.

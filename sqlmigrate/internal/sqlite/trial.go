@@ -44,7 +44,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	}
 	defer func() { err = errors.Join(err, restore()) }()
 	if err := r.open(ctx); err != nil || r.err != nil {
-		found.NotTried("", err)
+		found.NotTried(plan.TableName{}, err)
 		return found, r.err
 	}
 	defer func() { err = errors.Join(err, uncancelled(ctx, conn, closeCopies)) }()
@@ -98,7 +98,7 @@ func (r *trial) guards() (guards []object) {
 		for _, step := range phase.Steps {
 			if phase.Name == plan.Guard {
 				text := strings.NewReplacer("IF NOT EXISTS ", "", "main.", "").Replace(step.Up[0].SQL)
-				guards = append(guards, object{"trigger", guardName(step.Table), step.Table, text})
+				guards = append(guards, object{"trigger", guardName(step.Table.Name), step.Table.Name, text})
 			}
 		}
 	}
@@ -287,7 +287,7 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 			}
 		}
 		if r.enter(ctx, engine.Row{Table: i, Keys: keys}) == nil {
-			found = append(found, engine.Assigning{Table: t.Name, Trigger: strings.Join(triggers, " or ")})
+			found = append(found, engine.Assigning{Table: t.TableName(), Trigger: strings.Join(triggers, " or ")})
 		}
 	}
 	return found, r.err
@@ -315,7 +315,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 		limited, cancel := context.WithTimeout(ctx, trialTimeout)
 		_, texts, err := rows.Texts(limited, r.conn, fmt.Sprintf("SELECT * FROM %s.%s LIMIT %d", copies, quote(o.Name), mostRead))
 		cancel()
-		view := engine.Shown{Table: r.tableOf(o), View: o.Name, Rows: int64(len(texts)), Err: r.refusal(err)}
+		view := engine.Shown{Table: r.tableOf(o), View: plan.TableName{Name: o.Name}, Rows: int64(len(texts)), Err: r.refusal(err)}
 		if view.Err != nil {
 			view.Rows = 0
 		}
@@ -325,13 +325,13 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 }
 
 // tableOf is the table of which a view is, if it names one that is tried.
-func (r *trial) tableOf(view object) string {
+func (r *trial) tableOf(view object) plan.TableName {
 	for _, token := range tokens(view.Text) {
 		for _, t := range r.Trial.Tables {
 			if fold(token.Text) == fold(t.Name) {
-				return t.Name
+				return t.TableName()
 			}
 		}
 	}
-	return ""
+	return plan.TableName{}
 }

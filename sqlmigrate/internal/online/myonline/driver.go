@@ -81,7 +81,7 @@ func New() Driver {
 }
 
 // LoadMove implements [engine.Online]. The tables of a move have no schema.
-func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.TableName) (*engine.Move, error) {
+func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*engine.Move, error) {
 	var server mycatalog.Server
 	var there bool
 	err := conn.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), ''), (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?)", journal).
@@ -89,7 +89,7 @@ func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Ta
 	if err != nil || !there {
 		return nil, engine.JournalError("look for", journal, err)
 	}
-	known := make([]engine.TableName, len(tables))
+	known := make([]plan.TableName, len(tables))
 	for i, t := range tables {
 		known[i] = server.Normal(t)
 	}

@@ -54,7 +54,7 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []plan.Tabl
 	}
 	sorted := sortParents(tables)
 	if sorted == nil && len(p.Blockers) == 0 && len(tables) > 0 {
-		p.Blockers = []plan.Blocker{{Table: tables[0].String(), Object: "foreign keys", Reason: "they form a circle, so no table can be copied first", Fix: "widen the tables by phase widen"}}
+		p.Blockers = []plan.Blocker{{Table: tables[0].TableName, Object: "foreign keys", Reason: "they form a circle, so no table can be copied first", Fix: "widen the tables by phase widen"}}
 	}
 	if len(p.Blockers) == 0 && len(tables) > 0 {
 		tables, p.Notes, p.Stages = sorted, append(notesFor(reader.MariaDB), checkNotes(sorted)...), stagesOf(sorted)
@@ -98,7 +98,7 @@ func notesFor(mariadb bool) []string {
 func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, wanted []plan.Table) ([]shadowed, error) {
 	tables := make([]shadowed, len(wanted))
 	for i, w := range wanted {
-		t, err := reader.Table(ctx, engine.TableName{Schema: w.Schema, Name: w.Name})
+		t, err := reader.Table(ctx, plan.TableName{Schema: w.Schema, Name: w.Name})
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, w
 	return tables, nil
 }
 
-func has(tables []shadowed, name engine.TableName) bool {
+func has(tables []shadowed, name plan.TableName) bool {
 	return slices.ContainsFunc(tables, func(s shadowed) bool { return s.TableName == name })
 }
 
@@ -128,7 +128,7 @@ func has(tables []shadowed, name engine.TableName) bool {
 func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []shadowed) ([]plan.Blocker, error) {
 	var blockers []plan.Blocker
 	if reader.Journal.Exists {
-		blockers = append(blockers, plan.Blocker{Table: mycatalog.JournalTable, Object: "table " + mycatalog.JournalTable, Reason: "another run has stopped half-way", Fix: "complete it first, by apply or revert"})
+		blockers = append(blockers, plan.Blocker{Table: plan.TableName{Name: mycatalog.JournalTable}, Object: "table " + mycatalog.JournalTable, Reason: "another run has stopped half-way", Fix: "complete it first, by apply or revert"})
 	}
 	for _, s := range tables {
 		objects, err := readObjects(ctx, conn, s)
@@ -141,7 +141,7 @@ func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader,
 }
 
 func (s shadowed) refuse(object, reason string) plan.Blocker {
-	return plan.Blocker{Table: s.String(), Object: object, Reason: reason, Fix: "widen it by phase widen"}
+	return plan.Blocker{Table: s.TableName, Object: object, Reason: reason, Fix: "widen it by phase widen"}
 }
 
 func refuseTable(s shadowed) (found []plan.Blocker) {
@@ -200,7 +200,7 @@ func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []plan.
 	query := fmt.Sprintf(objectsSQL, mycatalog.Literal(s.Name), mycatalog.Literals([]string{shadowName(s.TableName).Name, oldName(s.TableName).Name}))
 	objects, err := rows.Read[struct{ Name, Reason string }](ctx, conn, query)
 	for _, o := range objects {
-		found = append(found, plan.Blocker{Table: s.String(), Object: o.Name, Reason: o.Reason, Fix: "drop it, or widen the table by phase widen"})
+		found = append(found, plan.Blocker{Table: s.TableName, Object: o.Name, Reason: o.Reason, Fix: "drop it, or widen the table by phase widen"})
 	}
 	return found, err
 }

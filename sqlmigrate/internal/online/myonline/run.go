@@ -39,8 +39,8 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 
 // checkTriggers is for a RENAME that is tried again: the last one may have been killed,
 // and have lost the triggers of a table since the step that refuses what has changed.
-func checkTriggers(ctx context.Context, conn *sql.Conn, tables []engine.TableName) error {
-	names := mycatalog.Join(tables, ", ", func(t engine.TableName) string { return mycatalog.Literal(t.Name) })
+func checkTriggers(ctx context.Context, conn *sql.Conn, tables []plan.TableName) error {
+	names := mycatalog.Join(tables, ", ", func(t plan.TableName) string { return mycatalog.Literal(t.Name) })
 	var n int
 	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE IN ("+names+")").Scan(&n)
 	if want := len(events) * len(tables); err == nil && n != want {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -40,7 +39,7 @@ func stagesOf(tables []shadowed) []plan.Stage {
 }
 
 func (s shadowed) step(kind plan.StepKind, text, locks string, statements ...string) plan.OnlineStep {
-	return plan.OnlineStep{Table: s.String(), Kind: kind, Text: text, SQL: statements, Locks: locks}
+	return plan.OnlineStep{Table: s.TableName, Kind: kind, Text: text, SQL: statements, Locks: locks}
 }
 
 // orphanSteps are for rows that a shadow would refuse.
@@ -143,7 +142,7 @@ func dropTriggersStep(s shadowed) plan.OnlineStep {
 	return step
 }
 
-func dropStep(s shadowed, name engine.TableName, text string) plan.OnlineStep {
+func dropStep(s shadowed, name plan.TableName, text string) plan.OnlineStep {
 	return s.step(plan.Long, text, "nothing that programs use", "DROP TABLE IF EXISTS "+mycatalog.QuoteTable(name))
 }
 
@@ -256,15 +255,15 @@ const longestName = 64
 
 // The endings of both have six letters, by which a survey of the catalog leaves the
 // tables out.
-func shadowName(t engine.TableName) engine.TableName {
-	return engine.TableName{Name: "_" + t.Name + "_sfnew"}
+func shadowName(t plan.TableName) plan.TableName {
+	return plan.TableName{Name: "_" + t.Name + "_sfnew"}
 }
 
-func oldName(t engine.TableName) engine.TableName {
-	return engine.TableName{Name: "_" + t.Name + "_sfold"}
+func oldName(t plan.TableName) plan.TableName {
+	return plan.TableName{Name: "_" + t.Name + "_sfold"}
 }
 
-func triggerName(t engine.TableName, event string) string {
+func triggerName(t plan.TableName, event string) string {
 	return "_" + t.Name + "_sf" + strings.ToLower(event[:3])
 }
 

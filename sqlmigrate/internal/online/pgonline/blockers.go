@@ -20,7 +20,7 @@ const again = "drop it before, and create it again afterwards"
 // when adds a blocker if it has been found.
 func (f *findings) when(found bool, t *table, object, reason, fix string) {
 	if found {
-		f.Block(t.Name, object, reason, fix)
+		f.Block(t.Display, object, reason, fix)
 	}
 }
 
@@ -41,7 +41,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 		}
 	}
 	if locks > r.Locks/2 {
-		f.Block(g.tables[0].Name, "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
+		f.Block(g.tables[0].Display, "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
 			fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", locks*2/r.Locks+1))
 	}
 	for _, v := range g.views {
@@ -59,7 +59,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 			if pgsql.State(t.refused) == pgsql.InsufficientPrivilege {
 				fix = "GRANT that to role " + r.Role
 			}
-			f.Block(t.Name, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refused.Error(), fix)
+			f.Block(t.Display, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refused.Error(), fix)
 		}
 		for _, trigger := range t.triggers {
 			f.trigger(r, t, trigger)
@@ -68,7 +68,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 			f.when(u.View == 0 && !u.Recreated(), t, u.Object, "it uses column "+u.Column+", and would stay on the old one", again)
 		}
 		for _, name := range t.rules {
-			f.Block(t.Name, "rule "+name, "it would rewrite the statements that copy rows", again)
+			f.Block(t.Display, "rule "+name, "it would rewrite the statements that copy rows", again)
 		}
 	}
 	return f.Blockers
@@ -76,10 +76,10 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 
 // view is for those that cannot be created again in a moment, as they were.
 func (f *findings) view(t *table, v *pgview.View) {
-	object := "view " + v.Display
+	object := "view " + v.Display.String()
 	f.when(v.Materialized, t, object, "it is materialized: to create it again takes as long as its query", again)
 	for _, reason := range v.Blocked {
-		f.Block(t.Name, object, "it has to be dropped, and "+reason, again)
+		f.Block(t.Display, object, "it has to be dropped, and "+reason, again)
 	}
 }
 

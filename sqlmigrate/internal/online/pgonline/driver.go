@@ -99,17 +99,17 @@ func New() Driver {
 }
 
 // LoadMove implements [engine.Online].
-func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.TableName) (*engine.Move, error) {
+func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*engine.Move, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	var known, journals []engine.TableName
+	var known, journals []plan.TableName
 	for _, t := range r.Resolve(ctx, tables) {
 		if t != nil {
-			known = append(known, engine.TableName{Schema: t.Schema, Name: t.Name})
-			journals = engine.AppendNew(journals, engine.TableName{Schema: t.Schema, Name: journalName})
+			known = append(known, plan.TableName{Schema: t.Schema, Name: t.Name})
+			journals = engine.AppendNew(journals, plan.TableName{Schema: t.Schema, Name: journalName})
 		}
 	}
 	for _, journal := range r.Resolve(ctx, journals) {

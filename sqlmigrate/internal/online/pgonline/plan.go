@@ -36,7 +36,7 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 	g.tables = g.parentsFirst()
 	p.Blockers = blockers(r, g)
 	for _, t := range g.tables {
-		p.Tables = append(p.Tables, engine.TableName{Schema: t.Schema, Name: t.Name})
+		p.Tables = append(p.Tables, plan.TableName{Schema: t.Schema, Name: t.Name})
 	}
 	if len(g.tables) > 0 && len(p.Blockers) == 0 {
 		p.Stages = g.stages()
@@ -47,9 +47,9 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 // read finds the tables, and what belongs to their columns. Tables stay in their
 // order.
 func read(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph, error) {
-	names := make([]engine.TableName, len(wanted))
+	names := make([]plan.TableName, len(wanted))
 	for i, want := range wanted {
-		names[i] = engine.TableName{Schema: want.Schema, Name: want.Name}
+		names[i] = plan.TableName{Schema: want.Schema, Name: want.Name}
 	}
 	g := &graph{}
 	for i, found := range r.Resolve(ctx, names) {

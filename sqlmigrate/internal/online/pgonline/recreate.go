@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Views, policies, some triggers and statistics use a column by its number. The swap
@@ -83,7 +83,7 @@ func (g *graph) keepState() []string {
 
 // inJournal is the row of the move, with a clause between the table and its condition.
 func (g *graph) inJournal(clause string) string {
-	id := engine.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}
+	id := plan.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}
 	return journal(id.Schema) + clause + " WHERE id = " + pgsql.Literal(id.String())
 }
 

@@ -68,7 +68,7 @@ func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan
 				}
 				seen[s.OID] = true
 				steps = append(steps, plan.OnlineStep{
-					Table: t.Name, Text: "sequence " + s.Name + " " + text, Kind: plan.Short,
+					Table: t.Display, Text: "sequence " + s.Name + " " + text, Kind: plan.Short,
 					SQL:   []string{"ALTER SEQUENCE " + s.Target() + " AS " + typ(s)},
 					Locks: "SHARE ROW EXCLUSIVE on sequence " + s.Name + " for a moment: inserts that need a value wait",
 				})

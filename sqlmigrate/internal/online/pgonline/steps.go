@@ -25,7 +25,7 @@ func locked(mode string, tables ...*table) []string {
 
 func (t *table) short(text string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
-		Table: t.Name, Text: text, Kind: plan.Short, SQL: append(locked("ACCESS EXCLUSIVE", t), sql...),
+		Table: t.Display, Text: text, Kind: plan.Short, SQL: append(locked("ACCESS EXCLUSIVE", t), sql...),
 		Locks: fmt.Sprintf(exclusive, t.Name),
 	}
 }
@@ -39,7 +39,7 @@ const (
 // pass goes through the table, at so many rows a second.
 func (t *table) pass(kind plan.StepKind, rate float64, text, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
-		Table: t.Name, Text: text, Kind: kind, SQL: sql, Locks: locks,
+		Table: t.Display, Text: text, Kind: kind, SQL: sql, Locks: locks,
 		Rows: t.rows, Bytes: t.heap, Estimate: engine.Estimate(t.rows, rate),
 	}
 }
@@ -135,7 +135,7 @@ func (k *foreignKey) both() []*table { return slices.Compact([]*table{k.parent, 
 // step is a short one, whose locks have a place for the names of the tables.
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
-		Table: k.child.Name, Text: text, Kind: plan.Short, SQL: append(locked(mode, k.both()...), sql...),
+		Table: k.child.Display, Text: text, Kind: plan.Short, SQL: append(locked(mode, k.both()...), sql...),
 		Locks: fmt.Sprintf(locks, pgsql.Join(k.both(), " and ", nameOf)), Unless: k.child.gone(),
 	}
 }

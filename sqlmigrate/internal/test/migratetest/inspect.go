@@ -9,6 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Inspect takes targets and options in one list, for tests with a table of both.
@@ -43,7 +44,7 @@ func (m *Mutant) Plan(t testing.TB, db *gorm.DB) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	found, err := m.Engine.Inspect(t.Context(), conn, engine.Request{Tables: []engine.TableName{{Name: "t"}}})
+	found, err := m.Engine.Inspect(t.Context(), conn, engine.Request{Tables: []plan.TableName{{Name: "t"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

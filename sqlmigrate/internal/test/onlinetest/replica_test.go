@@ -58,7 +58,7 @@ func awaitsReplica(t *testing.T, primary, replica *testserver.Server, stop, star
 	defer cancel()
 	err = d.online(t).Apply(ctx, d.DB, options(sqlmigrate.WithReplicas(follower.DB), sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 		switch behind := strings.HasPrefix(p.Waiting, "a replica that is "); {
-		case stopped.IsZero() && p.Table == "notes" && p.OfRows > 0:
+		case stopped.IsZero() && p.Table.Name == "notes" && p.OfRows > 0:
 			do(stop)
 			stopped = time.Now()
 			time.Sleep(time.Second) // so that the first batch asks, and further ones ask again

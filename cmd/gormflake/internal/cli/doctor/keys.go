@@ -172,7 +172,7 @@ func (d *doctor) checkTrial() {
 		return
 	}
 	for _, b := range rejected {
-		d.report.problem(keysCheck, b.Table, b.Object+": "+b.Reason, b.Fix)
+		d.report.problem(keysCheck, b.Table.String(), b.Object+": "+b.Reason, b.Fix)
 	}
 	for _, note := range notes {
 		d.report.ok(keysCheck, "", note)

@@ -180,8 +180,8 @@ func tablesOf(plan *sqlmigrate.Plan) []string {
 	var names []string
 	for _, phase := range plan.Phases {
 		for _, step := range phase.Steps {
-			if !slices.Contains(own, step.Table) && !slices.Contains(names, step.Table) {
-				names = append(names, step.Table)
+			if name := step.Table.String(); !slices.Contains(own, name) && !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}

@@ -115,17 +115,17 @@ func summaryAsJSON(plan *sqlmigrate.Plan) any {
 
 func blockerAsJSON(b sqlmigrate.BlockingObject) any {
 	return struct {
-		Object  string   `json:"object"`
-		Tables  []string `json:"tables"`
-		Reasons []string `json:"reasons"`
-		Fix     string   `json:"fix"`
+		Object  string                 `json:"object"`
+		Tables  []sqlmigrate.TableName `json:"tables"`
+		Reasons []string               `json:"reasons"`
+		Fix     string                 `json:"fix"`
 	}(b)
 }
 
 func omittedAsJSON(o sqlmigrate.Omission) any {
 	return struct {
 		Phase  sqlmigrate.PhaseName `json:"phase"`
-		Table  string               `json:"table"`
+		Table  sqlmigrate.TableName `json:"table"`
 		Object string               `json:"object"`
 		Reason string               `json:"reason"`
 		Fix    string               `json:"fix"`
@@ -181,15 +181,15 @@ func phaseAsJSON(p sqlmigrate.Phase) any {
 
 func stepAsJSON(s sqlmigrate.Step) any {
 	return struct {
-		Table      string `json:"table"`
-		Text       string `json:"text"`
-		Locks      string `json:"locks,omitempty"`
-		Rewrites   bool   `json:"rewrites"`
-		Rows       int64  `json:"rows"`
-		Bytes      int64  `json:"bytes"`
-		EstimateMS int64  `json:"estimate_ms"`
-		Up         []any  `json:"up"`
-		Down       []any  `json:"down"`
+		Table      sqlmigrate.TableName `json:"table"`
+		Text       string               `json:"text"`
+		Locks      string               `json:"locks,omitempty"`
+		Rewrites   bool                 `json:"rewrites"`
+		Rows       int64                `json:"rows"`
+		Bytes      int64                `json:"bytes"`
+		EstimateMS int64                `json:"estimate_ms"`
+		Up         []any                `json:"up"`
+		Down       []any                `json:"down"`
 	}{
 		s.Table, s.Text, s.Locks, s.Rewrites, s.Rows, s.Bytes, s.Estimate.Milliseconds(),
 		listed(s.Up, statementAsJSON), listed(s.Down, statementAsJSON),

@@ -45,7 +45,7 @@ func (p *progress) show(now sqlmigrate.Progress) {
 		p.end = make(chan struct{})
 		go keepDrawn(p.bar, p.end)
 	}
-	p.bar.Describe(strings.TrimSpace(string(now.Phase) + " " + now.Table))
+	p.bar.Describe(strings.TrimSpace(string(now.Phase) + " " + now.Table.String()))
 	_ = p.bar.Set(now.Done)
 	if now.Done == now.Of {
 		p.close()
@@ -59,7 +59,7 @@ func (p *progress) line(now sqlmigrate.Progress) {
 	case now.SQL == "":
 		terminal.Say(p.out, "%s: %d of %d statements done after %s", now.Phase, now.Done, now.Of, terminal.Rounded(now.Elapsed))
 	default:
-		terminal.Say(p.out, "%s %d/%d %s%s", now.Phase, now.Done+1, now.Of, when(now.Table != "", "%s: ", now.Table), now.Step)
+		terminal.Say(p.out, "%s %d/%d %s%s", now.Phase, now.Done+1, now.Of, when(now.Table.Name != "", "%s: ", now.Table), now.Step)
 	}
 }
 
@@ -109,7 +109,7 @@ func onlineLine(now sqlmigrate.OnlineProgress) string {
 		return fmt.Sprintf("%d of %d steps done after %s", now.Done, now.Of, terminal.Rounded(now.Elapsed))
 	}
 	return fmt.Sprintf("%s %d/%d", now.Stage, now.Done+1, now.Of) +
-		when(now.Table != "", " %s:", now.Table) + " " + now.Step +
+		when(now.Table.Name != "", " %s:", now.Table) + " " + now.Step +
 		when(now.Rate > 0, ": %d of about %d rows, %.0f a second, %d at a time", now.Rows, now.OfRows, now.Rate, now.Batch) +
 		when(now.Remaining >= time.Second, ", about %s to go", terminal.Span(now.Remaining)) +
 		when(now.Waiting != "", "; waits for %s", now.Waiting)

@@ -1,12 +1,14 @@
-package engine
+package plan
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"gorm.io/gorm/schema"
 )
+
+// A TableName is the name of a table, or of another relation. Schema is empty where the
+// database has none, or it is the current one.
+type TableName struct{ Schema, Name string }
 
 const (
 	tableForm  = `want table or schema.table, with double quotes around a name that has a dot`
@@ -69,6 +71,21 @@ func (t TableName) String() string {
 	return QuoteDotted(t.Schema) + "." + QuoteDotted(t.Name)
 }
 
+// Compare orders names by their text.
+func (t TableName) Compare(other TableName) int { return strings.Compare(t.String(), other.String()) }
+
+// MarshalText writes the name as [TableName.String] does.
+func (t TableName) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads a name as [ParseTable] does. An empty text is no name.
+func (t *TableName) UnmarshalText(text []byte) (err error) {
+	*t = TableName{}
+	if len(text) > 0 {
+		*t, err = ParseTable(string(text))
+	}
+	return err
+}
+
 // QuoteDotted quotes a name that [ParseTable] would split.
 func QuoteDotted(name string) string {
 	if !strings.Contains(name, ".") && !strings.HasPrefix(name, `"`) {
@@ -85,17 +102,4 @@ func (t TableName) Quoted(mark string) string {
 		return name
 	}
 	return mark + strings.ReplaceAll(t.Schema, mark, mark+mark) + mark + "." + name
-}
-
-// GuardName is what GORM names the CHECK of a model with check:id > 0, so that AutoMigrate
-// does not add another one, or where that name is not free a longer one. longest is how
-// much of a name the database keeps.
-func GuardName(table, column string, longest int, free func(name string) bool) string {
-	for ; ; column += "_positive" {
-		// GORM cuts a name that is too long without regard to its characters.
-		name := strings.ToValidUTF8(schema.NamingStrategy{IdentifierMaxLength: longest}.CheckerName(table, column), "")
-		if free(name) {
-			return name
-		}
-	}
 }

@@ -1,11 +1,11 @@
-package engine_test
+package plan_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 func TestNames(t *testing.T) {
@@ -37,9 +37,9 @@ func TestNames(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			table, err := engine.ParseTable(test.name)
+			table, err := plan.ParseTable(test.name)
 			checkName(t, []string{table.Schema, table.Name}, err, test.name, test.table, "is not the name of a table: want table or schema.table")
-			table, column, err := engine.ParseColumn(test.name)
+			table, column, err := plan.ParseColumn(test.name)
 			checkName(t, []string{table.Schema, table.Name, column}, err, test.name, test.column, "is not the name of a column: want table.column or schema.table.column")
 		})
 	}

@@ -1,0 +1,151 @@
+package sqlmigrate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/option"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+const accepted = `want the name of a table or a GORM model`
+
+// configure reads targets and options, and reports every mistake at once.
+func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
+	c := &config{layout: snowflake.TwitterLayout()}
+	var errs []error
+	for i, target := range targets {
+		if err := c.add(db, target); err != nil {
+			errs = append(errs, fmt.Errorf("sqlmigrate: target %d: %w", i+1, err))
+		}
+	}
+	errs = append(errs, option.Apply("sqlmigrate", opts, func(o Option) error { return o.apply(c) }))
+	return c, errors.Join(errs...)
+}
+
+func (c *config) add(db *gorm.DB, target any) error {
+	switch target := target.(type) {
+	case nil:
+		return errors.New("nil: " + accepted)
+	case Option:
+		return errors.New("it is an option: pass it to InspectWith: " + accepted)
+	case string:
+		table, err := plan.ParseTable(target)
+		if err != nil {
+			return err
+		}
+		c.tables = engine.AppendNew(c.tables, table)
+		return nil
+	default:
+		return c.addModel(db, target)
+	}
+}
+
+// addModel adds the table of a model, and what it knows of references.
+func (c *config) addModel(db *gorm.DB, model any) error {
+	stmt := &gorm.Statement{DB: db.Session(&gorm.Session{NewDB: true})}
+	if err := stmt.Parse(model); err != nil {
+		return fmt.Errorf("%T: %w: %s", model, err, accepted)
+	}
+	table, err := tableOfModel(stmt.Schema.Table)
+	if err != nil {
+		return fmt.Errorf("%T: %w", model, err)
+	}
+	c.tables = engine.AppendNew(c.tables, table)
+	references, err := modelReferences(stmt.DB, stmt.Schema)
+	if err != nil {
+		return fmt.Errorf("%T: %w", model, err)
+	}
+	c.modelled = append(c.modelled, references...)
+	return nil
+}
+
+// tableOfModel splits a name as GORM does where it quotes it.
+func tableOfModel(name string) (plan.TableName, error) {
+	parts := strings.Split(name, ".")
+	for _, part := range parts {
+		if part == "" || len(parts) > 2 {
+			return plan.TableName{}, fmt.Errorf("its table is named %q: want table or schema.table", name)
+		}
+	}
+	return plan.TableOf(parts), nil
+}
+
+// modelReferences finds the columns that hold keys of another model's table: in
+// the model, in those it is associated with, however far, and in their join
+// tables. They are the only record of what has no constraint.
+func modelReferences(db *gorm.DB, s *schema.Schema) ([]engine.Reference, error) {
+	w := modelWalk{db: db, seen: map[*schema.Schema]bool{}}
+	err := w.visit(s)
+	return w.references, err
+}
+
+type modelWalk struct {
+	db         *gorm.DB
+	seen       map[*schema.Schema]bool
+	references []engine.Reference
+}
+
+func (w *modelWalk) visit(s *schema.Schema) error {
+	if s == nil || w.seen[s] {
+		return nil
+	}
+	w.seen[s] = true
+	for _, rel := range relationsOf(s) {
+		for _, ref := range rel.References {
+			w.add(ref)
+		}
+		if err := w.related(rel.FieldSchema); err != nil {
+			return err
+		}
+		if err := w.visit(rel.JoinTable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// related parses the model again, which waits if another goroutine has only begun
+// to: the schema of a relation may not have its own relations yet.
+func (w *modelWalk) related(s *schema.Schema) error {
+	if s == nil || w.seen[s] {
+		return nil
+	}
+	stmt := &gorm.Statement{DB: w.db}
+	if err := stmt.Parse(reflect.New(s.ModelType).Interface()); err != nil {
+		return err
+	}
+	return w.visit(s)
+}
+
+// relationsOf are those of the model, and those of models that refer to it, which GORM
+// adds to its map whenever it parses one. Of fields of the same name in embedded structs,
+// one alone is in the map.
+func relationsOf(s *schema.Schema) []*schema.Relationship {
+	own := model.Relations(s)
+	defer model.ReadLock(s)()
+	return slices.AppendSeq(own, maps.Values(s.Relationships.Relations))
+}
+
+// add leaves out the type column of a polymorphic association, which refers to
+// nothing. A column that is not a key can pass on another table's.
+func (w *modelWalk) add(ref *schema.Reference) {
+	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
+		return
+	}
+	from, errFrom := tableOfModel(ref.ForeignKey.Schema.Table)
+	to, errTo := tableOfModel(ref.PrimaryKey.Schema.Table)
+	if errFrom == nil && errTo == nil {
+		w.references = append(w.references, engine.Reference{Table: from, Column: ref.ForeignKey.DBName, ToTable: to, ToColumn: ref.PrimaryKey.DBName})
+	}
+}
