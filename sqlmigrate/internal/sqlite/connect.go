@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -12,6 +13,7 @@ import (
 
 // choose starts with the keys of the tables that were asked for.
 func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err error) {
+	var shadows []string
 	for _, name := range wanted {
 		t, err := s.wanted(name)
 		if err != nil {
@@ -19,6 +21,10 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 		}
 		if t.isVirtual() {
 			found.Block(t.tableName(), "virtual table "+t.Name, "its keys are its module's", "leave the table out")
+			continue
+		}
+		if t.shadow {
+			shadows = append(shadows, t.Name)
 			continue
 		}
 		keys := t.keys()
@@ -34,6 +40,9 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 		for _, c := range keys {
 			c.moved = true
 		}
+	}
+	if len(shadows) > 0 {
+		found.Note("These tables are left out, because a virtual table keeps its rows in them: %s.", strings.Join(shadows, ", "))
 	}
 	return found, nil
 }

@@ -24,6 +24,7 @@ type schema struct {
 type table struct {
 	object
 
+	shadow   bool   // a virtual table keeps its rows in it
 	plain    string // the text without AUTOINCREMENT
 	counts   bool   // it has AUTOINCREMENT
 	columns  []*column
@@ -76,6 +77,9 @@ const (
 	// Asked for its columns, a virtual table wants its module.
 	plain = `t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL %'`
 
+	// A trigger on a shadow table crashes SQLite at the next write of its virtual table.
+	shadowsSQL = `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'`
+
 	columnsSQL = `SELECT t.name, c.name, c.type, c.pk FROM main.sqlite_master t JOIN pragma_table_xinfo(t.name, 'main') c WHERE ` + plain + ` ORDER BY c.cid`
 
 	// An index of a table WITHOUT ROWID does not end with the rowid.
@@ -120,6 +124,11 @@ func readSchema(ctx context.Context, r *reader) *schema {
 			s.views[fold(o.Name)] = o
 		case "trigger":
 			s.triggers[fold(o.Name)] = o
+		}
+	}
+	for _, name := range read[string](ctx, r, shadowsSQL) {
+		if t := s.tables[fold(name)]; t != nil {
+			t.shadow = true
 		}
 	}
 	for _, c := range read[column](ctx, r, columnsSQL) {
@@ -169,9 +178,9 @@ func (s *schema) readSequences(ctx context.Context, r *reader) {
 	}
 }
 
-// refer leaves out what refers to a table that does not exist.
+// refer leaves out what refers to a table that does not exist, and shadow tables.
 func (s *schema) refer(from, to *column, enforced, cascades bool) {
-	if from == nil || to == nil {
+	if from == nil || to == nil || from.table.shadow || to.table.shadow {
 		return
 	}
 	s.edges = append(s.edges, edge{from, to, cascades})
