@@ -63,3 +63,38 @@ func movedColumns(plan *sqlmigrate.Plan) []string {
 	}
 	return slices.Sorted(slices.Values(names))
 }
+
+// A column whose default holds something else than numbers of a counter is no key, and
+// neither is one that refers to another: it keeps its default, and takes zero.
+func TestDefaultsThatAreNoCounters(t *testing.T) {
+	t.Parallel()
+	tenant := map[string]string{
+		"postgres": "coalesce(nullif(current_setting('app.t', true), ''), '7')::int",
+		"mysql":    "(char_length(user()))",
+	}
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		migratetest.Run(t, db, "CREATE TABLE store (id int PRIMARY KEY)", "CREATE TABLE product (id int PRIMARY KEY)",
+			"CREATE TABLE ps (product_id int, store_id int DEFAULT 0, PRIMARY KEY (product_id, store_id))",
+			"CREATE TABLE store_page (store_id int DEFAULT 0 PRIMARY KEY)")
+		plan, err := sqlmigrate.InspectWith(t.Context(), db, []any{"store", "product"}, sqlmigrate.WithReference("ps.store_id", "store.id"),
+			sqlmigrate.WithReference("ps.product_id", "product.id"), sqlmigrate.WithReference("store_page.store_id", "store.id"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plan.Apply(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		migratetest.Run(t, db, "INSERT INTO ps (product_id) VALUES (1)", "INSERT INTO store_page (store_id) VALUES (0)")
+		var zero int
+		if err := db.Raw("SELECT count(*) FROM ps WHERE store_id = 0").Scan(&zero).Error; err != nil || zero != 1 {
+			t.Errorf("rows of store 0: %d, %v, want one", zero, err)
+		}
+		if tenant[db.Name()] == "" {
+			return // SQLite has no sessions with a setting
+		}
+		migratetest.Run(t, db, "CREATE TABLE ev (tenant_id int NOT NULL DEFAULT "+tenant[db.Name()]+", id varchar(36), PRIMARY KEY (tenant_id, id))")
+		if plan := migratetest.MustInspect(t, db, "ev"); !plan.Empty() || !strings.Contains(strings.Join(plan.Notes, "\n"), "a key of 2 columns") {
+			t.Errorf("got a plan, want none, because the tenant is no key:\n%v", plan)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package mycatalog
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,11 +49,26 @@ func (c *Column) Assigned() string {
 	switch {
 	case c.Definition.Auto():
 		return "auto_increment"
-	case c.Primary && c.Definition.Has(" DEFAULT "):
+	case c.Primary && c.Definition.Has(" DEFAULT ") && !c.Computed():
 		return "default"
 	}
 	return ""
 }
+
+// Computed reports whether the column has a default that is an expression and gives no
+// numbers of a counter.
+func (c *Column) Computed() bool {
+	for _, counter := range []string{"nextval(", "NEXTVAL(", "uuid_short(", "rand("} {
+		if c.Definition.Has(counter) {
+			return false
+		}
+	}
+	return c.Definition.Has(" DEFAULT (") || computedDefault.MatchString(string(c.Definition))
+}
+
+// computedDefault is how MariaDB writes a default that is an expression: a name, or a
+// call, and no number, string or NULL.
+var computedDefault = regexp.MustCompile(`(?i) DEFAULT (?:[a-z_@]\w*|`+"`"+`[^`+"`"+`]+`+"`"+`(?:\.`+"`"+`[^`+"`"+`]+`+"`"+`)?)\(`)
 
 // HasForeignKey reports whether the column refers to another.
 func (c *Column) HasForeignKey() bool {

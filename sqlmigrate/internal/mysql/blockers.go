@@ -99,7 +99,7 @@ func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findin
 	case strings.HasSuffix(strings.ToLower(c.Type), " zerofill") && c.widens():
 		found.Note("Column %s loses ZEROFILL.", c)
 	}
-	if keys := g.keys[c]; (c.widens() || c.Assigned() != "") && want.IsAhead(keys.last().Int64()) {
+	if keys := g.keys[c]; (c.widens() || c.assigned() != "") && want.IsAhead(keys.last().Int64()) {
 		found.Block(c.Table.TableName, "column "+c.Name, fmt.Sprintf(engine.AheadReason, keys.largest.V), engine.AheadFix)
 	}
 	if mentions(partitionedBy(c.Table), c.Name) {

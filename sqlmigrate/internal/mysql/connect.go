@@ -47,7 +47,7 @@ func (n *connector) wanted(ctx context.Context, names []plan.TableName) ([]*colu
 	}
 	moved, err := n.connect(ctx, keys)
 	for _, c := range moved {
-		if c.Assigned() != "" && !asked[c.Table] {
+		if c.assigned() != "" && !asked[c.Table] {
 			n.Note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", c.Table)
 		}
 	}
@@ -55,7 +55,7 @@ func (n *connector) wanted(ctx context.Context, names []plan.TableName) ([]*colu
 }
 
 // keyOf is the table's key: of several columns the one that the database assigns,
-// or else the only integer. The others hold something else, such as the tenant, and
+// or else the only integer that no expression computes. The others hold something else, such as the tenant, and
 // several integers cannot be told apart.
 func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	key := t.Key()
@@ -67,11 +67,11 @@ func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 		return key[i : i+1]
 	}
 	integers := slices.DeleteFunc(slices.Clone(key), func(c *mycatalog.Column) bool { return c.Integer().Base == "" })
-	switch len(integers) {
-	case 0:
+	switch computed := len(integers) == 1 && len(key) > 1 && integers[0].Computed(); {
+	case len(integers) == 0:
 		n.Block(t.TableName, "column "+key[0].Name, "its type is "+key[0].Type+", and only keys of integer types can be moved",
 			"give the table an integer key, or leave it out")
-	case 1:
+	case len(integers) == 1 && !computed:
 		return integers
 	default:
 		n.Note(engine.CompositeNote, t, len(key))

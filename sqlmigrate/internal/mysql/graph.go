@@ -24,6 +24,15 @@ type column struct {
 
 func (c *column) widens() bool { return c.wide.Base != "" }
 
+// assigned is how the database assigns the column. The default of a column that refers to
+// another is no key of its table.
+func (c *column) assigned() string {
+	if c.Definition.Auto() || len(c.refers) == 0 {
+		return c.Assigned()
+	}
+	return ""
+}
+
 // afterWiden is the definition after phase widen.
 func (c *column) afterWiden() mycatalog.Definition {
 	if c.widens() {
@@ -66,7 +75,7 @@ func (g *graph) widened() []*column {
 
 // assigned are the columns that the database assigns.
 func (g *graph) assigned() []*column {
-	return slices.DeleteFunc(slices.Clone(g.moved), func(c *column) bool { return c.Assigned() == "" })
+	return slices.DeleteFunc(slices.Clone(g.moved), func(c *column) bool { return c.assigned() == "" })
 }
 
 // changed are the columns of the foreign key, on either side, whose type changes.
@@ -160,7 +169,7 @@ func tablesOf(g *graph) []plan.Table {
 }
 
 func (c *column) describe() plan.Column {
-	described := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.Assigned()}
+	described := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.assigned()}
 	if c.widens() {
 		described.To = c.wide.String()
 	}

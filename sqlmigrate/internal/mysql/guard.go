@@ -15,7 +15,7 @@ func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 	phase.Name = plan.Guard
 	for _, c := range slices.Concat(byTable(g.moved)...) {
 		switch keys := g.keys[c]; {
-		case !c.Primary || c.HasForeignKey() || c.Integer().Base == "" || guarded(c):
+		case !c.Primary || c.HasForeignKey() || len(c.refers) > 0 || c.Integer().Base == "" || guarded(c):
 		case keys.smallest.Valid && keys.smallest.Int64 < 1:
 			found.NotPositive(c.Table.TableName, c.Name, keys.smallest.Int64, "the table gets no CHECK")
 		default:

@@ -1,6 +1,9 @@
 package pgcatalog
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // A Column is what the catalog knows of one.
 type Column struct {
@@ -78,19 +81,34 @@ WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, table) {
 // defaultsSQL asks for the expressions that fill columns where a row has no value:
 // they are dropped and set again. A generated column's expression is not a default.
 const defaultsSQL = `
-SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid)
+SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid), `+CountsSQL+`
 FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
 JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
 JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`
 
-// Defaults returns the expressions of those columns that have a default.
-func (q QualifiedReader) Defaults(ctx context.Context, nodes []Node) map[Node]string {
-	found := map[Node]string{}
+// CountsSQL is a condition for a default ad: each row gets another number from it,
+// because it calls nextval, random or the clock, itself or in the body of a function.
+const CountsSQL = `(pg_get_expr(ad.adbin, ad.adrelid) ~* '\m(nextval|random|clock_timestamp)\(' OR EXISTS (
+    SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc f ON d.refclassid = 'pg_catalog.pg_proc'::regclass AND f.oid = d.refobjid
+    WHERE d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid AND f.prosrc ~* '\m(nextval|random|clock_timestamp)\M'))`
+
+// A Default fills a column where a row has no value.
+type Default struct {
+	Expression string // empty without a default
+	Counts     bool   // see [CountsSQL]
+}
+
+// IsConstant reports whether the expression calls no function.
+func (d Default) IsConstant() bool { return d.Expression != "" && !strings.Contains(d.Expression, "(") }
+
+// Defaults returns the defaults of those columns that have one.
+func (q QualifiedReader) Defaults(ctx context.Context, nodes []Node) map[Node]Default {
+	found := map[Node]Default{}
 	for _, row := range Read[struct {
-		Node       Node
-		Expression string
+		Node Node
+		Default
 	}](ctx, q.Reader, defaultsSQL, nodes) {
-		found[row.Node] = row.Expression
+		found[row.Node] = row.Default
 	}
 	return found
 }

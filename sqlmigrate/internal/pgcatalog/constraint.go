@@ -15,7 +15,7 @@ type Check struct {
 const checksSQL = `
 SELECT oid::bigint, conname, convalidated, obj_description(oid, 'pg_constraint')
 FROM pg_catalog.pg_constraint
-WHERE conrelid = $1::bigint::oid AND contype = 'c' AND coninhcount = 0 AND conkey && $2::text::int2[] AND conname NOT LIKE 'gormflake\_%' ORDER BY conname`
+WHERE conrelid = $1::bigint::oid AND contype = 'c' AND coninhcount = 0 AND conkey OPERATOR(pg_catalog.&&) $2::text::int2[] AND conname NOT LIKE 'gormflake\_%' ORDER BY conname`
 
 // Checks returns the CHECKs of a table that use the columns, by name.
 func (q QualifiedReader) Checks(ctx context.Context, table int64, columns []int64) []Check {
@@ -68,7 +68,7 @@ FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 LEFT JOIN pg_catalog.pg_tablespace s ON s.oid = c.reltablespace
 LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.conrelid = i.indrelid AND x.contype IN ('p', 'u', 'x')
-WHERE i.indrelid = $1::bigint::oid AND (i.indkey::int2[] && $2::text::int2[]
+WHERE i.indrelid = $1::bigint::oid AND (i.indkey::int2[] OPERATOR(pg_catalog.&&) $2::text::int2[]
   OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid
              AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = i.indrelid AND d.refobjsubid = ANY ($2::text::int2[])))
 ORDER BY c.relname`
@@ -129,8 +129,8 @@ SELECT c.oid::bigint, c.conname, c.conrelid::bigint, c.confrelid::bigint,
        CASE WHEN c.condeferred THEN ' DEFERRABLE INITIALLY DEFERRED' WHEN c.condeferrable THEN ' DEFERRABLE' ELSE '' END,
        c.convalidated, obj_description(c.oid, 'pg_constraint'), c.conparentid::bigint
 FROM pg_catalog.pg_constraint c
-WHERE c.contype = 'f' AND (c.conrelid = $1::bigint::oid AND c.conkey && $2::text::int2[]
-                        OR c.confrelid = $1::bigint::oid AND c.confkey && $2::text::int2[])
+WHERE c.contype = 'f' AND (c.conrelid = $1::bigint::oid AND c.conkey OPERATOR(pg_catalog.&&) $2::text::int2[]
+                        OR c.confrelid = $1::bigint::oid AND c.confkey OPERATOR(pg_catalog.&&) $2::text::int2[])
 ORDER BY c.conname, c.oid`
 
 // ForeignKeys returns the foreign keys that have one of a table's columns on either

@@ -159,7 +159,7 @@ func TestDefaults(t *testing.T) {
 	r := open(t, "CREATE TABLE t (a serial, b integer, c integer GENERATED ALWAYS AS (b + 1) STORED)")
 	_, nodes := table(t, r, "t")
 	values := r.Qualify(t.Context()).Defaults(t.Context(), []pgcatalog.Node{nodes["a"], nodes["b"], nodes["c"]})
-	equal(t, "defaults", values, r.Err(), map[pgcatalog.Node]string{nodes["a"]: "nextval('" + r.Schema + ".t_a_seq'::regclass)"})
+	equal(t, "defaults", values, r.Err(), map[pgcatalog.Node]pgcatalog.Default{nodes["a"]: {Expression: "nextval('" + r.Schema + ".t_a_seq'::regclass)", Counts: true}})
 }
 
 func TestSequences(t *testing.T) {

@@ -94,7 +94,9 @@ SELECT c.conrelid::bigint, a.attnum,
          SELECT FROM pg_catalog.pg_attrdef ad
          JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid
          JOIN pg_catalog.pg_class s ON d.refclassid = 'pg_catalog.pg_class'::regclass AND s.oid = d.refobjid AND s.relkind = 'S'
-         WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum)
+         WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum),
+       EXISTS (SELECT FROM pg_catalog.pg_attrdef ad
+               WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum AND pg_get_expr(ad.adbin, ad.adrelid) ~ '\(' AND NOT `+pgcatalog.CountsSQL+`)
 FROM pg_catalog.pg_constraint c
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
@@ -105,6 +107,7 @@ ORDER BY a.attnum`
 type keyColumn struct {
 	Node              pgcatalog.Node
 	Integer, Assigned bool
+	Computed          bool // by a default that is no counter, such as the tenant of the session
 }
 
 func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int64][]keyColumn {
@@ -116,7 +119,7 @@ func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int6
 }
 
 // chooseKey takes of several columns those that the database assigns, or the only
-// integer. Of several integers that nobody assigns, some mean something else, such
+// integer, unless its default computes it. Of several integers that nobody assigns, some mean something else, such
 // as the tenant.
 func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found engine.Findings) {
 	integers := keepIf(key, func(c keyColumn) bool { return c.Integer })
@@ -128,7 +131,7 @@ func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.
 		return []pgcatalog.Node{{Table: oid}}, found // no column
 	case len(assigned) > 0:
 		chosen = assigned
-	case len(integers) > 1:
+	case len(integers) > 1 || len(key) > 1 && len(integers) == 1 && integers[0].Computed:
 		found.Note(engine.CompositeNote, t, len(key))
 		return nil, found
 	case len(integers) == 1:

@@ -63,7 +63,7 @@ SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), CASE WHEN n
         WHERE a.attrelid = copy.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '')::text,
        coalesce((SELECT string_agg(condition, ' AND ') FROM (
          SELECT '(' || pg_get_expr(c.conbin, c.conrelid) || ') IS NOT FALSE' FROM pg_catalog.pg_constraint c
-         WHERE c.conrelid = copy.oid AND c.contype = 'c' AND c.coninhcount = 0 AND (c.conkey IS NULL OR c.conkey && (touched || 0::int2))
+         WHERE c.conrelid = copy.oid AND c.contype = 'c' AND c.coninhcount = 0 AND (c.conkey IS NULL OR c.conkey OPERATOR(pg_catalog.&&) (touched || 0::int2))
          UNION ALL
          SELECT CASE WHEN special OR i.indisexclusion THEN 'false' ELSE '((' || e.text || ') IS NULL) IS NOT NULL' END
          FROM pg_catalog.pg_index i
@@ -81,14 +81,14 @@ SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), CASE WHEN n
            EXISTS (SELECT FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE a.attrelid = copy.oid AND NOT a.attisdropped
                    AND (a.attgenerated <> '' OR a.attname = ANY (keys) AND y.typname NOT IN ('int2', 'int4', 'int8')))
            OR EXISTS (SELECT FROM pg_catalog.pg_statistic_ext s WHERE s.stxrelid = copy.oid AND to_jsonb(s) ->> 'stxexprs' IS NOT NULL)
-           OR EXISTS (SELECT FROM pg_catalog.pg_partitioned_table p WHERE p.partrelid = copy.oid AND p.partattrs::int2[] && (touched || 0::int2)))
+           OR EXISTS (SELECT FROM pg_catalog.pg_partitioned_table p WHERE p.partrelid = copy.oid AND p.partattrs::int2[] OPERATOR(pg_catalog.&&) (touched || 0::int2)))
        ) AS part (condition)), ''),
-       (SELECT json_agg(c.conname) FROM pg_catalog.pg_constraint c WHERE c.conrelid = copy.oid AND c.contype = 'c' AND NOT c.conkey && (touched || 0::int2))::text,
+       (SELECT json_agg(c.conname) FROM pg_catalog.pg_constraint c WHERE c.conrelid = copy.oid AND c.contype = 'c' AND NOT c.conkey OPERATOR(pg_catalog.&&) (touched || 0::int2))::text,
        (SELECT json_agg(format('CREATE TEMP TABLE %I ', 'copy of ' || c.relname)
                 || CASE depth WHEN 0 THEN format('(LIKE pg_temp.%I)', copy.relname) ELSE format('PARTITION OF %I %s', 'copy of ' || above.relname, pg_get_expr(c.relpartbound, c.oid)) END
                 || coalesce(' PARTITION BY ' || pg_get_partkeydef(c.oid), '') ORDER BY depth, c.oid)
         FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid LEFT JOIN pg_catalog.pg_class above ON above.oid = tree.parent
-        JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.root AND p.partattrs::int2[] && (touched || 0::int2)
+        JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.root AND p.partattrs::int2[] OPERATOR(pg_catalog.&&) (touched || 0::int2)
         WHERE tree.root = copy.oid)::text
 FROM copy
 ORDER BY number, oid <> root, oid`

@@ -100,7 +100,7 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	g := f.graph
 	for n, value := range q.Defaults(ctx, g.nodes()) {
-		g.columns[n].value = value
+		g.columns[n].value, g.columns[n].preset = value.Expression, value
 	}
 	readLost(ctx, q, g)
 	var found engine.Findings

@@ -54,6 +54,7 @@ type column struct {
 
 	// Of each member.
 	value     string // default, as an expression; empty without one
+	preset    pgcatalog.Default
 	sequences []*sequence
 }
 
@@ -179,7 +180,9 @@ func keepIf[T any](all []T, is func(T) bool) []T {
 	return found
 }
 
-// auto is how the database assigns the column.
+// auto is how the database assigns the column. A default that is neither a counter nor a
+// constant holds something else, such as the tenant of the session, and so does that of
+// a column that refers to another.
 func (c *column) auto() string {
 	for _, m := range c.members {
 		switch {
@@ -189,10 +192,15 @@ func (c *column) auto() string {
 			return "serial"
 		}
 	}
-	if c.Key && slices.ContainsFunc(c.members, func(m *column) bool { return m.value != "" }) {
+	if c.Key && !c.isReference() && slices.ContainsFunc(c.members, func(m *column) bool { return m.preset.Counts || m.preset.IsConstant() }) {
 		return "default"
 	}
 	return ""
+}
+
+// isReference reports whether the column holds keys of another one, which has the guard.
+func (c *column) isReference() bool {
+	return slices.ContainsFunc(c.refers, func(to *column) bool { return to != c })
 }
 
 // allSequences are the column's and those below it.

@@ -88,7 +88,7 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^p
        OR EXISTS (SELECT FROM name WHERE position(name IN lower(f.prosrc)) > 0))
   AND (f.prosrc ~* $3::text
        OR f.prorettype = ANY ($4::text::oid[])
-       OR coalesce(f.proallargtypes, f.proargtypes::oid[]) && $4::text::oid[])
+       OR coalesce(f.proallargtypes, f.proargtypes::oid[]) OPERATOR(pg_catalog.&&) $4::text::oid[])
 ORDER BY 1`
 
 const (

@@ -154,7 +154,7 @@ func (t *table) park(want engine.Request) plan.Step {
 // needsGuard leaves out keys that refer to others, which have a guard of their
 // own, and keys of several columns.
 func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findings) {
-	if len(t.keys()) != 1 || c.enforced {
+	if len(t.keys()) != 1 || c.enforced || slices.ContainsFunc(c.refers, func(to *column) bool { return to != c }) {
 		return false, found
 	}
 	if t.Smallest.Valid && t.Smallest.Int64 < 1 {

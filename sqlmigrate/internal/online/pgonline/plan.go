@@ -108,7 +108,7 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 	t.uses = q.Uses(ctx, nodes)
 	values, sequences := q.Defaults(ctx, nodes), q.Sequences(ctx, nodes)
 	for _, f := range q.Columns(ctx, nodes) {
-		c := &column{Column: f, value: values[f.Node]}
+		c := &column{Column: f, value: values[f.Node].Expression}
 		c.taken = numbers[fresh(c)] != 0 || numbers[old(c)] != 0
 		for _, s := range sequences {
 			if s.Owner == c.Node || slices.Contains(s.Columns, c.Node) {
