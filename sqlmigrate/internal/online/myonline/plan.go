@@ -159,6 +159,9 @@ func refuseTable(s shadowed) (found []plan.Blocker) {
 	case len(key) == 0 || key[0].Integer().Base == "" || key[0].Integer() == mycatalog.UnsignedBigint:
 		no("the first column of its primary key is not an integer by which it could be copied in batches")
 	}
+	if slices.ContainsFunc(s.Elements, func(e string) bool { return mycatalog.Definition(e).Has(" WITHOUT OVERLAPS") }) {
+		no("it has a key WITHOUT OVERLAPS of a PERIOD, with which INSERT … ON DUPLICATE KEY UPDATE fails")
+	}
 	for _, c := range s.Columns {
 		if strings.Contains(strings.ToLower(c.Type), "zerofill") {
 			found = append(found, s.refuse("column "+c.Name, "it has ZEROFILL"))

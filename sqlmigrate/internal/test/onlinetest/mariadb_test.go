@@ -390,12 +390,13 @@ func mariadbRefuses(t *testing.T, server *mariadbServer) {
 		{"partitions", "CREATE TABLE more (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2", "table more", "partitions"},
 		{"engine", "CREATE TABLE more (id int AUTO_INCREMENT PRIMARY KEY) ENGINE=MyISAM", "table more", "InnoDB"},
 		{"versions", "CREATE TABLE more (id int AUTO_INCREMENT PRIMARY KEY) WITH SYSTEM VERSIONING", "table more", "system-versioned"},
+		{"period", "CREATE TABLE more (id int AUTO_INCREMENT, f date, u date, PERIOD FOR p (f, u), PRIMARY KEY (id, p WITHOUT OVERLAPS))", "table more", "WITHOUT OVERLAPS"},
 		{"long name", "CREATE TABLE " + mariadbLongName + " (id int AUTO_INCREMENT PRIMARY KEY)", "table " + mariadbLongName, "no room"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if server.mysql && test.name == "versions" {
-				t.Skip("MySQL has no system versioning")
+			if server.mysql && (test.name == "versions" || test.name == "period") {
+				t.Skip("MySQL has no system versioning, and no PERIOD")
 			}
 			d := server.database(t, mariadbShop(10)...)
 			d.exec(t, strings.Split(test.change, "; ")...)
