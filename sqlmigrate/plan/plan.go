@@ -28,11 +28,15 @@ type Column struct {
 	Type string // as the database writes it
 	To   string // what it becomes in phase widen; empty if it stays
 	Key  bool   // part of the primary key
-	Auto string // how the database assigns it: serial, identity, auto_increment, autoincrement; empty if it does not
+	Auto string // how the database assigns it: serial, identity, auto_increment, autoincrement, default, [Computed]; empty if it does not
 
 	// Refers lists the keys that the column refers to, as table.column.
 	Refers []string
 }
+
+// Computed is the Auto of a key with a default that gives no numbers of a counter. The
+// default stays.
+const Computed = "computed"
 
 // String describes the column in one line.
 func (c Column) String() string {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
 )
@@ -33,7 +34,7 @@ type Trial struct {
 func (t Trial) Unassigned(of plan.Table) (names []string) {
 	detached := slices.ContainsFunc(t.Phases, func(p plan.Phase) bool { return p.Name == plan.Detach })
 	for _, c := range of.Columns {
-		if c.Key && len(c.Refers) == 0 && !t.Parked && (c.Auto == "" || detached) {
+		if c.Key && len(c.Refers) == 0 && !t.Parked && c.Auto != plan.Computed && (c.Auto == "" || detached) {
 			names = append(names, c.Name)
 		}
 	}
@@ -57,6 +58,10 @@ type Copies interface {
 
 	// Assigning are triggers that give keys to rows without one.
 	Assigning(ctx context.Context) ([]Assigning, error)
+
+	// Codes are what the database runs that inserts rows, as far as its text can be read:
+	// triggers, rules, functions, procedures and events.
+	Codes(ctx context.Context) ([]Code, error)
 }
 
 // A Row has keys, by their columns.
@@ -68,7 +73,10 @@ type Row struct {
 }
 
 // Unanswered is an error that is not the database's answer to a key.
-type Unanswered struct{ Cause error }
+type Unanswered struct {
+	Cause   error
+	Written bool // the key has come as far as a statement that writes, which a trial does not allow
+}
 
 func (u Unanswered) Error() string { return u.Cause.Error() }
 
@@ -86,16 +94,28 @@ type Assigning struct {
 	Trigger, Fix string
 }
 
+// A Code is a part of the database that inserts rows.
+type Code struct {
+	Object  string         // trigger t on table o
+	Table   plan.TableName // of a trigger
+	Fires   bool           // by a write, so that the write fails with it; else it is called
+	Inserts []sqltext.Insert
+	Narrow  []string // columns, with their tables and types, into which it writes a key that they do not hold
+}
+
 // Run tries keys in all columns of the copies at once, and if that fails in each. A table
 // may be among them several times, each with other parts of its definition.
 func (t Trial) Run(ctx context.Context, c Copies, copied []plan.Table) (found Findings, err error) {
-	r := &trialRun{t, c, &found, copied, map[plan.TableName]bool{}}
+	r := &trialRun{Trial: t, Copies: c, Findings: &found, copied: copied, decided: map[plan.TableName]bool{}}
 	err = r.tryKeys(ctx, t.Today, r.Reject, r.NotTried)
 	if err == nil {
 		err = r.tryKeys(ctx, t.Last, r.RejectLast, func(plan.TableName, error) {})
 	}
 	if err == nil {
 		err = r.findAssigning(ctx)
+	}
+	if err == nil {
+		err = r.findCodes(ctx)
 	}
 	if err == nil {
 		err = r.tryViews(ctx)
@@ -110,6 +130,8 @@ type trialRun struct {
 
 	copied  []plan.Table
 	decided map[plan.TableName]bool // tables that are not tried again
+
+	assigning []plan.TableName // tables whose triggers give keys to rows without one
 }
 
 func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
@@ -204,11 +226,17 @@ func decide(shapes [][]error) (accepts bool, failure error) {
 		if refusals[0] == nil {
 			return true, nil
 		}
-		if slices.Contains(refusals[1:], nil) {
+		if slices.ContainsFunc(refusals[1:], hasCome) {
 			failure = cmp.Or(failure, refusals[0])
 		}
 	}
 	return false, failure
+}
+
+// hasCome reports whether a row was taken, but for what its triggers write elsewhere.
+func hasCome(refusal error) bool {
+	var unanswered Unanswered
+	return refusal == nil || errors.As(refusal, &unanswered) && unanswered.Written
 }
 
 // others are keys for the columns that are not tried: larger ones in all, smaller ones,
@@ -298,9 +326,46 @@ func (r *trialRun) tryViews(ctx context.Context) error {
 func (r *trialRun) findAssigning(ctx context.Context) error {
 	triggers, err := r.Assigning(ctx)
 	for _, t := range triggers {
+		r.assigning = AppendNew(r.assigning, t.Table)
 		r.Omit(plan.Detach, t.Table, "trigger "+t.Trigger, "it assigns keys to rows that have none", "drop it once programs assign the keys"+t.Fix)
 	}
 	return err
+}
+
+// findCodes is for what inserts rows without a key, and for what writes a key into a
+// narrow column.
+func (r *trialRun) findCodes(ctx context.Context) error {
+	codes, err := r.Codes(ctx)
+	for _, code := range codes {
+		for _, t := range r.Tables {
+			r.findInsert(code, t)
+		}
+		for _, column := range code.Narrow {
+			r.Block(code.Table, code.Object, "it writes a key into "+column+", which does not hold a Snowflake ID: every write that fires it fails", "make the column bigint")
+		}
+	}
+	return err
+}
+
+// findInsert reports each key of the table once.
+func (r *trialRun) findInsert(code Code, t plan.Table) {
+	const reason = "inserts into table %s without its key %s, which the database does not assign after phase detach"
+	const fix = "let it insert a key, give column %s a DEFAULT that calls a function which returns one, or leave table %s out"
+	for _, key := range r.Unassigned(t) {
+		missing := slices.ContainsFunc(code.Inserts, func(in sqltext.Insert) bool { return isInto(in, t) && !in.Gives(key) })
+		switch name := t.TableName(); {
+		case !missing || slices.Contains(r.assigning, name):
+		case code.Fires:
+			r.Block(name, code.Object, "it "+fmt.Sprintf(reason, name, key)+": every write that fires it fails", fmt.Sprintf(fix, key, name))
+		default:
+			r.Note("%s "+reason+": each call fails. Before that, "+fix+".", strings.ToUpper(code.Object[:1])+code.Object[1:], name, key, key, name)
+		}
+	}
+}
+
+// isInto goes by the name alone where one of both has no schema.
+func isInto(in sqltext.Insert, t plan.Table) bool {
+	return strings.EqualFold(in.Table, t.Name) && (in.Schema == "" || t.Schema == "" || strings.EqualFold(in.Schema, t.Schema))
 }
 
 // Reject blocks: a column does not take a key of today. err has the server's words.

@@ -68,7 +68,7 @@ func (c *Column) Computed() bool {
 
 // computedDefault is how MariaDB writes a default that is an expression: a name, or a
 // call, and no number, string or NULL.
-var computedDefault = regexp.MustCompile(`(?i) DEFAULT (?:[a-z_@]\w*|`+"`"+`[^`+"`"+`]+`+"`"+`(?:\.`+"`"+`[^`+"`"+`]+`+"`"+`)?)\(`)
+var computedDefault = regexp.MustCompile(`(?i) DEFAULT (?:[a-z_@]\w*|` + "`" + `[^` + "`" + `]+` + "`" + `(?:\.` + "`" + `[^` + "`" + `]+` + "`" + `)?)\(`)
 
 // HasForeignKey reports whether the column refers to another.
 func (c *Column) HasForeignKey() bool {

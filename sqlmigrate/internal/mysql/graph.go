@@ -170,6 +170,9 @@ func tablesOf(g *graph) []plan.Table {
 
 func (c *column) describe() plan.Column {
 	described := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.assigned()}
+	if described.Auto == "" && c.Primary && len(c.refers) == 0 && c.Computed() {
+		described.Auto = plan.Computed
+	}
 	if c.widens() {
 		described.To = c.wide.String()
 	}

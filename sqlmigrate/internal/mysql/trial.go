@@ -181,8 +181,9 @@ func (c *copied) key(column *mycatalog.Column) *plan.Column {
 	return nil
 }
 
-// whoFailed returns an error of the table, if that fails too once the plan changes its
-// columns, and else that of the copy.
+// whoFailed returns the error of the copy. If the table itself would fail too once the plan
+// changes its columns, it keeps that error as c.change. A copy that did not fail leaves out
+// indexes and the table's own engine, which can refuse the change.
 func (r *trial) whoFailed(ctx context.Context, c *copied, failed error) error {
 	var changes []string
 	for _, k := range c.keys {
@@ -198,16 +199,37 @@ func (r *trial) whoFailed(ctx context.Context, c *copied, failed error) error {
 		}
 	}
 	switch {
-	case failed == nil || len(changes) == 0:
+	case len(changes) == 0 || failed == nil && !c.mayRefuse():
 		return failed
-	case noKey.MatchString(failed.Error()):
+	case failed != nil && noKey.MatchString(failed.Error()):
 		c.change = failed
 		return failed
 	}
-	if _, err := r.temporary(ctx, c.name, " LIKE "+mycatalog.QuoteTable(c.TableName)); err == nil {
-		c.change = r.exec(ctx, "ALTER TABLE "+mycatalog.QuoteTable(c.name)+" "+strings.Join(changes, ", "))
+	like := c.name
+	if failed == nil {
+		like = r.newName(c.Schema)
+	}
+	if _, err := r.temporary(ctx, like, " LIKE "+mycatalog.QuoteTable(c.TableName)); err == nil {
+		c.change = r.exec(ctx, "ALTER TABLE "+mycatalog.QuoteTable(like)+" "+strings.Join(changes, ", "))
 	}
 	return failed
+}
+
+// mayRefuse reports whether another engine has the table, or an index of a key and a
+// string, which can become too wide.
+func (c *copied) mayRefuse() bool {
+	return !strings.Contains(c.Options, "ENGINE=InnoDB") || slices.ContainsFunc(c.Elements, func(e string) bool {
+		if !mycatalog.IsIndex(e) && !strings.HasPrefix(e, "UNIQUE KEY ") || mycatalog.IsFunctional(e) {
+			return false
+		}
+		var key, text bool
+		for _, name := range mycatalog.QuotedNames(e)[1:] {
+			if column := c.Column(name); column != nil {
+				key, text = key || c.key(column) != nil, text || column.Integer().Base == ""
+			}
+		}
+		return key && text
+	})
 }
 
 // temporary creates a temporary table.
@@ -466,6 +488,70 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 		}
 	}
 	return found, err
+}
+
+// codesSQL asks for what runs in the databases of the tables, and has INSERT or REPLACE in
+// its text. The server shows a body to its definer, and to who has the right to see it.
+const codesSQL = "SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), 0, COALESCE(ROUTINE_DEFINITION, ''), '', '' FROM information_schema.ROUTINES " +
+	"WHERE ROUTINE_SCHEMA IN (%[1]s) AND LOWER(ROUTINE_DEFINITION) REGEXP 'insert|replace' " +
+	"UNION ALL SELECT CONCAT('event ', EVENT_NAME), 0, EVENT_DEFINITION, '', '' FROM information_schema.EVENTS WHERE EVENT_SCHEMA IN (%[1]s) AND LOWER(EVENT_DEFINITION) REGEXP 'insert|replace' " +
+	"UNION ALL SELECT CONCAT('trigger ', TRIGGER_NAME, ' on table ', EVENT_OBJECT_TABLE), 1, ACTION_STATEMENT, IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SCHEMA), EVENT_OBJECT_TABLE " +
+	"FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA IN (%[1]s) AND LOWER(ACTION_STATEMENT) REGEXP 'insert|replace' ORDER BY 1"
+
+// narrowColumnsSQL asks for the columns of a table that do not hold a Snowflake ID.
+const narrowColumnsSQL = "SELECT COLUMN_NAME, ORDINAL_POSITION - 1, COLUMN_TYPE FROM information_schema.COLUMNS " +
+	"WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'float', 'double')"
+
+// Codes implements [engine.Copies].
+func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
+	texts, err := rows.Read[struct {
+		Object string
+		Fires  bool
+		Text   string
+		Table  plan.TableName
+	}](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(codesSQL, r.schemas()))
+	for _, t := range texts {
+		code := engine.Code{Object: t.Object, Fires: t.Fires, Table: t.Table, Inserts: sqltext.Inserts(t.Text, bodyRules)}
+		for _, of := range r.Trial.Tables {
+			if of.TableName() == t.Table && err == nil {
+				err = r.findNarrow(ctx, &code, of)
+			}
+		}
+		codes = append(codes, code)
+	}
+	return codes, err
+}
+
+// findNarrow finds the columns into which a trigger of the table writes one of its keys.
+func (r *trial) findNarrow(ctx context.Context, code *engine.Code, of plan.Table) error {
+	for _, in := range code.Inserts {
+		into := plan.TableName{Schema: cmp.Or(in.Schema, of.Schema), Name: in.Table}
+		narrow, err := rows.Read[struct {
+			Name  string
+			Place int
+			Type  string
+		}](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(narrowColumnsSQL, mycatalog.SchemaOf(into), mycatalog.Literal(into.Name)))
+		if err != nil {
+			return err
+		}
+		for _, key := range of.Columns {
+			columns, places := in.Takes(key.Name)
+			for _, n := range narrow {
+				written := slices.Contains(places, n.Place) || slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, n.Name) })
+				if written && !r.widens(into, n.Name) {
+					code.Narrow = engine.AppendNew(code.Narrow, fmt.Sprintf("column %s of table %s, of type %s", n.Name, in.Table, n.Type))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// widens reports whether the plan makes the column wide.
+func (r *trial) widens(t plan.TableName, column string) bool {
+	return slices.ContainsFunc(r.Trial.Tables, func(of plan.Table) bool {
+		return of.TableName() == t && slices.ContainsFunc(of.Columns, func(c plan.Column) bool { return c.Name == column })
+	})
 }
 
 var bodyRules = sqltext.Rules{Backslash: true, Hash: true, Backticks: true}

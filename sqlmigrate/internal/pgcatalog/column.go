@@ -81,7 +81,7 @@ WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, table) {
 // defaultsSQL asks for the expressions that fill columns where a row has no value:
 // they are dropped and set again. A generated column's expression is not a default.
 const defaultsSQL = `
-SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid), `+CountsSQL+`
+SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid), ` + CountsSQL + `
 FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
 JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
 JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`

@@ -96,7 +96,7 @@ SELECT c.conrelid::bigint, a.attnum,
          JOIN pg_catalog.pg_class s ON d.refclassid = 'pg_catalog.pg_class'::regclass AND s.oid = d.refobjid AND s.relkind = 'S'
          WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum),
        EXISTS (SELECT FROM pg_catalog.pg_attrdef ad
-               WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum AND pg_get_expr(ad.adbin, ad.adrelid) ~ '\(' AND NOT `+pgcatalog.CountsSQL+`)
+               WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum AND pg_get_expr(ad.adbin, ad.adrelid) ~ '\(' AND NOT ` + pgcatalog.CountsSQL + `)
 FROM pg_catalog.pg_constraint c
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid

@@ -259,6 +259,9 @@ func (t *table) result(schema string) plan.Table {
 	}
 	for _, c := range t.columns {
 		column := plan.Column{Name: c.Name, Type: c.Type, Key: c.Key, Auto: c.auto()}
+		if column.Auto == "" && c.Key && !c.isReference() && c.value != "" {
+			column.Auto = plan.Computed
+		}
 		for _, to := range c.refers {
 			column.Refers = append(column.Refers, to.relation.Display.String()+"."+to.Name)
 		}

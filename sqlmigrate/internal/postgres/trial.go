@@ -57,6 +57,9 @@ BEGIN
   END LOOP;
 END $attempts$`
 
+// readOnlyTransaction is the state of an attempt to write where the trial does not allow it.
+const readOnlyTransaction = "25006"
+
 // taken is the state of an attempt that succeeded.
 const taken = "GF000"
 
@@ -204,7 +207,7 @@ func (o outcome) err() error {
 	}
 	err := fmt.Errorf("ERROR: %s (SQLSTATE %s)", o.Refusal, o.State)
 	if slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58"}, o.State[:2]) {
-		return engine.Unanswered{Cause: err}
+		return engine.Unanswered{Cause: err, Written: o.State == readOnlyTransaction}
 	}
 	return err
 }
@@ -301,6 +304,42 @@ JOIN pg_catalog.pg_language l ON l.oid = f.prolang
 CROSS JOIN LATERAL pg_get_triggerdef(t.oid) AS d (text)
 WHERE t.tgtype & 5 = 5 AND t.tgenabled IN ('O', 'A') AND NOT t.tgisinternal AND NOT t.tgdeferrable AND coalesce((to_jsonb(t) ->> 'tgparentid')::oid, 0) = 0
 ORDER BY c.relname, n.nspname, t.tgname`
+
+// codesSQL asks for functions and procedures whose text inserts rows, with the triggers
+// that call them, and for rules. Those of extensions and of the server are left out.
+const codesSQL = `
+SELECT coalesce(t.object, CASE f.prokind WHEN 'p' THEN 'procedure ' ELSE 'function ' END || f.oid::regprocedure), t.object IS NOT NULL, pg_get_functiondef(f.oid)
+FROM pg_catalog.pg_proc f
+JOIN pg_catalog.pg_namespace n ON n.oid = f.pronamespace
+JOIN pg_catalog.pg_language l ON l.oid = f.prolang
+CROSS JOIN LATERAL (
+  SELECT string_agg(format('trigger %s on table %s', g.tgname, g.tgrelid::regclass), ', ' ORDER BY g.tgrelid::regclass::text, g.tgname)
+  FROM pg_catalog.pg_trigger g
+  WHERE g.tgfoid = f.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D') AS t (object)
+WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_' AND l.lanname NOT IN ('c', 'internal') AND f.prokind IN ('f', 'p')
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
+                  WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = f.oid AND d.deptype = 'e')
+  AND CASE WHEN f.prokind IN ('f', 'p') THEN pg_get_functiondef(f.oid) ~* '\minsert\M' END
+UNION ALL
+SELECT format('rule %s on %s', r.rulename, r.ev_class::regclass), true, pg_get_ruledef(r.oid)
+FROM pg_catalog.pg_rewrite r
+JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE r.rulename <> '_RETURN' AND r.ev_enabled <> 'D' AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND pg_get_ruledef(r.oid) ~* '\minsert\M'
+ORDER BY 1`
+
+// Codes implements [engine.Copies].
+func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
+	texts, err := rows.Read[struct {
+		Object string
+		Fires  bool
+		Text   string
+	}](ctx, r.tx, codesSQL)
+	for _, t := range texts {
+		codes = append(codes, engine.Code{Object: t.Object, Fires: t.Fires, Inserts: sqltext.Inserts(t.Text, sqltext.Rules{})})
+	}
+	return codes, err
+}
 
 // Assigning implements [engine.Copies] by the texts of functions: to get a key from a
 // sequence changes that.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
 )
@@ -55,6 +56,7 @@ type trial struct {
 	reader
 	engine.Trial
 
+	code     []object                  // triggers of all tables and views
 	objects  []object                  // that are copied
 	triggers map[string][]string       // of these, for INSERT, without guards, by the folded names of their tables
 	failed   map[string]error          // what could not be copied, likewise
@@ -79,6 +81,9 @@ func (r *trial) choose(all []object) {
 		default:
 			for _, token := range tokens(o.Text) {
 				needed[fold(token.Text)] = true
+			}
+			if o.Kind == "trigger" {
+				r.code = append(r.code, o)
 			}
 			if o.Kind == "trigger" && strings.Contains(strings.ToUpper(o.Text), "INSERT") {
 				r.triggers[of] = append(r.triggers[of], o.Name)
@@ -291,6 +296,20 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 		}
 	}
 	return found, r.err
+}
+
+// Codes implements [engine.Copies]. An INSERT without a key fails where there is a guard.
+func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
+	for _, o := range r.code {
+		code := engine.Code{Object: "trigger " + o.Name + " on " + o.Table, Fires: true}
+		for _, in := range sqltext.Inserts(o.Text, sqltext.Rules{Brackets: true, Backticks: true}) {
+			if one[bool](ctx, &r.reader, guardedSQL, guardName(in.Table)) {
+				code.Inserts = append(code.Inserts, in)
+			}
+		}
+		codes = append(codes, code)
+	}
+	return codes, r.err
 }
 
 // Views implements [engine.Copies]. It is not one transaction, because that would keep

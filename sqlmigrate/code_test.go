@@ -1,0 +1,170 @@
+package sqlmigrate_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
+)
+
+// audited are tables whose keys the database assigns.
+var audited = map[string][]string{
+	"postgres": {"CREATE TABLE o (id serial PRIMARY KEY, n int)", "CREATE TABLE o_audit (aid serial PRIMARY KEY, o_id bigint)"},
+	"mysql":    {"CREATE TABLE o (id int AUTO_INCREMENT PRIMARY KEY, n int)", "CREATE TABLE o_audit (aid int AUTO_INCREMENT PRIMARY KEY, o_id bigint)"},
+	"sqlite":   {"CREATE TABLE o (id integer PRIMARY KEY AUTOINCREMENT, n int)", "CREATE TABLE o_audit (aid integer PRIMARY KEY AUTOINCREMENT, o_id int)"},
+}
+
+const (
+	pgTrigger  = "CREATE FUNCTION g() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN %s; RETURN coalesce(NEW, OLD); END $$; CREATE TRIGGER t "
+	pgRow      = " ON o FOR EACH ROW EXECUTE FUNCTION g()"
+	withoutKey = "INSERT INTO o_audit (o_id) VALUES (1)"
+	withKey    = "INSERT INTO o_audit (aid, o_id) VALUES (1, 1)"
+)
+
+// inserting is all that the manuals name as running INSERT inside the database. What a
+// write fires blocks the plan, and what programs call is a note.
+var inserting = map[string]map[string]string{
+	"postgres": {
+		"trigger: after insert":  pgTrigger + "AFTER INSERT" + pgRow,
+		"trigger: before insert": pgTrigger + "BEFORE INSERT" + pgRow,
+		"trigger: after update":  pgTrigger + "AFTER UPDATE OF n" + pgRow,
+		"trigger: after delete":  pgTrigger + "AFTER DELETE" + pgRow,
+		"trigger: statement":     pgTrigger + "AFTER TRUNCATE ON o FOR EACH STATEMENT EXECUTE FUNCTION g()",
+		"trigger: instead of":    "CREATE VIEW v AS SELECT n FROM o; " + pgTrigger + "INSTEAD OF INSERT ON v FOR EACH ROW EXECUTE FUNCTION g()",
+		"trigger: dynamic":       "CREATE FUNCTION g() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN EXECUTE '%s'; RETURN NEW; END $$; CREATE TRIGGER t AFTER INSERT" + pgRow,
+		"rule: also":             "CREATE RULE r AS ON UPDATE TO o DO ALSO %s",
+		"rule: instead":          "CREATE VIEW v AS SELECT n FROM o; CREATE RULE r AS ON INSERT TO v DO INSTEAD %s",
+		"function: plpgsql":      "CREATE FUNCTION g() RETURNS void LANGUAGE plpgsql AS $$ BEGIN %s; END $$",
+		"function: sql":          "CREATE FUNCTION g() RETURNS void LANGUAGE sql AS $$ %s $$",
+		"function: standard":     "CREATE FUNCTION g() RETURNS void BEGIN ATOMIC %s; END",
+		"procedure: plpgsql":     "CREATE PROCEDURE g() LANGUAGE plpgsql AS $$ BEGIN %s; END $$",
+	},
+	"mysql": {
+		"trigger: after insert":  "CREATE TRIGGER t AFTER INSERT ON o FOR EACH ROW %s",
+		"trigger: before insert": "CREATE TRIGGER t BEFORE INSERT ON o FOR EACH ROW %s",
+		"trigger: after update":  "CREATE TRIGGER t AFTER UPDATE ON o FOR EACH ROW BEGIN IF NEW.n > 1 THEN %s; END IF; END",
+		"trigger: before delete": "CREATE TRIGGER t BEFORE DELETE ON o FOR EACH ROW %s",
+		"function: called":       "CREATE FUNCTION g() RETURNS int DETERMINISTIC MODIFIES SQL DATA BEGIN %s; RETURN 1; END",
+		"procedure: called":      "CREATE PROCEDURE g() BEGIN %s; END",
+		"procedure: prepared":    "CREATE PROCEDURE g() BEGIN PREPARE s FROM '%s'; EXECUTE s; END",
+		"event: scheduled":       "CREATE EVENT e ON SCHEDULE EVERY 1 YEAR STARTS '2037-01-01' DO %s",
+	},
+	"sqlite": {
+		"trigger: after insert": "CREATE TRIGGER t AFTER INSERT ON o BEGIN %s; END",
+		"trigger: after update": "CREATE TRIGGER t AFTER UPDATE OF n ON o BEGIN %s; END",
+		"trigger: after delete": "CREATE TRIGGER t AFTER DELETE ON o BEGIN %s; END",
+		"trigger: instead of":   "CREATE VIEW v AS SELECT n FROM o; CREATE TRIGGER t INSTEAD OF INSERT ON v BEGIN %s; END",
+	},
+}
+
+// Code that inserts without a key fails once the database assigns none. The plan says so
+// before that, and does not where the code gives one.
+func TestCodeThatInserts(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		migratetest.Run(t, db, audited[db.Name()]...)
+		for name, create := range inserting[db.Name()] {
+			for _, insert := range []string{withoutKey, withKey} {
+				runCode(t, db, strings.ReplaceAll(create, "%s", insert))
+				plan := migratetest.MustInspect(t, db, "o", "o_audit")
+				kind, _, _ := strings.Cut(name, ":")
+				blocked := slices.ContainsFunc(plan.Blockers, func(b sqlmigrate.Blocker) bool {
+					return strings.HasPrefix(b.Object, kind) && strings.Contains(b.Reason, "without its key aid")
+				})
+				noted := strings.Contains(strings.ToLower(strings.Join(plan.Notes, "\n")), "inserts into table o_audit without its key aid")
+				fires := kind == "trigger" || kind == "rule"
+				if blocked != (fires && insert == withoutKey) || noted != (!fires && insert == withoutKey) {
+					t.Errorf("%s, %s: blocked %t, noted %t:\n%v", name, insert, blocked, noted, plan)
+				}
+				dropCode(t, db)
+			}
+		}
+	})
+}
+
+func runCode(t *testing.T, db *gorm.DB, code string) {
+	t.Helper()
+	before, trigger, two := strings.Cut(code, "; CREATE TRIGGER")
+	if db.Name() == "sqlite" && two {
+		migratetest.Run(t, db, before, "CREATE TRIGGER"+trigger)
+		return
+	}
+	migratetest.Run(t, db, code)
+}
+
+// dropCode drops whatever of these there is.
+func dropCode(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	switch db.Name() {
+	case "postgres":
+		migratetest.Run(t, db, "DROP VIEW IF EXISTS v CASCADE", "DROP RULE IF EXISTS r ON o", "DROP ROUTINE IF EXISTS g CASCADE")
+	case "mysql":
+		migratetest.Run(t, db, "DROP TRIGGER IF EXISTS t", "DROP FUNCTION IF EXISTS g", "DROP PROCEDURE IF EXISTS g", "DROP EVENT IF EXISTS e")
+	default:
+		migratetest.Run(t, db, "DROP TRIGGER IF EXISTS t", "DROP VIEW IF EXISTS v")
+	}
+}
+
+// A DEFAULT that calls a function gives keys to such code, and stays.
+func TestCodeWithComputedKeys(t *testing.T) {
+	t.Parallel()
+	for target, created := range map[testdb.Target][]string{
+		testdb.Postgres: {"CREATE FUNCTION next_key() RETURNS bigint LANGUAGE sql AS 'SELECT 7::bigint'", "CREATE TABLE o_audit (aid bigint PRIMARY KEY DEFAULT next_key(), o_id bigint)"},
+		testdb.MariaDB:  {"CREATE TABLE o_audit (aid bigint PRIMARY KEY DEFAULT (char_length(user())), o_id bigint)"},
+		testdb.MySQL:    {"CREATE TABLE o_audit (aid bigint PRIMARY KEY DEFAULT (char_length(user())), o_id bigint)"},
+	} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			migratetest.Run(t, db, audited[db.Name()][0])
+			migratetest.Run(t, db, created...)
+			runCode(t, db, strings.ReplaceAll(inserting[db.Name()]["trigger: after insert"], "%s", withoutKey))
+			if err := migratetest.MustInspect(t, db, "o", "o_audit").Apply(t.Context(), db); err != nil {
+				t.Fatal(err)
+			}
+			migratetest.Run(t, db, "INSERT INTO o (id) VALUES (1)")
+		})
+	}
+}
+
+// A trigger that comes after the move is found by the trial of tables as they are.
+func TestTryKeysFindsCode(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		migratetest.Run(t, db, audited[db.Name()]...)
+		if err := migratetest.MustInspect(t, db, "o", "o_audit").Apply(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		runCode(t, db, strings.ReplaceAll(inserting[db.Name()]["trigger: after update"], "%s", withoutKey))
+		rejected, _, err := sqlmigrate.TryKeys(t.Context(), db, []any{"o", "o_audit"})
+		if err != nil || len(rejected) != 1 || !strings.HasPrefix(rejected[0].Object, "trigger t on") {
+			t.Errorf("rejected %+v, %v, want trigger t", rejected, err)
+		}
+	})
+}
+
+// A trigger that writes the key into a narrow column fails with the first large one.
+func TestTriggerIntoNarrowColumn(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			migratetest.Run(t, db, audited[db.Name()]...)
+			migratetest.Run(t, db, "CREATE TABLE lg (what int, big bigint)")
+			for _, column := range []string{"what", "big"} {
+				runCode(t, db, strings.ReplaceAll(inserting[db.Name()]["trigger: after insert"], "%s", "INSERT INTO lg ("+column+") VALUES (NEW.id)"))
+				plan := migratetest.MustInspect(t, db, "o")
+				if got := len(plan.Blockers) > 0; got != (column == "what") {
+					t.Errorf("column %s: blockers %+v, notes %q, want one for column what", column, plan.Blockers, plan.Notes)
+				}
+				dropCode(t, db)
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package sqltext
+
+import (
+	"slices"
+	"strings"
+)
+
+// An Insert is a statement that inserts rows.
+type Insert struct {
+	Schema, Table string
+	Columns       []string  // nil: the statement does not list them
+	Values        [][]Token // of the first row; nil if a query gives the rows
+	Defaults      bool      // INSERT INTO t DEFAULT VALUES
+}
+
+// Inserts returns the statements of a body that insert rows, those too that it composes
+// as strings.
+func Inserts(body string, rules Rules) (found []Insert) {
+	tokens := Scan(body, rules)
+	p := insertParser{tokens: tokens}
+	for i, t := range tokens {
+		switch word := strings.ToLower(t.Text); {
+		case t.Kind == Text && strings.Contains(word, "insert"):
+			found = append(found, Inserts(t.Text, rules)...)
+		case t.Kind != Word:
+		case word == "merge" && p.is(i+1, "into"):
+			p.at = i + 2
+			p.merged.Schema, p.merged.Table = p.name()
+		case word == "insert" && p.is(i+1, "(", "values", "default") && p.merged.Table != "":
+			p.at = i + 1
+			found = append(found, p.insert(p.merged))
+		case word == "insert", word == "replace" && p.is(i+1, "into") && (i == 0 || !p.is(i-1, "or")):
+			p.at = i + 1
+			if one, ok := p.into(); ok {
+				found = append(found, one)
+			}
+		}
+	}
+	return found
+}
+
+type insertParser struct {
+	tokens []Token
+	at     int
+	merged Insert // the target of the last MERGE
+}
+
+// is reports whether a word or sign stands at a place.
+func (p *insertParser) is(i int, words ...string) bool {
+	return i < len(p.tokens) && p.tokens[i].Kind != Text && slices.Contains(words, strings.ToLower(p.tokens[i].Text))
+}
+
+// into reads the rest of INSERT or REPLACE. It is neither in the head of a trigger.
+func (p *insertParser) into() (Insert, bool) {
+	if p.is(p.at, "or") {
+		p.at += 2
+	}
+	for p.is(p.at, "low_priority", "delayed", "high_priority", "ignore", "into") {
+		p.at++
+	}
+	if p.at >= len(p.tokens) || p.tokens[p.at].Kind > Name || p.is(p.at, "on", "or", "to", "of", "then") {
+		return Insert{}, false
+	}
+	var one Insert
+	one.Schema, one.Table = p.name()
+	return p.insert(one), true
+}
+
+func (p *insertParser) name() (schema, name string) {
+	for p.at < len(p.tokens) && p.tokens[p.at].Kind <= Name {
+		schema, name = name, p.tokens[p.at].Text
+		if p.at++; !p.is(p.at, ".") {
+			break
+		}
+		p.at++
+	}
+	return schema, name
+}
+
+// insert reads the columns and the values of the first row.
+func (p *insertParser) insert(one Insert) Insert {
+	if p.is(p.at, "as") {
+		p.at += 2
+	}
+	if p.is(p.at, "partition") {
+		p.at++
+		p.list()
+	}
+	if p.is(p.at, "(") && !p.is(p.at+1, "select", "with", "values", "(") {
+		one.Columns = []string{}
+		for _, item := range p.list() {
+			if len(item) > 0 {
+				one.Columns = append(one.Columns, item[len(item)-1].Text)
+			}
+		}
+	}
+	if p.is(p.at, "overriding") {
+		p.at += 3
+	}
+	switch {
+	case p.is(p.at, "default"):
+		one.Defaults = true
+	case p.is(p.at, "values", "value"):
+		p.at++
+		one.Values = p.list()
+	case p.is(p.at, "set"):
+		one.Columns, one.Values = p.assignments()
+	}
+	return one
+}
+
+// list reads what stands between parentheses, divided at its commas.
+func (p *insertParser) list() (items [][]Token) {
+	if !p.is(p.at, "(") {
+		return nil
+	}
+	items = [][]Token{nil}
+	for depth := 0; p.at < len(p.tokens); p.at++ {
+		if p.is(p.at, ")") {
+			if depth--; depth == 0 {
+				p.at++
+				break
+			}
+		}
+		if depth == 1 && p.is(p.at, ",") {
+			items = append(items, nil)
+			continue
+		}
+		if depth > 0 {
+			items[len(items)-1] = append(items[len(items)-1], p.tokens[p.at])
+		}
+		if p.is(p.at, "(") {
+			depth++
+		}
+	}
+	return items
+}
+
+// assignments reads INSERT … SET a = 1, b = 2.
+func (p *insertParser) assignments() (columns []string, values [][]Token) {
+	depth := 0
+	for p.at++; p.at < len(p.tokens) && !p.is(p.at, ";"); p.at++ {
+		switch {
+		case depth == 0 && p.is(p.at+1, "=") && (p.is(p.at-1, "set", ",")):
+			columns, values = append(columns, p.tokens[p.at].Text), append(values, nil)
+			p.at++
+			continue
+		case p.is(p.at, "("):
+			depth++
+		case p.is(p.at, ")"):
+			depth--
+		case depth == 0 && p.is(p.at, ","):
+			continue
+		}
+		if len(values) > 0 {
+			values[len(values)-1] = append(values[len(values)-1], p.tokens[p.at])
+		}
+	}
+	return columns, values
+}
+
+// Gives reports whether the statement gives a value to a column: not DEFAULT, NULL or 0,
+// for which MySQL assigns a key. Where it lists no columns, the key is taken for the
+// first one.
+func (in Insert) Gives(column string) bool {
+	at := slices.IndexFunc(in.Columns, func(c string) bool { return strings.EqualFold(c, column) })
+	if in.Columns == nil {
+		at = 0
+	}
+	switch {
+	case in.Defaults || at < 0:
+		return false
+	case in.Values == nil:
+		return true
+	case at >= len(in.Values) || len(in.Values[at]) != 1:
+		return at < len(in.Values)
+	}
+	return !slices.Contains([]string{"default", "null", "0"}, strings.ToLower(in.Values[at][0].Text))
+}
+
+// Takes returns the columns to which the statement gives NEW.column, and of which the
+// place in the table is known if it lists none: from 0 on.
+func (in Insert) Takes(column string) (columns []string, places []int) {
+	for i, value := range in.Values {
+		n := len(value)
+		if n != 3 || !strings.EqualFold(value[0].Text, "new") || value[1].Text != "." || !strings.EqualFold(value[2].Text, column) {
+			continue
+		}
+		if in.Columns == nil {
+			places = append(places, i)
+		} else if i < len(in.Columns) {
+			columns = append(columns, in.Columns[i])
+		}
+	}
+	return columns, places
+}

@@ -1,0 +1,61 @@
+package sqltext_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+)
+
+// Each case is a body, and of each INSERT its table and whether it gives a value to id.
+func TestInserts(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		"BEGIN INSERT INTO log(o_id) VALUES (NEW.id); RETURN NEW; END":                             "log false",
+		"INSERT INTO log VALUES (DEFAULT, NEW.id)":                                                 "log false",
+		"INSERT INTO log VALUES (NEW.id, 'x')":                                                     "log true",
+		"INSERT INTO log DEFAULT VALUES":                                                           "log false",
+		"insert into shop.\"Log\" as l (what, ID) values ('a', f(1, 2))":                           "shop.Log true",
+		"INSERT IGNORE INTO `log` SET what = f(1, id = 2), o_id = 3":                               "log false",
+		"INSERT log SET id = 4":                                                                    "log true",
+		"REPLACE INTO log (what) SELECT id FROM o":                                                 "log false",
+		"INSERT INTO log (id, what) VALUES (NULL, 1), (2, 3)":                                      "log false",
+		"INSERT INTO log SELECT NEW.id, 'x'":                                                       "log true",
+		"INSERT INTO log (SELECT 1)":                                                               "log true",
+		"INSERT OR REPLACE INTO log (what) VALUES (1)":                                             "log false",
+		"INSERT INTO log PARTITION (p0) (what) VALUES (1)":                                         "log false",
+		"EXECUTE 'INSERT INTO log(o_id) VALUES ($1)' USING NEW.id":                                 "log false",
+		"MERGE INTO log USING s ON log.id = s.id WHEN NOT MATCHED THEN INSERT (what) VALUES (s.x)": "log false",
+		"CREATE TRIGGER t AFTER INSERT ON o BEGIN INSERT INTO log(id) VALUES (1); END":             "log true",
+		"CREATE RULE r AS ON INSERT TO o DO INSERT INTO log (o_id) VALUES (new.id)":                "log false",
+		"IF TG_OP = 'INSERT' THEN SELECT INSERT('abc', 1, 2, 'x'); END IF":                         "",
+		"-- INSERT INTO log (a) VALUES (1)\nSELECT 1":                                              "",
+	} {
+		var got []string
+		for _, in := range sqltext.Inserts(body, sqltext.Rules{Backticks: true}) {
+			got = append(got, fmt.Sprint(strings.TrimPrefix(in.Schema+"."+in.Table, "."), " ", in.Gives("id")))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s:\n got %q\nwant %q", body, got, want)
+		}
+	}
+}
+
+func TestTakes(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		"INSERT INTO lg(a, what) VALUES (1, NEW.id)": "[what] []",
+		"INSERT INTO lg VALUES (1, NEW.id)":          "[] [1]",
+		"INSERT INTO lg SET what = NEW.id":           "[what] []",
+		"INSERT INTO lg(what) VALUES (NEW.id + 1)":   "[] []",
+		"INSERT INTO lg(what) VALUES (NEW.other)":    "[] []",
+	} {
+		found := sqltext.Inserts(body, sqltext.Rules{})
+		columns, places := found[0].Takes("id")
+		if got := fmt.Sprint(slices.Clip(columns), " ", places); got != want {
+			t.Errorf("%s: got %s, want %s", body, got, want)
+		}
+	}
+}
