@@ -188,7 +188,7 @@ bench-smoke: ## every benchmark once, so that they keep working
 
 .PHONY: pictures
 pictures: ## take the pictures of the README again (needs Chromium)
-	PICTURES=$(CURDIR)/docs/images $(GO) -C cmd/gormflake/browsertest test -count=1 -run '^TestPictures$$' .
+	PICTURES=$(CURDIR)/docs/images $(GO) -C cmd/gormflake/internal/test/browsertest test -count=1 -run '^TestPictures$$' .
 
 .PHONY: figures
 figures: ## draw the figures of the README again, from bench/picture/figures.txt

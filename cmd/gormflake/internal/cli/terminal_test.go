@@ -16,7 +16,7 @@ import (
 	"github.com/creack/pty"
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 

@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -25,8 +25,10 @@ import (
 // A diagnosis is what doctor prints with --json.
 type diagnosis struct {
 	Problems, Warnings int
-	Findings           []struct{ Severity, Check, Subject, Text, Fix string }
+	Findings           []finding
 }
+
+type finding struct{ Severity, Check, Subject, Text, Fix string }
 
 // diagnose runs doctor and reads its JSON. The exit code must fit what it says.
 func diagnose(t *testing.T, url string, args ...string) diagnosis {

@@ -10,7 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
@@ -216,56 +216,91 @@ func small(t *testing.T) snowflake.Layout {
 	return layout
 }
 
+// Each case writes the records of small's 32 workers, 16 in each datacenter.
 func TestDoctorWorkers(t *testing.T) {
 	t.Parallel()
-	clitest.Servers(t, func(t *testing.T, dsn string) {
-		db := clitest.Open(t, dsn)
-		leased(t, db, small(t))
-		hold := func(key int, ahead time.Duration) {
-			clitest.Execute(t, db, "DELETE FROM snowflake_workers WHERE worker_id = "+fmt.Sprint(key))
-			if err := db.Exec("INSERT INTO snowflake_workers VALUES ('default', ?, ?, ?)", key, time.Now().Add(ahead).UnixMilli(), "host/1/x").Error; err != nil {
-				t.Fatal(err)
-			}
-		}
-		hold(0, -time.Hour)
-		d := diagnose(t, dsn)
-		d.has(t, "ok", "workers", "", "1 worker was not released when the holder died", "")
-		d.has(t, "ok", "workers", "", "32 of 32 are free", "")
-		for key := range 16 {
-			hold(key, 30*time.Minute)
-		}
-		d = diagnose(t, dsn)
-		d.has(t, "ok", "workers", "", "16 of 32 are free", "")
-		d.has(t, "warning", "workers", "datacenter 0", "all of its 16 workers are held", "give some of them another datacenter")
-		d.only(t, 0, 1)
-		for key := range 14 {
-			hold(16+key, 30*time.Minute)
-		}
-		d = diagnose(t, dsn)
-		d.has(t, "warning", "workers", "", "2 of 32 are free", "stop processes")
-		d.only(t, 0, 2)
-		hold(30, 30*time.Minute)
-		hold(31, 5*time.Hour)
-		d = diagnose(t, dsn)
-		first := time.Now().Add(30 * time.Minute).UTC().Format("2006-01-02T15:")
-		d.has(t, "problem", "workers", "", "0 of 32 are free: no other process can start before "+first, "stop processes")
-		d.has(t, "problem", "workers", "datacenter 1 worker 15", "ahead of the clock", "never lower a bound by hand")
-		d.only(t, 2, 0)
-		for key := range 6 {
-			hold(key, 4*time.Hour)
-		}
-		d = diagnose(t, dsn)
-		d.has(t, "problem", "workers", "datacenter 1 worker 15 and 6 others", "4h 59m ahead of the clock", "never lower a bound by hand")
-		d.only(t, 2, 0)
-		for key := range 32 {
-			if err := db.Exec("UPDATE snowflake_workers SET bound = ?, owner = ? WHERE worker_id = ?", time.Now().Add(23*time.Hour).UnixMilli(), "host/1/x/1/0/86400000", key).Error; err != nil {
-				t.Fatal(err)
-			}
-		}
-		d = diagnose(t, dsn)
-		d.has(t, "problem", "workers", "", "0 of 32 are free", "WithMaxAhead")
-		d.only(t, 1, 0)
-	})
+	const long, longer, longest = 30 * time.Minute, 4 * time.Hour, 5*time.Hour + 30*time.Minute // until the worker is free
+	for _, test := range []struct {
+		name               string
+		holders            []holders
+		problems, warnings int
+		want               []finding
+	}{
+		{
+			name:    "one holder died",
+			holders: []holders{{0, 1, -time.Hour, dead}},
+			want: []finding{
+				{Severity: "ok", Text: "1 worker was not released when the holder died"},
+				{Severity: "ok", Text: "32 of 32 are free"},
+			},
+		}, {
+			name:     "one datacenter is full",
+			holders:  []holders{{0, 16, long, dead}},
+			warnings: 1,
+			want: []finding{
+				{Severity: "ok", Text: "16 of 32 are free"},
+				{Severity: "warning", Subject: "datacenter 0", Text: "all of its 16 workers are held", Fix: "give some of them another datacenter"},
+			},
+		}, {
+			name:     "two are left",
+			holders:  []holders{{0, 30, long, dead}},
+			warnings: 2,
+			want:     []finding{{Severity: "warning", Text: "2 of 32 are free", Fix: "stop processes"}},
+		}, {
+			name:     "none is left, and one is held by a clock that is ahead",
+			holders:  []holders{{0, 31, long, dead}, {31, 32, longest, dead}},
+			problems: 2,
+			want: []finding{
+				{Severity: "problem", Text: "0 of 32 are free: no other process can start before 20", Fix: "stop processes"},
+				{Severity: "problem", Subject: "datacenter 1 worker 15", Text: "ahead of the clock", Fix: "never lower a bound by hand"},
+			},
+		}, {
+			name:     "several are held by clocks that are ahead",
+			holders:  []holders{{0, 6, longer, dead}, {6, 31, long, dead}, {31, 32, longest, dead}},
+			problems: 2,
+			want:     []finding{{Severity: "problem", Subject: "datacenter 1 worker 15 and 6 others", Text: "5h 2", Fix: "never lower a bound by hand"}},
+		}, {
+			name:     "all have a window of a day",
+			holders:  []holders{{0, 32, 23 * time.Hour, "host/1/x/1/0/86400000"}},
+			problems: 1,
+			want:     []finding{{Severity: "problem", Text: "0 of 32 are free", Fix: "WithMaxAhead"}},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			clitest.Servers(t, func(t *testing.T, dsn string) {
+				db := clitest.Open(t, dsn)
+				leased(t, db, small(t))
+				for _, h := range test.holders {
+					h.write(t, db)
+				}
+				d := diagnose(t, dsn)
+				for _, f := range test.want {
+					d.has(t, f.Severity, "workers", f.Subject, f.Text, f.Fix)
+				}
+				d.only(t, test.problems, test.warnings)
+			})
+		})
+	}
+}
+
+// dead is the owner of a worker whose process ended without a release.
+const dead = "host/1/x"
+
+// A holders is one owner of the workers in [from, to), whose bounds lie ahead of now.
+type holders struct {
+	from, to int
+	ahead    time.Duration
+	owner    string
+}
+
+func (h holders) write(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	bound := time.Now().Add(h.ahead).UnixMilli()
+	for key := h.from; key < h.to; key++ {
+		clitest.Execute(t, db, fmt.Sprintf("DELETE FROM snowflake_workers WHERE worker_id = %d", key),
+			fmt.Sprintf("INSERT INTO snowflake_workers VALUES ('default', %d, %d, '%s')", key, bound, h.owner))
+	}
 }
 
 func TestDoctorStrangeRecords(t *testing.T) {

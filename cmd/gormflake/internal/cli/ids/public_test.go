@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/publicid"
 	"github.com/gormflake/gormflake/types"
 )

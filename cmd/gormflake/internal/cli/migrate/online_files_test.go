@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
 // The stages that files carry out wait for those that the command does, and can run

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
 // The summary has no SQL; the details, the review and the JSON have the same.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
 // planned are the tables of a plan.

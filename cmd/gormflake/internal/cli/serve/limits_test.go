@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
 // Clients that ask for much and read nothing neither use up the memory nor keep

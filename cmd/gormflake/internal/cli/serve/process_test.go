@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/internal/test/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/vet"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
 // The program runs go vet, and is a tool of go vet. It reports nothing in the examples

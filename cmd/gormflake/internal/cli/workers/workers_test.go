@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
 )
 
 // crew is one worker in each state, at noon.
@@ -175,7 +177,7 @@ func TestWorkersReleaseAsks(t *testing.T) {
 	}
 }
 
-// The holder that loses its worker continues under another, and repeats nothing.
+// The holder that loses its worker continues under another, and repeats no ID.
 func TestWorkersReleaseAlive(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -183,27 +185,43 @@ func TestWorkersReleaseAlive(t *testing.T) {
 		stop, next := clitest.Holder(t, url)
 		defer stop()
 		first := next()
-		worker := first.Int64() >> 12 & 1023
-		for {
-			got := clitest.Command(t, "workers", "release", fmt.Sprint("0/", worker), "--yes", "--dsn", url)
-			if got.Code == 0 {
-				break
-			}
-			clitest.WantOneLine(t, got, "it is alive") // it has extended its window between the two steps
-		}
-		seen := map[int64]bool{first.Int64(): true}
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		seen := map[types.ID]bool{first: true}
+		releaseAlive(t, url, workerOf(first))
+		within(t, "the holder changes to another worker", func() bool {
 			id := next()
-			if seen[id.Int64()] {
+			if seen[id] {
 				t.Fatalf("ID %v came twice", id)
 			}
-			seen[id.Int64()] = true
-			if id.Int64()>>12&1023 != worker {
-				return
-			}
-		}
-		t.Fatal("the holder keeps the worker that was taken away")
+			seen[id] = true
+			return workerOf(id) != workerOf(first)
+		})
 	})
+}
+
+func workerOf(id types.ID) int64 { return snowflake.TwitterLayout().Decompose(id).Worker }
+
+// releaseAlive releases a worker whose holder runs. The command fails if the holder
+// extends its window between the command's two steps, and is then run again.
+func releaseAlive(t *testing.T, url string, worker int64) {
+	t.Helper()
+	within(t, "the worker is released", func() bool {
+		got := clitest.Command(t, "workers", "release", fmt.Sprint("0/", worker), "--yes", "--dsn", url)
+		if got.Code != clitest.OK {
+			clitest.WantOneLine(t, got, "it is alive")
+		}
+		return got.Code == clitest.OK
+	})
+}
+
+// within calls reached until it returns true, and fails the test after
+// [clitest.Patience].
+func within(t *testing.T, what string, reached func() bool) {
+	t.Helper()
+	for began := time.Now(); !reached(); {
+		if time.Since(began) > clitest.Patience {
+			t.Fatalf("not after %v: %s", clitest.Patience, what)
+		}
+	}
 }
 
 func TestWorkersDDL(t *testing.T) {

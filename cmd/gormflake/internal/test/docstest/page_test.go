@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const root = "../../../.."
+const root = "../../../../.."
 
 // A block of a page, with its language and what stands behind that.
 type block struct {

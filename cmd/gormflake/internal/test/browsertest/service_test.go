@@ -144,5 +144,5 @@ func startProgram(t *testing.T, args ...string) string {
 		t.Fatal(err)
 	}
 	args = append([]string{"serve", "--addr", "127.0.0.1:0", "--dsn", "sqlite://" + filepath.ToSlash(database)}, args...)
-	return testserver.Serve(t, testserver.Build(t, ".."), args...)
+	return testserver.Serve(t, testserver.Build(t, "../../.."), args...)
 }

@@ -28,7 +28,7 @@ func TestPictures(t *testing.T) {
 	p.scheme("light")
 	write(t, filepath.Join(folder, "inspector.png"), p.picture("#result"))
 	named := filepath.Join(t.TempDir(), "gormflake")
-	if err := os.Symlink(testserver.Build(t, ".."), named); err != nil {
+	if err := os.Symlink(testserver.Build(t, "../../.."), named); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(folder, "terminal.svg"), terminal(t, named))
