@@ -74,28 +74,6 @@ func DiscordLayout() Layout {
 	return l
 }
 
-// InstagramLayout returns the layout that Instagram published, to read its IDs:
-// milliseconds since 2011-08-24T21:07:01.721Z, 13 bits of shard (here the worker) and
-// 10 of sequence.
-func InstagramLayout() Layout { return foreign(1314220021721, 13, 10) }
-
-// LeafLayout returns the layout of Meituan's Leaf, to read its IDs: Twitter's
-// milliseconds, 10 bits of worker and 12 of sequence.
-func LeafLayout() Layout { return foreign(1288834974657, 10, 12) }
-
-// TSIDLayout returns the default layout of tsid-creator and hypersistence-tsid, to read
-// their IDs: milliseconds since 2020, 10 bits of node (here the worker) and 12 of counter.
-func TSIDLayout() Layout { return foreign(1577836800000, 10, 12) }
-
-// YitterLayout returns the default layout of yitter's idgenerator, to read its IDs:
-// milliseconds since 2020-02-19T18:20:02Z, 6 bits of worker and 6 of sequence.
-func YitterLayout() Layout { return foreign(1582136402000, 6, 6) }
-
-// foreign is a layout of another library, which counts milliseconds.
-func foreign(epoch int64, worker, sequence uint8) Layout {
-	return Layout{Epoch: time.UnixMilli(epoch).UTC(), Tick: time.Millisecond, WorkerBits: worker, SequenceBits: sequence, TotalBits: 63}
-}
-
 // longest is the longest time.Duration, 292 years: a generator counts the time
 // since the epoch in nanoseconds.
 const longest = time.Duration(math.MaxInt64)

@@ -15,21 +15,29 @@ import (
 // Sonyflake is the layout that has the sequence where others have the worker.
 const Sonyflake = "sonyflake"
 
-// Layouts are those that have a name.
+// Layouts returns the layouts that --layout names. The command reads the IDs of other
+// libraries by their default layouts, and issues under those that have their fields in
+// the order of [snowflake.Layout].
 func Layouts() map[string]snowflake.Layout {
 	return map[string]snowflake.Layout{
 		"twitter":   snowflake.TwitterLayout(),
 		"js-safe":   snowflake.JSSafeLayout(),
 		"discord":   snowflake.DiscordLayout(),
-		"instagram": snowflake.InstagramLayout(),
-		"leaf":      snowflake.LeafLayout(),
-		"tsid":      snowflake.TSIDLayout(),
-		"yitter":    snowflake.YitterLayout(),
+		"instagram": foreign(1314220021721, 13, 10), // as its engineers published it: 13 bits of shard, here the worker
+		"leaf":      foreign(1288834974657, 10, 12), // of Meituan
+		"tsid":      foreign(1577836800000, 10, 12), // of tsid-creator and hypersistence-tsid: 10 bits of node, here the worker
+		"yitter":    foreign(1582136402000, 6, 6),   // of yitter's idgenerator
 		Sonyflake: {
 			Epoch: time.Date(2014, time.September, 1, 0, 0, 0, 0, time.UTC), Tick: 10 * time.Millisecond,
 			WorkerBits: 8, SequenceBits: 16, TotalBits: 63,
 		},
 	}
+}
+
+// foreign returns the layout of a library that counts milliseconds since epoch, a Unix
+// time in milliseconds.
+func foreign(epoch int64, worker, sequence uint8) snowflake.Layout {
+	return snowflake.Layout{Epoch: time.UnixMilli(epoch).UTC(), Tick: time.Millisecond, WorkerBits: worker, SequenceBits: sequence, TotalBits: 63}
 }
 
 // Layout are --layout and what changes single parts of it.
