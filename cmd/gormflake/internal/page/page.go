@@ -45,8 +45,11 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // Handler serves the page at "/", and its parts next to it. Its addresses are
 // relative, so that [http.StripPrefix] can move it. It needs no token, may be
 // called concurrently, and answers what it does not know with 404 and what is
-// neither GET nor HEAD with 405.
-func Handler(cfg Config) http.Handler {
+// neither GET nor HEAD with 405: with refuse, unless that is nil.
+func Handler(cfg Config, refuse func(w http.ResponseWriter, status int, detail string)) http.Handler {
+	if refuse == nil {
+		refuse = func(w http.ResponseWriter, status int, detail string) { http.Error(w, detail, status) }
+	}
 	config, _ := json.Marshal(cfg) // four bools, which can always be marshalled
 	assets := loadAssets()
 	assets["/config.json"] = newAsset("config.json", config)
@@ -54,16 +57,16 @@ func Handler(cfg Config) http.Handler {
 		header := w.Header()
 		header.Set("Content-Security-Policy", policy)
 		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Referrer-Policy", "same-origin") // by which the service knows its own page
 		found, ok := assets[r.URL.Path]
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			header.Set("Allow", "GET, HEAD")
-			http.Error(w, "method "+r.Method+" not allowed: want GET or HEAD", http.StatusMethodNotAllowed)
+			refuse(w, http.StatusMethodNotAllowed, fmt.Sprintf("method %.20q is not allowed here: want GET, HEAD", r.Method))
 		case ok:
 			found.serve(w, r)
 		default:
-			http.NotFound(w, r)
+			refuse(w, http.StatusNotFound, fmt.Sprintf("no such path %.100q: see /openapi.json", r.URL.Path))
 		}
 	})
 }

@@ -21,7 +21,7 @@ func get(t *testing.T, cfg page.Config, method, path string, header ...string) (
 		request.Header.Set(header[i], header[i+1])
 	}
 	recorder := httptest.NewRecorder()
-	page.Handler(cfg).ServeHTTP(recorder, request)
+	page.Handler(cfg, nil).ServeHTTP(recorder, request)
 	response := recorder.Result()
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)

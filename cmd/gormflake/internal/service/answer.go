@@ -72,6 +72,9 @@ func refuse(w http.ResponseWriter, err error) {
 	writeText(w, p.status, kind, append(text, '\n'))
 }
 
+// Refuse writes a problem, as the service does, for the handler of [Config.Page].
+func Refuse(w http.ResponseWriter, status int, detail string) { refuse(w, failf(status, "%s", detail)) }
+
 // reply writes value, which must be of strings and numbers.
 func reply(w http.ResponseWriter, value any) error {
 	text, err := json.Marshal(value)

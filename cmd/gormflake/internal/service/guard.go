@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,9 @@ func (s *service) endpoint(answer answer, guarded bool) http.HandlerFunc {
 }
 
 func (s *service) admit(w http.ResponseWriter, r *http.Request, guarded bool) error {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close") // the body is not read, and must not be taken for the next request
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", methods)
 		return failf(http.StatusMethodNotAllowed, "method %.20q is not allowed here: want %s", r.Method, methods)
@@ -53,7 +57,6 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request, guarded bool) er
 		return failf(http.StatusUnauthorized, `a token is wanted: send the header "Authorization: Bearer …" with the right one`)
 	}
 	if r.ContentLength != 0 {
-		w.Header().Set("Connection", "close") // unread
 		return failf(http.StatusBadRequest, "the request has a body: want none")
 	}
 	return nil
@@ -126,9 +129,25 @@ func preflight(w http.ResponseWriter) {
 }
 
 // foreign reports whether the page of a site that may not read the answer makes
-// the browser ask, with an <img> for example. Browsers say so, other clients do
-// not.
+// the browser ask, with an <img> for example. Browsers send Sec-Fetch-Site to HTTPS and
+// to their own machine only, and a page can leave Referer out, so that a browser which
+// names no site asks for a foreign page too. A client that has the token is no page.
 func (s *service) foreign(w http.ResponseWriter, r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return (site == "cross-site" || site == "same-site") && w.Header().Get("Access-Control-Allow-Origin") == ""
+	if w.Header().Get("Access-Control-Allow-Origin") != "" {
+		return false
+	}
+	header := r.Header
+	if site := header.Get("Sec-Fetch-Site"); site != "" {
+		return site != "same-origin" && site != "none"
+	}
+	if s.token != nil {
+		return false
+	}
+	for _, page := range []string{header.Get("Origin"), header.Get("Referer")} {
+		if page != "" {
+			u, err := url.Parse(page)
+			return err != nil || !strings.EqualFold(u.Host, r.Host)
+		}
+	}
+	return strings.HasPrefix(header.Get("User-Agent"), "Mozilla/") // as that of every browser
 }

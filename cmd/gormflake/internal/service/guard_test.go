@@ -99,6 +99,31 @@ func TestBody(t *testing.T) {
 	}
 }
 
+// What stands behind a request that is refused for another reason is its body, and must
+// not be answered as a second request.
+func TestBodyOfRefused(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, method, host string
+		status             int
+		change             func(*service.Config)
+	}{
+		{"no token", http.MethodGet, "example.com", http.StatusUnauthorized, withToken},
+		{"method", http.MethodPost, "example.com", http.StatusMethodNotAllowed, func(*service.Config) {}},
+		{"host", http.MethodGet, "evil.example", http.StatusMisdirectedRequest, func(*service.Config) {}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequest(test.method, "http://"+test.host+"/v1/ids", strings.NewReader("GET /v1/ids HTTP/1.1\r\n\r\n"))
+			w := httptest.NewRecorder()
+			open(t, fixed(t), test.change).ServeHTTP(w, r)
+			if w.Code != test.status || w.Header().Get("Connection") != "close" {
+				t.Errorf("status %d, Connection %q, want %d and close", w.Code, w.Header().Get("Connection"), test.status)
+			}
+		})
+	}
+}
+
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixed(t))
@@ -111,6 +136,7 @@ func TestNotFound(t *testing.T) {
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	const site, other = "https://app.example.com", "https://evil.example.com"
+	const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
 	origins := func(list ...string) func(*service.Config) {
 		return func(c *service.Config) { c.Origins = list }
 	}
@@ -121,17 +147,22 @@ func TestOrigins(t *testing.T) {
 		want    string // Access-Control-Allow-Origin
 		status  int
 	}{
-		{"no list", nil, []string{"Origin", site}, "", 200},
+		{"no list", nil, []string{"Origin", site}, "", 403},
 		{"listed", []string{"http://localhost:3000", site}, []string{"Origin", site, "Sec-Fetch-Site", "cross-site"}, site, 200},
-		{"not listed", []string{site}, []string{"Origin", other}, "", 200},
+		{"not listed", []string{site}, []string{"Origin", other}, "", 403},
 		{"not listed, a browser", []string{site}, []string{"Origin", other, "Sec-Fetch-Site", "cross-site"}, "", 403},
-		{"a prefix", []string{site}, []string{"Origin", site + ".evil.example"}, "", 200},
+		{"a prefix", []string{site}, []string{"Origin", site + ".evil.example"}, "", 403},
 		{"all", []string{"*"}, []string{"Origin", other, "Sec-Fetch-Site", "cross-site"}, other, 200},
 		{"no origin", []string{site}, nil, "", 200},
 		{"an image of another site", nil, []string{"Sec-Fetch-Site", "cross-site"}, "", 403},
 		{"an image of a neighbour", nil, []string{"Sec-Fetch-Site", "same-site"}, "", 403},
 		{"the page", nil, []string{"Sec-Fetch-Site", "same-origin"}, "", 200},
 		{"typed in", nil, []string{"Sec-Fetch-Site", "none"}, "", 200},
+		{"an image over HTTP, with its page", nil, []string{"User-Agent", browser, "Referer", other + "/page"}, "", 403},
+		{"an image over HTTP, without", nil, []string{"User-Agent", browser}, "", 403},
+		{"the page over HTTP", nil, []string{"User-Agent", browser, "Referer", "http://example.com/?id=5"}, "", 200},
+		{"a form of the page over HTTP", nil, []string{"User-Agent", browser, "Origin", "http://example.com"}, "", 200},
+		{"curl", nil, []string{"User-Agent", "curl/8.5.0"}, "", 200},
 		{"null", []string{site}, []string{"Origin", "null", "Sec-Fetch-Site", "cross-site"}, "", 403},
 	} {
 		w := get(open(t, fixed(t), origins(test.allowed...)), "/v1/ids", test.headers...)

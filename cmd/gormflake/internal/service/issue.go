@@ -17,7 +17,7 @@ func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 		return failf(http.StatusNotFound, "this server issues no IDs: start it with --dsn or --worker")
 	}
 	if s.foreign(w, r) {
-		return failf(http.StatusForbidden, "a page of another site asks: want one that --allow-origin names")
+		return failf(http.StatusForbidden, "a browser asks for the page of another site, or does not name the site: want one that --allow-origin names, a token, or another client")
 	}
 	count, err := s.count(r.URL.RawQuery)
 	if err != nil {

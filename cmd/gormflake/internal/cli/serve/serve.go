@@ -218,7 +218,7 @@ func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
 	}
 	cfg.Page = page.Handler(page.Config{
 		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
-	})
+	}, service.Refuse)
 	return service.New(cfg)
 }
 
