@@ -65,11 +65,29 @@ var narrow = rule("narrow", "report IDs that are converted to a type with fewer 
 		if to == nil || !isNarrow(to) {
 			continue
 		}
-		if from := pass.TypesInfo.TypeOf(call.Args[0]); from != nil && isID(from) {
+		if convertsID(pass, call.Args[0]) {
 			pass.Reportf(call.Pos(), "%s has too few digits for an ID: keep the ID, or use its String", to)
 		}
 	}
 })
+
+// convertsID reports whether the value is an ID, also behind its Int64 and conversions
+// that keep all digits, as in int64(id).
+func convertsID(pass *analysis.Pass, value ast.Expr) bool {
+	value = ast.Unparen(value)
+	if from := pass.TypesInfo.TypeOf(value); from == nil || isID(from) {
+		return from != nil
+	}
+	call, ok := value.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	if to := conversion(pass, call); to != nil {
+		return !isNarrow(to) && convertsID(pass, call.Args[0])
+	}
+	method, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	return ok && method.Sel.Name == "Int64" && len(call.Args) == 0 && convertsID(pass, method.X)
+}
 
 func isNarrow(t types.Type) bool {
 	return slices.Contains([]types.BasicKind{

@@ -18,24 +18,31 @@ func TestVet(t *testing.T) {
 	for _, test := range []struct {
 		name, folder string
 		command      []string
+		code         int
 		want         []string
 	}{
-		{"own examples", "../../../../../examples", []string{program, "vet"}, nil},
-		{"findings", "testdata", []string{program, "vet", "./narrow", "./jsonstring"}, []string{
-			"narrow/narrow.go:9:3: float64 has too few digits for an ID", "jsonstring/jsonstring.go:6:", "gormflake: go vet does not pass",
+		{"own examples", "../../../../../examples", []string{program, "vet"}, clitest.OK, nil},
+		{"findings", "testdata", []string{program, "vet", "./narrow", "./jsonstring"}, clitest.Findings, []string{
+			"narrow/narrow.go:9:3: float64 has too few digits for an ID", "jsonstring/jsonstring.go:6:",
 		}},
-		{"tool of go vet", "testdata", []string{"go", "vet", "-vettool=" + program, "./..."}, []string{
+		{"tool of go vet", "testdata", []string{"go", "vet", "-vettool=" + program, "./..."}, clitest.Failed, []string{
 			"plugin/plugin.go:", "foreignkey/foreignkey.go:", "parse/parse.go:", "narrow/narrow.go:", "untyped/untyped.go:", "jsonmap/jsonmap.go:", "jsonstring/jsonstring.go:",
 		}},
-		{"what is no package", "testdata", []string{program, "vet", "./none"}, []string{"gormflake: go vet does not pass"}},
+		{"what is no package", "testdata", []string{program, "vet", "./none"}, clitest.Failed, []string{"gormflake: go vet cannot load the packages: "}},
+		{"JSON", "testdata", []string{program, "vet", "--json", "./jsonstring"}, clitest.Findings, []string{`"rule": "jsonstring",`, `"file": "jsonstring/jsonstring.go",`, `"line": 6,`}},
+		{"without the tag", "testdata", []string{program, "vet", "./tagged"}, clitest.OK, nil},
+		{"tag", "testdata", []string{program, "vet", "--tags", "more", "./tagged"}, clitest.Findings, []string{"tagged/more.go:"}},
+		{"tag as for go", "testdata", []string{program, "vet", "-tags", "other,more", "./tagged"}, clitest.Findings, []string{"tagged/more.go:"}},
+		{"tag as for go, in one word", "testdata", []string{program, "vet", "-tags=more", "./tagged"}, clitest.Findings, []string{"tagged/more.go:"}},
+		{"tag of go vet", "testdata", []string{"go", "vet", "-tags", "more", "-vettool=" + program, "./tagged"}, clitest.Failed, []string{"tagged/more.go:"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), test.command[0], test.command[1:]...)
 			cmd.Dir = test.folder
 			out, err := cmd.CombinedOutput()
-			if (err != nil) != (test.want != nil) {
-				t.Errorf("error %v, output:\n%s", err, out)
+			if code := cmd.ProcessState.ExitCode(); code != test.code {
+				t.Errorf("exit code %d, want %d, error %v, output:\n%s", code, test.code, err, out)
 			}
 			for _, want := range test.want {
 				if !bytes.Contains(out, []byte(want)) {
