@@ -20,8 +20,13 @@ Exit codes:
   0  it is done
   1  an error, which standard error states in one line
   2  the command line is wrong; nothing was done
-  3  of doctor and "migrate plan": there is something to do; of "migrate apply":
-     something is left undone`
+  3  the command worked, and what it has found wants action: of doctor, vet and
+     "migrate plan"; of "migrate apply", something is left undone
+  130  Ctrl-C; standard error states what was changed, if anything
+  141  whoever read the output has ended
+
+A flag that is left out takes its value from the environment variable that its help
+names, such as $GORMFLAKE_DSN; of a flag that may be repeated, one value a line.`
 
 // completeHelp adds cobra's own commands, which take any argument, as strict
 // ones.
@@ -36,10 +41,10 @@ func completeHelp(root *cobra.Command) {
 				if err != nil || len(rest) == 0 {
 					return err
 				}
-				return cobra.NoArgs(topic, rest) // or cobra would print the help of something else
+				return flags.Group(topic, rest) // or cobra would print the help of something else
 			}
 		case "completion":
-			cmd.Args = cobra.NoArgs
+			cmd.Args = flags.Group
 			cmd.RunE = flags.ShowHelp
 			for _, shell := range cmd.Commands() {
 				shell.Args = flags.NoArguments

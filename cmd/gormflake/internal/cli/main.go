@@ -49,7 +49,7 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		running = errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()) == nil // which cobra checks after this hook
 	}
-	root.SetArgs(ids.TimeArguments(root, args))
+	root.SetArgs(ids.TimeArguments(root, vet.Arguments(args)))
 	err := root.ExecuteContext(ctx)
 	if !running {
 		err = terminal.Usage(err)
@@ -63,6 +63,7 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	if err == nil {
 		return terminal.ExitOK
 	}
+	err = terminal.Interrupted(ctx, err, "nothing was changed")
 	if text := terminal.OneLine(err); text != "" {
 		terminal.Say(streams.Err, "gormflake: %s", plain.Words(text))
 	}
@@ -83,6 +84,7 @@ func Command(streams Streams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
+	root.Args = flags.Group
 	root.SetFlagErrorFunc(flagError)
 	now := streams.Now
 	if now == nil {
@@ -96,14 +98,13 @@ func Command(streams Streams) *cobra.Command {
 }
 
 func flagError(cmd *cobra.Command, err error) error {
-	help := cmd.CommandPath() + " --help"
 	var unknown *pflag.NotExistError
 	if _, takes := cmd.Annotations[ids.TakesIDs]; takes && errors.As(err, &unknown) {
 		if group := unknown.GetSpecifiedShortnames(); group != "" && group[0] >= '0' && group[0] <= '9' {
-			return fmt.Errorf("-%s is neither a flag nor an ID: no ID is negative; see %q", group, help)
+			return fmt.Errorf("-%s is neither a flag nor an ID: no ID is negative; see %q", group, flags.HelpOf(cmd))
 		}
 	}
-	return fmt.Errorf("%w; see %q", err, help)
+	return flags.WrongFlag(cmd, err)
 }
 
 // A buffer keeps lines back until the command flushes it or ends. After an error it
@@ -156,15 +157,26 @@ func isWhole(text string) bool {
 	return text == strconv.FormatInt(n, 10) || errors.Is(err, strconv.ErrRange)
 }
 
-// makeStrict changes the flags of the command and of those below it.
+// makeStrict changes the flags of the command and of those below it, and makes each read
+// its environment variables before it checks its arguments.
 func makeStrict(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if variable := flags.Variable(f); variable != "" {
+			f.Usage += " [$" + variable + "]"
+		}
 		if f.DefValue == "0s" || f.DefValue == "[]" {
 			f.DefValue = "" // or the help would show it: pflag no longer knows the type
 		}
 		_, mayBeEmpty := f.Annotations[flags.MayBeEmpty]
 		f.Value = strict{f.Value, mayBeEmpty}
 	})
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := flags.Environment(cmd); err != nil || check == nil {
+			return err
+		}
+		return check(cmd, args)
+	}
 	for _, child := range cmd.Commands() {
 		makeStrict(child)
 	}

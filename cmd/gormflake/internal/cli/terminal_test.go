@@ -188,7 +188,7 @@ func confirmation(t *testing.T, program string) {
 		{"no", "n\n", clitest.Failed, "not confirmed: nothing has been changed", false},
 		{"nothing", "\n", clitest.Failed, "not confirmed: nothing has been changed", false},
 		{"end of input", "\x04", clitest.Failed, "not confirmed: nothing has been changed", false},
-		{"Ctrl-C", interrupt, clitest.Failed, "nothing has been changed (interrupted)", false},
+		{"Ctrl-C", interrupt, clitest.Interrupted, "interrupted; nothing was changed", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -222,8 +222,8 @@ func interrupted(t *testing.T, program string) {
 	term.await("detach ")
 	term.await("(0/")
 	term.typed(interrupt)
-	term.exits(clitest.Failed, "run the same command again to resume")
-	term.await("gormflake: interrupted: ")
+	term.exits(clitest.Interrupted, "run the same command again to resume")
+	term.await("gormflake: interrupted; ")
 	term.await("nothing of this phase has been changed")
 	// A reader of the table would wait behind a statement that is left over.
 	var waiting int

@@ -190,6 +190,7 @@ func openRedis(ctx context.Context, a address, namespace string, log *slog.Logge
 	if len(a.hosts) > 1 {
 		return nil, errors.New("several hosts: want one, and the others as addr=host:port, with master_name for sentinels")
 	}
+	redis.SetLogger(quiet{}) // or go-redis would write each failed dial to standard error
 	client, err := redisClient(a)
 	if err != nil {
 		return nil, err
@@ -199,6 +200,11 @@ func openRedis(ctx context.Context, a address, namespace string, log *slog.Logge
 	}
 	return &Store{redislease.New(client, redislease.WithNamespace(namespace), redislease.WithLogger(log)), client.Close}, nil
 }
+
+// quiet is a logger of go-redis that logs nothing.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
 
 func redisClient(a address) (redis.UniversalClient, error) {
 	switch query := a.Query(); {

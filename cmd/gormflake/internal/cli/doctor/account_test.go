@@ -152,7 +152,7 @@ func TestDoctorInterrupted(t *testing.T) {
 	}
 	cancel()
 	got := <-done
-	clitest.WantOneLine(t, got, "interrupted")
+	clitest.WantInterrupted(t, got, "nothing was changed")
 	if got.Out != "" {
 		t.Errorf("an interrupted doctor reports:\n%s", got.Out)
 	}

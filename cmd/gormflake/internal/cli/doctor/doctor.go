@@ -86,6 +86,7 @@ the database could not be checked.`,
 	f.refs.Register(cmd)
 	set := cmd.Flags()
 	set.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them, or other table of workers; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("skip", readonly.CompleteTables(&f.database))
 	set.BoolVar(&f.try, "try", false, "try keys in copies of the tables, which needs the right to create them")
 	set.BoolVar(&f.json, "json", false, "print one JSON object")
 	set.StringVar(&f.textfile, "textfile", "", "file to write metrics to as well, for the textfile collector of node_exporter: its name ends with .prom")

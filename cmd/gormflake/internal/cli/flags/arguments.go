@@ -24,21 +24,15 @@ func ChoiceVar(cmd *cobra.Command, to *string, name, value, usage string, choice
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// ShowHelp is for commands that do nothing themselves. An empty argument, and
-// one behind "--", is not a command to cobra.
-func ShowHelp(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return terminal.Usagef("unknown command %q for %q", args[0], cmd.CommandPath())
-	}
-	return cmd.Help()
-}
+// ShowHelp is what commands run that do nothing themselves.
+func ShowHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // NoArguments is [cobra.NoArgs] for commands that have no commands below them.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%q takes no arguments, got %s; see %q", cmd.CommandPath(), terminal.Quote(args[0]), cmd.CommandPath()+" --help")
+	return fmt.Errorf("%q takes no arguments, got %s; see %q", cmd.CommandPath(), terminal.Quote(args[0]), HelpOf(cmd))
 }
 
 // OneArgument is [cobra.ExactArgs](1) with a name of what is wanted.
@@ -47,7 +41,7 @@ func OneArgument(name string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			return nil
 		}
-		return fmt.Errorf("%q wants one argument, %s, got %d; see %q", cmd.CommandPath(), name, len(args), cmd.CommandPath()+" --help")
+		return fmt.Errorf("%q wants one argument, %s, got %d; see %q", cmd.CommandPath(), name, len(args), HelpOf(cmd))
 	}
 }
 
@@ -57,7 +51,7 @@ func AtLeastOneArgument(name string) cobra.PositionalArgs {
 		if len(args) > 0 {
 			return nil
 		}
-		return fmt.Errorf("%q wants an argument, %s; see %q", cmd.CommandPath(), name, cmd.CommandPath()+" --help")
+		return fmt.Errorf("%q wants an argument, %s; see %q", cmd.CommandPath(), name, HelpOf(cmd))
 	}
 }
 
@@ -101,7 +95,7 @@ type Token struct{ file string }
 
 // Register adds the flags to a command.
 func (f *Token) Register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.file, "token-file", "", "file with the bearer token that clients must send (default $"+TokenVariable+", or none)")
+	cmd.Flags().StringVar(&f.file, "token-file", "", "file with the bearer token that clients must send, which $"+TokenVariable+" may hold instead (default none)")
 }
 
 // Value is the token, or nothing where none is wanted. An empty file or

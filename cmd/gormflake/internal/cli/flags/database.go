@@ -22,30 +22,48 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// DSNVariable keeps a password off the command line, which every user of the
-// machine can read.
-const DSNVariable = "GORMFLAKE_DSN"
-
-// Database is the flag --dsn.
+// Database is the flags --dsn and --dsn-file.
 type Database struct{ url string }
 
 const forms = "database: sqlite://file, mysql://user:password@host/name or postgres://user:password@host/name"
 
-// Register adds the flag to a command.
-func (f *Database) Register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.url, "dsn", "", forms+" (default $"+DSNVariable+")")
-}
+// Register adds the flags to a command.
+func (f *Database) Register(cmd *cobra.Command) { f.register(cmd, forms) }
 
-// RegisterOr adds the flag to a command that takes other stores too.
+// RegisterOr adds the flags to a command that takes other stores too.
 func (f *Database) RegisterOr(cmd *cobra.Command, others string) {
-	cmd.Flags().StringVar(&f.url, "dsn", "", forms+"; or store: "+others+" (default $"+DSNVariable+")")
+	f.register(cmd, forms+"; or store: "+others)
 }
 
-// Given reports whether there is a database: by the flag or the variable.
-func (f *Database) Given() bool { return f.URL() != "" }
+func (f *Database) register(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVar(&f.url, "dsn", "", usage)
+	cmd.Flags().Var((*urlFile)(&f.url), "dsn-file", "file with the URL of --dsn, which other users of the machine can then not read")
+	cmd.MarkFlagsMutuallyExclusive("dsn", "dsn-file")
+}
 
-// URL returns the flag's value, or the variable's; empty if neither is set.
-func (f *Database) URL() string { return cmp.Or(f.url, os.Getenv(DSNVariable)) }
+// A urlFile is the URL that the file of --dsn-file has.
+type urlFile string
+
+func (f *urlFile) Set(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	*f = urlFile(strings.TrimSpace(string(text)))
+	if *f == "" {
+		return errors.New("the file is empty")
+	}
+	return nil
+}
+
+func (*urlFile) String() string { return "" } // or help would show it as the default
+func (*urlFile) Type() string   { return "string" }
+
+// Given reports whether there is a database.
+func (f *Database) Given() bool { return f.url != "" }
+
+// URL returns the URL of the database or store, and "" if there is none.
+func (f *Database) URL() string { return f.url }
 
 // Name is the database's own, for labels of metrics.
 func (f *Database) Name() string {
@@ -86,7 +104,7 @@ const (
 // function that it returns when done.
 func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB func() error, err error) {
 	if !f.Given() {
-		return nil, nil, terminal.Usagef("no database: give --dsn or set %s", DSNVariable)
+		return nil, nil, terminal.Usagef("no database: give --dsn or set GORMFLAKE_DSN")
 	}
 	dialector, err := dsn.Open(withMode(f.URL(), mode))
 	if err != nil {

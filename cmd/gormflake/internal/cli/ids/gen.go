@@ -67,7 +67,7 @@ never insert it.
 	cmd.Flags().Int64VarP(&f.count, "count", "n", 1, "how many")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print all that an ID contains, as a line of JSON")
 	cmd.MarkFlagsMutuallyExclusive("as", "json")
-	for _, other := range []string{"count", "dsn", "window", "table", "namespace"} {
+	for _, other := range []string{"count", "dsn", "dsn-file", "window", "table", "namespace"} {
 		cmd.MarkFlagsMutuallyExclusive("time", other)
 	}
 	return cmd
@@ -80,7 +80,7 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if f.time != "" {
 		return f.compose(cmd.OutOrStdout())
 	}
-	if cmd.Flags().Changed("sequence") {
+	if flags.OnCommandLine(cmd, "sequence") {
 		return terminal.Usagef("--sequence is for the ID of --time: a new one has the next sequence")
 	}
 	layout, layoutErr := f.issuer.Layout.Layout()
@@ -141,7 +141,7 @@ func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer
 		err := is.Gen.Fill(ctx, ids)
 		switch {
 		case ctx.Err() != nil: // which Fill checks only when it waits
-			return fmt.Errorf("interrupted after %d of %d IDs", made, count)
+			return terminal.Interrupted(ctx, ctx.Err(), fmt.Sprintf("%d of %d IDs were made", made, count))
 		case err != nil:
 			return fmt.Errorf("after %d of %d IDs: %w", made, count, err)
 		}

@@ -171,14 +171,14 @@ func (r reader) record(id types.ID) record {
 func (rec record) writeJSON(w io.Writer) { _ = json.NewEncoder(w).Encode(rec) }
 
 // rowFormat has columns of fixed width, so that no row waits for another.
-const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %s"
+const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %-7s  %s"
 
 // An output is how IDs are printed, unless by themselves or in their text.
 type output struct{ json, table, jsonLog bool }
 
 func (o output) writeHeading(w io.Writer) {
 	if o.table {
-		terminal.Say(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM")
+		terminal.Say(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM", "DOUBT")
 	}
 }
 
@@ -188,7 +188,8 @@ func (o output) write(w io.Writer, rec record) bool {
 	case o.json:
 		rec.writeJSON(w)
 	case o.table:
-		terminal.Say(w, rowFormat, rec.ID, rec.Time, rec.Datacenter, rec.Worker, rec.Sequence, rec.Form)
+		row := fmt.Sprintf(rowFormat, rec.ID, rec.Time, rec.Datacenter, rec.Worker, rec.Sequence, rec.Form, rec.Doubt)
+		terminal.Say(w, "%s", strings.TrimRight(row, " "))
 	}
 	return o.json || o.table
 }

@@ -25,6 +25,7 @@ type interpreter struct {
 	first, last types.ID // the IDs that a text of unknown form may stand for
 	firstNumber types.ID // the same of a decimal word of a text
 	codecs      []*publicid.Codec
+	now         time.Time
 }
 
 // A reading is what a text means in one form.
@@ -49,11 +50,47 @@ func (in *interpreter) recordOf(r reading) record {
 
 // read returns one reading, or all of several that are equally likely.
 func (in *interpreter) read(s string) ([]reading, error) {
-	s = strings.TrimSpace(s)
+	s = fromSpreadsheet(strings.TrimSpace(s))
+	if err := notWhole(s); err != nil {
+		return nil, err
+	}
 	if in.as.name == "" {
 		return in.readAny(s)
 	}
 	return in.readAs(in.as, s)
+}
+
+// formula is how exports keep a spreadsheet from making a number of a text.
+var formula = regexp.MustCompile(`^(?:="([^"]*)"|'(.+))$`)
+
+func fromSpreadsheet(s string) string {
+	if found := formula.FindStringSubmatch(s); found != nil {
+		return found[1] + found[2]
+	}
+	return s
+}
+
+var (
+	negative   = regexp.MustCompile(`^-[0-9]+$`)
+	scientific = regexp.MustCompile(`^([0-9])[.,]?([0-9]*)[eE]\+?([0-9]{1,2})$`)
+)
+
+// notWhole returns why a number cannot be read as an ID, whatever its digits are.
+func notWhole(s string) error {
+	if negative.MatchString(s) {
+		return fmt.Errorf("%s is not an ID: no ID is negative", terminal.Quote(s))
+	}
+	number := scientific.FindStringSubmatch(s)
+	if number == nil {
+		return nil
+	}
+	exponent, _ := strconv.Atoi(number[3])
+	lost := exponent - len(number[2])
+	if lost <= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is what a spreadsheet leaves of a number: the last %s of its %d are lost; import the column as text", terminal.Quote(s),
+		terminal.Counted(lost, "digit", "digits"), exponent+1)
 }
 
 func (in *interpreter) readAny(s string) ([]reading, error) {
@@ -227,8 +264,8 @@ func matured(l snowflake.Layout, now time.Time) time.Time {
 var word = regexp.MustCompile(`^[A-Za-z][a-z]+$`)
 
 // doubt says why what was read is hardly an ID of the layout; empty where it may be one.
-func (in *interpreter) doubt(r reading, now time.Time) string {
-	at := in.layout.Time(r.id)
+func (in *interpreter) doubt(r reading) string {
+	now, at := in.now, in.layout.Time(r.id)
 	switch unix := unixTime(r.id, now); {
 	case r.form.name == serialName, r.form.name == publicName:
 		return ""

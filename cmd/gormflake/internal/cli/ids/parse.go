@@ -50,8 +50,9 @@ are not IDs, and --until a day from now. In text, decimal ones are of the 30th d
 later, as the numbers of cards are not, unless --since says otherwise. Neither
 applies to a decimal argument or a serial number, nor to any argument with --as.
 
-A line "doubt" says why an argument is hardly an ID: it may be a Unix time, of the
-first days of the layout, of the future, a word, or rounded by JavaScript.
+A line "doubt", or the column DOUBT, says why something is hardly an ID: it may be a
+Unix time, of the first days of the layout, of the future, a word, or rounded by
+JavaScript.
 
 ` + flags.TimeForms
 
@@ -92,6 +93,7 @@ func newParse(now func() time.Time) *cobra.Command {
 	set.StringArrayVar(&f.secretFiles, "secret-file", nil, "file with the secret of public IDs among the arguments; may be repeated, for retired ones")
 	set.BoolVar(&f.output.json, "json", false, "print a line of JSON for each ID")
 	set.BoolVar(&f.output.table, "table", false, "print a row for each ID")
+	_ = set.SetAnnotation("table", flags.NoVariable, nil) // $GORMFLAKE_TABLE is the table of the workers
 	set.BoolVar(&f.output.jsonLog, "json-log", false, "keep lines of JSON valid: add a field \"snowflake_ids\" to each object that has IDs")
 	set.StringVar(&f.since, "since", "", "time from which on a text is taken for an ID")
 	set.StringVar(&f.until, "until", "", "time up to which a text is taken for an ID")
@@ -140,7 +142,7 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 	}
 	in := &interpreter{
 		reader: reader{layout, format, f.layout.Swapped()}, as: as, serials: numbers, serialForm: serialForm,
-		first: max(1, layout.Min(since)), last: layout.Max(until), codecs: codecs,
+		first: max(1, layout.Min(since)), last: layout.Max(until), codecs: codecs, now: f.now(),
 	}
 	if f.since == "" {
 		in.firstNumber = layout.Min(matured(layout, f.now()))
@@ -184,7 +186,7 @@ func (f *parseFlags) arguments(out io.Writer, in *interpreter, args []string) er
 		for _, r := range readings {
 			rec := in.recordOf(r)
 			rec.Input = arg
-			rec.Doubt = in.doubt(r, f.now())
+			rec.Doubt = in.doubt(r)
 			records = append(records, rec)
 		}
 	}

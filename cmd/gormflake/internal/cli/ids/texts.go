@@ -163,7 +163,7 @@ func (p *printer) found(r reading) {
 		return
 	}
 	rec := p.recordOf(r)
-	rec.File, rec.Line = p.name, p.line
+	rec.File, rec.Line, rec.Doubt = p.name, p.line, p.doubt(r)
 	p.write(p.out, rec)
 }
 

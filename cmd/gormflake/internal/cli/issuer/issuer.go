@@ -7,19 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Flags say under which worker IDs are issued: under a fixed one, or under one that is leased from a database.
+// Flags say under which worker IDs are issued: under a fixed one, or under one that is
+// leased from a database or another store.
 type Flags struct {
 	cmd                *cobra.Command
 	Layout             flags.Layout
@@ -33,7 +35,7 @@ type Flags struct {
 func (f *Flags) Register(cmd *cobra.Command) {
 	f.cmd = cmd
 	f.Layout.Register(cmd)
-	f.Database.Register(cmd)
+	f.Database.RegisterOr(cmd, leasestore.Forms)
 	f.store.Register(cmd)
 	set := cmd.Flags()
 	set.Int64Var(&f.Datacenter, "datacenter", 0, "datacenter of the worker; with --dsn, lease a worker of this one only")
@@ -47,18 +49,24 @@ var errNoWorker = terminal.Usagef("no worker: give --worker with a number that n
 // have forgotten which.
 func (f *Flags) Check() error {
 	if f.Database.Given() {
-		return errors.Join(f.store.Check(), f.checkLease())
+		return errors.Join(f.checkStore(), f.checkLease())
 	}
-	set := f.cmd.Flags()
 	for _, name := range []string{"window", "table", "namespace"} {
-		if set.Changed(name) {
-			return terminal.Usagef("--%s is about workers in a database, and there is none: give --dsn or set %s", name, flags.DSNVariable)
+		if flags.OnCommandLine(f.cmd, name) {
+			return terminal.Usagef("--%s is about workers in a database, and there is none: give --dsn or set GORMFLAKE_DSN", name)
 		}
 	}
-	if set.Changed("datacenter") && !set.Changed("worker") {
+	if set := f.cmd.Flags(); set.Changed("datacenter") && !set.Changed("worker") {
 		return errNoWorker
 	}
 	return nil
+}
+
+func (f *Flags) checkStore() error {
+	if leasestore.Is(f.Database.URL()) {
+		return f.store.CheckRemote()
+	}
+	return f.store.Check()
 }
 
 // leaseOptions are the options of a lease. They begin with the window, of which there
@@ -128,33 +136,55 @@ func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 }
 
 func (f *Flags) leased(ctx context.Context, layout snowflake.Layout, log *slog.Logger) (*Issuer, error) {
-	db, closeDB, err := f.Database.Open(ctx, flags.ReadWrite)
+	s, err := f.openStore(ctx, log)
 	if err != nil {
 		return nil, err
 	}
 	if !f.Layout.Given() {
-		layout = f.layoutIn(ctx, db, layout)
+		layout = layoutIn(ctx, s.reader, layout)
 	}
 	options := f.leaseOptions()
 	if err := lease.CheckOptions(layout, options...); err != nil {
-		return nil, errors.Join(terminal.Usage(err), closeDB())
+		return nil, errors.Join(terminal.Usage(err), s.close())
 	}
-	store := sqllease.New(db, append(f.store.Options(), sqllease.WithLogger(log))...)
-	l, err := lease.Acquire(ctx, store, layout, append(options, lease.WithLogger(log))...)
+	l, err := lease.Acquire(ctx, s.Store, layout, append(options, lease.WithLogger(log))...)
 	if err != nil {
-		return nil, errors.Join(err, closeDB())
+		return nil, errors.Join(err, s.close())
 	}
 	gen, err := snowflake.New(l)
 	if err != nil {
-		return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)), closeDB())
+		return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)), s.close())
 	}
-	return &Issuer{gen, l, store, closeDB}, nil
+	return &Issuer{gen, l, s.Store, s.close}, nil
 }
 
-// layoutIn is the one that the database has for its workers, or otherwise. It
-// creates nothing: what is wrong with the flags is found before that.
-func (f *Flags) layoutIn(ctx context.Context, db *gorm.DB, otherwise snowflake.Layout) snowflake.Layout {
-	store := sqllease.New(db, append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())...)
+// An opened is a store that is connected until it is closed.
+type opened struct {
+	lease.Store
+	reader lease.Store // the same records; it creates no table
+	close  func() error
+}
+
+func (f *Flags) openStore(ctx context.Context, log *slog.Logger) (opened, error) {
+	if leasestore.Is(f.Database.URL()) {
+		store, err := leasestore.Open(ctx, f.Database.URL(), f.store.Namespace, log)
+		if err != nil {
+			return opened{}, err
+		}
+		return opened{store.Store, store.Store, store.Close}, nil
+	}
+	db, closeDB, err := f.Database.Open(ctx, flags.ReadWrite)
+	if err != nil {
+		return opened{}, err
+	}
+	options := f.store.Options()
+	reader := sqllease.New(db, append(slices.Clip(options), sqllease.ExistingTable(), sqllease.AllowVolatile())...)
+	return opened{sqllease.New(db, append(slices.Clip(options), sqllease.WithLogger(log))...), reader, closeDB}, nil
+}
+
+// layoutIn returns the layout that the store has for its workers, or otherwise. It
+// creates nothing, because what is wrong with the flags is found later.
+func layoutIn(ctx context.Context, store lease.Store, otherwise snowflake.Layout) snowflake.Layout {
 	if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
 		return in.Layout
 	}

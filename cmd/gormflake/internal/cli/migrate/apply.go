@@ -21,6 +21,7 @@ type applyFlags struct {
 	migrateFlags
 	runFlags
 	save string
+	json bool
 }
 
 func newApply() *cobra.Command {
@@ -45,6 +46,7 @@ has left something undone, or a table does not take Snowflake IDs afterwards.`,
 	}
 	set.migrateFlags.register(cmd)
 	set.runFlags.register(cmd)
+	cmd.Flags().BoolVar(&set.json, "json", false, "print one JSON object when it is done")
 	cmd.Flags().StringVar(&set.save, "save", "", "file to save the plan to (default snowflake-plan-TIME.json, \"\" for none)")
 	_ = cmd.Flags().SetAnnotation("save", flags.MayBeEmpty, nil)
 	return cmd
@@ -63,12 +65,44 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 			return err
 		}
 		if part.Empty() {
-			terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, append(tables, f.selection.args()...)))
-			return undone(cmd, part.Apply(cmd.Context(), db))
+			return f.applyNothing(cmd, db, plan, part, tables)
 		}
 		left := slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
 		return f.applyPart(cmd, db, part, left, tables)
 	})
+}
+
+// applyNothing has the database checked all the same: a phase may have been left
+// incomplete before.
+func (f *applyFlags) applyNothing(cmd *cobra.Command, db *gorm.DB, plan, part *sqlmigrate.Plan, tables []string) error {
+	err := part.Apply(cmd.Context(), db)
+	switch {
+	case f.json && isDone(err):
+		return errors.Join(f.printJSON(cmd, part, "", phasesOf(plan), err), undone(cmd, err))
+	case !f.json:
+		terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, append(tables, f.selection.args()...)))
+	}
+	return undone(cmd, err)
+}
+
+// isDone reports whether the plan was carried out, if with something left undone.
+func isDone(err error) bool { return err == nil || errors.Is(err, sqlmigrate.ErrIncomplete) }
+
+// An applied is what --json prints.
+type applied struct {
+	Applied []string `json:"applied"`            // phases
+	Left    []string `json:"left"`               // phases that are still to be applied
+	Undone  string   `json:"undone,omitempty"`   // what a phase has left undone
+	Models  []string `json:"models"`             // fields that change
+	WayBack string   `json:"way_back,omitempty"` // the file that revert takes
+}
+
+func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left []string, err error) error {
+	outcome := applied{phasesOf(plan), texts(left), "", texts(models(plan)), file}
+	if err != nil {
+		outcome.Undone = terminal.OneLine(err)
+	}
+	return terminal.SayJSON(cmd.OutOrStdout(), outcome)
 }
 
 func nothing(plan *sqlmigrate.Plan, tables []string) string {
@@ -84,7 +118,7 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 		terminal.Say(cmd.ErrOrStderr(), "%s too narrow for a Snowflake ID and may hold keys, first %s: see \"gormflake migrate plan\"",
 			terminal.Counted(n, "column is", "columns are"), plan.Likely[0].Column)
 	}
-	question := fmt.Sprintf("Apply these %s to %s?", terminal.Counted(statements(plan, upward), "statement", "statements"), strings.Join(tablesOf(plan), ", "))
+	question := fmt.Sprintf("Apply %s to %s?", these(statements(plan, upward)), strings.Join(tablesOf(plan), ", "))
 	if err := f.confirm.Ask(cmd, question); err != nil {
 		return err
 	}
@@ -98,8 +132,11 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 			return err
 		}
 	}
-	err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Apply)
-	if err == nil || errors.Is(err, sqlmigrate.ErrIncomplete) {
+	err := f.run(cmd, db, plan, upward, (*sqlmigrate.Plan).Apply)
+	switch {
+	case isDone(err) && f.json:
+		return errors.Join(f.printJSON(cmd, plan, name, left, err), undone(cmd, err))
+	case isDone(err):
 		f.printNext(cmd, plan, name, left, tables)
 	}
 	return undone(cmd, err)
@@ -180,15 +217,26 @@ func (f *runFlags) check() error {
 type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
 
 // run carries the plan out and shows how far it is.
-func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, do carryOut) error {
-	shown := &progress{out: cmd.ErrOrStderr()}
+func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement, do carryOut) error {
+	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
+	for _, phase := range plan.Phases {
+		shown.expected[phase.Name] = statements(plan.Only(phase.Name), of)
+	}
 	defer shown.close()
 	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
 		sqlmigrate.WithRetryFor(f.retryFor))
-	if err != nil && cmd.Context().Err() != nil {
-		return fmt.Errorf("interrupted: %w: run the same command again to resume", err)
+	if err == nil {
+		return nil
 	}
-	return err
+	return terminal.Interrupted(cmd.Context(), err, err.Error()+": run the same command again to resume")
+}
+
+// these counts the statements of a question.
+func these(n int) string {
+	if n == 1 {
+		return "this statement"
+	}
+	return fmt.Sprintf("these %d statements", n)
 }
 
 // summarize shows what is about to be done, without its SQL.

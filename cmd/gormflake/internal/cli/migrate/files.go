@@ -21,6 +21,7 @@ type filesFlags struct {
 	dir, format string
 	leases      bool
 	leaseTable  string
+	json        bool
 }
 
 var formats = []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose), string(sqlmigrate.Atlas)}
@@ -58,6 +59,7 @@ for applications that may not create it. Tables need not be named then.`,
 func (f *filesFlags) registerFiles(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dir, "dir", "migrations", "directory of the files, created if it is absent")
 	flags.ChoiceVar(cmd, &f.format, "format", "", "tool that runs the files, one of "+strings.Join(formats, ", "), formats)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object with the names of the files")
 	_ = cmd.MarkFlagDirname("dir")
 }
 
@@ -109,10 +111,18 @@ func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {
 
 // printWritten names what has been written, also before an error.
 func (f *filesFlags) printWritten(cmd *cobra.Command, before []string) {
+	written := []string{}
 	for _, name := range namesIn(f.dir) {
 		if !slices.Contains(before, name) {
-			terminal.Say(cmd.OutOrStdout(), "%s", filepath.Join(f.dir, name))
+			written = append(written, filepath.Join(f.dir, name))
 		}
+	}
+	if f.json {
+		_ = terminal.SayJSON(cmd.OutOrStdout(), map[string]any{"files": written}) // whose error Main reports
+		return
+	}
+	for _, name := range written {
+		terminal.Say(cmd.OutOrStdout(), "%s", name)
 	}
 }
 

@@ -30,7 +30,7 @@ and are smaller than any new one.
 
 Begin with "plan". Then either write migration files for the tool that you use,
 or apply the plan from here.`,
-		Args: cobra.NoArgs,
+		Args: flags.Group,
 		RunE: flags.ShowHelp,
 	}
 	cmd.AddCommand(newPlan(), newFiles(), newApply(), newRevert(), newOnline())
@@ -52,6 +52,7 @@ func (f *migrateFlags) register(cmd *cobra.Command) {
 	f.layout.Register(cmd)
 	f.references.Register(cmd)
 	f.selection.register(cmd)
+	cmd.ValidArgsFunction = readonly.CompleteTables(&f.database)
 	cmd.Flags().BoolVar(&f.recreateViews, "recreate-views", false, "drop views that keep PostgreSQL from widening a column, and create them again as they were, in the same transaction")
 }
 

@@ -30,7 +30,7 @@ func TestMigrate(t *testing.T) {
 			t.Fatal("apply has changed nothing")
 		}
 
-		clitest.WantOutcome(t, clitest.Command(t, "migrate", "revert", "--dsn", url, "--yes", saved), clitest.OK, "taken back: ", "is taken back: ")
+		clitest.WantOutcome(t, clitest.Command(t, "migrate", "revert", "--dsn", url, "--yes", saved), clitest.OK, "taken back: ", "to take back phase ")
 		if after := clitest.Schema(t, url); after != before {
 			t.Errorf("after revert:\n%s\nwant what was before:\n%s", after, before)
 		}

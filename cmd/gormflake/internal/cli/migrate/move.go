@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ import (
 
 func newOnlineStatus() *cobra.Command {
 	var set migrateFlags
-	var prometheus bool
+	var prometheus, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status --dsn URL TABLE...",
 		Short: "Show how far a move has come",
@@ -32,6 +33,8 @@ collector of node_exporter reads. The exit code is 0.`,
 				switch {
 				case err != nil:
 					return err
+				case asJSON:
+					return terminal.SayJSON(cmd.OutOrStdout(), statusAsJSON(status))
 				case prometheus:
 					writeMetrics(cmd.OutOrStdout(), set.database.Name(), tables, status)
 				default:
@@ -43,6 +46,8 @@ collector of node_exporter reads. The exit code is 0.`,
 	}
 	set.register(cmd)
 	cmd.Flags().BoolVar(&prometheus, "prometheus", false, "write metrics for the textfile collector of node_exporter, whose file ends with .prom")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("json", "prometheus")
 	return cmd
 }
 
@@ -55,11 +60,7 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 		when(s.Rate > 0, ", %.0f a second", s.Rate) +
 		when(s.Remaining >= time.Second, ", about %s left", terminal.Span(s.Remaining)) +
 		when(s.Waits > 0, ", %d batches waited for replicas", s.Waits) +
-		when(s.Steering.Paused, "; paused") +
-		when(s.Steering.HoldSwap, "; the swap waits for resume") +
-		when(s.Steering.Stall > 0, "; batches take up to %v", s.Steering.Stall.Round(time.Millisecond)) +
-		when(s.Steering.Between != plan.Hours{}, "; it works between %v", s.Steering.Between) +
-		when(s.Steering.MaxRunning > 0, "; it waits while more than %d statements are running", s.Steering.MaxRunning)
+		describeSteering(s.Steering)
 	switch {
 	case s.Reverting:
 		return text + " of the way back; next: gormflake migrate online revert"
@@ -67,6 +68,15 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 		return text + "; the keys are wide; next: gormflake migrate online finish, or revert"
 	}
 	return text + fmt.Sprintf(", stage %s; next: gormflake migrate online apply, or revert", s.Stage)
+}
+
+// describeSteering returns what the move is asked for, each part after a semicolon.
+func describeSteering(s sqlmigrate.OnlineSteering) string {
+	return when(s.Paused, "; paused") +
+		when(s.HoldSwap, "; the swap waits for resume") +
+		when(s.Stall > 0, "; batches take up to %v", s.Stall.Round(time.Millisecond)) +
+		when(s.Between != plan.Hours{}, "; it works between %v", s.Between) +
+		when(s.MaxRunning > 0, "; it waits while more than %d statements are running", s.MaxRunning)
 }
 
 func newOnlinePause() *cobra.Command {
@@ -79,7 +89,7 @@ A statement that has begun, such as one that builds an index, comes to its end.`
 	}, func(s *sqlmigrate.OnlineSteering) error {
 		s.Paused = true
 		return nil
-	})
+	}, "paused")
 }
 
 func newOnlineResume() *cobra.Command {
@@ -91,7 +101,7 @@ func newOnlineResume() *cobra.Command {
 	}, func(s *sqlmigrate.OnlineSteering) error {
 		s.Paused, s.HoldSwap = false, false
 		return nil
-	})
+	}, "resumed")
 }
 
 // newOnlineThrottle replaces what the one before has asked for, but for a pause.
@@ -124,12 +134,13 @@ flags there is no limit.`,
 		}
 		*s = wanted
 		return nil
-	})
+	}, "throttled")
 }
 
-// steering completes a command that changes what a move does next.
-func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error) *cobra.Command {
+// steering completes a command that changes what a move does next, and calls that done.
+func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error, done string) *cobra.Command {
 	var set migrateFlags
+	var asJSON bool
 	cmd.Args = needTables
 	cmd.RunE = func(cmd *cobra.Command, tables []string) error {
 		if err := change(new(sqlmigrate.OnlineSteering)); err != nil {
@@ -138,14 +149,21 @@ func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error)
 		return set.withMove(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 			err := online.Steer(cmd.Context(), db, func(s *sqlmigrate.OnlineSteering) { _ = change(s) })
 			if err != nil {
-				return err
+				return terminal.Interrupted(cmd.Context(), err, `the move may have been changed: see "gormflake migrate online status"`)
 			}
 			status, err := online.Status(cmd.Context(), db)
-			terminal.Say(cmd.OutOrStdout(), "%s", describeStatus(status))
-			return err
+			switch {
+			case err != nil:
+				return terminal.Interrupted(cmd.Context(), err, "the move is "+done)
+			case asJSON:
+				return terminal.SayJSON(cmd.OutOrStdout(), statusAsJSON(status))
+			}
+			terminal.Say(cmd.OutOrStdout(), "%s%s\n%s", done, cmp.Or(describeSteering(status.Steering), "; no limit is set"), describeStatus(status))
+			return nil
 		})
 	}
 	set.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, as \"status\" does")
 	return cmd
 }
 

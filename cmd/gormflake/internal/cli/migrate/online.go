@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ MySQL, where new tables take the place of the old ones.
 Begin with "plan". "apply" can be interrupted and resumed. Until "finish" drops the
 old columns, "revert" takes back what has been done; on MariaDB and MySQL, only until
 the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
-		Args: cobra.NoArgs,
+		Args: flags.Group,
 		RunE: flags.ShowHelp,
 	}
 	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFiles(), newOnlineFinish(), newOnlineRevert(),
@@ -54,7 +55,7 @@ func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []str
 
 func newOnlinePlan() *cobra.Command {
 	var set migrateFlags
-	var back bool
+	var back, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan --dsn URL TABLE...",
 		Short: "Show each statement, with what it locks",
@@ -67,18 +68,30 @@ stands in the way or the database could not be read.`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
 			return set.withOnline(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, online *sqlmigrate.OnlinePlan) error {
-				text := online.String()
-				if back {
-					text = online.WayBack()
+				if err := printOnline(cmd.OutOrStdout(), online, back, asJSON); err != nil {
+					return err
 				}
-				terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(text, "\n"))
 				return findings(online.Blockers, online.Empty())
 			})
 		},
 	}
 	set.register(cmd)
 	cmd.Flags().BoolVar(&back, "back", false, "show the statements that take each stage back")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("back", "json")
 	return cmd
+}
+
+func printOnline(out io.Writer, online *sqlmigrate.OnlinePlan, back, asJSON bool) error {
+	text := online.String()
+	switch {
+	case asJSON:
+		return terminal.SayJSON(out, onlineAsJSON(online))
+	case back:
+		text = online.WayBack()
+	}
+	terminal.Say(out, "%s", strings.TrimSuffix(text, "\n"))
+	return nil
 }
 
 // onlineFlags are what apply, finish and revert have in common.
@@ -91,11 +104,13 @@ type onlineFlags struct {
 	replicas    []string
 	rows        []int
 	last        string
+	json        bool
 }
 
 func (f *onlineFlags) register(cmd *cobra.Command) {
 	f.migrateFlags.register(cmd)
 	f.confirm.Register(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object when it is done, as \"status\" does")
 	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too")
 }
 
@@ -217,8 +232,7 @@ func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, 
 			return err
 		}
 		if online.Empty() {
-			terminal.Say(cmd.OutOrStdout(), "nothing to do: the keys are wide, and no move is under way")
-			return nil
+			return f.say(cmd, db, online, "nothing to do: the keys are wide, and no move is under way")
 		}
 		if err := f.confirm.Ask(cmd, fmt.Sprintf(question, strings.Join(online.Tables, ", "))); err != nil {
 			return err
@@ -228,9 +242,21 @@ func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, 
 			err = do(online, cmd.Context(), db, append(f.options(cmd), sqlmigrate.WithReplicas(replicas...))...)
 		}
 		if err = errors.Join(err, closeAll()); err != nil {
-			return err
+			return terminal.Interrupted(cmd.Context(), err, err.Error()+": run the same command again to resume")
 		}
+		return f.say(cmd, db, online, done)
+	})
+}
+
+// say prints what was done, or with --json how far the move has come.
+func (f *onlineFlags) say(cmd *cobra.Command, db *gorm.DB, online *sqlmigrate.OnlinePlan, done string) error {
+	if !f.json {
 		terminal.Say(cmd.OutOrStdout(), "%s", done)
 		return nil
-	})
+	}
+	status, err := online.Status(cmd.Context(), db)
+	if err != nil {
+		return err
+	}
+	return terminal.SayJSON(cmd.OutOrStdout(), statusAsJSON(status))
 }

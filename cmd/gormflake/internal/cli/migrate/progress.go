@@ -17,24 +17,29 @@ import (
 // take hours.
 const redraw = time.Second
 
-// A progress shows how far a run is: as a bar on a terminal, and as a line for
-// each statement elsewhere.
+// A progress shows how far a run is: as one bar for all phases on a terminal, and as a
+// line for each statement elsewhere.
 type progress struct {
 	out io.Writer
+
+	expected map[sqlmigrate.PhaseName]int // statements of the phases that have not begun
+	last     sqlmigrate.Progress
+	over     int // statements of the phases before the one of last
+
 	bar *progressbar.ProgressBar
 	end chan struct{} // ends the goroutine that redraws the bar, between two drawings
 }
 
 // show is a function for sqlmigrate.WithProgress.
 func (p *progress) show(now sqlmigrate.Progress) {
+	done, of := p.overall(now)
 	if now.Retry > 0 || !terminal.IsTerminal(p.out) {
 		p.close()
 		p.line(now)
 		return
 	}
-	if p.bar == nil || now.Done == 0 {
-		p.close()
-		p.bar = progressbar.NewOptions(now.Of,
+	if p.bar == nil {
+		p.bar = progressbar.NewOptions(of,
 			progressbar.OptionSetWriter(p.out),
 			progressbar.OptionShowCount(),
 			progressbar.OptionSetElapsedTime(true),
@@ -46,10 +51,26 @@ func (p *progress) show(now sqlmigrate.Progress) {
 		go keepDrawn(p.bar, p.end)
 	}
 	p.bar.Describe(strings.TrimSpace(string(now.Phase) + " " + now.Table.String()))
-	_ = p.bar.Set(now.Done)
-	if now.Done == now.Of {
+	p.bar.ChangeMax(of)
+	_ = p.bar.Set(done)
+	if done == of {
 		p.close()
 	}
+}
+
+// overall returns how many statements of all phases are over, and how many there are: of
+// the phases to come, as many as the plan shows.
+func (p *progress) overall(now sqlmigrate.Progress) (done, of int) {
+	if now.Phase != p.last.Phase {
+		p.over += p.last.Of
+		delete(p.expected, now.Phase)
+	}
+	p.last = now
+	of = p.over + now.Of
+	for _, n := range p.expected {
+		of += n
+	}
+	return p.over + now.Done, of
 }
 
 func (p *progress) line(now sqlmigrate.Progress) {

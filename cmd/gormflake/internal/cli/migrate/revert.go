@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 type revertFlags struct {
 	runFlags
 	database flags.Database
+	json     bool
 }
 
 func newRevert() *cobra.Command {
@@ -46,6 +49,7 @@ run as they stand there: take no file from anybody else.`,
 	}
 	set.database.Register(cmd)
 	set.register(cmd)
+	cmd.Flags().BoolVar(&set.json, "json", false, "print one JSON object when it is done")
 	return cmd
 }
 
@@ -62,21 +66,32 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 		return terminal.Usagef("%s has nothing of the phases %s", file, strings.Join(f.phases.names, ", "))
 	}
 	return f.database.With(cmd.Context(), flags.ReadWrite, func(db *gorm.DB) error {
-		for _, phase := range plan.Phases {
-			for _, step := range phase.Steps {
-				terminal.Say(cmd.ErrOrStderr(), "%s of %s is taken back: %s", phase.Name, step.Table, step.Text)
-			}
-		}
-		question := fmt.Sprintf("Run these %s on %s?", terminal.Counted(statements(plan, downward), "statement", "statements"), strings.Join(tablesOf(plan), ", "))
+		summarizeBack(cmd.ErrOrStderr(), plan)
+		question := fmt.Sprintf("Run %s on %s?", these(statements(plan, downward)), strings.Join(tablesOf(plan), ", "))
 		if err := f.confirm.Ask(cmd, question); err != nil {
 			return err
 		}
-		if err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Revert); err != nil {
+		if err := f.run(cmd, db, plan, downward, (*sqlmigrate.Plan).Revert); err != nil {
 			return err
+		}
+		if f.json {
+			return terminal.SayJSON(cmd.OutOrStdout(), map[string]any{"reverted": phasesOf(plan)})
 		}
 		terminal.Say(cmd.OutOrStdout(), "taken back: %s", strings.Join(phasesOf(plan), ", "))
 		return nil
 	})
+}
+
+// summarizeBack shows the statements that are about to be run, in their order.
+func summarizeBack(out io.Writer, plan *sqlmigrate.Plan) {
+	for _, phase := range slices.Backward(plan.Phases) {
+		for _, step := range slices.Backward(phase.Steps) {
+			terminal.Say(out, "to take back phase %s of %s:", phase.Name, step.Table)
+			for _, statement := range step.Down {
+				terminal.Say(out, "  %s", strings.ReplaceAll(statement.SQL, "\n", "\n  "))
+			}
+		}
+	}
 }
 
 // savedVersion is the version of a saved plan's form.

@@ -194,6 +194,9 @@ const (
 	exitUsage    = 2 // the command line is wrong; nothing was done
 	exitFindings = 3 // the command worked, and what it found wants action
 
+	// exitInterrupted is what a shell reports for a program that SIGINT has ended.
+	exitInterrupted = 130
+
 	// ExitPipe is what a shell reports for a program that SIGPIPE has ended.
 	ExitPipe = 141
 )
@@ -218,10 +221,32 @@ func (e usageError) Unwrap() error { return e.error }
 // what there is to say is in the output.
 var ErrFindings = errors.New("findings")
 
+// An interruption is the end of a command by Ctrl-C or SIGTERM.
+type interruption struct {
+	error
+	changed string
+}
+
+func (i interruption) Error() string { return "interrupted; " + i.changed }
+func (i interruption) Unwrap() error { return i.error }
+
+// Interrupted returns err, or if ctx has ended an error that states what the command has
+// changed until then, unless err states it already.
+func Interrupted(ctx context.Context, err error, changed string) error {
+	var known interruption
+	if err == nil || ctx.Err() == nil || ExitCode(err) != exitFailed || errors.As(err, &known) {
+		return err
+	}
+	return interruption{err, changed}
+}
+
 // ExitCode is the code for an error of a command.
 func ExitCode(err error) int {
 	var usage usageError
+	var interrupted interruption
 	switch {
+	case errors.As(err, &interrupted):
+		return exitInterrupted
 	case errors.Is(err, ErrFindings):
 		return exitFindings
 	case errors.As(err, &usage):

@@ -57,6 +57,8 @@ func newRaise(now func() time.Time) *cobra.Command {
 	set.StringVar(&f.to, "to", "", "TIME at or after the moment at which the last process stopped")
 	set.BoolVar(&f.force, "force", false, "accept a time more than a day ahead of the clock")
 	set.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	set.BoolVar(&f.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("json", "dry-run")
 	_ = cmd.MarkFlagRequired("to")
 	return cmd
 }
@@ -98,12 +100,17 @@ func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Tim
 	n, err := in.Raise(cmd.Context(), to)
 	raised := terminal.Counted(n, "bound has been raised", "bounds have been raised")
 	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		return terminal.Interrupted(cmd.Context(), err, raised+": run the same command again to raise the others")
 	case err != nil && n > 0:
 		return fmt.Errorf("%w; %s: run the same command again to raise the others", err, raised)
-	case err == nil:
-		terminal.Say(out, "%s; %s", raised, freeFrom(to, f.now()))
+	case err != nil:
+		return err
+	case f.json:
+		return terminal.SayJSON(out, map[string]any{"raised": n, "to": terminal.Stamp(to)})
 	}
-	return err
+	terminal.Say(out, "%s; %s", raised, freeFrom(to, f.now()))
+	return nil
 }
 
 // plan shows what Raise would do.

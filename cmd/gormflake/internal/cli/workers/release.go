@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,12 +41,15 @@ func newRelease(now func() time.Time) *cobra.Command {
 		Long:    releaseHelp,
 		Example: `  gormflake workers release 0/7 --dsn sqlite://app.db --yes`,
 		Args:    flags.AtLeastOneArgument("WORKER"),
+
+		ValidArgsFunction: f.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.withRecords(cmd.Context(), flags.ReadWrite, func(in *lease.Inspection) error { return f.release(cmd, in, args) })
 		},
 	}
 	f.register(cmd)
 	f.confirm.Register(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -62,16 +66,42 @@ func (f *releaseFlags) release(cmd *cobra.Command, in *lease.Inspection, names [
 		}
 		holders[i] = h
 	}
-	for _, h := range holders {
+	taken, err := f.evict(cmd, in, holders)
+	if f.json && (err == nil || len(taken) > 0) {
+		err = errors.Join(err, terminal.SayJSON(cmd.OutOrStdout(), map[string]any{"released": taken}))
+	}
+	return err
+}
+
+// evict returns the workers that were released, also before an error.
+func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders []lease.Holder) (taken []released, err error) {
+	ctx := cmd.Context()
+	for i, h := range holders {
+		done := fmt.Sprintf("%d of %s released", i, terminal.Counted(len(holders), "worker was", "workers were"))
 		if err := f.confirm.Ask(cmd, "Take "+h.String()+"?"); err != nil {
-			return err
+			return taken, terminal.Interrupted(ctx, err, done)
 		}
-		if err := in.Evict(cmd.Context(), h); err != nil {
-			return err
+		if err := in.Evict(ctx, h); err != nil {
+			return taken, terminal.Interrupted(ctx, err, done+fmt.Sprintf(`, and worker %d/%d may be: see "gormflake workers"`, h.Datacenter, h.Worker))
 		}
+		taken = append(taken, f.report(cmd, h))
+	}
+	return taken, nil
+}
+
+// A released is a worker that was taken from its holder.
+type released struct {
+	Datacenter int64  `json:"datacenter"`
+	Worker     int64  `json:"worker"`
+	Owner      string `json:"owner"`
+	FreeFrom   string `json:"free_from"`
+}
+
+func (f *releaseFlags) report(cmd *cobra.Command, h lease.Holder) released {
+	if !f.json {
 		terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d is no longer held by %s; %s", h.Datacenter, h.Worker, h.Owner, freeWhen(h, f.now()))
 	}
-	return nil
+	return released{h.Datacenter, h.Worker, h.Owner, terminal.Stamp(h.Until)}
 }
 
 // freeWhen says when a worker that has been released is free.

@@ -44,6 +44,10 @@ func TestRemote(t *testing.T) {
 			if err != nil || !strings.HasSuffix(records[0].Owner, "/released") || records[7].Bound != at || len(records) != 1024+1 {
 				t.Errorf("%d records, worker 0 %v, worker 7 %v, error %v", len(records), records[0], records[7], err)
 			}
+			issued := clitest.Command(t, "gen", "--dsn", url, "--namespace", "issued", "-n", "2")
+			if got := command("--namespace", "issued", "--all"); issued.Code != clitest.OK || len(clitest.Lines(issued.Out)) != 2 || strings.Count(got.Out, "  waiting  ") != 1 {
+				t.Errorf("gen: %+v; then workers:\n%s", issued, got.Out)
+			}
 			clitest.WantOutcome(t, command("reset", "0/0", "--dry-run"), clitest.Usage, "", "--dsn: want a database")
 			clitest.WantOutcome(t, command("--table", "others"), clitest.Usage, "", `--table "others": want a database`)
 		})

@@ -77,6 +77,8 @@ func newReset(now func() time.Time, wait func(context.Context, time.Duration) er
   gormflake workers reset 0/7 --dsn sqlite://app.db --yes --column orders.parent_id`,
 		Args: flags.AtLeastOneArgument("WORKER"),
 		RunE: f.run,
+
+		ValidArgsFunction: f.completeReset,
 	}
 	f.database.Register(cmd)
 	f.store.Register(cmd)
@@ -85,6 +87,8 @@ func newReset(now func() time.Time, wait func(context.Context, time.Duration) er
 	set.StringArrayVar(&f.columns, "column", nil, "another column of IDs to search, as orders.parent_id; may be repeated")
 	set.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long to wait for transactions that are open")
 	set.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	set.BoolVar(&f.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("json", "dry-run")
 	return cmd
 }
 
@@ -201,13 +205,19 @@ func (r *reset) carryOut(cmd *cobra.Command) error {
 	}
 	if r.holder.Owner != "" {
 		if err := r.in.Evict(r.Ctx, r.holder); err != nil {
-			return err
+			return terminal.Interrupted(r.Ctx, err, `the bound was not lowered, and the worker may have been taken from its holder: see "gormflake workers"`)
 		}
 		terminal.Say(r.out, "taken from %s", r.holder.Owner)
 	}
 	bound, err := r.lower()
 	if err != nil {
-		return fmt.Errorf("%w; the bound is not lowered, and nobody holds the worker: run the same command again", err)
+		const left = "the bound is not lowered, and nobody holds the worker: run the same command again"
+		return terminal.Interrupted(r.Ctx, fmt.Errorf("%w; %s", err, left), left)
+	}
+	if r.flags.json {
+		return terminal.SayJSON(cmd.OutOrStdout(), map[string]any{
+			"datacenter": r.holder.Datacenter, "worker": r.holder.Worker, "from": terminal.Stamp(r.holder.Until), "to": terminal.Stamp(bound),
+		})
 	}
 	terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d: the bound is lowered from %s to %s; it is free in %s",
 		r.holder.Datacenter, r.holder.Worker, terminal.Stamp(r.holder.Until), terminal.Stamp(bound), terminal.Span(r.window))
@@ -219,7 +229,7 @@ func (r *reset) carryOut(cmd *cobra.Command) error {
 func (r *reset) lower() (bound time.Time, err error) {
 	terminal.Say(r.out, "waiting %s for holders to notice", terminal.Span(r.window))
 	if err := r.flags.wait(r.Ctx, r.window); err != nil {
-		return bound, fmt.Errorf("interrupted: %w", err)
+		return bound, err
 	}
 	before := r.holder.Until
 	if err := r.find(); err != nil {

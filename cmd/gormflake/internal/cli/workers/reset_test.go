@@ -3,7 +3,6 @@ package workers_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -55,8 +54,12 @@ func insertKey(t *testing.T, db *gorm.DB, node int64, at time.Time) types.ID {
 // reset runs the command, whose wait is what wait does.
 func reset(t *testing.T, wait func(time.Duration) error, url string, args ...string) clitest.Outcome {
 	t.Helper()
+	return resetUntil(t.Context(), wait, url, args...)
+}
+
+func resetUntil(ctx context.Context, wait func(time.Duration) error, url string, args ...string) clitest.Outcome {
 	var out, errs bytes.Buffer
-	code := cli.Main(t.Context(), append([]string{"workers", "reset", "--dsn", url}, args...), cli.Streams{
+	code := cli.Main(ctx, append([]string{"workers", "reset", "--dsn", url}, args...), cli.Streams{
 		In: strings.NewReader(""), Out: &out, Err: &errs,
 		Wait: func(_ context.Context, d time.Duration) error { return wait(d) },
 	})
@@ -194,8 +197,9 @@ func TestWorkersResetInterrupted(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
 	wrongClock(t, url)
-	got := reset(t, func(time.Duration) error { return errors.New("signal") }, url, "0/7", "--yes")
-	clitest.WantOutcome(t, got, clitest.Failed, "", "interrupted: signal; the bound is not lowered, and nobody holds the worker: run the same command again")
+	ctx, interrupt := context.WithCancel(t.Context())
+	got := resetUntil(ctx, func(time.Duration) error { interrupt(); return ctx.Err() }, url, "0/7", "--yes")
+	clitest.WantOutcome(t, got, clitest.Interrupted, "", "interrupted; the bound is not lowered, and nobody holds the worker: run the same command again")
 	clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), 0, "the bound is lowered", "by nobody until 2050")
 }
 

@@ -67,6 +67,8 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
   gormflake workers --held --dsn sqlite://app.db --json`,
 		Args: numbered,
 		RunE: f.run,
+
+		ValidArgsFunction: f.complete,
 	}
 	f.register(cmd)
 	set := cmd.Flags()
@@ -82,7 +84,7 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 func numbered(cmd *cobra.Command, args []string) error {
 	for _, arg := range args {
 		if arg == "" || arg[0] < '0' || arg[0] > '9' {
-			return terminal.Usagef("unknown command %q for %q: want one, or a worker such as 0/7", arg, cmd.CommandPath())
+			return flags.UnknownCommand(cmd, arg, ": want one, or a worker such as 0/7")
 		}
 	}
 	return nil

@@ -55,6 +55,16 @@ func WantOneLine(t *testing.T, got Outcome, text string) {
 	}
 }
 
+// WantInterrupted is for commands that Ctrl-C has ended: one line that states what was
+// changed.
+func WantInterrupted(t *testing.T, got Outcome, changed string) {
+	t.Helper()
+	WantOutcome(t, got, Interrupted, got.Out, changed)
+	if strings.Count(got.Err, "\n") != 1 || !strings.HasPrefix(got.Err, "gormflake: interrupted; ") {
+		t.Errorf("standard error is not one line of an interrupted gormflake:\n%s", got.Err)
+	}
+}
+
 // Servers runs fn on each kind of database, with its URL.
 func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 	t.Helper()

@@ -18,7 +18,7 @@ func Holder(t *testing.T, url string) (stop func(), next func() types.ID) {
 	t.Helper()
 	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
 	l, err := lease.Acquire(t.Context(), sqllease.New(Open(t, url)), snowflake.TwitterLayout(), quiet,
-		lease.WithWorkers(3, 4), lease.WithDatacenter(0), lease.WithWindow(2*time.Second))
+		lease.WithWorkers(3, 4), lease.WithDatacenter(0), lease.WithWindow(5*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

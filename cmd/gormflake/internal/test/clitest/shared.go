@@ -16,10 +16,11 @@ import (
 
 // The exit codes.
 const (
-	OK       = 0
-	Failed   = 1
-	Usage    = 2
-	Findings = 3
+	OK          = 0
+	Failed      = 1
+	Usage       = 2
+	Findings    = 3
+	Interrupted = 130
 )
 
 // Password is the one of accounts that [Account] makes.

@@ -1,0 +1,94 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+)
+
+// Group is the [cobra.PositionalArgs] of commands that have others below them and do
+// nothing themselves.
+func Group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return UnknownCommand(cmd, args[0], "")
+}
+
+// UnknownCommand returns the error for an argument that names no command below cmd.
+// Wish, unless it is empty, states what else the argument may be.
+func UnknownCommand(cmd *cobra.Command, argument, wish string) error {
+	var names []string
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() || child.Name() == "help" {
+			names = append(names, child.Name())
+		}
+	}
+	return terminal.Usagef("unknown command %q for %q%s%s; see %q", argument, cmd.CommandPath(), wish, didYouMean(argument, "", names), HelpOf(cmd))
+}
+
+// HelpOf returns the command that prints the help of cmd.
+func HelpOf(cmd *cobra.Command) string { return cmd.CommandPath() + " --help" }
+
+// WrongFlag is the [cobra.Command.SetFlagErrorFunc] of all commands.
+func WrongFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	suggestion := ""
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		suggestion = didYouMean(unknown.GetSpecifiedName(), "--", names)
+	}
+	return fmt.Errorf("%w%s; see %q", err, suggestion, HelpOf(cmd))
+}
+
+// didYouMean names what is closest to the text, and returns "" if nothing is close.
+func didYouMean(text, prefix string, names []string) string {
+	const farthest = 2
+	nearest, closest := farthest+1, []string(nil)
+	for _, name := range names {
+		d := distance(strings.ToLower(text), name)
+		if len(text) > 1 && strings.HasPrefix(name, text) {
+			d = min(d, farthest)
+		}
+		switch {
+		case d >= len(name): // which has nothing in common with the text
+		case d < nearest:
+			nearest, closest = d, []string{prefix + name}
+		case d == nearest && d <= farthest:
+			closest = append(closest, prefix+name)
+		}
+	}
+	if closest == nil {
+		return ""
+	}
+	return " (did you mean " + strings.Join(closest, " or ") + "?)"
+}
+
+// distance returns how many letters are to be added, removed, replaced or swapped with
+// their neighbour to make b of a.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+			case a[i-1] == b[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+			default:
+				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
+			}
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,92 @@
+package migrate
+
+import (
+	"fmt"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+// A statusJSON is what --json of the commands of an online move prints. Only UnderWay is
+// there if no move has begun.
+type statusJSON struct {
+	UnderWay  bool          `json:"under_way"`
+	Began     string        `json:"began,omitempty"`
+	Reverting bool          `json:"reverting"`
+	Swapped   bool          `json:"swapped"`
+	Stage     string        `json:"stage,omitempty"` // that is next
+	StepsDone int           `json:"steps_done"`
+	Steps     int           `json:"steps"`
+	RowsDone  int64         `json:"rows_done"` // by the step that is next
+	Rows      int64         `json:"rows"`
+	Rate      float64       `json:"rows_per_second"`
+	Waits     int64         `json:"lag_waits"`
+	Remaining int64         `json:"remaining_ms"`
+	Steering  *steeringJSON `json:"steering,omitempty"`
+}
+
+type steeringJSON struct {
+	Paused     bool   `json:"paused"`
+	HoldSwap   bool   `json:"hold_swap"`
+	StallMS    int64  `json:"stall_ms,omitempty"`
+	Between    string `json:"between,omitempty"`
+	MaxRunning int    `json:"max_running,omitempty"`
+}
+
+func statusAsJSON(s sqlmigrate.OnlineStatus) statusJSON {
+	if !s.Begun {
+		return statusJSON{}
+	}
+	steering := steeringJSON{s.Steering.Paused, s.Steering.HoldSwap, s.Steering.Stall.Milliseconds(), "", s.Steering.MaxRunning}
+	if s.Steering.Between != (plan.Hours{}) {
+		steering.Between = s.Steering.Between.String()
+	}
+	return statusJSON{
+		true, terminal.Stamp(s.Began), s.Reverting, s.Swapped, string(s.Stage), s.Done, s.Of,
+		s.Copied, s.OfRows, s.Rate, s.Waits, s.Remaining.Milliseconds(), &steering,
+	}
+}
+
+// onlineAsJSON is the form of "migrate online plan --json".
+func onlineAsJSON(o *sqlmigrate.OnlinePlan) any {
+	took, disk, log := o.Estimate()
+	blockers := (&sqlmigrate.Plan{Blockers: o.Blockers}).BlockingObjects()
+	tables := make([]string, len(o.Tables))
+	for i, table := range o.Tables {
+		tables[i] = fmt.Sprint(table)
+	}
+	return struct {
+		Dialect    string   `json:"dialect"`
+		Tables     []string `json:"tables"`
+		Blockers   []any    `json:"blockers"`
+		Notes      []string `json:"notes"`
+		EstimateMS int64    `json:"estimate_ms"`
+		DiskBytes  int64    `json:"disk_bytes"`
+		LogBytes   int64    `json:"log_bytes"`
+		Stages     []any    `json:"stages"`
+	}{o.Dialect, tables, listed(blockers, blockerAsJSON), texts(o.Notes), took.Milliseconds(), disk, log, listed(o.Stages, stageAsJSON)}
+}
+
+func stageAsJSON(s sqlmigrate.OnlineStage) any {
+	return struct {
+		Name      string `json:"name"`
+		Text      string `json:"text"`
+		Steps     []any  `json:"steps"`
+		Back      []any  `json:"back"`
+		NoWayBack string `json:"no_way_back,omitempty"`
+	}{string(s.Name), s.Text, listed(s.Steps, onlineStepAsJSON), listed(s.Back, onlineStepAsJSON), s.NoWayBack}
+}
+
+func onlineStepAsJSON(s plan.OnlineStep) any {
+	return struct {
+		Table      string   `json:"table"`
+		Text       string   `json:"text"`
+		Kind       string   `json:"kind"`
+		SQL        []string `json:"sql"`
+		Locks      string   `json:"locks,omitempty"`
+		Rows       int64    `json:"rows"`
+		Bytes      int64    `json:"bytes"`
+		EstimateMS int64    `json:"estimate_ms"`
+	}{fmt.Sprint(s.Table), s.Text, string(s.Kind), texts(s.SQL), s.Locks, s.Rows, s.Bytes, s.Estimate.Milliseconds()}
+}

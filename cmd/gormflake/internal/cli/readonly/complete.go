@@ -1,0 +1,26 @@
+package readonly
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+)
+
+// CompleteTables returns what completes arguments by the tables of a database whose
+// primary key begins with an integer.
+func CompleteTables(f *flags.Database) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return flags.Completions(cmd, given, func(ctx context.Context) (found []cobra.Completion, err error) {
+			err = With(ctx, f, func(p *Database) error {
+				tables, err := p.Tables("")
+				for _, t := range tables {
+					found = append(found, t.String())
+				}
+				return err
+			})
+			return found, err
+		})
+	}
+}
