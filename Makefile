@@ -196,7 +196,7 @@ figures: ## draw the figures of the README again, from bench/picture/figures.txt
 
 .PHONY: versions
 versions: ## write which versions of the servers were run into docs/engines.md
-	GORMFLAKE_TEST_GENERATE=1 $(GO) test -count=1 -run '^TestVersionsThatWereRun$$' ./internal/docstest
+	GORMFLAKE_TEST_GENERATE=1 $(GO) test -count=1 -run '^TestVersionsThatWereRun$$' ./internal/test/docstest
 
 .PHONY: examples
 examples: ## run the main example on SQLite

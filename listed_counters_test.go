@@ -20,8 +20,8 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/gormflaketest"
-	"github.com/gormflake/gormflake/internal/plugintest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/gormflaketest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/publicid"
 	"github.com/gormflake/gormflake/types"
 )

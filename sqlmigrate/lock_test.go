@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/internal/test/stall"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )

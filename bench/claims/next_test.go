@@ -6,7 +6,7 @@ import (
 	"github.com/invzhi/next"
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // A ticket is filled by the plugin next, and reads its key in a hook.

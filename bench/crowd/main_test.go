@@ -7,7 +7,7 @@ import (
 
 	"gorm.io/driver/postgres"
 
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 func TestCommand(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
 // programs is the folder of the three built ones.

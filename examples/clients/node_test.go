@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
 func TestNodeClient(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/testserver"
-	"github.com/gormflake/gormflake/internal/testserver/testbrowser"
+	"github.com/gormflake/gormflake/internal/test/testserver"
+	"github.com/gormflake/gormflake/internal/test/testbrowser"
 )
 
 func TestPage(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // use prepares an empty database as run does.

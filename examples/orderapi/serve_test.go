@@ -17,7 +17,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 const goodOrder = `{"id":"1","customer":"Zoë","lines":[{"sku":"TEA","quantity":2,"unit_cents":450},{"id":"2","sku":"CUP","quantity":1,"unit_cents":0}]}`

@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 func TestInsertNested(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/sharding"
 
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/types"
 )
 

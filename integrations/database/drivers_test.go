@@ -10,7 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "github.com/lib/pq" // the driver "postgres"
 
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/types"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/integrations/database/cliquery"
 	"github.com/gormflake/gormflake/integrations/database/genquery"
 	"github.com/gormflake/gormflake/integrations/database/models"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/types"
 )
 

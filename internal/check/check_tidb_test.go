@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/plugintest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // TiDB executes what MySQL takes for a comment. MySQL answers here as TiDB does;

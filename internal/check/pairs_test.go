@@ -15,8 +15,8 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/model"
-	"github.com/gormflake/gormflake/internal/plugintest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/types"
 )
 

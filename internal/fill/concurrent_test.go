@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
 	"github.com/gormflake/gormflake/types"
 )
 

@@ -3,7 +3,7 @@ package guard_test
 import (
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }

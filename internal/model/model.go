@@ -16,7 +16,7 @@
 //   - Tests stand beside each of these, in hooks_test.go of the root (every way GORM
 //     creates a row, on all databases), and in tag_test.go, with a model in which the
 //     tag is wrong. Errors that docs/guarantees.md quotes are provoked in
-//     internal/docstest/messages_test.go.
+//     internal/test/docstest/messages_test.go.
 //
 // # A new Go type for keys
 //

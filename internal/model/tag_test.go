@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )

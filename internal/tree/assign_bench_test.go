@@ -6,7 +6,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
 func newBenchOrders() []plugintest.BenchOrder {

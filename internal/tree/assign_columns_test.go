@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
 	"github.com/gormflake/gormflake/types"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
 	"github.com/gormflake/gormflake/types"
 )
 

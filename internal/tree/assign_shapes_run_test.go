@@ -8,8 +8,8 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/plugintest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 var errAssignRejected = errors.New("rejected")

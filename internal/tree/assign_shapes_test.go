@@ -3,7 +3,7 @@ package tree_test
 import (
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
 func assignShapes() []plugintest.AssignShape {

@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
 // treeWalk visits every struct of some trees once, and every link of each.

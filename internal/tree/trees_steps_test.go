@@ -14,7 +14,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
 // treeStep is one step of a case. It depends on the rows before it, but not on how

@@ -11,8 +11,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // treeCases is how many cases run on each target: 2,000 on all of them.

@@ -3,7 +3,7 @@ package etcdlease_test
 import (
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/testserver/testcluster"
+	"github.com/gormflake/gormflake/internal/test/testcluster"
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 

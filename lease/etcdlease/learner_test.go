@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/gormflake/gormflake/internal/testserver/testcluster"
+	"github.com/gormflake/gormflake/internal/test/testcluster"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/etcdlease"
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"

@@ -3,7 +3,7 @@ package redislease_test
 import (
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 

@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/dsn"
-	"github.com/gormflake/gormflake/internal/testdb"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testdb"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease"
 )
 

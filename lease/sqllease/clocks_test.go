@@ -7,8 +7,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/dsn"
-	"github.com/gormflake/gormflake/internal/testdb"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testdb"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/sqllease"
 )

@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/dsn"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/leasetest"
 	"github.com/gormflake/gormflake/lease/sqllease"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/internal/test/stall"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )

@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/types"
 )
 

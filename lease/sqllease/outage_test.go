@@ -10,7 +10,7 @@ import (
 	"gorm.io/driver/postgres"
 
 	"github.com/gormflake/gormflake/internal/test/stall"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/snowflake"

@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/driver/sqlite"
 
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/lease"
 )
 

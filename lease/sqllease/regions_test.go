@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
 )

@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm/utils/tests"
 
 	"github.com/gormflake/gormflake/internal/test/stall"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/lease"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/gormflake/gormflake/internal/testserver/testcluster"
+	"github.com/gormflake/gormflake/internal/test/testcluster"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 	"github.com/gormflake/gormflake/lease/zklease"

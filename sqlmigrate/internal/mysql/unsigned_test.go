@@ -7,7 +7,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 	"github.com/gormflake/gormflake/types"
 
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // The keys that GORM makes of uint, as in gorm.Model.

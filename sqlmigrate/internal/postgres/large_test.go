@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )

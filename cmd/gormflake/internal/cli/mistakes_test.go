@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // Mistakes of the command line: exit code 2, and one line.

@@ -17,7 +17,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // A terminal is a real one, with the real program in it.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease"
 )
 

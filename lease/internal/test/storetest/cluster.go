@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/testserver/testcluster"
+	"github.com/gormflake/gormflake/internal/test/testcluster"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/leasetest"
 )

@@ -14,13 +14,13 @@
 //   - Tests against servers that they start: [All], [Torture], [WrittenTwice] and
 //     [Refuses] of this package, and the wrong clocks if the store is a lease.Clock.
 //     Torture loses answers and wants owners in plain text on the wire.
-//   - internal/testserver (engines.go, a constructor, require.go) and internal/testdb,
-//     with tests; its cluster in internal/testserver/testcluster, and a TestCluster by
+//   - internal/test/testserver (engines.go, a constructor, require.go) and internal/testdb,
+//     with tests; its cluster in internal/test/testcluster, and a TestCluster by
 //     [Failovers]; .ci/run and .github/workflows/ci.yml; GORMFLAKE_TEST_REQUIRE in
 //     CONTRIBUTING.md; its version, and its row in docs/engines.md.
 //   - .ci/release (libraries), consumer_test.go, the imports of
-//     internal/docstest/pages_test.go, the error errNoStore in lease/store.go,
-//     docs/clusters.md, docs/cli.md, internal/docstest/evidence.md.
+//     internal/test/docstest/pages_test.go, the error errNoStore in lease/store.go,
+//     docs/clusters.md, docs/cli.md, internal/test/docstest/evidence.md.
 package storetest
 
 import (
@@ -34,7 +34,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/internal/test/stall"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/stores"
 	"github.com/gormflake/gormflake/lease/leasetest"

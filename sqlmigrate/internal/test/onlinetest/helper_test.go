@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 func sortedLines(lines []string) string {

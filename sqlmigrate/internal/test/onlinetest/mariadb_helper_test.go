@@ -14,8 +14,8 @@ import (
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/testdb"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testdb"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 

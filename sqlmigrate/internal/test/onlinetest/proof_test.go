@@ -17,7 +17,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/test/stall"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
-	"github.com/gormflake/gormflake/internal/testdb"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testdb"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/snowflake"
 )
 

@@ -15,7 +15,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // usages are those of the JSON, in its order.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // A phase that was asked for and is not done is a finding.

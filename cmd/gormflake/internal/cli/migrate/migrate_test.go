@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // The whole way: plan, apply in parts, nothing left, and back.

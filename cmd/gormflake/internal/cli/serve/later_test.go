@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
 // The service starts before its database, and issues IDs once that has come.

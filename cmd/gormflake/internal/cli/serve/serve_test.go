@@ -15,7 +15,7 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // A locked buffer takes what several goroutines write, and calls saw with all

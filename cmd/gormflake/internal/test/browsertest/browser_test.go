@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/testserver/testbrowser"
+	"github.com/gormflake/gormflake/internal/test/testbrowser"
 )
 
 // page is what the browser shows. Its methods end the test when they fail.

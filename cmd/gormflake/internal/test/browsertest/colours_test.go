@@ -148,7 +148,7 @@ func TestNoFlashOfOtherColours(t *testing.T) {
 	t.Parallel()
 	var hold atomic.Bool
 	release := make(chan struct{})
-	handler := inspector.Handler(inspector.Config{})
+	handler := inspector.Handler(inspector.Config{}, nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/app.js" && hold.Load() {
 			select {

@@ -13,7 +13,7 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
 // TestPictures makes the pictures of the README: PICTURES names their folder, and

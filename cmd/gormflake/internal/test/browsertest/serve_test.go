@@ -24,7 +24,7 @@ func serve(t *testing.T) string {
 func newServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/", inspector.Handler(inspector.Config{}))
+	mux.Handle("/", inspector.Handler(inspector.Config{}, nil))
 	mux.Handle("/testdata/", http.StripPrefix("/testdata", http.FileServer(http.Dir(testdata))))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -103,7 +103,7 @@ func TestSlowService(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	mux := http.NewServeMux()
-	mux.Handle("/", inspector.Handler(inspector.Config{Layout: true}))
+	mux.Handle("/", inspector.Handler(inspector.Config{Layout: true}, nil))
 	mux.HandleFunc("/v1/layout", func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-release:

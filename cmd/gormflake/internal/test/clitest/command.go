@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // An Outcome is what a command has done.

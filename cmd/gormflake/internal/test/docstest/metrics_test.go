@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
 var (

@@ -22,7 +22,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake/internal/dsn"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // patience is for what a loaded machine does late.

@@ -1,0 +1,16 @@
+package docstest
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// TestMain changes to the root of the repository, from which all paths start.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}

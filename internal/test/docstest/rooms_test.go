@@ -1,0 +1,99 @@
+package docstest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A listed package is one that go list prints.
+type listed struct {
+	ImportPath, Name string
+	Imports          []string
+}
+
+// Packages that only tests import stand below a folder internal/test, in every module,
+// and what ships imports none of them. Packages of which users import the tests'
+// helpers, leasetest and gormflaketest, are no internal ones.
+func TestRooms(t *testing.T) {
+	t.Parallel()
+	packages := listAll(t)
+	shipped := map[string]bool{}
+	for _, p := range packages {
+		if !isTestRoom(p.ImportPath) {
+			for _, imported := range p.Imports {
+				shipped[imported] = true
+			}
+		}
+	}
+	internal := 0
+	for _, p := range packages {
+		switch {
+		case !strings.Contains(p.ImportPath, "/internal/") || p.Name == "main":
+		case isTestRoom(p.ImportPath):
+			if shipped[p.ImportPath] {
+				t.Errorf("%s is imported by a package that ships", p.ImportPath)
+			}
+		case !shipped[p.ImportPath]:
+			t.Errorf("%s is imported by tests alone: move it below internal/test", p.ImportPath)
+		default:
+			internal++
+		}
+	}
+	if internal < 30 {
+		t.Errorf("%d internal packages were found, want more", internal)
+	}
+}
+
+// isTestRoom reports whether the package is for tests. A module of tests alone, such as
+// integrations and bench, is one as a whole.
+func isTestRoom(path string) bool {
+	const module = "github.com/gormflake/gormflake/"
+	return strings.Contains(path+"/", "/internal/test/") ||
+		strings.HasPrefix(path, module+"integrations") || strings.HasPrefix(path, module+"bench") ||
+		path == module+"lease/leasetest"
+}
+
+// listAll returns the packages of all modules, without their tests.
+func listAll(t *testing.T) (packages []listed) {
+	t.Helper()
+	var modules []string
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if entry.IsDir() && slices.Contains([]string{".git", "testdata", "node_modules"}, entry.Name()) {
+			return filepath.SkipDir
+		}
+		if entry.Name() == "go.mod" {
+			modules = append(modules, filepath.Dir(path))
+		}
+		return err
+	})
+	if err != nil || len(modules) < 10 {
+		t.Fatalf("modules %q: %v", modules, err)
+	}
+	for _, module := range modules {
+		// With -e a module whose dependencies are not there is no failure.
+		list := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Imports", "./...")
+		list.Dir = module
+		out, err := list.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", module, err)
+		}
+		decoder := json.NewDecoder(strings.NewReader(string(out)))
+		for {
+			var p listed
+			if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			packages = append(packages, p)
+		}
+	}
+	return packages
+}

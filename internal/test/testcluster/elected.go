@@ -1,0 +1,88 @@
+package testcluster
+
+import (
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/test/testserver"
+)
+
+// An elected cluster finds its leader itself. Its members reach each other through
+// gates, which can part them; clients reach all of them all the time, also one that
+// is cut off.
+type elected struct {
+	*Cluster
+	mesh    mesh
+	leads   func(*testserver.Server) bool // asks it
+	ready   func() error                  // nil if the leader has who could replace it
+	isWhole func() error
+}
+
+// startElected needs Linux.
+func startElected(t testing.TB, service string, build func(c *elected, e testserver.Engine) error) *Cluster {
+	t.Helper()
+	e := testserver.EngineOf(service)
+	testserver.Find(t, e)
+	if !canPart {
+		t.Skip("testcluster: only Linux shows whose a connection is")
+	}
+	return start(t, func(c *Cluster) error {
+		elected := &elected{Cluster: c, mesh: mesh{t: t}}
+		c.kind = elected
+		return build(elected, e)
+	})
+}
+
+// place lets the mesh tell the servers apart.
+func (c *elected) place(n int, e testserver.Engine, settings ...string) ([]*testserver.Server, error) {
+	placed, err := c.Cluster.place(n, e, settings...)
+	c.mesh.know(placed)
+	return placed, err
+}
+
+// leader asks every member except for the broken one, which may still think that
+// it leads.
+func (c *elected) leader() *testserver.Server {
+	broken := c.Broken()
+	for _, s := range c.members {
+		if s != broken && c.leads(s) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (c *elected) inject(f Fault, leader *testserver.Server) error {
+	if f != CutOff {
+		return noFault(f)
+	}
+	c.mesh.isolate(leader)
+	return nil
+}
+
+func (c *elected) cutReplicas(leader *testserver.Server) error {
+	watches := map[*testserver.Server]bool{}
+	for _, s := range c.others {
+		watches[s] = true
+	}
+	c.mesh.part(func(from, to *testserver.Server) bool {
+		return from != nil && !watches[from] && !watches[to] && (from == leader) != (to == leader)
+	})
+	return nil
+}
+
+func (c *elected) failover(Fault, *testserver.Server) error {
+	_, err := c.awaitLeader()
+	return err
+}
+
+func (c *elected) heal(_ Fault, broken *testserver.Server) error {
+	c.mesh.part(nil)
+	if broken != nil {
+		if err := revive(broken); err != nil {
+			return err
+		}
+	}
+	return c.await(wholeTimeout, "a cluster that could stand a fault", c.ready)
+}
+
+func (c *elected) whole() error { return c.isWhole() }

@@ -1,0 +1,296 @@
+package testcluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/test/testserver"
+)
+
+const galeraNodes = 3
+
+// A galera cluster has no leader: each node accepts writes. The last one is broken
+// first, then the one before it, and so on.
+type galera struct {
+	*Cluster
+	alone testserver.Engine // MariaDB
+	turn  int
+	down  []*testserver.Server // after a loss of all, those that are to join the first
+	first bool                 // the next node to start makes a new cluster
+	empty bool                 // nodes that start take all from another
+}
+
+// Galera starts a cluster of three MariaDB servers. Settings are those of
+// [testserver.MariaDB], on every node. Clients choose which node to use.
+func Galera(t testing.TB, settings ...string) *Cluster {
+	t.Helper()
+	library := testserver.Find(t, testserver.EngineOf("galera"))
+	return start(t, func(c *Cluster) error {
+		g := &galera{Cluster: c, alone: testserver.EngineOf("mariadb"), first: true}
+		c.kind = g
+		return g.build(library, settings)
+	})
+}
+
+func (g *galera) build(library string, settings []string) error {
+	for i := range galeraNodes {
+		placed, err := g.place(1, g.node(i), settings...)
+		if err != nil {
+			return err
+		}
+		g.members = append(g.members, placed...)
+		g.urls = append(g.urls, placed[0].URL())
+	}
+	if err := g.configure(library); err != nil {
+		return err
+	}
+	for _, s := range g.members {
+		if err := s.Create(); err != nil {
+			return err
+		}
+	}
+	_, err := g.members[0].Query("CREATE DATABASE testcluster; CREATE TABLE testcluster.written (id INT PRIMARY KEY, value DOUBLE)")
+	return err
+}
+
+// writes is nil if the node acknowledges a write.
+func writes(s *testserver.Server) error {
+	_, err := s.Query("REPLACE INTO testcluster.written VALUES (1, RAND())")
+	return err
+}
+
+// node is MariaDB as a node of the cluster.
+func (g *galera) node(i int) testserver.Engine {
+	e := g.alone
+	e.Account = "mysql" // under root, the copy of a node would be written by nobody
+	e.Args = func(s *testserver.Server) []string {
+		args := g.alone.Args(s)
+		if s.PID() != 0 { // it has run before
+			args = append(args, "--wsrep-start-position="+g.position(s).String())
+		}
+		if g.first {
+			g.first = false
+			return append(args, "--wsrep-new-cluster")
+		}
+		return args
+	}
+	if i > 0 { // all comes from another node
+		e.SetUp = func(s *testserver.Server) error { return s.Run("mkdir", s.Data()) }
+	}
+	e.Answers = func(s *testserver.Server) error {
+		if err := g.alone.Answers(s); err != nil {
+			return err
+		}
+		state, err := galeraStatus(s, "wsrep_local_state_comment")
+		if err == nil && state != "Synced" {
+			return testserver.ErrNotReady
+		}
+		return err
+	}
+	return e
+}
+
+// galeraPorts are those that a node listens on for the others.
+type galeraPorts struct{ group, state, snapshot int }
+
+func (g *galera) configure(library string) error {
+	ports, groups := make([]galeraPorts, len(g.members)), make([]string, len(g.members))
+	for i := range ports {
+		var errs [3]error
+		p := &ports[i]
+		p.group, errs[0] = testserver.FreePort()
+		p.state, errs[1] = testserver.FreePort()
+		p.snapshot, errs[2] = testserver.FreePort()
+		if err := errors.Join(errs[:]...); err != nil {
+			return err
+		}
+		groups[i] = address(p.group)
+	}
+	for i, p := range ports {
+		provider := []string{
+			"gmcast.listen_addr=tcp://" + address(p.group), "ist.recv_addr=" + address(p.state), "base_port=" + strconv.Itoa(p.group),
+			"evs.keepalive_period=PT0.5S", "evs.suspect_timeout=PT2S", "evs.inactive_timeout=PT5S", "gcache.size=8M",
+		}
+		g.members[i].Configure("binlog-format=ROW", "innodb-autoinc-lock-mode=2", "wsrep-on=ON", "wsrep-provider="+library,
+			"wsrep-cluster-name=test", "wsrep-cluster-address=gcomm://"+strings.Join(groups, ","),
+			"wsrep-node-address="+address(p.group), "wsrep-sst-method=rsync",
+			"wsrep-sst-receive-address="+address(p.snapshot), "wsrep-provider-options="+strings.Join(provider, ";"))
+	}
+	return nil
+}
+
+func (g *galera) leader() *testserver.Server {
+	return g.members[len(g.members)-1-g.turn%len(g.members)]
+}
+
+func (g *galera) inject(f Fault, leader *testserver.Server) error {
+	switch f {
+	case CutOff:
+		return isolate(leader, 1)
+	case AllKilled:
+		return together(g.members, kill)
+	}
+	return noFault(f)
+}
+
+// isolate cuts a node off from the others, but not from its clients, or lets it
+// join them again.
+func isolate(s *testserver.Server, cut int) error {
+	_, err := s.Query(fmt.Sprintf("SET GLOBAL wsrep_provider_options='gmcast.isolate=%d'", cut))
+	return err
+}
+
+func (g *galera) cutReplicas(*testserver.Server) error { return noFault("replicas cut off") }
+
+// failover returns when all nodes that are left acknowledge writes. After a loss of
+// all, the one that has got furthest is left.
+func (g *galera) failover(f Fault, broken *testserver.Server) error {
+	lost := []*testserver.Server{broken}
+	if f == AllKilled {
+		if err := g.bootstrap(); err != nil {
+			return err
+		}
+		lost = g.down
+	}
+	return g.await(leaderTimeout, "nodes that write", func() error {
+		for _, s := range g.members {
+			if slices.Contains(lost, s) {
+				continue
+			}
+			if err := writes(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (g *galera) heal(f Fault, broken *testserver.Server) error {
+	switch f {
+	case "":
+		return nil
+	case AllKilled:
+		if g.down == nil {
+			if err := g.bootstrap(); err != nil {
+				return err
+			}
+		}
+		if err := g.rejoin(); err != nil {
+			return err
+		}
+		return g.Whole()
+	case CutOff:
+		if err := isolate(broken, 0); err != nil {
+			return err
+		}
+	}
+	if err := revive(broken); err != nil {
+		return err
+	}
+	g.turn++
+	return g.Whole()
+}
+
+// whole asks all nodes for the size of the cluster: one that was frozen believes for a
+// while that nothing has happened.
+func (g *galera) whole() error {
+	for _, s := range g.members {
+		if err := s.Answers(); err != nil {
+			return err
+		}
+		size, err := galeraStatus(s, "wsrep_cluster_size")
+		if err == nil && size != strconv.Itoa(len(g.members)) {
+			err = fmt.Errorf("%s sees a cluster of %s nodes", s.Address(), size)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func galeraStatus(s *testserver.Server, name string) (string, error) {
+	line, err := s.Query("SHOW GLOBAL STATUS LIKE '" + name + "'")
+	_, value, _ := strings.Cut(line, "\t")
+	return value, err
+}
+
+// A position is how far a node has got in the cluster's one order of writes.
+type position struct {
+	cluster string
+	seqno   int64
+}
+
+func (p position) String() string { return fmt.Sprintf("%s:%d", p.cluster, p.seqno) }
+
+// nowhere makes a node take all from another.
+var nowhere = position{"00000000-0000-0000-0000-000000000000", -1}
+
+var recovered = regexp.MustCompile(`Recovered position: ([0-9a-f-]{36}):(-?\d+)`)
+
+// position asks the files of a node that is down, as its service does before it
+// starts: a node that was killed has no other note of it.
+func (g *galera) position(s *testserver.Server) position {
+	log := s.File("recovery")
+	defer func() { _ = os.Remove(log) }()
+	if g.empty || s.RunProgram(append(g.alone.Args(s), "--wsrep-recover", "--log-error="+log)...) != nil {
+		return nowhere
+	}
+	text, err := os.ReadFile(log)
+	match := recovered.FindStringSubmatch(string(text))
+	if err != nil || match == nil {
+		return nowhere
+	}
+	seqno, err := strconv.ParseInt(match[2], 10, 64)
+	if err != nil {
+		return nowhere
+	}
+	return position{match[1], seqno}
+}
+
+// bootstrap starts the cluster again after a loss of all nodes, from the one that
+// has got furthest, as its operator should.
+func (g *galera) bootstrap() error {
+	positions := map[*testserver.Server]int64{}
+	for _, s := range g.members {
+		positions[s] = g.position(s).seqno
+		_ = os.Remove(filepath.Join(s.Data(), "gvwstate.dat"))
+	}
+	order := slices.Clone(g.members)
+	slices.SortStableFunc(order, func(a, b *testserver.Server) int { return cmp.Compare(positions[b], positions[a]) })
+	if err := makeSafe(filepath.Join(order[0].Data(), "grastate.dat")); err != nil {
+		return fmt.Errorf("testcluster: bootstrap: %w", err)
+	}
+	g.first, g.down = true, order[1:]
+	return order[0].Start()
+}
+
+// rejoin has the nodes that are down take all from those that are not.
+func (g *galera) rejoin() error {
+	g.empty = true
+	defer func() { g.empty, g.down = false, nil }()
+	for _, s := range g.down {
+		if err := s.Start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeSafe is how an operator says which node is the first.
+func makeSafe(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	safe := strings.Replace(string(text), "safe_to_bootstrap: 0", "safe_to_bootstrap: 1", 1)
+	return os.WriteFile(path, []byte(safe), 0o600)
+}

@@ -1,0 +1,138 @@
+package testcluster
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/test/testserver"
+)
+
+// RedisCluster starts a Redis Cluster: a master with two replicas, and two other
+// masters, which decide with it on failovers. The first has all slots but one for
+// each of the others, and is the leader of this Cluster. The URLs are addresses of
+// its members.
+func RedisCluster(t testing.TB, settings ...string) *Cluster {
+	t.Helper()
+	return startElected(t, "redis", func(c *elected, e testserver.Engine) error { return c.buildRedis(e, settings) })
+}
+
+// A place is where a member of a Redis Cluster is reached: its gates.
+type place struct{ clients, peers net.Listener }
+
+const clusterSlots = 16384
+
+func (c *elected) buildRedis(e testserver.Engine, settings []string) (err error) {
+	if c.members, err = c.place(3, e, settings...); err != nil {
+		return err
+	}
+	if c.others, err = c.place(2, e, settings...); err != nil {
+		return err
+	}
+	places := map[*testserver.Server]place{}
+	for _, s := range c.all() {
+		if places[s], err = c.placeRedis(s); err != nil {
+			return err
+		}
+		c.urls = append(c.urls, places[s].clients.Addr().String())
+	}
+	c.leads = func(s *testserver.Server) bool { return sees(c.others[0], portOf(places[s].clients)) }
+	c.ready, c.isWhole = c.readyRedis, func() error { return c.wholeRedis(places) }
+	if err := create(c.all()); err != nil {
+		return err
+	}
+	return c.joinRedis(places)
+}
+
+func (c *elected) placeRedis(s *testserver.Server) (p place, err error) {
+	bus, err := testserver.FreePort() // where it listens for the others
+	if err != nil {
+		return p, err
+	}
+	if p.clients, err = c.mesh.gate(s, "127.0.0.1:0", s.Address()); err != nil {
+		return p, err
+	}
+	if p.peers, err = c.mesh.gate(s, "127.0.0.1:0", address(bus)); err != nil {
+		return p, err
+	}
+	s.Configure("--cluster-enabled yes", "--cluster-node-timeout 1500", "--cluster-allow-replica-migration no", "--repl-diskless-sync-delay 0",
+		"--cluster-port "+strconv.Itoa(bus), "--cluster-announce-ip 127.0.0.1",
+		"--cluster-announce-port "+portOf(p.clients), "--cluster-announce-bus-port "+portOf(p.peers))
+	return p, nil
+}
+
+// joinRedis makes nodes that do not know each other a cluster.
+func (c *elected) joinRedis(places map[*testserver.Server]place) error {
+	voters := append([]*testserver.Server{c.members[0]}, c.others...)
+	ends := []int{clusterSlots - len(c.others), clusterSlots - 1, clusterSlots}
+	first := 0
+	for i, s := range voters {
+		_, slots := askRedis(s, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", first, ends[i]-1))
+		_, epoch := askRedis(s, fmt.Sprintf("CLUSTER SET-CONFIG-EPOCH %d", i+1))
+		if err := errors.Join(slots, epoch); err != nil {
+			return err
+		}
+		first = ends[i]
+	}
+	for _, s := range slices.Concat(c.members[1:], c.others) {
+		p := places[s]
+		command := fmt.Sprintf("CLUSTER MEET 127.0.0.1 %s %s", portOf(p.clients), portOf(p.peers))
+		if _, err := askRedis(c.members[0], command); err != nil {
+			return err
+		}
+	}
+	id, err := askRedis(c.members[0], "CLUSTER MYID")
+	if err != nil {
+		return err
+	}
+	for _, s := range c.members[1:] {
+		err := c.await(leaderTimeout, "a replica", func() error { // once it knows the master
+			_, err := askRedis(s, "CLUSTER REPLICATE "+id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sees reports whether a node takes the one with a port for the master of the first
+// slots, and for alive.
+func sees(s *testserver.Server, port string) bool {
+	nodes, _ := askRedis(s, "CLUSTER NODES")
+	for line := range strings.Lines(nodes) {
+		if strings.Contains(line, "127.0.0.1:"+port+"@") {
+			return strings.Contains(line, " 0-") && !strings.Contains(line, "fail")
+		}
+	}
+	return false
+}
+
+func clusterOK(s *testserver.Server) bool {
+	reply, _ := askRedis(s, "CLUSTER INFO")
+	return strings.Contains(reply, "cluster_state:ok")
+}
+
+func (c *elected) wholeRedis(places map[*testserver.Server]place) error {
+	leader := c.leader()
+	if leader == nil {
+		return testserver.ErrNotReady
+	}
+	for _, s := range c.members {
+		if err := follows(s, s == leader, portOf(places[leader].clients), len(c.members)-1); err != nil {
+			return err
+		}
+	}
+	for _, s := range c.all() {
+		reply, _ := askRedis(s, "CLUSTER NODES")
+		if !clusterOK(s) || strings.Contains(reply, "fail") || strings.Count(reply, "connected") != len(places) {
+			return fmt.Errorf("nodes %q", reply)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package testcluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/test/testserver"
+)
+
+// gateHost is where the gates of a ZooKeeper ensemble listen.
+const gateHost = "127.0.0.2"
+
+// anyHost is what a server takes for its own address. It gives the others that
+// address, and those with a higher number connect to it there, past the gates,
+// unless it is the wildcard: then they use the address that they were given.
+const anyHost = "0.0.0.0"
+
+// zooPorts are a server's ports for followers and for elections.
+type zooPorts struct{ own, gates [2]int }
+
+// ZooKeeper starts a ZooKeeper ensemble of three servers.
+func ZooKeeper(t testing.TB, settings ...string) *Cluster {
+	t.Helper()
+	return startElected(t, "zookeeper", func(c *elected, e testserver.Engine) error { return c.buildZooKeeper(e, settings) })
+}
+
+func (c *elected) buildZooKeeper(e testserver.Engine, settings []string) (err error) {
+	alone := e
+	e.SetUp = func(s *testserver.Server) error { return errors.Join(alone.SetUp(s), c.writeNumber(s)) }
+	e.Args = func(s *testserver.Server) []string {
+		return append([]string{"-Djava.net.preferIPv4Stack=true"}, alone.Args(s)...)
+	}
+	ports := make([]zooPorts, 3)
+	if c.members, err = c.place(len(ports), e, "initLimit=6", "syncLimit=4"); err != nil {
+		return err
+	}
+	for i, s := range c.members {
+		if ports[i], err = c.zooGates(s); err != nil {
+			return err
+		}
+		c.urls = append(c.urls, s.URL())
+	}
+	for i, s := range c.members {
+		s.Configure(slices.Concat(zooServers(i, ports), settings)...)
+	}
+	c.leads, c.ready, c.isWhole = leadsZooKeeper, c.wholeZooKeeper, c.wholeZooKeeper
+	return create(c.members)
+}
+
+// zooGates gives a server its ports, each behind a gate.
+func (c *elected) zooGates(s *testserver.Server) (ports zooPorts, err error) {
+	for i := range ports.own {
+		if ports.own[i], err = testserver.FreePort(); err != nil {
+			return ports, err
+		}
+		gate, err := c.mesh.gate(s, net.JoinHostPort(gateHost, "0"), address(ports.own[i]))
+		if err != nil {
+			return ports, err
+		}
+		ports.gates[i] = gate.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
+
+// zooServers are the members as one of them finds them.
+func zooServers(self int, ports []zooPorts) (lines []string) {
+	for i := range ports {
+		host, p := gateHost, ports[i].gates
+		if i == self {
+			host, p = anyHost, ports[i].own
+		}
+		lines = append(lines, fmt.Sprintf("server.%d=%s:%d:%d", i+1, host, p[0], p[1]))
+	}
+	return lines
+}
+
+// writeNumber gives a server its number among the members.
+func (c *elected) writeNumber(s *testserver.Server) error {
+	number := slices.Index(c.members, s) + 1
+	return os.WriteFile(filepath.Join(s.Data(), "myid"), []byte(strconv.Itoa(number)), 0o600)
+}
+
+func zooMode(s *testserver.Server) string {
+	reply, _ := ask(s.Address(), "srvr", io.ReadAll)
+	_, mode, _ := strings.Cut(string(reply), "Mode: ")
+	mode, _, _ = strings.Cut(mode, "\n")
+	return mode
+}
+
+func leadsZooKeeper(s *testserver.Server) bool { return zooMode(s) == "leader" }
+
+func (c *elected) wholeZooKeeper() error {
+	modes := map[string]int{}
+	for _, s := range c.members {
+		modes[zooMode(s)]++
+	}
+	if modes["leader"] != 1 || modes["follower"] != len(c.members)-1 {
+		return fmt.Errorf("modes %v", modes)
+	}
+	return nil
+}

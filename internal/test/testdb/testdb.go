@@ -1,0 +1,249 @@
+// Package testdb gives each test a fresh, empty database on every kind of
+// server that the module supports.
+//
+//	testdb.Each(t, func(t *testing.T, db *gorm.DB) { … })
+//
+// SQLite always runs. MariaDB, MySQL and PostgreSQL run if an environment
+// variable names a server, in the URL form of package dsn:
+//
+//	GORMFLAKE_TEST_MARIADB   mysql://root@127.0.0.1:3306/test
+//	GORMFLAKE_TEST_MYSQL     mysql://root@127.0.0.1:3307/test
+//	GORMFLAKE_TEST_POSTGRES  postgres://postgres@127.0.0.1:5432/test?sslmode=disable
+//	GORMFLAKE_TEST_REQUIRE   mariadb,mysql,postgres: fail where a test would be skipped
+//
+// Package testserver starts servers of the test's own, and needs no variable.
+// The user must be allowed to create databases (MariaDB, MySQL) or schemas
+// (PostgreSQL). A variable that names a server of another kind, or one that does
+// not answer, fails the test.
+package testdb
+
+import (
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/test/testserver"
+)
+
+// Target is a database together with the driver or mode in which GORM uses it.
+type Target string
+
+// The targets of the test suite.
+const (
+	SQLiteMattn Target = "sqlite-mattn" // GORM's default driver; needs cgo
+	SQLite      Target = "sqlite"       // modernc.org/sqlite
+	MariaDB     Target = "mariadb"      // GORMFLAKE_TEST_MARIADB
+	MySQL       Target = "mysql"        // GORMFLAKE_TEST_MYSQL: not MariaDB; GORM has no RETURNING there
+	Postgres    Target = "postgres"     // GORMFLAKE_TEST_POSTGRES
+)
+
+// Targets returns all targets, available or not.
+func Targets() []Target {
+	return []Target{SQLiteMattn, SQLite, MariaDB, MySQL, Postgres}
+}
+
+// Each runs fn as a parallel subtest for every target, with a database from
+// [Open].
+func Each(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
+	t.Helper()
+	EachOf(t, Targets(), fn, opts...)
+}
+
+// Alike returns the targets on which what is written for the target runs too: for
+// MySQL both it and MariaDB, for any other target that alone.
+func Alike(target Target) []Target {
+	if target == MySQL {
+		return []Target{MariaDB, MySQL}
+	}
+	return []Target{target}
+}
+
+// EachMySQL is Each for MySQL and MariaDB.
+func EachMySQL(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
+	t.Helper()
+	EachOf(t, Alike(MySQL), fn, opts...)
+}
+
+// EachOf is Each for some targets.
+func EachOf(t *testing.T, targets []Target, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
+	t.Helper()
+	for _, target := range targets {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			fn(t, Open(t, target, opts...))
+		})
+	}
+}
+
+// Open returns an empty database that no other test uses. It is closed and
+// dropped when t ends. A target that is not available skips t, or fails it if
+// GORMFLAKE_TEST_REQUIRE names its server.
+//
+// opts are the options of [gorm.Open]; GORM logs nothing unless they set a logger.
+func Open(t testing.TB, target Target, opts ...gorm.Option) *gorm.DB {
+	t.Helper()
+	return OpenWith(t, dialector(t, target), opts...)
+}
+
+// OpenWith opens the database of the dialector, and closes it when t ends. GORM
+// logs nothing unless opts set a logger.
+func OpenWith(t testing.TB, dialector gorm.Dialector, opts ...gorm.Option) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(dialector, private(opts)...)
+	if err != nil {
+		t.Fatalf("testdb: open %s: %v", dialector.Name(), err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatalf("testdb: open %s: %v", dialector.Name(), err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	return db
+}
+
+// OpenURL is OpenWith for a URL in the form of package dsn.
+func OpenURL(t testing.TB, url string, opts ...gorm.Option) *gorm.DB {
+	t.Helper()
+	dialector, err := dsn.Open(url)
+	if err != nil {
+		t.Fatalf("testdb: %v", err)
+	}
+	return OpenWith(t, dialector, opts...)
+}
+
+// TargetOf returns the target for which [Open] returned db.
+func TargetOf(db *gorm.DB) Target {
+	switch d := db.Dialector.(type) {
+	case *sqlite.Dialector:
+		if d.DriverName == "" {
+			return SQLiteMattn
+		}
+		return SQLite
+	case *mysql.Dialector:
+		if strings.Contains(d.ServerVersion, "MariaDB") {
+			return MariaDB
+		}
+		return MySQL
+	default:
+		return Postgres
+	}
+}
+
+// PostgresURL returns a URL under which pgx finds the tables of db, which must
+// be of the target [Postgres].
+func PostgresURL(t testing.TB, db *gorm.DB) string {
+	t.Helper()
+	d, ok := db.Dialector.(*postgres.Dialector)
+	if !ok {
+		t.Fatalf("testdb: PostgresURL of a %s database: want %s", TargetOf(db), Postgres)
+	}
+	return d.DSN
+}
+
+// URL returns the URL, in the form of package dsn, of an empty database like
+// [Open]'s, for a program that opens it itself.
+func URL(t testing.TB, target Target) string {
+	t.Helper()
+	switch d := dialector(t, target).(type) {
+	case *postgres.Dialector:
+		return d.DSN
+	case *mysql.Dialector:
+		s := serviceOf(target)
+		u, err := url.Parse(s.url(t))
+		if err != nil {
+			t.Fatalf("testdb: %s: %v", s.variable, err)
+		}
+		u.Path = "/" + d.DSNConfig.DBName
+		return u.String()
+	default:
+		return "sqlite://" + filepath.Join(t.TempDir(), "test.db")
+	}
+}
+
+// DSN is URL in the form that the database's own driver takes.
+func DSN(t testing.TB, target Target) string {
+	t.Helper()
+	switch d := dialector(t, target).(type) {
+	case *postgres.Dialector:
+		return d.DSN
+	case *mysql.Dialector:
+		return d.DSNConfig.FormatDSN()
+	default:
+		return filepath.Join(t.TempDir(), "test.db")
+	}
+}
+
+func dialector(t testing.TB, target Target) gorm.Dialector {
+	t.Helper()
+	testserver.CheckRequired(t)
+	switch target {
+	case SQLiteMattn:
+		return sqliteMattn(t)
+	case SQLite:
+		return parse(t, "sqlite://"+filepath.Join(t.TempDir(), "test.db"))
+	case MariaDB, MySQL:
+		return mysqlDatabase(t, serviceOf(target))
+	case Postgres:
+		return postgresSchema(t)
+	}
+	t.Fatalf("testdb: unknown target %q: want one of %q", target, Targets())
+	return nil
+}
+
+// sqliteMattn gives the cgo driver the settings that package dsn gives the
+// other.
+func sqliteMattn(t testing.TB) gorm.Dialector {
+	t.Helper()
+	if !cgoEnabled {
+		t.Skip("testdb: sqlite-mattn needs cgo: set CGO_ENABLED=1 and have a C compiler")
+	}
+	path := filepath.Join(t.TempDir(), "test.db")
+	return sqlite.Open("file:" + path + "?_busy_timeout=5000&_foreign_keys=1&_journal_mode=WAL&_txlock=immediate")
+}
+
+func parse(t testing.TB, url string) gorm.Dialector {
+	t.Helper()
+	d, err := dsn.Open(url)
+	if err != nil {
+		t.Fatalf("testdb: %v", err)
+	}
+	return d
+}
+
+// private copies opts for one call of [gorm.Open], which sorts the slice and
+// takes a *gorm.Config for the database's own, pool included.
+func private(opts []gorm.Option) []gorm.Option {
+	opts = slices.Clone(opts)
+	for i, opt := range opts {
+		if config, ok := opt.(*gorm.Config); ok {
+			own := *config
+			own.Plugins = maps.Clone(config.Plugins)
+			own.ClauseBuilders = maps.Clone(config.ClauseBuilders)
+			opts[i] = &own
+		}
+	}
+	return append(opts, quiet{})
+}
+
+// quiet replaces GORM's default logger only. It must come after a *gorm.Config,
+// which replaces everything that stands before it.
+type quiet struct{}
+
+func (quiet) Apply(config *gorm.Config) error {
+	if config.Logger == nil {
+		config.Logger = logger.Discard
+	}
+	return nil
+}
+
+func (quiet) AfterInitialize(*gorm.DB) error { return nil }
