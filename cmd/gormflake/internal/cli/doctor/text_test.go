@@ -3,7 +3,7 @@ package doctor_test
 import (
 	"testing"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
