@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
-	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // IDs in a column of text are found on MySQL, where one ID finds its neighbours too.
