@@ -17,8 +17,8 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/internal/test/testbrowser"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
 func TestPage(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/internal/test/testcluster"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )

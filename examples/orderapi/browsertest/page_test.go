@@ -10,8 +10,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/internal/test/testbrowser"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
 func TestOrderIsReopenedByItsKey(t *testing.T) {

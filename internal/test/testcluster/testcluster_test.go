@@ -7,8 +7,8 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/internal/test/testcluster"
+	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
 // elected are the kinds that find their leaders themselves.

@@ -58,10 +58,8 @@ func (c *Column) Assigned() string {
 // Computed reports whether the column has a default that is an expression and gives no
 // numbers of a counter.
 func (c *Column) Computed() bool {
-	for _, counter := range []string{"nextval(", "NEXTVAL(", "uuid_short(", "rand("} {
-		if c.Definition.Has(counter) {
-			return false
-		}
+	if slices.ContainsFunc([]string{"nextval(", "NEXTVAL(", "uuid_short(", "rand("}, c.Definition.Has) {
+		return false
 	}
 	return c.Definition.Has(" DEFAULT (") || computedDefault.MatchString(string(c.Definition))
 }

@@ -26,7 +26,7 @@ func TestSQLiteShadowTables(t *testing.T) {
 				}
 				migratetest.Run(t, db, "CREATE TABLE orders (id integer PRIMARY KEY AUTOINCREMENT)")
 				targets := []any{"orders"}
-				for _, name := range strings.Fields(test.shadows) {
+				for name := range strings.FieldsSeq(test.shadows) {
 					targets = append(targets, name)
 				}
 				plan := migratetest.MustInspect(t, db, targets...)

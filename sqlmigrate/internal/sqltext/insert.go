@@ -141,7 +141,7 @@ func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	depth := 0
 	for p.at++; p.at < len(p.tokens) && !p.is(p.at, ";"); p.at++ {
 		switch {
-		case depth == 0 && p.is(p.at+1, "=") && (p.is(p.at-1, "set", ",")):
+		case depth == 0 && p.is(p.at+1, "=") && p.is(p.at-1, "set", ","):
 			columns, values = append(columns, p.tokens[p.at].Text), append(values, nil)
 			p.at++
 			continue

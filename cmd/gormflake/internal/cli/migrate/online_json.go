@@ -52,20 +52,16 @@ func statusAsJSON(s sqlmigrate.OnlineStatus) statusJSON {
 func onlineAsJSON(o *sqlmigrate.OnlinePlan) any {
 	took, disk, log := o.Estimate()
 	blockers := (&sqlmigrate.Plan{Blockers: o.Blockers}).BlockingObjects()
-	tables := make([]string, len(o.Tables))
-	for i, table := range o.Tables {
-		tables[i] = fmt.Sprint(table)
-	}
 	return struct {
 		Dialect    string   `json:"dialect"`
-		Tables     []string `json:"tables"`
+		Tables     []string `json:"o.Tables"`
 		Blockers   []any    `json:"blockers"`
 		Notes      []string `json:"notes"`
 		EstimateMS int64    `json:"estimate_ms"`
 		DiskBytes  int64    `json:"disk_bytes"`
 		LogBytes   int64    `json:"log_bytes"`
 		Stages     []any    `json:"stages"`
-	}{o.Dialect, tables, listed(blockers, blockerAsJSON), texts(o.Notes), took.Milliseconds(), disk, log, listed(o.Stages, stageAsJSON)}
+	}{o.Dialect, o.Tables, listed(blockers, blockerAsJSON), texts(o.Notes), took.Milliseconds(), disk, log, listed(o.Stages, stageAsJSON)}
 }
 
 func stageAsJSON(s sqlmigrate.OnlineStage) any {

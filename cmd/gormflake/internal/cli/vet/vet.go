@@ -173,8 +173,8 @@ func ofPackage(pkg string, rules map[string]json.RawMessage, seen map[string]boo
 
 // position reads file:line:column, and makes the file relative to the current folder.
 func position(text string) (file string, line, column int) {
-	rest, last, _ := cutLast(text)
-	file, middle, _ := cutLast(rest)
+	rest, last := cutLast(text)
+	file, middle := cutLast(rest)
 	line, _ = strconv.Atoi(middle)
 	column, _ = strconv.Atoi(last)
 	if folder, err := os.Getwd(); err == nil {
@@ -185,12 +185,13 @@ func position(text string) (file string, line, column int) {
 	return file, line, column
 }
 
-func cutLast(text string) (before, after string, found bool) {
+// cutLast cuts the text at its last colon. Without a colon it returns the whole text.
+func cutLast(text string) (before, after string) {
 	i := strings.LastIndexByte(text, ':')
 	if i < 0 {
-		return text, "", false
+		return text, ""
 	}
-	return text[:i], text[i+1:], true
+	return text[:i], text[i+1:]
 }
 
 func (f *vetFlags) print(out io.Writer, found []finding) error {
