@@ -365,6 +365,26 @@ func TestReleases(t *testing.T) {
 	})
 }
 
+// A table keeps its parked counter when a handle with the plugin rebuilds it, also one
+// whose generator the program has made.
+func TestRebuildKeepsTheCounter(t *testing.T) {
+	t.Parallel()
+	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn}, func(t *testing.T, db *gorm.DB) {
+		const parked = 5_000_000_000_000_000
+		plugintest.Migrate(t, otherProgram(t, db), &release1{})
+		plugintest.Must(t, db.Exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('releases', ?)", int64(parked)))
+		plugintest.Use(t, db, gormflake.New(&plugintest.Counter{}))
+		plugintest.Migrate(t, db, &release2{})
+		if err := db.Migrator().DropColumn(&release2{}, "old"); err != nil {
+			t.Fatal(err)
+		}
+		var counter int64
+		if plugintest.Must(t, db.Raw("SELECT seq FROM sqlite_sequence WHERE name = 'releases'").Scan(&counter)); counter != parked {
+			t.Errorf("the counter is %d, want %d", counter, int64(parked))
+		}
+	})
+}
+
 // The default layout has IDs that JavaScript rounds where they are numbers.
 func TestListedNumbersNeedALayout(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ func opened(db *gorm.DB) error {
 
 // use registers p. It explains GORM's error, which is one word.
 func use(db *gorm.DB, p *Plugin) error {
-	err := errors.Join(db.Use(p), check.KeepInRebuilds(db))
+	err := db.Use(p)
 	if errors.Is(err, gorm.ErrRegistered) {
 		return fmt.Errorf("gormflake: db has the plugin already: share its generator, or give Open another handle of gorm.Open: %w", err)
 	}

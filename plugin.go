@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/check"
 	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
@@ -98,6 +99,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		register(create, create.Before("gorm:create"), insertCallback, p.beforeInsert),
 		register(create, create.After("gorm:create").Before("gorm:save_after_associations"), foundCallback, p.afterInsert),
 		register(update, update.Before("*"), updateCallback, p.beforeUpdate),
+		check.KeepInRebuilds(db),
 	)
 }
 
@@ -164,6 +166,9 @@ type (
 )
 
 func pluginOf(db *gorm.DB) (*Plugin, error) {
+	if err := opened(db); err != nil {
+		return nil, fmt.Errorf("gormflake: %w", err)
+	}
 	if p, ok := db.Plugins[pluginName].(*Plugin); ok {
 		return p, nil
 	}
