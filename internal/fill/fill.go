@@ -186,6 +186,9 @@ func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows guard.
 		return errModified
 	}
 	noteNumbers(stmt, g, rows)
+	if n > 0 && noted(stmt).nested {
+		noteOf(stmt).filled = true
+	}
 	gens.Recycle(ids)
 	return nil
 }

@@ -31,7 +31,7 @@ func confirm(stmt *gorm.Statement, m *model.Model) error {
 	case none:
 		return nil
 	case returning, counted:
-		if stmt.DB.RowsAffected >= int64(count(stmt)) {
+		if stmt.DB.RowsAffected >= int64(count(stmt)) || how == counted && isKnownParent(stmt, m) {
 			return nil
 		}
 	case lastID:
@@ -67,6 +67,14 @@ func checkSent(stmt *gorm.Statement, m *model.Model, how report) error {
 		}
 	}
 	return nil
+}
+
+// isKnownParent reports whether GORM has saved parents that the program had read before,
+// so that their keys are those of their rows: the plugin has filled none of them, and no
+// other unique column can have found another row.
+func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
+	noted := noted(stmt)
+	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0
 }
 
 func count(stmt *gorm.Statement) int {
@@ -252,10 +260,10 @@ func find(stmt *gorm.Statement, m *model.Model) error {
 // take gives the entry the keys of the row that was found, or none.
 func (e entry) take(stmt *gorm.Statement, m *model.Model, found reflect.Value) error {
 	if !e.row.CanSet() {
-		if found.IsValid() && !slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Content(found) != c.Content(e.row) }) {
-			return nil
+		if !found.IsValid() || slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Differs(found, e.row) }) {
+			return errCopy
 		}
-		return errCopy
+		return nil
 	}
 	if !found.IsValid() {
 		for _, c := range m.Columns {

@@ -66,6 +66,31 @@ func TestExistingParentsAreLinked(t *testing.T) {
 	})
 }
 
+// A parent that the program has read before costs no query more than a new one.
+func TestKnownParentIsNotReadAgain(t *testing.T) {
+	t.Parallel()
+	type owner struct {
+		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Name string
+	}
+	type pet struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		OwnerID types.ID
+		Owner   owner `gorm:"constraint:-"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &owner{}, &pet{})
+		fresh, known := &plugintest.Faults{}, &plugintest.Faults{}
+		first := pet{Owner: owner{Name: "x"}}
+		plugintest.Must(t, plugintest.WithFaults(t, db, fresh).Create(&first))
+		second := pet{Owner: first.Owner}
+		plugintest.Must(t, plugintest.WithFaults(t, db, known).Create(&second))
+		if fresh.Seen != known.Seen || second.OwnerID != first.OwnerID {
+			t.Errorf("%d statements with a known parent, %d with a new one; pets %+v and %+v", known.Seen, fresh.Seen, first, second)
+		}
+	})
+}
+
 // The model does not declare the unique column, so that the row cannot be found.
 func TestUnknownParentIsRefused(t *testing.T) {
 	t.Parallel()

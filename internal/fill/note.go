@@ -13,6 +13,7 @@ import (
 // need none.
 type note struct {
 	nested   bool            // GORM saves the rows for a relation of other rows
+	filled   bool            // a key of nested rows was unset
 	numbered []types.ID      // the keys from which the serial numbers of the rows were made
 	omits    bool            // a tagged column is omitted that the rows lack, and GORM may set it
 	report   report          // the report for which [prepare] has asked

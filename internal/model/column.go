@@ -109,6 +109,14 @@ func (c *Column) Content(row reflect.Value) any {
 	return v.Interface()
 }
 
+// Differs reports whether two rows have different keys.
+func (c *Column) Differs(a, b reflect.Value) bool {
+	if c.Unset(a) || c.Unset(b) {
+		return c.Unset(a) != c.Unset(b)
+	}
+	return c.Value(a) != c.Value(b)
+}
+
 // Find returns the field without allocating. Behind a nil pointer ok is false, and
 // v that pointer.
 func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
