@@ -102,9 +102,11 @@ func (c *checker) model(value any) []error {
 		c.foreign[ref.Foreign] = true
 		errs = append(errs, c.reference(ref))
 	}
+	if m.Err != nil {
+		return errs // the model may have no table yet
+	}
 	c.schemas = append(c.schemas, s)
-	errs = append(errs, c.deleted(s))
-	return errs
+	return append(errs, c.deleted(s))
 }
 
 // deleted finds a table whose rows are marked as deleted, and a model that does not know

@@ -93,8 +93,14 @@ func processExamples(t *testing.T, program string) {
 	}
 }
 
-// wantEnd waits for a process that was interrupted.
-func wantEnd(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text string) {
+// wantFailure waits for a process that fails with one line.
+func wantFailure(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text string) {
+	t.Helper()
+	clitest.WantOneLine(t, clitest.Outcome{Code: exitOf(t, cmd.Wait()), Err: stderr.String()}, text)
+}
+
+// wantInterrupted waits for a process that was interrupted.
+func wantInterrupted(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text string) {
 	t.Helper()
 	clitest.WantInterrupted(t, clitest.Outcome{Code: exitOf(t, cmd.Wait()), Err: stderr.String()}, text)
 }
@@ -160,7 +166,7 @@ func interruptGen(t *testing.T, program string) {
 			if _, err := io.Copy(io.Discard, out); err != nil {
 				t.Error(err)
 			}
-			wantEnd(t, cmd, stderr, " of 1000000000 IDs")
+			wantInterrupted(t, cmd, stderr, " of 1000000000 IDs")
 			wantReleased(t, url)
 		}
 	})
@@ -184,7 +190,7 @@ func interruptParse(t *testing.T, program string) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Error(err)
 	}
-	wantEnd(t, cmd, stderr, "nothing was changed")
+	wantInterrupted(t, cmd, stderr, "nothing was changed")
 }
 
 // A line is shown when it comes, not when the text ends.
@@ -223,7 +229,7 @@ func permissions(t *testing.T, program string) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
 		startPiped(t, cmd)
-		wantEnd(t, cmd, stderr, "permission denied")
+		wantFailure(t, cmd, stderr, "permission denied")
 	}
 }
 
@@ -250,6 +256,6 @@ func fullDisk(t *testing.T, program string) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		wantEnd(t, cmd, stderr, "write to standard output: write /dev/stdout: no space left on device")
+		wantFailure(t, cmd, stderr, "write to standard output: write /dev/stdout: no space left on device")
 	}
 }

@@ -35,7 +35,12 @@ func TestDoctorAccount(t *testing.T) {
 			d.has(t, "warning", "workers", "snowflake_workers", "could not be checked: ", "grant the account SELECT on it")
 			d.has(t, "warning", "keys", "payments", "could not be checked: ", "grant the account SELECT on it")
 			d.has(t, "ok", "serials", "orders.number", "the newest 5 values", "")
-			d.only(t, 0, 2)
+			warnings := 2
+			if target == testdb.MySQL { // reads the texts of a column that may hold IDs
+				d.has(t, "warning", "columns", "payments.number", "could not be checked: ", "grant the account SELECT on it")
+				warnings++
+			}
+			d.only(t, 0, warnings)
 
 			clitest.Execute(t, db, "GRANT SELECT ON payments TO "+grantee, "GRANT SELECT ON snowflake_workers TO "+grantee)
 			diagnose(t, as).only(t, 0, 0)

@@ -282,5 +282,5 @@ func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
 	if server.Shutdown(ctx) == nil {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("requests under way were cut off after %v: see --shutdown-timeout", f.maxShutdown), server.Close())
+	return terminal.Ended(errors.Join(fmt.Errorf("requests under way were cut off after %v: see --shutdown-timeout", f.maxShutdown), server.Close()))
 }

@@ -230,11 +230,26 @@ type interruption struct {
 func (i interruption) Error() string { return "interrupted; " + i.changed }
 func (i interruption) Unwrap() error { return i.error }
 
+// An ending is an error of a command that ends in its own way when it is asked to.
+type ending struct{ error }
+
+func (e ending) Unwrap() error { return e.error }
+
+// Ended returns an error that [Interrupted] leaves as it is, for a command such as serve,
+// whose usual end is SIGTERM.
+func Ended(err error) error {
+	if err == nil {
+		return nil
+	}
+	return ending{err}
+}
+
 // Interrupted returns err, or if ctx has ended an error that states what the command has
 // changed until then, unless err states it already.
 func Interrupted(ctx context.Context, err error, changed string) error {
 	var known interruption
-	if err == nil || ctx.Err() == nil || ExitCode(err) != exitFailed || errors.As(err, &known) {
+	var ended ending
+	if err == nil || ctx.Err() == nil || ExitCode(err) != exitFailed || errors.As(err, &known) || errors.As(err, &ended) {
 		return err
 	}
 	return interruption{err, changed}
