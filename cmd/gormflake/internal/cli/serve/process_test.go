@@ -73,12 +73,14 @@ func (i *instance) line(t *testing.T) string {
 	return line[strings.Index(line, "http") : len(line)-1]
 }
 
+// start launches a service, and waits until it has a worker.
 func start(t *testing.T, program string, args ...string) *instance {
 	t.Helper()
 	i, err := launch(t, program, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	until(t, i.url, "/healthz", func(a answer) bool { return !strings.Contains(a.text, `"status":"starting"`) })
 	return i
 }
 
@@ -253,7 +255,7 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 		for begun := time.Now(); time.Since(begun) < disturbedFor() || kills < 3; kills++ {
 			time.Sleep(200 * time.Millisecond) // under load
 			killed.kill()
-			killed = restart(t, program, args...)
+			killed = start(t, program, args...) // it waits for the worker of the process that was killed
 			clients.urls[1].Store(&killed.url)
 		}
 		total, duplicates := clients.end()
@@ -270,20 +272,6 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 			}
 		}
 	})
-}
-
-// restart tries until the worker of the process that was killed is free again.
-func restart(t *testing.T, program string, args ...string) *instance {
-	t.Helper()
-	for deadline := time.Now().Add(clitest.Patience); ; {
-		i, err := launch(t, program, args...)
-		if err == nil {
-			return i
-		}
-		if !strings.Contains(err.Error(), "no free worker") || time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
 }
 
 // The check above can fail: two services under one number that nobody leases do
