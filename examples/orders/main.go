@@ -129,7 +129,11 @@ func explain(db *gorm.DB, layout snowflake.Layout, id types.ID, out *log.Logger)
 	parts := layout.Decompose(id)
 	out.Printf("\nIts key says when and by whom it was issued: %s, datacenter %d, worker %d, sequence %d.",
 		parts.Time.Format(time.RFC3339Nano), parts.Datacenter, parts.Worker, parts.Sequence)
+	number, err := strconv.ParseFloat(id.String(), 64)
+	if err != nil {
+		return err
+	}
 	out.Printf("As a number, JavaScript would read it as %s.\n\nNext: go run ./examples/orderapi, or ./examples/copyfrom for PostgreSQL's COPY",
-		strconv.FormatFloat(float64(id.Int64()), 'f', -1, 64))
+		strconv.FormatFloat(number, 'f', -1, 64))
 	return nil
 }

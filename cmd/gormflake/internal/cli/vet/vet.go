@@ -205,10 +205,11 @@ func (f *vetFlags) print(out io.Writer, found []finding) error {
 }
 
 // IsTool reports whether the go command runs the program as the tool of go vet, by the
-// protocol of package unitchecker: with flags alone, or with flags and a file. No
-// command of gormflake is called like that.
+// protocol of package unitchecker: with flags alone, or with flags and a file. A flag may
+// stand apart from its value, as in -tags more. No command of gormflake is called like
+// that.
 func IsTool(args []string) bool {
-	if len(args) == 0 || slices.ContainsFunc(args[:len(args)-1], func(arg string) bool { return !strings.HasPrefix(arg, "-") }) {
+	if len(args) == 0 || len(args) > 1 && !strings.HasPrefix(args[0], "-") {
 		return false
 	}
 	last := args[len(args)-1]

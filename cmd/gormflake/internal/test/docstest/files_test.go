@@ -62,7 +62,9 @@ func checkScrapes(t *testing.T, b block) {
 			Authorization struct {
 				File string `yaml:"credentials_file"`
 			}
-			Static []struct{ Targets []string } `yaml:"static_configs"`
+			Static     []struct{ Targets []string } `yaml:"static_configs"`
+			Kubernetes []map[string]any             `yaml:"kubernetes_sd_configs"`
+			Relabel    []map[string]any             `yaml:"relabel_configs"`
 		} `yaml:"scrape_configs"`
 	}
 	decoder := yaml.NewDecoder(strings.NewReader(b.text))
@@ -71,7 +73,8 @@ func checkScrapes(t *testing.T, b block) {
 		t.Fatal(err)
 	}
 	for _, scrape := range doc.Scrapes {
-		if scrape.Job == "" || len(scrape.Static) == 0 || len(scrape.Static[0].Targets) == 0 {
+		named := len(scrape.Static) > 0 && len(scrape.Static[0].Targets) > 0
+		if scrape.Job == "" || !named && len(scrape.Kubernetes) == 0 {
 			t.Errorf("scrape %+v: want a job and a target", scrape)
 		}
 	}
