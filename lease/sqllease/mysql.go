@@ -151,18 +151,18 @@ func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() erro
 // strayMySQL goes by what the session has done: a database that it was opened with is the
 // program's, and one that it has changed to may be anybody's.
 func strayMySQL(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
+	if err = on.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), '')").Scan(&here); err != nil {
+		return "", "", err
+	}
 	var changes int
 	err = on.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Com\\_change\\_db'").Scan(new(string), &changes)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && changes == 0 {
-		return "", "", nil
-	}
-	if err == nil {
-		err = on.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&here)
+		return here, "", nil
 	}
 	if err != nil {
 		return "", "", err
 	}
-	others, err := texts(ctx, on, "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = ? AND TABLE_SCHEMA <> DATABASE() AND TABLE_TYPE = 'BASE TABLE'"+noLimit, name)
+	others, err := texts(ctx, on, "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = ? AND TABLE_SCHEMA <> ? AND TABLE_TYPE = 'BASE TABLE'"+noLimit, name, here)
 	if err == nil {
 		other, err = d.withRecords(ctx, on, others, name)
 	}

@@ -98,18 +98,18 @@ func inspectPostgres(ctx context.Context, on asker, _ table) (found session, err
 // strayPostgres trusts a search_path that the program has set in its DSN: schemas of one
 // database may be of different applications.
 func strayPostgres(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
-	var schema sql.NullString
-	if err = on.QueryRowContext(ctx, "SELECT CAST(current_schema() AS text)").Scan(&schema); err != nil || !schema.Valid {
-		return "", "", err
+	var source string
+	err = on.QueryRowContext(ctx, "SELECT COALESCE(CAST(current_schema() AS text), ''), source FROM pg_settings WHERE name = 'search_path'").Scan(&here, &source)
+	if err != nil || here == "" || source == "client" {
+		return here, "", err
 	}
 	others, err := texts(ctx, on, `SELECT CAST(n.nspname AS text) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
-WHERE relname = $1 AND relkind IN ('r', 'p') AND relpersistence <> 't' AND n.nspname <> current_schema()
-  AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
-  AND (SELECT source FROM pg_settings WHERE name = 'search_path') <> 'client'`, name)
+WHERE relname = $1 AND relkind IN ('r', 'p') AND relpersistence <> 't' AND n.nspname <> $2
+  AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')`, name, here)
 	if err == nil {
 		other, err = d.withRecords(ctx, on, others, name)
 	}
-	return schema.String, other, err
+	return here, other, err
 }
 
 // postgresColumns asks about the four columns. A domain is as good as the type that it is

@@ -95,13 +95,7 @@ func (s *store) create(ctx context.Context) error {
 		return s.exec(ctx, s.dialect().create(s.table))
 	}
 	return s.attempt(ctx, func(conn *sql.Conn) error {
-		// One transaction, or a pooler could send its statements to two servers.
-		tx, err := conn.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = tx.Rollback() }()
-		here, other, err := s.dialect().stray(ctx, s.dialect(), tx, s.table.name)
+		here, other, err := s.dialect().stray(ctx, s.dialect(), conn, s.table.name)
 		if err != nil {
 			return err
 		}
@@ -109,10 +103,10 @@ func (s *store) create(ctx context.Context) error {
 			return fmt.Errorf("%w: this session creates %s, and %s has records: want the table with its schema, by WithTable(%q)",
 				errStray, s.dialect().qualified(here, s.table.name).quoted, s.dialect().qualified(other, s.table.name).quoted, other+"."+s.table.name)
 		}
-		if _, err := tx.ExecContext(ctx, s.dialect().create(s.table)); err != nil {
-			return err
-		}
-		return tx.Commit()
+		// The schema is named because a pooler may send this statement to another
+		// session, of which the search path was not looked at.
+		_, err = conn.ExecContext(ctx, s.dialect().create(s.dialect().qualified(here, s.table.name)))
+		return err
 	})
 }
 
