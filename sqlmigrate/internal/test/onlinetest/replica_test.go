@@ -54,9 +54,7 @@ func awaitsReplica(t *testing.T, primary, replica *testserver.Server, stop, star
 	}
 	var stopped time.Time
 	var rows []int64 // that had been copied when it waited
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	err = d.online(t).Apply(ctx, d.DB, options(sqlmigrate.WithReplicas(follower.DB), sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+	err = d.online(t).Apply(t.Context(), d.DB, options(sqlmigrate.WithReplicas(follower.DB), sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 		switch behind := strings.HasPrefix(p.Waiting, "a replica that is "); {
 		case stopped.IsZero() && p.Table.Name == "notes" && p.OfRows > 0:
 			do(stop)
