@@ -36,6 +36,9 @@ func Models(db *gorm.DB, set *model.Set, models ...any) error {
 			}
 		}
 	}
+	for _, warning := range c.warnings {
+		db.Logger.Warn(db.Statement.Context, "%s", warning)
+	}
 	return errors.Join(distinct(errs)...)
 }
 
@@ -81,6 +84,8 @@ type checker struct {
 
 	schemas []*schema.Schema
 	foreign map[*schema.Field]bool // which are checked as such
+
+	warnings []string // of tables that work, and that a careless INSERT can spoil
 }
 
 func (c *checker) model(value any) []error {
@@ -130,6 +135,7 @@ func (c *checker) column(column *model.Column) []error {
 		return errs
 	}
 	errs = append(errs, c.assigned(column, live))
+	c.warnOfRowid(column, live)
 	if narrow == nil {
 		errs = append(errs, checkPadding(c.db, column, live))
 	}

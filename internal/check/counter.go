@@ -71,6 +71,17 @@ func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 	return mistake(column, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate", table, name, how))
 }
 
+// warnOfRowid notes a table of SQLite that assigns a key to a row without one. It is no
+// mistake of the model: each such table does so, and a guard costs a little of each INSERT.
+func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
+	if c.db.Name() != "sqlite" || column.Listed || column.Serial != nil || l.auto || !l.follows {
+		return
+	}
+	schema, table := splitName(column.Field.Schema.Table)
+	c.warnings = append(c.warnings, fmt.Sprintf("gormflake: table %s assigns a key to a row that is inserted without one, and the generator may issue the same key: if a program or a script inserts such rows, let the table refuse them: %s",
+		table, parking.SQLiteGuard(schema, table, l.name)))
+}
+
 // FollowsText is what a counter does that follows the largest key.
 const FollowsText = "follows the largest key, so that a program that inserts without a key gets one that the generator issues too, and Save of a slice or a nested row then overwrites the other row"
 

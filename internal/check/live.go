@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/parking"
 )
 
 // table is what the database knows of a table; it has no columns if it does not
@@ -95,7 +97,7 @@ func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 		l.auto = key > 0 && autoincrement.MatchString(ddl.String)
 		l.follows = key > 0 && !guarded && strings.EqualFold(string(l.kind), "integer") && !withoutRowid.MatchString(ddl.String)
 		return err
-	}, query, name, name+"_snowflake_guard", name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
+	}, query, name, parking.SQLiteGuardName(name), name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
 }
 
 // splitName splits the name of a table from that of its schema, which ends in a dot.

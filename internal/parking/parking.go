@@ -1,12 +1,14 @@
 // Package parking is about counters such as AUTO_INCREMENT, which MySQL, MariaDB and
 // SQLite move past each larger key: to the generator's next ID. A parked counter is out
-// of the generator's way.
+// of the generator's way. A counter of SQLite without AUTOINCREMENT cannot be parked, and
+// its table gets a guard instead ([SQLiteGuard]).
 package parking
 
 import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -75,3 +77,20 @@ func SQLite(schema, table string, last types.ID) []string {
 		"UPDATE " + schema + "sqlite_sequence SET seq = " + last.String() + where,
 	}
 }
+
+// SQLiteGuardName is the name of a table's guard.
+func SQLiteGuardName(table string) string { return table + "_snowflake_guard" }
+
+// SQLiteGuard is the statement of the trigger by which a table refuses a row without a
+// key. The option stands before the trigger's name, as "IF NOT EXISTS " does.
+//
+// In a trigger, NEW has the value -1 for a rowid that SQLite is going to assign. A key
+// that is not the rowid would be NULL.
+func SQLiteGuard(option, table, column string) string {
+	message := fmt.Sprintf("table %s: key %s is missing or not positive: Snowflake IDs are assigned by the program, and no longer by the database", table, column)
+	return fmt.Sprintf("CREATE TRIGGER %s%s BEFORE INSERT ON %s FOR EACH ROW WHEN coalesce(NEW.%s, 0) < 1 BEGIN SELECT RAISE(ABORT, '%s'); END",
+		option, quote(SQLiteGuardName(table)), quote(table), quote(column),
+		strings.ReplaceAll(strings.Join(strings.Fields(message), " "), "'", "''"))
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

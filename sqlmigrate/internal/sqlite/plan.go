@@ -12,11 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-const (
-	writerLock = "the database's only writer lock, until the end of the transaction; readers continue in WAL mode, and wait for the commit in others"
-
-	guardMessage = "table %s: key %s is missing or not positive: Snowflake IDs are assigned by the program, and no longer by the database"
-)
+const writerLock = "the database's only writer lock, until the end of the transaction; readers continue in WAL mode, and wait for the commit in others"
 
 func (s *schema) plan(affected []*table, want engine.Request, found engine.Findings) *engine.Result {
 	result := &engine.Result{Findings: found}
@@ -160,29 +156,19 @@ func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findi
 	if t.Smallest.Valid && t.Smallest.Int64 < 1 {
 		found.NotPositive(t.tableName(), c.Name, t.Smallest.Int64, "the trigger checks new rows only")
 	}
-	trigger, exists := s.triggers[fold(guardName(t.Name))]
-	if exists && trigger.Text != guardText(t, c, "") {
+	trigger, exists := s.triggers[fold(parking.SQLiteGuardName(t.Name))]
+	if exists && trigger.Text != parking.SQLiteGuard("", t.Name, c.Name) {
 		found.Block(t.tableName(), "trigger "+trigger.Name, "it has the name of the guard and another text", "drop or rename it")
 	}
 	return !exists, found
-}
-
-func guardName(table string) string { return table + "_snowflake_guard" }
-
-// guardText makes use of the value -1 that NEW has for a rowid that SQLite
-// is going to assign. A key that is not the rowid would be NULL.
-func guardText(t *table, c *column, option string) string {
-	return fmt.Sprintf("CREATE TRIGGER %s%s BEFORE INSERT ON %s FOR EACH ROW WHEN coalesce(NEW.%s, 0) < 1 BEGIN SELECT RAISE(ABORT, '%s'); END",
-		option, quote(guardName(t.Name)), quote(t.Name), quote(c.Name),
-		escape(oneLine(fmt.Sprintf(guardMessage, t.Name, c.Name))))
 }
 
 func (t *table) guard(c *column) plan.Step {
 	return plan.Step{
 		Table: t.tableName(),
 		Text:  fmt.Sprintf("a trigger refuses rows whose %s is missing or not positive", c.Name),
-		Up:    engine.Statements("", guardText(t, c, "IF NOT EXISTS main.")),
-		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(guardName(t.Name))),
+		Up:    engine.Statements("", parking.SQLiteGuard("IF NOT EXISTS main.", t.Name, c.Name)),
+		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(parking.SQLiteGuardName(t.Name))),
 		Locks: writerLock,
 	}
 }

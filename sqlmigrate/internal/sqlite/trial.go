@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
@@ -103,7 +104,7 @@ func (r *trial) guards() (guards []object) {
 		for _, step := range phase.Steps {
 			if phase.Name == plan.Guard {
 				text := strings.NewReplacer("IF NOT EXISTS ", "", "main.", "").Replace(step.Up[0].SQL)
-				guards = append(guards, object{"trigger", guardName(step.Table.Name), step.Table.Name, text})
+				guards = append(guards, object{"trigger", parking.SQLiteGuardName(step.Table.Name), step.Table.Name, text})
 			}
 		}
 	}
@@ -213,7 +214,7 @@ func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	defer func() { r.fail(endTransaction(ctx, r.conn)) }()
 	if row.AsIs {
 		for _, guarded := range r.Trial.Tables {
-			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(guardName(guarded.Name))))
+			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(parking.SQLiteGuardName(guarded.Name))))
 		}
 	}
 	if err := r.try(ctx, r.insertSQL(t, row)); err != nil {
@@ -282,7 +283,7 @@ const guardedSQL = `SELECT EXISTS (SELECT 1 FROM ` + copies + `.sqlite_master WH
 func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
 	for i, t := range r.Trial.Tables {
 		triggers := r.triggers[fold(t.Name)]
-		if len(triggers) == 0 || !one[bool](ctx, &r.reader, guardedSQL, guardName(t.Name)) {
+		if len(triggers) == 0 || !one[bool](ctx, &r.reader, guardedSQL, parking.SQLiteGuardName(t.Name)) {
 			continue
 		}
 		keys := map[string]types.ID{}
@@ -303,7 +304,7 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	for _, o := range r.code {
 		code := engine.Code{Object: "trigger " + o.Name + " on " + o.Table, Fires: true}
 		for _, in := range sqltext.Inserts(o.Text, sqltext.Rules{Brackets: true, Backticks: true}) {
-			if one[bool](ctx, &r.reader, guardedSQL, guardName(in.Table)) {
+			if one[bool](ctx, &r.reader, guardedSQL, parking.SQLiteGuardName(in.Table)) {
 				code.Inserts = append(code.Inserts, in)
 			}
 		}
