@@ -36,6 +36,10 @@ func TestGoccyYAML(t *testing.T) {
 	t.Parallel()
 	wantText(t, codec{goccy.Marshal, goccy.Unmarshal}.roundTrips(t), orderYAML)
 	readsNumber(t, goccy.Unmarshal, "id: 7529595880471527425")
+	var got order
+	if err := goccy.Unmarshal([]byte("id: 010"), &got); err != nil || got.ID != 8 {
+		t.Errorf("010 is read as %v, %v; the page says as 8", got.ID, err)
+	}
 }
 
 // readsNumber checks that a number without quotes, as people write it, is read.

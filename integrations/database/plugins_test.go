@@ -7,12 +7,15 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"gorm.io/datatypes"
 	"gorm.io/gorm"
 	"gorm.io/plugin/dbresolver"
 	"gorm.io/plugin/opentelemetry/tracing"
 	"gorm.io/plugin/soft_delete"
 
+	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/test/plugintest"
 	"github.com/gormflake/gormflake/internal/test/testdb"
 	"github.com/gormflake/gormflake/types"
 )
@@ -41,6 +44,82 @@ func TestDBResolver(t *testing.T) {
 	ok(t, db.Clauses(dbresolver.Write).Model(&order{}).Where("id = ?", created.ID).Count(&atSource).Error)
 	equal(t, atReplica, 0)
 	equal(t, atSource, 1)
+}
+
+// page is a row of a model whose statements go to a database of their own.
+type page struct {
+	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Text string
+}
+
+type counted struct {
+	ID   uint `gorm:"primaryKey"`
+	Text string
+}
+
+// Open and Check look at a table where the statements of its model go.
+func TestDBResolverLooksAtTheSource(t *testing.T) {
+	t.Parallel()
+	dir := filepath.ToSlash(t.TempDir())
+	path, err := dsn.Open("sqlite://" + dir + "/source.db")
+	ok(t, err)
+	source, err := gorm.Open(path)
+	ok(t, err)
+	pool, err := source.DB()
+	ok(t, err)
+	t.Cleanup(func() { pool.Close() })
+	ok(t, source.Exec("CREATE TABLE counteds (id INTEGER PRIMARY KEY AUTOINCREMENT, text text)").Error)
+	ok(t, source.Exec("CREATE TABLE pages (id INTEGER PRIMARY KEY AUTOINCREMENT, text text)").Error)
+	resolved := func(t *testing.T) *gorm.DB {
+		db := testdb.Open(t, testdb.SQLite)
+		ok(t, db.Exec("CREATE TABLE counteds (id INTEGER PRIMARY KEY CHECK (id > 0), text text) WITHOUT ROWID").Error)
+		ok(t, db.Exec("CREATE TABLE pages (id INTEGER PRIMARY KEY, text text)").Error)
+		ok(t, db.Use(dbresolver.Register(dbresolver.Config{Sources: []gorm.Dialector{path}}, "counteds", "pages")))
+		return db
+	}
+	_, err = gormflake.Open(t.Context(), resolved(t), gormflake.WithModels(&counted{}))
+	if err == nil || !strings.Contains(err.Error(), "counteds (at 1)") {
+		t.Errorf("Open: %v, want an error about the counter of the source", err)
+	}
+	db := resolved(t)
+	ok(t, db.Use(gormflake.New(&plugintest.Counter{})))
+	for range 10 {
+		if err := gormflake.Check(db, &page{}); err == nil || !strings.Contains(err.Error(), "still assigns column id (auto-increment)") {
+			t.Fatalf("Check: %v, want an error about the counter of the source", err)
+		}
+	}
+}
+
+// A value of a JSON query is bound as SQL, as an integer, so the text of the ID is what
+// to pass.
+func TestDatatypes(t *testing.T) {
+	t.Parallel()
+	type document struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Data  datatypes.JSONType[order]
+		Items datatypes.JSONSlice[types.ID]
+	}
+	db := open(t, testdb.SQLite, &document{})
+	parent := sample
+	ok(t, db.Create(&document{Data: datatypes.NewJSONType(order{sample, &parent}), Items: datatypes.JSONSlice[types.ID]{sample}}).Error)
+	count := func(query any) (n int64) {
+		ok(t, db.Model(&document{}).Where(query).Count(&n).Error)
+		return n
+	}
+	equal(t, count(datatypes.JSONQuery("data").Equals(sample, "ID")), 0)
+	equal(t, count(datatypes.JSONQuery("data").Equals(sample.String(), "ID")), 1)
+	equal(t, count(datatypes.JSONArrayQuery("items").Contains(sample)), 0)
+	equal(t, count(datatypes.JSONArrayQuery("items").Contains(sample.String())), 1)
+	for value, want := range map[any]string{sample: text, sample.String(): `"` + text + `"`} {
+		ok(t, db.Model(&document{}).Where("1 = 1").UpdateColumn("data", datatypes.JSONSet("data").Set("Parent", value)).Error)
+		var got string
+		ok(t, db.Raw("SELECT data -> '$.Parent' FROM documents").Row().Scan(&got))
+		equal(t, got, want)
+	}
+	var read document
+	ok(t, db.First(&read).Error)
+	equal(t, *read.Data.Data().Parent, sample)
+	equal(t, read.Items[0], sample)
 }
 
 func TestSoftDelete(t *testing.T) {
