@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/check"
 	"github.com/gormflake/gormflake/internal/fill"
@@ -103,28 +102,6 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	)
 }
 
-// untaggedKeys has GORM parse the models, and returns the keys that become tagged.
-func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
-	config := *db.Config
-	config.NamingStrategy = model.Namer{Namer: db.NamingStrategy}
-	var errs []error
-	for _, m := range models {
-		stmt := &gorm.Statement{DB: &gorm.DB{Config: &config}}
-		if err := stmt.Parse(m); err != nil {
-			errs = append(errs, fmt.Errorf("gormflake: WithModels: %T: %w", m, err))
-			continue
-		}
-		key, err := model.UntaggedKey(stmt.Schema)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("gormflake: WithModels: model %s: %w", stmt.Schema.Name, err))
-		}
-		if key != nil {
-			keys = append(keys, key)
-		}
-	}
-	return keys, errors.Join(errs...)
-}
-
 // beforeCreate is where a create enters the plugin. Package fill sets the keys of
 // the rows, package model knows their columns, and neither calls back.
 func (p *Plugin) beforeCreate(db *gorm.DB) { fill.Create(db, p.set) }
@@ -164,6 +141,15 @@ type (
 		Replace(name string, callback func(*gorm.DB)) error
 	}
 )
+
+// opened returns an error if db cannot run a statement, because it is nil or because
+// its gorm.Open failed: that returns a handle beside its error.
+func opened(db *gorm.DB) error {
+	if db == nil || db.Config == nil || db.Dialector == nil || db.Statement == nil {
+		return errors.New("db is nil or was not opened: want the handle that gorm.Open returned without an error")
+	}
+	return nil
+}
 
 func pluginOf(db *gorm.DB) (*Plugin, error) {
 	if err := opened(db); err != nil {

@@ -69,7 +69,8 @@ func TestCheckWarnsOfRowids(t *testing.T) {
 		if err := insert(); err != nil {
 			t.Error(err)
 		}
-		plugintest.Must(t, db.Exec(got[0][strings.Index(got[0], "CREATE TRIGGER"):]))
+		_, trigger, _ := strings.Cut(got[0], "refuse them: ")
+		plugintest.Must(t, db.Exec(trigger))
 		if got := check(); len(got) != 0 {
 			t.Errorf("with the trigger, Check warns: %q", got)
 		}

@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
 )
 
 // column is one column of the table.
@@ -22,7 +22,7 @@ type column struct {
 }
 
 // columnsOf returns the columns that GORM would write, in its order.
-func columnsOf(stmt *gorm.Statement, list guard.Rows) ([]*column, error) {
+func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 	var columns, generated []*column
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
 	for _, name := range stmt.Schema.DBNames {
@@ -75,7 +75,7 @@ func isInteger(t reflect.Type) bool {
 
 // set reports whether the rows have values for a column that the database fills
 // otherwise, which COPY can do in all of the rows only.
-func (c *column) set(list guard.Rows) (bool, error) {
+func (c *column) set(list rowview.Rows) (bool, error) {
 	with, without := -1, -1 // the last such row
 	for i := range list.N {
 		if v, ok := c.Find(list.At(i)); ok && !v.IsZero() {

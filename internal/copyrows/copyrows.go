@@ -20,6 +20,7 @@ import (
 	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
 )
 
 // Source has the shape of a source for COPY. It is for one COPY and one goroutine.
@@ -27,7 +28,7 @@ type Source struct {
 	stmt    *gorm.Statement
 	table   []string
 	columns []*column
-	rows    guard.Rows
+	rows    rowview.Rows
 	now     time.Time // of all time stamps that rows lack
 
 	at     int   // the row, from 0, after the first Next
@@ -37,7 +38,7 @@ type Source struct {
 
 // New returns the source for one row, or a list of rows, and sets their keys.
 func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
-	list, _, err := guard.Target(value)
+	list, _, err := rowview.Target(value)
 	if err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: %w", err)
 	}
@@ -48,7 +49,7 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 		return nil, fmt.Errorf("gormflake: CopySource: %T: %w", value, err)
 	}
 	s := &Source{stmt: stmt, now: tx.NowFunc(), at: -1}
-	if s.rows, err = guard.RowsOf(stmt); err == nil {
+	if s.rows, err = rowview.Of(stmt); err == nil {
 		err = s.check()
 	}
 	if err != nil {
@@ -156,7 +157,7 @@ func hookOf(s *schema.Schema) string {
 }
 
 // checkRelations rejects rows with related rows that Create would save.
-func checkRelations(stmt *gorm.Statement, rows guard.Rows) error {
+func checkRelations(stmt *gorm.Statement, rows rowview.Rows) error {
 	for _, rel := range model.Relations(stmt.Schema) {
 		if i := fill.Related(stmt, rows, rel); i >= 0 {
 			return fmt.Errorf("row %d has %s, which COPY does not write: copy those rows on their own, and leave them out here with db.Omit(%q)",

@@ -11,8 +11,8 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
 )
 
 // A report is the way in which an INSERT reports that a row of the table has another
@@ -141,7 +141,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 	noted := noteOf(stmt)
 	noted.report = how
 	if how == silent && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
-		noted.rows, _ = guard.RowsOf(stmt) // look has rejected others
+		noted.rows, _ = rowview.Of(stmt) // look has rejected others
 		noted.rows.Value = noted.rows.Value.Slice(0, noted.rows.N)
 	}
 	if conflict != nil {
@@ -298,7 +298,7 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 
 // inserts reports whether the statement has a value for the column. A map may have none.
 func inserts(stmt *gorm.Statement, f *schema.Field) bool {
-	maps, ok := guard.Maps(stmt.Dest)
+	maps, ok := rowview.Maps(stmt.Dest)
 	return !ok || slices.ContainsFunc(maps, func(values map[string]any) bool {
 		_, found := values[nameIn(values, f)]
 		return found
@@ -321,7 +321,7 @@ func updateTime(f *schema.Field, now time.Time) any {
 // nameAsColumns renames the keys of a map that has them under another name than
 // the column's, under which GORM writes what the database returns.
 func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
-	maps, _ := guard.Maps(stmt.Dest)
+	maps, _ := rowview.Maps(stmt.Dest)
 	for _, row := range maps {
 		for _, c := range m.Columns {
 			name := nameIn(row, c.Field)

@@ -29,6 +29,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
 )
 
 // Create runs before all other callbacks, so that user hooks see the keys and a
@@ -62,7 +63,7 @@ func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	if len(m.Refused) == 0 {
 		return nil
 	}
-	rows, _ := guard.RowsOf(stmt) // see dest
+	rows, _ := rowview.Of(stmt) // see dest
 	for _, refused := range m.Refused {
 		if Related(stmt, rows, refused.Relation) >= 0 {
 			return fmt.Errorf("gormflake: %w", refused.Err)
@@ -148,10 +149,10 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 	if err := checkOmitted(stmt, m, selected); err != nil {
 		return err
 	}
-	if maps, ok := guard.Maps(stmt.Dest); ok {
+	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		return fillMaps(stmt, set, m, maps, selected)
 	}
-	rows, err := guard.RowsOf(stmt)
+	rows, err := rowview.Of(stmt)
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 
 var errModified = errors.New("the rows were modified concurrently: do not share them until Create returns")
 
-func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows guard.Rows) error {
+func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowview.Rows) error {
 	observe(rows, g)
 	n, lack := needs(rows, g)
 	if !lack {

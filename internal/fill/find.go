@@ -12,8 +12,8 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -121,7 +121,7 @@ type entry struct {
 // entriesOf returns the rows of the statement. They are those that were sent: GORM
 // makes a list of the rows that RETURNING * returns, which may be fewer.
 func entriesOf(stmt *gorm.Statement, columns []*model.Column) (entries []entry) {
-	if maps, ok := guard.Maps(stmt.Dest); ok {
+	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		for _, values := range maps {
 			row := reflect.New(stmt.Schema.ModelType).Elem()
 			copyTo(row, values, columns)
@@ -129,7 +129,7 @@ func entriesOf(stmt *gorm.Statement, columns []*model.Column) (entries []entry) 
 		}
 		return entries
 	}
-	rows, _ := guard.RowsOf(stmt) // BeforeInsert has rejected others
+	rows, _ := rowview.Of(stmt) // BeforeInsert has rejected others
 	if sent := noted(stmt).rows; sent.N > 0 {
 		rows = sent
 	}
@@ -289,7 +289,7 @@ func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
 	if conflict, ok := onConflict(stmt); noted(stmt).nested || !ok || conflict != nil && updates(*conflict) && len(conflict.Where.Exprs) == 0 {
 		return true
 	}
-	one := guard.Rows{Value: row, N: 1}
+	one := rowview.Rows{Value: row, N: 1}
 	return slices.ContainsFunc(model.Relations(stmt.Schema), func(rel *schema.Relationship) bool {
 		return rel.Type != schema.BelongsTo && row.Type() == stmt.Schema.ModelType && Related(stmt, one, rel) >= 0
 	})

@@ -8,8 +8,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -21,10 +21,10 @@ func look(stmt *gorm.Statement, m *model.Model) error {
 	if err := checkOmitted(stmt, m, selected); err != nil {
 		return fmt.Errorf("model %s: %w", stmt.Schema.Name, err)
 	}
-	if maps, ok := guard.Maps(stmt.Dest); ok {
+	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		return lookAtMaps(stmt, m, maps, selected)
 	}
-	rows, err := guard.RowsOf(stmt)
+	rows, err := rowview.Of(stmt)
 	if err != nil {
 		return err
 	}
@@ -56,14 +56,14 @@ func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
 		written, given := named[c.Field.DBName]
 		return !c.Primary || c.Serial != nil || c.Field.HasDefaultValue || !written && (given || restricted)
 	})
-	maps, ok := guard.Maps(stmt.Dest)
+	maps, ok := rowview.Maps(stmt.Dest)
 	if !ok {
-		rows, _ := guard.RowsOf(stmt) // GORM rejects others
+		rows, _ := rowview.Of(stmt) // GORM rejects others
 		return lacking(rows, columns, bySkip)
 	}
 	for i, values := range maps {
 		for _, c := range columns {
-			if zero, _ := guard.ZeroInMap(c.Field, values); zero {
+			if zero, _ := rowview.ZeroInMap(c.Field, values); zero {
 				return at(c, i, len(maps) > 1, lacks(c)+bySkip)
 			}
 		}
@@ -72,7 +72,7 @@ func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
 }
 
 // lacking returns the error for the first row that lacks a column.
-func lacking(rows guard.Rows, columns []*model.Column, cause string) error {
+func lacking(rows rowview.Rows, columns []*model.Column, cause string) error {
 	for i := range rows.N {
 		row := rows.At(i)
 		for _, c := range columns {
@@ -119,7 +119,7 @@ func lookAtMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, sel
 
 // inMap returns what is wrong with the value of a column, empty if nothing is.
 func inMap(c *model.Column, values map[string]any) string {
-	zero, found := guard.ZeroInMap(c.Field, values)
+	zero, found := rowview.ZeroInMap(c.Field, values)
 	switch value := values[nameIn(values, c.Field)]; {
 	case !found:
 		return lacks(c) + byHook
@@ -140,7 +140,7 @@ func isExpression(value any) bool {
 	return false
 }
 
-func noteNumbers(stmt *gorm.Statement, g *model.Group, rows guard.Rows) {
+func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 	if g.Primary == nil || len(g.Serials) == 0 || noted(stmt).numbered != nil {
 		return
 	}
@@ -154,7 +154,7 @@ func noteNumbers(stmt *gorm.Statement, g *model.Group, rows guard.Rows) {
 }
 
 // renumber makes the serial numbers again of rows that have another key now.
-func renumber(stmt *gorm.Statement, g *model.Group, rows guard.Rows) error {
+func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 	numbered := noted(stmt).numbered
 	if g.Primary == nil || len(numbered) != rows.N {
 		return nil

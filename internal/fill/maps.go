@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -23,7 +23,7 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 	for i, values := range maps {
 		lacking += copyTo(list.Index(i), values, m.Columns)
 	}
-	structs := guard.Rows{Value: list, Many: true, N: len(maps), Plain: true}
+	structs := rowview.Rows{Value: list, Many: true, N: len(maps), Plain: true}
 	for _, g := range m.Groups {
 		g = g.Selected(selected)
 		if _, lack := needs(structs, g); lack && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {

@@ -5,7 +5,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/guard"
+	"github.com/gormflake/gormflake/internal/rowview"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -17,7 +17,7 @@ type note struct {
 	numbered []types.ID      // the keys from which the serial numbers of the rows were made
 	omits    bool            // a tagged column is omitted that the rows lack, and GORM may set it
 	report   report          // the report for which [prepare] has asked
-	rows     guard.Rows      // the slice as it was sent, because GORM may shorten the caller's
+	rows     rowview.Rows    // the slice as it was sent, because GORM may shorten the caller's
 	keys     []reflect.Value // structs with the keys that GORM may replace
 }
 

@@ -8,13 +8,13 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
 	"github.com/gormflake/gormflake/types"
 )
 
 // observe shows the keys that are set to a generator for tests.
-func observe(rows guard.Rows, g *model.Group) {
+func observe(rows rowview.Rows, g *model.Group) {
 	for i := 0; g.Observes() && i < rows.N; i++ {
 		if row := rows.At(i); row.IsValid() {
 			g.Observe(row)
@@ -23,7 +23,7 @@ func observe(rows guard.Rows, g *model.Group) {
 }
 
 // needs returns how many IDs the rows need, and whether they lack anything.
-func needs(rows guard.Rows, g *model.Group) (ids int, lack bool) {
+func needs(rows rowview.Rows, g *model.Group) (ids int, lack bool) {
 	if rows.Plain && g.Plain != nil {
 		ids = g.Plain.Lack(rows.Value)
 		return ids, ids > 0
@@ -40,7 +40,7 @@ func needs(rows guard.Rows, g *model.Group) (ids int, lack bool) {
 
 // set fills the keys, and the serial numbers made from them. It returns false if the
 // rows need more IDs than needs returned.
-func set(rows guard.Rows, g *model.Group, ids []types.ID) bool {
+func set(rows rowview.Rows, g *model.Group, ids []types.ID) bool {
 	if rows.Plain && g.Plain != nil {
 		return setPlain(rows, g.Plain, ids)
 	}
@@ -51,7 +51,7 @@ func set(rows guard.Rows, g *model.Group, ids []types.ID) bool {
 	})
 }
 
-func setPlain(rows guard.Rows, keys *guard.PlainKeys, ids []types.ID) bool {
+func setPlain(rows rowview.Rows, keys *rowview.PlainKeys, ids []types.ID) bool {
 	for key := range keys.In(rows.Value) {
 		if *key != 0 {
 			continue
@@ -66,7 +66,7 @@ func setPlain(rows guard.Rows, keys *guard.PlainKeys, ids []types.ID) bool {
 
 // Related returns the first of the rows for which GORM saves rows of a relation too,
 // -1 if there is none.
-func Related(stmt *gorm.Statement, rows guard.Rows, rel *schema.Relationship) int {
+func Related(stmt *gorm.Statement, rows rowview.Rows, rel *schema.Relationship) int {
 	named, restricted := stmt.SelectAndOmitColumns(true, false)
 	if saved, ok := named[rel.Name]; !saved && (ok || restricted) {
 		return -1
@@ -133,11 +133,11 @@ func readsBack(stmt *gorm.Statement, c *model.Column) bool {
 
 // hasValue reports whether one of the rows has a value in the column.
 func hasValue(stmt *gorm.Statement, c *model.Column) bool {
-	if maps, ok := guard.Maps(stmt.Dest); ok {
+	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		return slices.ContainsFunc(maps, func(values map[string]any) bool {
 			return !isUnset(values[nameIn(values, c.Field)])
 		})
 	}
-	rows, err := guard.RowsOf(stmt)
+	rows, err := rowview.Of(stmt)
 	return err == nil && rows.Contain(func(row reflect.Value) bool { return !c.Unset(row) })
 }

@@ -12,6 +12,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/rowview"
 )
 
 // key is a clause that adds nothing to a create and checks it instead. GORM
@@ -20,7 +22,7 @@ type key struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
 	index         []int // of the field, as reflect has it
-	plain         *PlainKeys
+	plain         *rowview.PlainKeys
 }
 
 var _ gorm.StatementModifier = (*key)(nil)
@@ -37,7 +39,7 @@ func Clauses(field *schema.Field) []clause.Interface {
 			index[i] = -at - 1
 		}
 	}
-	return []clause.Interface{&key{field: field, index: index, plain: PlainKeysOf(field)}}
+	return []clause.Interface{&key{field: field, index: index, plain: rowview.PlainKeysOf(field)}}
 }
 
 // Check checks a create for which GORM asks no field for clauses: one that is unscoped,
@@ -86,13 +88,13 @@ func (k *key) omitted(stmt *gorm.Statement) bool {
 // unset reports whether the statement creates a row without a key. It leaves
 // values that GORM rejects to GORM.
 func (k *key) unset(stmt *gorm.Statement) bool {
-	if maps, ok := Maps(stmt.Dest); ok {
+	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		return slices.ContainsFunc(maps, func(row map[string]any) bool {
-			zero, found := ZeroInMap(k.field, row)
+			zero, found := rowview.ZeroInMap(k.field, row)
 			return zero || !found
 		})
 	}
-	rows, err := RowsOf(stmt)
+	rows, err := rowview.Of(stmt)
 	if rows.Plain && k.plain != nil {
 		return k.plain.Lack(rows.Value) > 0
 	}

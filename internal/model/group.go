@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/internal/guard"
+	"github.com/gormflake/gormflake/internal/rowview"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -24,7 +24,7 @@ type Group struct {
 
 	// Plain is set if the group has no column but Primary, an integer in the row
 	// itself.
-	Plain *guard.PlainKeys
+	Plain *rowview.PlainKeys
 
 	gen    string // name of the generator
 	source Generator
@@ -51,7 +51,7 @@ func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	for _, g := range groups {
 		g.parents = g.parentsIn(s)
 		if g.Primary != nil && len(g.Keys) == 1 && len(g.Serials) == 0 {
-			g.Plain = guard.PlainKeysOf(g.Primary.Field)
+			g.Plain = rowview.PlainKeysOf(g.Primary.Field)
 		}
 	}
 	return groups

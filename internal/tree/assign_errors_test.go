@@ -144,7 +144,7 @@ func TestAssignWithoutPlugin(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
 	bare := db.Session(&gorm.Session{})
-	bare.Config = &gorm.Config{}
+	bare.Config = &gorm.Config{Dialector: db.Dialector}
 	err := gormflake.Assign(bare, &plugintest.AssignOrder{})
 	if err == nil || !strings.Contains(err.Error(), "plugin is not registered") {
 		t.Errorf("got %v, want that the plugin is not registered", err)

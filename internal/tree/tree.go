@@ -17,8 +17,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
 )
 
 // Graphs caches the graphs of one plugin. The zero value is empty and ready to
@@ -29,7 +29,7 @@ type Graphs struct {
 
 // Assign sets the unset keys and serial numbers of a tree, and its foreign keys.
 func Assign(db *gorm.DB, set *model.Set, graphs *Graphs, value any) error {
-	tree, row, err := guard.Target(value)
+	tree, row, err := rowview.Target(value)
 	if err != nil {
 		return fmt.Errorf("gormflake: Assign: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -186,11 +187,15 @@ func etcdAnswers(ctx context.Context, client *clientv3.Client) error {
 	return nil
 }
 
+// quietRedis keeps go-redis from writing each failed dial to standard error. Its logger
+// is a variable of the package, which connections that were opened before read.
+var quietRedis = sync.OnceFunc(func() { redis.SetLogger(quiet{}) })
+
 func openRedis(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error) {
 	if len(a.hosts) > 1 {
 		return nil, errors.New("several hosts: want one, and the others as addr=host:port, with master_name for sentinels")
 	}
-	redis.SetLogger(quiet{}) // or go-redis would write each failed dial to standard error
+	quietRedis()
 	client, err := redisClient(a)
 	if err != nil {
 		return nil, err

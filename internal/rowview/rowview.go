@@ -1,4 +1,7 @@
-package guard
+// Package rowview looks at the rows of a create: at the structs of a statement in
+// whichever form GORM takes them ([Rows]), at their keys without reflection where they
+// are plain integers ([PlainKeys]), and at rows that are maps ([Maps]).
+package rowview
 
 import (
 	"database/sql/driver"
@@ -22,10 +25,10 @@ type Rows struct {
 	Plain bool // a list of structs, not of pointers, that can be set
 }
 
-// RowsOf rejects structs whose layout differs from the model's, because GORM
+// Of rejects structs whose layout differs from the model's, because GORM
 // reads and writes fields by their positions. It leaves what is neither a struct
 // nor a list to GORM, which rejects it.
-func RowsOf(stmt *gorm.Statement) (Rows, error) {
+func Of(stmt *gorm.Statement) (Rows, error) {
 	r := Rows{Value: stmt.ReflectValue, N: 1}
 	t := r.Value.Type()
 	switch t.Kind() {

@@ -13,53 +13,53 @@ import (
 )
 
 type (
-	listedInt  int
-	listedUint uint
+	plainInt  int
+	plainUint uint
 )
 
-// listedKind is a model of one kind of key.
-type listedKind struct {
+// plainKind is a model of one kind of key.
+type plainKind struct {
 	name string
 	rows plugintest.RowKind
 }
 
-func generic[K any](name string) listedKind {
-	model := &listed[K]{}
-	return listedKind{name, listedRows(model, model.TableName(), "ID")}
+func generic[K any](name string) plainKind {
+	model := &keyed[K]{}
+	return plainKind{name, plainRows(model, model.TableName(), "ID")}
 }
 
-// modelRows are rows of gorm.Model, which is what most listed models embed.
+// modelRows are rows of gorm.Model, which is what most models without tags embed.
 func modelRows() plugintest.RowKind {
-	rows := listedRows(&listedModel{}, "listed_models", "ID")
-	rows.Generics = plugintest.GenericPaths[listedModel]
+	rows := plainRows(&plainModel{}, "plain_models", "ID")
+	rows.Generics = plugintest.GenericPaths[plainModel]
 	return rows
 }
 
-var listedKinds = []listedKind{
+var plainKinds = []plainKind{
 	{"gorm.Model", modelRows()},
-	{"behind a pointer", listedRows(&listedBehind{}, "listed_behinds", "ID")},
-	{"autoIncrement, other name", listedRows(&listedCounted{}, "listed_counteds", "Number")},
+	{"behind a pointer", plainRows(&plainBehind{}, "plain_behinds", "ID")},
+	{"autoIncrement, other name", plainRows(&plainCounted{}, "plain_counteds", "Number")},
 	generic[uint]("uint"),
 	generic[int]("int"),
 	generic[uint64]("uint64"),
 	generic[int64]("int64"),
-	generic[listedInt]("named int"),
-	generic[listedUint]("named uint"),
+	generic[plainInt]("named int"),
+	generic[plainUint]("named uint"),
 	generic[*uint]("pointer to uint"),
 	generic[*int64]("pointer to int64"),
-	generic[*listedUint]("pointer to named"),
+	generic[*plainUint]("pointer to named"),
 	generic[sql.NullInt64]("NullInt64"),
 	generic[sql.Null[uint64]]("Null"),
 }
 
-func listedModels() (models []any) {
-	for _, kind := range listedKinds {
+func plainModels() (models []any) {
+	for _, kind := range plainKinds {
 		models = append(models, kind.rows.Model)
 	}
 	return models
 }
 
-func openListed(t *testing.T, db *gorm.DB, models ...any) {
+func openPlain(t *testing.T, db *gorm.DB, models ...any) {
 	t.Helper()
 	gen, err := plugintest.SharedGenerator()
 	if err != nil {
@@ -68,15 +68,15 @@ func openListed(t *testing.T, db *gorm.DB, models ...any) {
 	plugintest.Use(t, db, gormflake.New(gen, gormflake.WithModels(models...)))
 }
 
-// Each way of creating rows gives keys to listed models of each kind.
+// Each way of creating rows gives keys to models of WithModels of each kind.
 func TestWithModelsPaths(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		openListed(t, db, listedModels()...)
-		for _, kind := range listedKinds {
+		openPlain(t, db, plainModels()...)
+		for _, kind := range plainKinds {
 			t.Run(kind.name, func(t *testing.T) { plugintest.RunPaths(t, db, kind.rows, kind.rows.Paths()) })
 		}
-		if err := gormflake.Check(db, listedModels()...); err != nil {
+		if err := gormflake.Check(db, plainModels()...); err != nil {
 			t.Errorf("Check: %v", err)
 		}
 	})
@@ -86,7 +86,7 @@ func TestWithModelsPaths(t *testing.T) {
 func TestWithModelsControl(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
-		for _, kind := range listedKinds {
+		for _, kind := range plainKinds {
 			plugintest.Migrate(t, db, kind.rows.Model)
 			plugintest.Must(t, db.Model(kind.rows.Model).Create(map[string]any{"title": "a"}))
 			var id types.ID

@@ -27,26 +27,26 @@ import (
 )
 
 type (
-	listedUser struct {
+	plainUser struct {
 		gorm.Model
-		Name  string       `gorm:"size:50;uniqueIndex"`
-		Posts []listedPost `gorm:"constraint:-"`
-		Langs []listedLang `gorm:"many2many:listed_user_langs"`
+		Name  string      `gorm:"size:50;uniqueIndex"`
+		Posts []plainPost `gorm:"constraint:-"`
+		Langs []plainLang `gorm:"many2many:plain_user_langs"`
 	}
-	listedPost struct {
+	plainPost struct {
 		gorm.Model
-		ListedUserID uint
-		Title        string
+		PlainUserID uint
+		Title       string
 	}
-	listedLang struct {
+	plainLang struct {
 		ID   uint
 		Code string
 	}
 )
 
-var listedUsers = []any{&listedUser{}, &listedPost{}, &listedLang{}}
+var plainUsers = []any{&plainUser{}, &plainPost{}, &plainLang{}}
 
-func (u *listedUser) BeforeCreate(*gorm.DB) error {
+func (u *plainUser) BeforeCreate(*gorm.DB) error {
 	if u.Name == "cleared" {
 		u.ID = 0
 	}
@@ -80,7 +80,7 @@ var jsSafe = gormflake.WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout
 
 func openUsers(t *testing.T, db *gorm.DB, opts ...gormflake.Option) error {
 	t.Helper()
-	gen, err := gormflake.Open(t.Context(), db, append(opts, quiet, jsSafe, gormflake.WithModels(listedUsers...))...)
+	gen, err := gormflake.Open(t.Context(), db, append(opts, quiet, jsSafe, gormflake.WithModels(plainUsers...))...)
 	if err == nil {
 		t.Cleanup(func() { _ = gen.Close(context.Background()) })
 	}
@@ -105,24 +105,24 @@ func park(t *testing.T, db *gorm.DB, err error, tables int) {
 // a nested create, which follow each of them.
 func overwritten(t *testing.T, db, other *gorm.DB) (lost int) {
 	t.Helper()
-	owner := listedUser{Name: rand.Text()}
+	owner := plainUser{Name: rand.Text()}
 	plugintest.Must(t, db.Create(&owner))
 	for range 10 {
 		for _, write := range []func(){
-			func() { db.Save(&[]listedPost{{Title: "ours"}, {Title: "ours"}}) },
+			func() { db.Save(&[]plainPost{{Title: "ours"}, {Title: "ours"}}) },
 			func() {
-				db.Create(&listedUser{Name: rand.Text(), Posts: make([]listedPost, 2)})
+				db.Create(&plainUser{Name: rand.Text(), Posts: make([]plainPost, 2)})
 			},
 		} {
-			plugintest.Must(t, db.Create(&listedPost{Title: "before"}))
-			theirs := listedPost{ListedUserID: owner.ID, Title: "theirs"}
+			plugintest.Must(t, db.Create(&plainPost{Title: "before"}))
+			theirs := plainPost{PlainUserID: owner.ID, Title: "theirs"}
 			if other.Create(&theirs).Error != nil {
 				continue // it is told
 			}
 			write()
-			var row listedPost
+			var row plainPost
 			plugintest.Must(t, other.First(&row, theirs.ID))
-			if row.Title != "theirs" || row.ListedUserID != owner.ID {
+			if row.Title != "theirs" || row.PlainUserID != owner.ID {
 				lost++
 			}
 		}
@@ -136,13 +136,13 @@ func TestOpenRefusesCounters(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		other := otherProgram(t, db)
-		plugintest.Migrate(t, other, listedUsers...)
-		plugintest.Must(t, other.Create(&listedUser{Name: "old"}))
+		plugintest.Migrate(t, other, plainUsers...)
+		plugintest.Must(t, other.Create(&plainUser{Name: "old"}))
 		err := openUsers(t, db)
 		if db.Name() != "postgres" {
 			for _, part := range []string{
-				"gormflake: Open: the database still assigns keys (auto-increment) in listed_users (at 2), listed_posts (at 1), listed_langs (at 1): such a counter follows the largest key",
-				"overwrites the other row. Park above all IDs until 21", ": gormflake migrate apply --park --layout js-safe --dsn URL 'listed_users' 'listed_posts' 'listed_langs', or",
+				"gormflake: Open: the database still assigns keys (auto-increment) in plain_users (at 2), plain_posts (at 1), plain_langs (at 1): such a counter follows the largest key",
+				"overwrites the other row. Park above all IDs until 21", ": gormflake migrate apply --park --layout js-safe --dsn URL 'plain_users' 'plain_posts' 'plain_langs', or",
 				"WithUnparkedCounters makes this a warning",
 			} {
 				if err == nil || strings.Count(err.Error(), part) != 1 {
@@ -152,16 +152,16 @@ func TestOpenRefusesCounters(t *testing.T) {
 			if db.Migrator().HasTable("snowflake_workers") {
 				t.Error("a worker was leased")
 			}
-			park(t, db, err, len(listedUsers))
+			park(t, db, err, len(plainUsers))
 			err = openUsers(t, db)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := gormflake.Check(db, listedUsers...); err != nil {
+		if err := gormflake.Check(db, plainUsers...); err != nil {
 			t.Errorf("Check: %v", err)
 		}
-		theirs := listedPost{Title: "theirs"}
+		theirs := plainPost{Title: "theirs"}
 		plugintest.Must(t, other.Create(&theirs))
 		if id := uint64(theirs.ID); id > 1<<52 != (db.Name() != "postgres") || id > 1<<53 {
 			t.Errorf("the other program gets key %d", theirs.ID)
@@ -169,7 +169,7 @@ func TestOpenRefusesCounters(t *testing.T) {
 		if n := overwritten(t, db, other); n > 0 {
 			t.Errorf("%d of 20 rows of the other program were overwritten", n)
 		}
-		if err := gormflake.Check(db, listedUsers...); err != nil {
+		if err := gormflake.Check(db, plainUsers...); err != nil {
 			t.Errorf("Check: %v", err)
 		}
 	})
@@ -215,10 +215,10 @@ func TestWithModelsNewTables(t *testing.T) {
 		if err := openUsers(t, db); err != nil {
 			t.Fatal(err)
 		}
-		plugintest.Migrate(t, db, listedUsers...)
-		plugintest.Migrate(t, db, listedUsers...)
+		plugintest.Migrate(t, db, plainUsers...)
+		plugintest.Migrate(t, db, plainUsers...)
 		other := otherProgram(t, db)
-		if err := other.Create(&listedPost{Title: "theirs"}).Error; err == nil {
+		if err := other.Create(&plainPost{Title: "theirs"}).Error; err == nil {
 			t.Error("the other program stored a row without a key")
 		}
 		if n := overwritten(t, db, other); n > 0 {
@@ -235,26 +235,26 @@ func TestOpenWarnsOfCounters(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
 		other := otherProgram(t, db)
-		plugintest.Migrate(t, other, listedUsers...)
+		plugintest.Migrate(t, other, plainUsers...)
 		var text bytes.Buffer
 		db.Logger = logger.New(log.New(&text, "", 0), logger.Config{LogLevel: logger.Warn})
 		if err := openUsers(t, db, gormflake.WithUnparkedCounters()); err != nil {
 			t.Fatal(err)
 		}
-		for _, table := range []string{"listed_users", "listed_posts", "listed_langs"} {
+		for _, table := range []string{"plain_users", "plain_posts", "plain_langs"} {
 			if !strings.Contains(text.String(), table+" (at 1)") {
 				t.Errorf("log = %s, want a warning of %s", text.String(), table)
 			}
 		}
 		db.Logger = logger.Discard
-		if err := gormflake.Check(db, listedUsers...); err != nil {
+		if err := gormflake.Check(db, plainUsers...); err != nil {
 			t.Errorf("Check with the option: %v", err)
 		}
 		tests := otherProgram(t, db)
-		if err := tests.Use(gormflake.New(gormflaketest.New(), gormflake.WithModels(listedUsers...), gormflake.WithUnparkedCounters())); err != nil {
+		if err := tests.Use(gormflake.New(gormflaketest.New(), gormflake.WithModels(plainUsers...), gormflake.WithUnparkedCounters())); err != nil {
 			t.Fatal(err)
 		}
-		if err := gormflake.Check(tests, listedUsers...); err != nil {
+		if err := gormflake.Check(tests, plainUsers...); err != nil {
 			t.Errorf("Check of a plugin of New with the option: %v", err)
 		}
 		for range 20 { // the generator's next key is the counter's only within a tick
@@ -288,10 +288,10 @@ func TestOpenCannotSeeCounters(t *testing.T) {
 func TestOpenRefusesRowids(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
-	plugintest.Must(t, db.Exec("CREATE TABLE listed_langs (id integer, code text, PRIMARY KEY (id))"))
-	plugintest.Must(t, db.Exec("CREATE TABLE listed_posts (id integer PRIMARY KEY, title text) WITHOUT ROWID"))
-	plugintest.Wants(t, openUsers(t, db), []string{"still assigns keys (auto-increment) in listed_langs (at 1): such", "Move with package sqlmigrate, since no statement parks it: listed_langs.", "WithUnparkedCounters"})
-	plugintest.Must(t, db.Exec("CREATE TRIGGER listed_langs_snowflake_guard BEFORE INSERT ON listed_langs WHEN coalesce(NEW.id, 0) < 1 BEGIN SELECT RAISE(ABORT, 'no key'); END"))
+	plugintest.Must(t, db.Exec("CREATE TABLE plain_langs (id integer, code text, PRIMARY KEY (id))"))
+	plugintest.Must(t, db.Exec("CREATE TABLE plain_posts (id integer PRIMARY KEY, title text) WITHOUT ROWID"))
+	plugintest.Wants(t, openUsers(t, db), []string{"still assigns keys (auto-increment) in plain_langs (at 1): such", "Move with package sqlmigrate, since no statement parks it: plain_langs.", "WithUnparkedCounters"})
+	plugintest.Must(t, db.Exec("CREATE TRIGGER plain_langs_snowflake_guard BEFORE INSERT ON plain_langs WHEN coalesce(NEW.id, 0) < 1 BEGIN SELECT RAISE(ABORT, 'no key'); END"))
 	if err := openUsers(t, db); err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestRebuildKeepsTheCounter(t *testing.T) {
 }
 
 // The default layout has IDs that JavaScript rounds where they are numbers.
-func TestListedNumbersNeedALayout(t *testing.T) {
+func TestNumbersNeedALayout(t *testing.T) {
 	t.Parallel()
 	type (
 		number struct{ ID uint }
@@ -471,21 +471,21 @@ func TestCheckCounters(t *testing.T) {
 	t.Run("GENERATED ALWAYS", func(t *testing.T) {
 		t.Parallel()
 		db := testdb.Open(t, testdb.Postgres)
-		plugintest.Must(t, db.Exec("CREATE TABLE listed_langs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, code text)"))
+		plugintest.Must(t, db.Exec("CREATE TABLE plain_langs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, code text)"))
 		if err := openUsers(t, db); err != nil {
 			t.Fatal(err)
 		}
-		err := gormflake.Check(db, &listedLang{})
-		plugintest.Wants(t, err, []string{"table listed_langs still assigns column id (auto-increment): move the table with package sqlmigrate"})
-		plugintest.Must(t, db.Exec("ALTER TABLE listed_langs ALTER COLUMN id SET GENERATED BY DEFAULT"))
-		if err := gormflake.Check(db, &listedLang{}); err != nil {
+		err := gormflake.Check(db, &plainLang{})
+		plugintest.Wants(t, err, []string{"table plain_langs still assigns column id (auto-increment): move the table with package sqlmigrate"})
+		plugintest.Must(t, db.Exec("ALTER TABLE plain_langs ALTER COLUMN id SET GENERATED BY DEFAULT"))
+		if err := gormflake.Check(db, &plainLang{}); err != nil {
 			t.Error(err)
 		}
-		plugintest.Must(t, db.Create(&listedLang{Code: "de"}))
+		plugintest.Must(t, db.Create(&plainLang{Code: "de"}))
 	})
 }
 
-// What holds for tagged models holds for listed ones: links, Assign, CopySource,
+// What holds for tagged models holds for those of WithModels: links, Assign, CopySource,
 // upserts, and the look at rows before the INSERT.
 func TestWithModelsLikeTagged(t *testing.T) {
 	t.Parallel()
@@ -493,29 +493,29 @@ func TestWithModelsLikeTagged(t *testing.T) {
 		if err := openUsers(t, db); err != nil {
 			t.Fatal(err)
 		}
-		plugintest.Migrate(t, db, listedUsers...)
-		user := listedUser{Name: "a", Posts: make([]listedPost, 2), Langs: []listedLang{{Code: "de"}, {Code: "zh"}}}
-		if err := gormflake.Assign(db, &user); err != nil || user.Posts[1].ListedUserID != user.ID || user.ID == 0 || user.Langs[1].ID == 0 {
+		plugintest.Migrate(t, db, plainUsers...)
+		user := plainUser{Name: "a", Posts: make([]plainPost, 2), Langs: []plainLang{{Code: "de"}, {Code: "zh"}}}
+		if err := gormflake.Assign(db, &user); err != nil || user.Posts[1].PlainUserID != user.ID || user.ID == 0 || user.Langs[1].ID == 0 {
 			t.Fatalf("user = %+v, err = %v", user, err)
 		}
 		plugintest.Must(t, db.Create(&user))
-		second := listedUser{Name: "b", Posts: make([]listedPost, 1), Langs: []listedLang{{Code: "fr"}}}
+		second := plainUser{Name: "b", Posts: make([]plainPost, 1), Langs: []plainLang{{Code: "fr"}}}
 		plugintest.Must(t, db.Create(&second))
-		var stored []listedUser
+		var stored []plainUser
 		plugintest.Must(t, db.Preload("Posts").Preload("Langs").Order("id").Find(&stored))
 		if len(stored) != 2 || stored[0].ID != user.ID || len(stored[0].Posts) != 2 || len(stored[1].Langs) != 1 || stored[1].Posts[0].ID != second.Posts[0].ID {
 			t.Errorf("rows = %+v", stored)
 		}
-		again := listedUser{Name: "a"}
+		again := plainUser{Name: "a"}
 		plugintest.Must(t, db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"updated_at"})}).Create(&again))
 		if plugintest.CanTell(db) && again.ID != user.ID {
 			t.Errorf("the upsert returned key %d, the row has %d", again.ID, user.ID)
 		}
-		err := db.Create(&listedUser{Name: "cleared"}).Error
-		if want := plugintest.Unset("listedUser", "Model.ID", plugintest.ByHook); err == nil || err.Error() != want {
+		err := db.Create(&plainUser{Name: "cleared"}).Error
+		if want := plugintest.Unset("plainUser", "Model.ID", plugintest.ByHook); err == nil || err.Error() != want {
 			t.Errorf("err = %v, want %s", err, want)
 		}
-		rows := []listedPost{{Title: "c"}, {Title: "d"}}
+		rows := []plainPost{{Title: "c"}, {Title: "d"}}
 		source, err := gormflake.CopySource(db, rows)
 		if err != nil || source.Columns()[0] != "id" || rows[1].ID == 0 {
 			t.Errorf("columns %v, rows %+v, err = %v", source, rows, err)
@@ -530,10 +530,10 @@ func TestWithModelsJSON(t *testing.T) {
 	if err := openUsers(t, db); err != nil {
 		t.Fatal(err)
 	}
-	plugintest.Migrate(t, db, listedUsers...)
-	row, values := listedLang{Code: "de"}, map[string]any{"code": "fr"}
+	plugintest.Migrate(t, db, plainUsers...)
+	row, values := plainLang{Code: "de"}, map[string]any{"code": "fr"}
 	plugintest.Must(t, db.Create(&row))
-	plugintest.Must(t, db.Model(&listedLang{}).Create(values))
+	plugintest.Must(t, db.Model(&plainLang{}).Create(values))
 	for want, value := range map[types.ID]any{types.ID(row.ID): map[string]any{"id": row.ID}, types.ID(values["id"].(int64)): values} {
 		text, err := json.Marshal(value)
 		if err != nil {

@@ -52,7 +52,7 @@ type (
 	}
 )
 
-// A listed model that cannot get keys is an error that names it, the reason and the
+// A model of WithModels that cannot get keys is an error that names it, the reason and the
 // fix, and leaves the other models as they are.
 func TestWithModelsMistakes(t *testing.T) {
 	t.Parallel()
@@ -72,11 +72,11 @@ func TestWithModelsMistakes(t *testing.T) {
 		{nil, `<nil>: unsupported data type`},
 	} {
 		db := plugintest.Dummy(t, &gorm.Config{DryRun: true})
-		err := db.Use(gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&listedModel{}, test.model)))
+		err := db.Use(gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&plainModel{}, test.model)))
 		if err == nil || !strings.HasPrefix(err.Error(), "gormflake: WithModels: "+test.want) {
 			t.Errorf("%T: err = %v, want %s", test.model, err, test.want)
 		}
-		row := listedModel{}
+		row := plainModel{}
 		if plugintest.Must(t, db.Create(&row)); row.ID != 0 {
 			t.Errorf("%T: the other model has key %d", test.model, row.ID)
 		}
@@ -85,18 +85,18 @@ func TestWithModelsMistakes(t *testing.T) {
 
 func TestWithModelsUintIs64Bits(t *testing.T) {
 	t.Parallel()
-	err := plugintest.Dummy(t, &gorm.Config{}).Use(gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&listed[uint]{})))
+	err := plugintest.Dummy(t, &gorm.Config{}).Use(gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&keyed[uint]{})))
 	if narrow := err != nil && strings.Contains(err.Error(), "type uint has 32 bits"); narrow != (bits.UintSize == 32) {
 		t.Errorf("err = %v, where uint has %d bits", err, bits.UintSize)
 	}
 }
 
 type (
-	listedOwner struct {
+	plainOwner struct {
 		gorm.Model
-		Things []listedThing `gorm:"foreignKey:OwnerID"`
+		Things []plainThing `gorm:"foreignKey:OwnerID"`
 	}
-	listedThing struct {
+	plainThing struct {
 		gorm.Model
 		OwnerID uint
 	}
@@ -106,11 +106,11 @@ type (
 // keys of the database.
 func TestWithModelsUsedBefore(t *testing.T) {
 	t.Parallel()
-	for name, use := range map[string]any{"itself": &listedThing{}, "by a relation": &listedOwner{}} {
+	for name, use := range map[string]any{"itself": &plainThing{}, "by a relation": &plainOwner{}} {
 		db := plugintest.Dry(t, nil)
 		plugintest.Must(t, db.Find(use))
-		err := db.Use(gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&listedThing{})))
-		if want := "gormflake: WithModels: model listedThing: the model was used before the plugin was registered: register the plugin before AutoMigrate"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		err := db.Use(gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&plainThing{})))
+		if want := "gormflake: WithModels: model plainThing: the model was used before the plugin was registered: register the plugin before AutoMigrate"; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: err = %v, want %s", name, err, want)
 		}
 	}
@@ -120,12 +120,12 @@ func TestWithModelsUsedBefore(t *testing.T) {
 // registers the plugin again.
 func TestWithModelsAgain(t *testing.T) {
 	t.Parallel()
-	plugin := gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&listedOwner{}, &listedThing{}, listedThing{}, []listedOwner{}))
+	plugin := gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&plainOwner{}, &plainThing{}, plainThing{}, []plainOwner{}))
 	db := plugintest.Dry(t, plugin)
 	if err := plugin.Initialize(db); err != nil {
 		t.Fatal(err)
 	}
-	row := listedOwner{Things: make([]listedThing, 2)}
+	row := plainOwner{Things: make([]plainThing, 2)}
 	plugintest.Must(t, db.Create(&row))
 	if row.ID != 1001 || row.Things[0].ID != 1002 || row.Things[1].ID != 1003 || row.Things[1].OwnerID != 1001 {
 		t.Errorf("row = %+v", row)
@@ -157,10 +157,10 @@ func TestLeftOutOfWithModels(t *testing.T) {
 
 func TestWithModelsCountsInTests(t *testing.T) {
 	t.Parallel()
-	db := plugintest.Memory(t, gormflake.New(gormflaketest.New(), gormflake.WithModels(&listedOwner{}, &listedThing{})))
-	plugintest.Migrate(t, db, &listedOwner{}, &listedThing{})
-	plugintest.Must(t, db.Create(&listedOwner{Model: gorm.Model{ID: 7}, Things: make([]listedThing, 2)}))
-	row := listedOwner{Things: make([]listedThing, 1)}
+	db := plugintest.Memory(t, gormflake.New(gormflaketest.New(), gormflake.WithModels(&plainOwner{}, &plainThing{})))
+	plugintest.Migrate(t, db, &plainOwner{}, &plainThing{})
+	plugintest.Must(t, db.Create(&plainOwner{Model: gorm.Model{ID: 7}, Things: make([]plainThing, 2)}))
+	row := plainOwner{Things: make([]plainThing, 1)}
 	plugintest.Must(t, db.Create(&row))
 	if row.ID != 8 || row.Things[0].ID != 3 {
 		t.Errorf("row = %+v, want keys 8 and 3", row)

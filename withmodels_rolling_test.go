@@ -24,7 +24,7 @@ type account struct {
 	conflict []error
 }
 
-func (a *account) add(err error, posts ...listedPost) {
+func (a *account) add(err error, posts ...plainPost) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
@@ -32,7 +32,7 @@ func (a *account) add(err error, posts ...listedPost) {
 		return
 	}
 	for _, p := range posts {
-		row := fmt.Sprint(p.ListedUserID, " ", p.Title)
+		row := fmt.Sprint(p.PlainUserID, " ", p.Title)
 		if before, ok := a.posts[p.ID]; ok {
 			a.twice = append(a.twice, fmt.Sprintf("%d: %s, and %s", p.ID, before, row))
 		}
@@ -47,15 +47,15 @@ func roll(db, old *gorm.DB, rounds int) *account {
 	var programs sync.WaitGroup
 	programs.Go(func() {
 		for range rounds {
-			single, many := listedPost{Title: rand.Text()}, []listedPost{{Title: rand.Text()}, {Title: rand.Text()}}
+			single, many := plainPost{Title: rand.Text()}, []plainPost{{Title: rand.Text()}, {Title: rand.Text()}}
 			a.add(old.Create(&single).Error, single)
 			a.add(old.Save(&many).Error, many...)
 		}
 	})
 	programs.Go(func() {
 		for range rounds {
-			single, many := listedPost{Title: rand.Text()}, []listedPost{{Title: rand.Text()}, {Title: rand.Text()}}
-			user := listedUser{Name: rand.Text(), Posts: []listedPost{{Title: rand.Text()}, {Title: rand.Text()}}}
+			single, many := plainPost{Title: rand.Text()}, []plainPost{{Title: rand.Text()}, {Title: rand.Text()}}
+			user := plainUser{Name: rand.Text(), Posts: []plainPost{{Title: rand.Text()}, {Title: rand.Text()}}}
 			a.add(db.Create(&single).Error, single)
 			a.add(db.Save(&many).Error, many...)
 			a.add(db.Create(&user).Error, user.Posts...)
@@ -68,11 +68,11 @@ func roll(db, old *gorm.DB, rounds int) *account {
 // stored are the rows of a table in the words of an account.
 func stored(t *testing.T, db *gorm.DB) map[uint]string {
 	t.Helper()
-	var posts []listedPost
+	var posts []plainPost
 	plugintest.Must(t, db.Find(&posts))
 	found := map[uint]string{}
 	for _, p := range posts {
-		found[p.ID] = fmt.Sprint(p.ListedUserID, " ", p.Title)
+		found[p.ID] = fmt.Sprint(p.PlainUserID, " ", p.Title)
 	}
 	return found
 }
@@ -83,9 +83,9 @@ func TestRollingDeploy(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		old := otherProgram(t, db)
-		plugintest.Migrate(t, old, listedUsers...)
-		plugintest.Must(t, old.Create(&listedUser{Name: "old", Posts: make([]listedPost, 3)}))
-		plan, err := sqlmigrate.InspectWith(t.Context(), old, listedUsers, sqlmigrate.WithParkedCounters(), sqlmigrate.WithLayout(snowflake.JSSafeLayout()))
+		plugintest.Migrate(t, old, plainUsers...)
+		plugintest.Must(t, old.Create(&plainUser{Name: "old", Posts: make([]plainPost, 3)}))
+		plan, err := sqlmigrate.InspectWith(t.Context(), old, plainUsers, sqlmigrate.WithParkedCounters(), sqlmigrate.WithLayout(snowflake.JSSafeLayout()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestRollingDeployUnparked(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
 	old := otherProgram(t, db)
-	plugintest.Migrate(t, old, listedUsers...)
+	plugintest.Migrate(t, old, plainUsers...)
 	if err := openUsers(t, db, gormflake.WithUnparkedCounters()); err != nil {
 		t.Fatal(err)
 	}

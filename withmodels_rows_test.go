@@ -11,47 +11,47 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// listed is a model without a tag, whose key is a K.
-type listed[K any] struct {
+// keyed is a model without a tag, whose key is a K.
+type keyed[K any] struct {
 	ID    K      `gorm:"primaryKey"`
 	Title string `gorm:"size:50"`
 }
 
 // TableName implements schema.Tabler: the name of a generic type is not one of a table.
-func (listed[K]) TableName() string {
+func (keyed[K]) TableName() string {
 	name := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)
 		}
 		return '_'
 	}
-	return "listed_" + strings.Map(name, reflect.TypeFor[K]().String())
+	return "plain_" + strings.Map(name, reflect.TypeFor[K]().String())
 }
 
-// listedModel embeds gorm.Model.
-type listedModel struct {
+// plainModel embeds gorm.Model.
+type plainModel struct {
 	gorm.Model
 	Title string `gorm:"size:50"`
 }
 
-// ListedBase is embedded by a pointer.
-type ListedBase struct{ ID uint64 }
+// PlainBase is embedded by a pointer.
+type PlainBase struct{ ID uint64 }
 
-// listedBehind has its key behind a pointer.
-type listedBehind struct {
-	*ListedBase
+// plainBehind has its key behind a pointer.
+type plainBehind struct {
+	*PlainBase
 	Title string `gorm:"size:50"`
 }
 
-// listedCounted has a key that is auto-increment by a setting, in a column that is
+// plainCounted has a key that is auto-increment by a setting, in a column that is
 // not named after its field.
-type listedCounted struct {
+type plainCounted struct {
 	Number uint   `gorm:"column:id;primaryKey;autoIncrement"`
 	Title  string `gorm:"size:50"`
 }
 
-// listedRows are rows of a model whose key is the field of this name.
-func listedRows(model any, table, key string) plugintest.RowKind {
+// plainRows are rows of a model whose key is the field of this name.
+func plainRows(model any, table, key string) plugintest.RowKind {
 	return plugintest.RowKind{
 		Model: model,
 		Table: table,
@@ -68,8 +68,8 @@ func listedRows(model any, table, key string) plugintest.RowKind {
 }
 
 func fieldOf(row reflect.Value, key string) reflect.Value {
-	if base := row.FieldByName("ListedBase"); base.IsValid() && base.IsNil() {
-		base.Set(reflect.ValueOf(&ListedBase{}))
+	if base := row.FieldByName("PlainBase"); base.IsValid() && base.IsNil() {
+		base.Set(reflect.ValueOf(&PlainBase{}))
 	}
 	return row.FieldByName(key)
 }

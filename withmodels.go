@@ -1,0 +1,102 @@
+package gormflake
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/check"
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// untaggedKeys has GORM parse the models, and returns the keys that become tagged.
+func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
+	config := *db.Config
+	config.NamingStrategy = model.Namer{Namer: db.NamingStrategy}
+	var errs []error
+	for _, m := range models {
+		stmt := &gorm.Statement{DB: &gorm.DB{Config: &config}}
+		if err := stmt.Parse(m); err != nil {
+			errs = append(errs, fmt.Errorf("gormflake: WithModels: %T: %w", m, err))
+			continue
+		}
+		key, err := model.UntaggedKey(stmt.Schema)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("gormflake: WithModels: model %s: %w", stmt.Schema.Name, err))
+		}
+		if key != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys, errors.Join(errs...)
+}
+
+// checkModels returns what is wrong with the models of WithModels, with the layout for
+// their keys, and with the counters of their tables.
+func checkModels(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
+	keys, err := untaggedKeys(db, cfg.models)
+	return errors.Join(err, checkLayout(layout, cfg, keys), checkCounters(db, layout, cfg, keys))
+}
+
+// checkLayout rejects the default layout for listed keys that are numbers in JSON, of
+// which JavaScript would round the last digits. The layout of an option is a choice.
+func checkLayout(layout snowflake.Layout, cfg *config, keys []*schema.Field) error {
+	const exact = 53 // bits of an integer in a JavaScript number
+	narrow := snowflake.WithLayout(snowflake.JSSafeLayout())
+	unset, _ := snowflake.CheckOptions(append([]snowflake.Option{narrow}, cfg.snowflake...)...) // the last layout counts
+	i := slices.IndexFunc(keys, func(f *schema.Field) bool { return !model.IsText(f.FieldType) })
+	if i < 0 || layout.TotalBits <= exact || unset == layout {
+		return nil
+	}
+	return fmt.Errorf("gormflake: Open: model %s of WithModels has a key that is a number in JSON, and JavaScript rounds the IDs of the default layout, of %d bits, which cannot be changed later: give Open WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout())); if no JavaScript reads the keys, or the store has this layout already, choose it by snowflake.WithLayout(snowflake.TwitterLayout())",
+		keys[i].Schema.Name, layout.TotalBits)
+}
+
+// checkCounters rejects counters of listed models that are not parked, before the first
+// key.
+func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*schema.Field) error {
+	if db.Name() != "mysql" && db.Name() != "sqlite" {
+		return nil
+	}
+	place := parking.NewPlace(layout)
+	counters, err := check.Counters(db, place, keys)
+	switch {
+	case len(counters) == 0:
+		return err
+	case cfg.unparked:
+		db.Logger.Warn(db.Statement.Context, "%v", countersError(counters, layout, place))
+		return err
+	}
+	return errors.Join(countersError(counters, layout, place), err)
+}
+
+// countersError explains once what all tables have in common. The command, and then the
+// statements, park the counters that can be parked.
+func countersError(counters []check.Counter, layout snowflake.Layout, place parking.Place) error {
+	var tables, park, fixed, statements []string
+	for _, c := range counters {
+		tables = append(tables, fmt.Sprintf("%s (at %d)", c.Table, c.Next))
+		if len(c.Park) == 0 {
+			fixed = append(fixed, c.Table)
+			continue
+		}
+		park = append(park, "'"+strings.ReplaceAll(c.Table, "'", `'\''`)+"'")
+		statements = append(statements, c.Park...)
+	}
+	text := fmt.Sprintf("gormflake: Open: the database still assigns keys (auto-increment) in %s: such a counter %s.", strings.Join(tables, ", "), check.FollowsText)
+	if len(fixed) > 0 {
+		text += " Move with package sqlmigrate, since no statement parks it: " + strings.Join(fixed, ", ") + "."
+	}
+	if len(park) > 0 {
+		flag := map[snowflake.Layout]string{snowflake.JSSafeLayout(): "--layout js-safe ", snowflake.TwitterLayout(): ""}[layout]
+		text += fmt.Sprintf(" Park above all IDs until %d: gormflake migrate apply --park %s--dsn URL %s, or the statements below.", place.Until.Year(), flag, strings.Join(park, " "))
+	}
+	text += " If no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"
+	return errors.New(strings.Join(append([]string{text}, statements...), "\n"))
+}
