@@ -90,9 +90,7 @@ func postgresThreeHundred(t *testing.T, server *migratetest.PgServer) {
 // another, and the first plan takes everything back.
 func TestPostgresFewLocks(t *testing.T) {
 	t.Parallel()
-	server := &migratetest.PgServer{URL: testserver.Postgres(t, "max_connections=20", "max_locks_per_transaction=16").URL()}
-	server.Admin = migratetest.PgOpen(t, server.URL)
-	server.PgDump = pgDumpOf(t, server.Admin)
+	server := migratetest.NewPgServer(t, testserver.Postgres(t, "max_connections=20", "max_locks_per_transaction=16"))
 	schema := &migratetest.LargeSchema{Tables: 40}
 	d := server.Database(t, "")
 	for line := range strings.Lines(schema.Make()) { // in several transactions, too

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/test/testdb"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
@@ -23,11 +25,23 @@ import (
 type PgServer struct {
 	Admin  *gorm.DB
 	URL    string
-	PgDump string
+	pgDump string
 	count  atomic.Int64
 }
 
-// PgOpen returns a database of its own on the shared server.
+// NewPgServer shares a server, with the programs of its version.
+func NewPgServer(t testing.TB, server *testserver.Server) *PgServer {
+	t.Helper()
+	s := &PgServer{Admin: PgOpen(t, server.URL()), URL: server.URL()}
+	var bin string
+	if err := s.Admin.Raw("SELECT setting FROM pg_config WHERE name = 'BINDIR'").Row().Scan(&bin); err != nil {
+		t.Fatal(err)
+	}
+	s.pgDump = filepath.Join(bin, "pg_dump")
+	return s
+}
+
+// PgOpen connects to a database, for the time of the test.
 func PgOpen(t testing.TB, url string) *gorm.DB {
 	t.Helper()
 	return testdb.OpenWith(t, postgres.Open(url))
@@ -50,7 +64,7 @@ func (s *PgServer) Database(t *testing.T, ddl string) *PgDatabase {
 		t.Fatal(err)
 	}
 	u.Path = name
-	d := &PgDatabase{PgOpen(t, u.String()), u.String(), s.PgDump}
+	d := &PgDatabase{PgOpen(t, u.String()), u.String(), s.pgDump}
 	d.Script(t, ddl)
 	return d
 }
@@ -96,8 +110,14 @@ var pgToken = regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`)
 // where the sequences are.
 func (d *PgDatabase) Dump(t *testing.T) string {
 	t.Helper()
+	return d.Dumped(t)
+}
+
+// Dumped is what pg_dump writes with these arguments.
+func (d *PgDatabase) Dumped(t *testing.T, args ...string) string {
+	t.Helper()
 	var stderr bytes.Buffer
-	command := exec.Command(d.pgDump, "--dbname="+d.URL)
+	command := exec.Command(d.pgDump, append(args, "--dbname="+d.URL)...)
 	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // longStall is how much longer a transaction may take while its tables are moved than
@@ -105,13 +106,13 @@ INSERT INTO lines (parent_id) SELECT 1 + n %% %[1]d FROM generate_series(1, %[1]
 INSERT INTO notes (parent_id) SELECT 1 + n %% %[1]d FROM generate_series(1, %[1]d) AS n;
 CREATE INDEX ix_lines ON lines (parent_id);
 CREATE INDEX ix_notes ON notes (parent_id);`, rows))
-	d.script(t, "VACUUM ANALYZE")
+	d.Script(t, "VACUUM ANALYZE")
 	longMove{
-		db: d.DB, programs: pgOpen(t, d.url+"&default_query_exec_mode=exec"),
+		db: d.DB, programs: migratetest.PgOpen(t, d.URL+"&default_query_exec_mode=exec"),
 		write: longWriter(rows, postgresLongWrite), read: longReader(rows, "lines"), rows: rows,
 		plan: func() *sqlmigrate.OnlinePlan { return d.online(t, longTables...) },
-		size: func() string { return d.value(t, "pg_database_size(current_database()) / 1000000") },
-		log:  func() string { return d.value(t, "round((pg_current_wal_lsn() - '0/0'::pg_lsn) / 1000000)") },
+		size: func() string { return d.Value(t, "pg_database_size(current_database()) / 1000000") },
+		log:  func() string { return d.Value(t, "round((pg_current_wal_lsn() - '0/0'::pg_lsn) / 1000000)") },
 	}.measure(t)
 }
 

@@ -29,7 +29,7 @@ func TestPeersPostgres(t *testing.T) {
 	databases := pgServerOf(t, server)
 	peer := func(t *testing.T) (*proof, *pgDatabase) {
 		d := databases.database(t, fmt.Sprintf(pgPeers, rows))
-		d.script(t, "VACUUM ANALYZE")
+		d.Script(t, "VACUUM ANALYZE")
 		return pgProofOf(t, server, d, rows), d
 	}
 	t.Run("gormflake", func(t *testing.T) {
@@ -47,18 +47,18 @@ func TestPeersPostgres(t *testing.T) {
 			if err := os.WriteFile(file, []byte(`{"operations": [`+operation+`]}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			ran(t, pgroll, append([]string{"--postgres-url", d.url, "start", file}, more...)...)
+			ran(t, pgroll, append([]string{"--postgres-url", d.URL, "start", file}, more...)...)
 			p.path.Store("public_" + version)
 		}
-		ran(t, pgroll, "--postgres-url", d.url, "init")
-		ran(t, pgroll, "--postgres-url", d.url, "baseline", "00_first", t.TempDir(), "--yes")
+		ran(t, pgroll, "--postgres-url", d.URL, "init")
+		ran(t, pgroll, "--postgres-url", d.URL, "baseline", "00_first", t.TempDir(), "--yes")
 		start("01_views", `{"sql": {"up": "SELECT 1"}}`, "--complete")
 		p.measure(t, func() {
 			start("02_wide", `{"alter_column": {"table": "orders", "column": "id", "type": "bigint", "up": "id", "down": "id::integer"}}`)
 			time.Sleep(time.Second) // all programs have their next transaction
-			ran(t, pgroll, "--postgres-url", d.url, "complete")
+			ran(t, pgroll, "--postgres-url", d.URL, "complete")
 		})
-		t.Log("the type is", d.value(t, "SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'orders'::regclass AND attname = 'id'"))
+		t.Log("the type is", d.Value(t, "SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'orders'::regclass AND attname = 'id'"))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 const pgSmall = `
@@ -36,7 +37,7 @@ func pgChangedView(t *testing.T, server *pgServer) {
 			if err := d.online(t, "t").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
 				t.Fatal(err)
 			}
-			d.script(t, change)
+			d.Script(t, change)
 			wantError(t, d.online(t, "t").Apply(context.Background(), d.DB), "has been changed, which would be lost")
 			changed := d.dump(t)
 			if err := d.online(t, "t").Revert(context.Background(), d.DB); err != nil {
@@ -56,7 +57,7 @@ func pgChangedView(t *testing.T, server *pgServer) {
 			if err := d.online(t, "t").Apply(context.Background(), d.DB); err != nil {
 				t.Fatal(err)
 			}
-			d.script(t, "DROP VIEW v; CREATE VIEW v AS SELECT 1::bigint AS id")
+			d.Script(t, "DROP VIEW v; CREATE VIEW v AS SELECT 1::bigint AS id")
 			wantError(t, d.online(t, "t").Revert(context.Background(), d.DB), "has been changed, which would be lost")
 		})
 	}
@@ -67,7 +68,7 @@ func pgChangedView(t *testing.T, server *pgServer) {
 func pgDiffer(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	pgTo(t, d, sqlmigrate.StageCopy)
-	d.script(t, `CREATE OR REPLACE FUNCTION gormflake_sync_u() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+	d.Script(t, `CREATE OR REPLACE FUNCTION gormflake_sync_u() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 		INSERT INTO u (t_id) VALUES (7); UPDATE u SET t_id = 8 WHERE id = 9`)
 	var waited string
 	err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain),
@@ -93,10 +94,10 @@ func pgChanged(t *testing.T, server *pgServer) {
 		{"CREATE INDEX extra ON u (t_id)", "DROP INDEX extra", "index public.extra"},
 		{"ALTER TABLE t DISABLE TRIGGER zzzz_gormflake", "ALTER TABLE t ENABLE ALWAYS TRIGGER zzzz_gormflake", "trigger zzzz_gormflake of table t is missing or disabled"},
 	} {
-		d.script(t, test.change)
+		d.Script(t, test.change)
 		wantError(t, d.online(t, "t", "u").Apply(context.Background(), d.DB), "stage swap", test.want)
 		d.want(t, "SELECT data_type FROM information_schema.columns WHERE table_name = 't' AND column_name = 'id'", "integer")
-		d.script(t, test.undo)
+		d.Script(t, test.undo)
 	}
 	pgTo(t, d, sqlmigrate.StageSwap)
 }
@@ -109,7 +110,7 @@ func pgNoWayBack(t *testing.T, server *pgServer) {
 	pgTo(t, d, sqlmigrate.StageConstrain)
 	wantError(t, d.online(t, "t").Finish(context.Background(), d.DB), "the move is in stage swap: want all stages before finish applied")
 	pgTo(t, d, sqlmigrate.StageSwap)
-	d.script(t, "INSERT INTO t (id) VALUES (9007199254740993)")
+	d.Script(t, "INSERT INTO t (id) VALUES (9007199254740993)")
 	plan := d.online(t, "t", "u")
 	wantError(t, plan.Revert(context.Background(), d.DB), "find keys of table t that the old columns do not hold: 1 row found, want none (nothing has been taken back)")
 	status, err := plan.Status(context.Background(), d.DB)
@@ -153,7 +154,7 @@ func pgEachStep(t *testing.T, server *pgServer) {
 			pgTo(t, d, sqlmigrate.StageIndex)
 		}
 		const open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
-		for began := time.Now(); d.value(t, open) != "0" && time.Since(began) < time.Minute; { // the server notices
+		for began := time.Now(); d.Value(t, open) != "0" && time.Since(began) < time.Minute; { // the server notices
 			time.Sleep(time.Millisecond)
 		}
 		d.want(t, open, "0")
@@ -191,7 +192,7 @@ func pgForgotten(t *testing.T, server *pgServer) {
 		t.Run(string(stage), func(t *testing.T) {
 			t.Parallel()
 			d := server.database(t, pgSmall)
-			forget := sync.OnceFunc(func() { d.script(t, "DELETE FROM sqlmigrate_online") })
+			forget := sync.OnceFunc(func() { d.Script(t, "DELETE FROM sqlmigrate_online") })
 			err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 				if p.Stage == stage {
 					forget()
@@ -207,7 +208,7 @@ func pgTwice(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	var both sync.WaitGroup
 	for range 2 {
-		plan, db := d.online(t, "t", "u"), pgOpen(t, d.url)
+		plan, db := d.online(t, "t", "u"), migratetest.PgOpen(t, d.URL)
 		both.Go(func() {
 			if err := plan.Apply(context.Background(), db); err != nil && !strings.Contains(err.Error(), "another session") {
 				t.Error(err)
@@ -226,7 +227,7 @@ func pgHeld(t *testing.T, server *pgServer) {
 	const held, lockWait = 2 * time.Second, 100 * time.Millisecond
 	d := server.database(t, pgSmall)
 	pgTo(t, d, sqlmigrate.StageConstrain)
-	holder := pgOpen(t, d.url).Begin()
+	holder := migratetest.PgOpen(t, d.URL).Begin()
 	if err := holder.Exec("SELECT count(*) FROM t").Error; err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func pgHeld(t *testing.T, server *pgServer) {
 	later := sync.OnceFunc(func() { time.AfterFunc(held, release) })
 	defer time.AfterFunc(time.Minute, release).Stop()
 	reader := &program{name: "reader", do: shopCount("t")}
-	programs := startLoad(t, pgOpen(t, d.url+"&default_query_exec_mode=exec"), reader)
+	programs := startLoad(t, migratetest.PgOpen(t, d.URL+"&default_query_exec_mode=exec"), reader)
 	begun, waited := time.Now(), ""
 	err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLockTimeout(lockWait),
 		sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
@@ -258,7 +259,7 @@ func pgHeld(t *testing.T, server *pgServer) {
 // pgHeldRow copies while a transaction holds rows.
 func pgHeldRow(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
-	holder := pgOpen(t, d.url).Begin()
+	holder := migratetest.PgOpen(t, d.URL).Begin()
 	pgTo(t, d, sqlmigrate.StagePrepare)
 	if err := holder.Exec("SELECT FROM t WHERE id < 10 FOR UPDATE").Error; err != nil {
 		t.Fatal(err)
@@ -293,7 +294,7 @@ func pgCached(t *testing.T, server *pgServer) {
 	}
 	reader := &program{name: "reader", pause: time.Millisecond}
 	reader.do = seenBy(seen, "SELECT * FROM t WHERE id = 5", "SELECT id FROM t WHERE id = 6", "SELECT count(*) FROM t")
-	programs := startLoad(t, pgOpen(t, d.url), reader)
+	programs := startLoad(t, migratetest.PgOpen(t, d.URL), reader)
 	plan := d.online(t, "t", "u")
 	if err := plan.Apply(context.Background(), d.DB); err != nil {
 		t.Error(err)

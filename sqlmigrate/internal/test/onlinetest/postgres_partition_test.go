@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // pgParted has every kind of partitions, two levels of them, and foreign keys between
@@ -152,7 +153,7 @@ func pgCheckParted(t *testing.T, d *pgDatabase, wide bool) {
 	if !wide {
 		return
 	}
-	d.script(t, `
+	d.Script(t, `
 INSERT INTO users (id, name) VALUES (9007199254740993, 'a');
 INSERT INTO visits VALUES (9007199254740993, 1), (9007199254740993, 2);
 INSERT INTO orders (id, region, user_id) SELECT 9007199254740993 + n, n, 9007199254740993 FROM generate_series(1, 5) AS n;
@@ -167,7 +168,7 @@ INSERT INTO firsts (order_id) VALUES (9007199254740994);`)
 	} {
 		wantError(t, d.Exec(orphan).Error, "violates foreign key constraint")
 	}
-	d.script(t, `DELETE FROM users WHERE id >= 9007199254740993`)
+	d.Script(t, `DELETE FROM users WHERE id >= 9007199254740993`)
 	d.want(t, `SELECT (SELECT count(*) FROM lines WHERE order_id >= 9007199254740993) + (SELECT count(*) FROM notes WHERE order_id >= 9007199254740993) + (SELECT count(*) FROM visits WHERE user_id >= 9007199254740993)`, "0")
 }
 
@@ -176,9 +177,9 @@ INSERT INTO firsts (order_id) VALUES (9007199254740994);`)
 func pgPartedLoad(t *testing.T, server *pgServer) {
 	const users, kills = 300, 6
 	d := server.database(t, pgPartedDDL(users))
-	before := d.pgDumped(t, "--schema-only")
+	before := d.Dumped(t, "--schema-only")
 	start := func() *load {
-		return startLoad(t, pgOpen(t, d.url+"&default_query_exec_mode=exec"), partedWriter(0, users), partedWriter(1, users))
+		return startLoad(t, migratetest.PgOpen(t, d.URL+"&default_query_exec_mode=exec"), partedWriter(0, users), partedWriter(1, users))
 	}
 	plan := d.online(t, pgPartedTargets...)
 	programs := start()
@@ -191,11 +192,11 @@ func pgPartedLoad(t *testing.T, server *pgServer) {
 	programs.end(t)
 	pgCheckParted(t, d, false)
 	pgCheckNames(t, d)
-	same(t, "after the way back", d.pgDumped(t, "--schema-only"), before)
+	same(t, "after the way back", d.Dumped(t, "--schema-only"), before)
 
 	programs = start()
 	for done, killed := false, 0; !done; killed++ {
-		done, _ = childOnce(t, d.url+partedChild, killed < kills, 12)
+		done, _ = childOnce(t, d.URL+partedChild, killed < kills, 12)
 		if done && killed < kills {
 			t.Errorf("killed %d times, want %d", killed, kills)
 		}
@@ -281,7 +282,7 @@ func pgPartedChanged(t *testing.T, server *pgServer) {
 		if err := apply(sqlmigrate.StageConstrain); err != nil {
 			t.Fatal(err)
 		}
-		d.script(t, test.change)
+		d.Script(t, test.change)
 		wantError(t, apply(sqlmigrate.StageSwap), "stage swap", strange+test.found)
 		revert()
 	}
@@ -289,14 +290,14 @@ func pgPartedChanged(t *testing.T, server *pgServer) {
 		t.Fatal(err)
 	}
 	wantError(t, d.Exec(`ALTER TABLE t ATTACH PARTITION other."t 2" FOR VALUES IN ('2')`).Error, "gormflake_")
-	d.script(t, "CREATE TABLE t_4 PARTITION OF t FOR VALUES IN ('4'); INSERT INTO t (x) VALUES ('4')")
+	d.Script(t, "CREATE TABLE t_4 PARTITION OF t FOR VALUES IN ('4'); INSERT INTO t (x) VALUES ('4')")
 	wantError(t, d.online(t, "t").Revert(context.Background(), d.DB), "find partitions that have come or gone", "1 row found, want none (nothing has been taken back)")
-	d.script(t, `ALTER TABLE t DETACH PARTITION t_1`)
+	d.Script(t, `ALTER TABLE t DETACH PARTITION t_1`)
 	if err := d.online(t, "t").Finish(context.Background(), d.DB); err != nil {
 		t.Fatal(err)
 	}
 	pgCheckNames(t, d)
-	d.script(t, "INSERT INTO t (id, x) VALUES (9007199254740993, '4')")
+	d.Script(t, "INSERT INTO t (id, x) VALUES (9007199254740993, '4')")
 }
 
 // pgPartedMany has so many partitions on both sides of a foreign key that the server has
@@ -333,7 +334,7 @@ ANALYZE;`)
 			return err
 		}}
 	}
-	programs := startLoad(t, pgOpen(t, d.url), mover(1), mover(11))
+	programs := startLoad(t, migratetest.PgOpen(t, d.URL), mover(1), mover(11))
 	if err := d.online(t, "t").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy)); err != nil {
 		t.Error(err)
 	}

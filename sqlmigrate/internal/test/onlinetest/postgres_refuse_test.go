@@ -42,7 +42,7 @@ const pgPartitioned = "DROP TABLE t; CREATE TABLE t (id serial, x text, PRIMARY 
 func pgRefuses(t *testing.T, server *pgServer) {
 	d := server.database(t, "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
 	for _, test := range pgRefused {
-		d.script(t, "DROP TABLE IF EXISTS t CASCADE; DROP SEQUENCE IF EXISTS t_id_seq; CREATE TABLE t (id serial PRIMARY KEY, name text);"+test.ddl)
+		d.Script(t, "DROP TABLE IF EXISTS t CASCADE; DROP SEQUENCE IF EXISTS t_id_seq; CREATE TABLE t (id serial PRIMARY KEY, name text);"+test.ddl)
 		plan := d.online(t, "t")
 		wantBlocker(t, test.name, plan, test.object, test.reason)
 		if len(plan.Stages) > 0 && plan.Err() == nil {
@@ -52,7 +52,7 @@ func pgRefuses(t *testing.T, server *pgServer) {
 			t.Errorf("%s: it was applied", test.name)
 		}
 		d.want(t, "SELECT count(*) FROM pg_class WHERE relname LIKE '%gormflake%' OR relname LIKE 'sqlmigrate%'", "0")
-		d.script(t, "DROP TABLE IF EXISTS p CASCADE; DROP PUBLICATION IF EXISTS p; DROP FUNCTION IF EXISTS a(), u(), small(integer) CASCADE")
+		d.Script(t, "DROP TABLE IF EXISTS p CASCADE; DROP PUBLICATION IF EXISTS p; DROP FUNCTION IF EXISTS a(), u(), small(integer) CASCADE")
 	}
 }
 
@@ -87,22 +87,22 @@ CREATE VIEW v AS SELECT id FROM t; ALTER VIEW v OWNER TO shower;`)
 		{"mover", "view v", "role mover may not: do this as shower"},
 		{"mover", "view v", "its owner may not create it again in schema public"},
 	} {
-		plan, err := tryOnline(context.Background(), d.as(t, test.role), "t")
+		plan, err := tryOnline(context.Background(), d.As(t, test.role), "t")
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantBlocker(t, test.role, plan, test.object, test.reason)
 	}
-	d.script(t, "GRANT SET ON PARAMETER session_replication_role TO mover; ALTER FUNCTION f() OWNER TO mover; ALTER TABLE t NO FORCE ROW LEVEL SECURITY; GRANT shower TO mover; GRANT CREATE ON SCHEMA public TO shower; GRANT SELECT ON t TO shower")
-	d.script(t, "CREATE ROLE program LOGIN; GRANT mover TO program; ALTER ROLE program SET role = mover")
-	db := d.as(t, "program")
-	d.script(t, "REVOKE TEMPORARY ON DATABASE "+d.value(t, "SELECT current_database()")+" FROM PUBLIC")
+	d.Script(t, "GRANT SET ON PARAMETER session_replication_role TO mover; ALTER FUNCTION f() OWNER TO mover; ALTER TABLE t NO FORCE ROW LEVEL SECURITY; GRANT shower TO mover; GRANT CREATE ON SCHEMA public TO shower; GRANT SELECT ON t TO shower")
+	d.Script(t, "CREATE ROLE program LOGIN; GRANT mover TO program; ALTER ROLE program SET role = mover")
+	db := d.As(t, "program")
+	d.Script(t, "REVOKE TEMPORARY ON DATABASE "+d.Value(t, "SELECT current_database()")+" FROM PUBLIC")
 	plan, err := tryOnline(context.Background(), db, "t")
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantBlocker(t, "mover", plan, "table t", "permission denied to create temporary tables")
-	d.script(t, "GRANT TEMPORARY ON DATABASE "+d.value(t, "SELECT current_database()")+" TO mover")
+	d.Script(t, "GRANT TEMPORARY ON DATABASE "+d.Value(t, "SELECT current_database()")+" TO mover")
 	if plan, err = tryOnline(context.Background(), db, "t"); err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestPostgres(t *testing.T) {
 
 func pgSteered(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(300))
-	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t, pgTargets...) }, d.DB, pgOpen(t, d.url), pgTargets...)
+	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t, pgTargets...) }, d.DB, migratetest.PgOpen(t, d.URL), pgTargets...)
 }
 
 // pgShop has what a move has to carry over.
@@ -172,7 +172,7 @@ func pgCheckRows(t *testing.T, d *pgDatabase) {
 // pgCheckWide inserts keys above 2^53 through every reference.
 func pgCheckWide(t *testing.T, d *pgDatabase) {
 	t.Helper()
-	d.script(t, `
+	d.Script(t, `
 INSERT INTO customers (id, email) VALUES (9007199254740993, 'a'), (9007199254740994, 'b');
 UPDATE customers SET boss_id = 9007199254740993 WHERE id = 9007199254740994;
 INSERT INTO items_later (id) VALUES (9007199254740995);
@@ -182,7 +182,7 @@ INSERT INTO audit (order_id, note) VALUES (9007199254740996, 'wide');
 INSERT INTO "Orders" (customer_id) VALUES (9007199254740994);`)
 	d.want(t, `SELECT count(*) FROM customers c JOIN "Orders" o ON o.customer_id = c.id JOIN lines l ON l.order_id = o.id
 		JOIN items_later i ON i.id = l.item JOIN audit a ON a.order_id = o.id WHERE c.boss_id = 9007199254740993`, "1")
-	d.script(t, `DELETE FROM customers WHERE id >= 9007199254740993; DELETE FROM items_later WHERE id >= 9007199254740993`)
+	d.Script(t, `DELETE FROM customers WHERE id >= 9007199254740993; DELETE FROM items_later WHERE id >= 9007199254740993`)
 	d.want(t, `SELECT count(*) FROM lines WHERE order_id >= 9007199254740993`, "0")
 }
 
@@ -202,10 +202,10 @@ INSERT INTO t (name, other) SELECT n, n FROM generate_series(1, 100) AS n; INSER
 // pgIndexes finds each index as it was, after the way back and at the end.
 func pgIndexes(t *testing.T, server *pgServer) {
 	d := server.database(t, "SELECT 1")
-	migratetest.Run(t, pgOpen(t, d.url+"&options=-c%20allow_in_place_tablespaces%3Don"), "CREATE TABLESPACE space LOCATION ''")
-	d.script(t, pgIndexed)
+	migratetest.Run(t, migratetest.PgOpen(t, d.URL+"&options=-c%20allow_in_place_tablespaces%3Don"), "CREATE TABLESPACE space LOCATION ''")
+	d.Script(t, pgIndexed)
 	const indexes = "SELECT string_agg(concat_ws(' ', indexdef, tablespace), E'\n' ORDER BY indexname) FROM pg_indexes WHERE schemaname = 'public'"
-	before, all := d.dump(t), d.value(t, indexes)
+	before, all := d.dump(t), d.Value(t, indexes)
 	if err := d.online(t, "t", "p").Apply(context.Background(), d.DB); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func pgIndexes(t *testing.T, server *pgServer) {
 	if err := d.online(t, "t", "p").Finish(context.Background(), d.DB); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "at the end", d.value(t, indexes), all)
+	same(t, "at the end", d.Value(t, indexes), all)
 }
 
 // customers is how many the shops have that programs use.
@@ -227,7 +227,7 @@ const customers = 1000
 
 func pgStartLoad(t *testing.T, d *pgDatabase) *load {
 	t.Helper()
-	return startLoad(t, pgOpen(t, d.url+"&default_query_exec_mode=exec"),
+	return startLoad(t, migratetest.PgOpen(t, d.URL+"&default_query_exec_mode=exec"),
 		shopWriter(0, customers), shopWriter(1, customers), shopReader(customers))
 }
 
@@ -271,7 +271,7 @@ func pgCheckGone(t *testing.T, d *pgDatabase) {
 // tables.
 func pgBack(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(customers))
-	before := d.pgDumped(t, "--schema-only")
+	before := d.Dumped(t, "--schema-only")
 	programs := pgStartLoad(t, d)
 	for _, last := range []sqlmigrate.StageName{sqlmigrate.StageIndex, sqlmigrate.StageSwap} {
 		if err := d.online(t, pgTargets...).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(last)); err != nil {
@@ -284,7 +284,7 @@ func pgBack(t *testing.T, server *pgServer) {
 	programs.end(t)
 	pgCheckRows(t, d)
 	pgCheckGone(t, d)
-	same(t, "after the way back", d.pgDumped(t, "--schema-only"), before)
+	same(t, "after the way back", d.Dumped(t, "--schema-only"), before)
 }
 
 // pgKilled kills the process that carries the move out, ten times and more, while
@@ -296,7 +296,7 @@ func pgKilled(t *testing.T, server *pgServer) {
 	done, killed := false, 0
 	for !done {
 		var steps int
-		if done, steps = childOnce(t, d.url, killed < kills, 3); !done {
+		if done, steps = childOnce(t, d.URL, killed < kills, 3); !done {
 			killed++
 			status, err := d.online(t, pgTargets...).Status(context.Background(), d.DB)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
 // pgProof has a table of eight partitions, two CHECKs, a partial and an expression
@@ -49,7 +50,7 @@ func TestProofPostgres(t *testing.T) {
 	rows := longRows(t)
 	server := proofPostgres(t)
 	d := pgServerOf(t, server).database(t, fmt.Sprintf(pgProof, rows))
-	d.script(t, "VACUUM ANALYZE")
+	d.Script(t, "VACUUM ANALYZE")
 	p, copying := pgProofOf(t, server, d, rows), sqlmigrate.StageCopy
 	p.children = proofChildren
 	p.first = []sqlmigrate.StageName{
@@ -67,15 +68,15 @@ func proofPostgres(t *testing.T) *testserver.Server {
 
 func pgProofOf(t *testing.T, server *testserver.Server, d *pgDatabase, rows int) *proof {
 	t.Helper()
-	programs, err := pgOpen(t, d.url+"&default_query_exec_mode=exec").DB()
+	programs, err := migratetest.PgOpen(t, d.URL+"&default_query_exec_mode=exec").DB()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &proof{
-		server: server, rows: rows, url: d.url + partedChild, db: d.DB, pool: programs,
+		server: server, rows: rows, url: d.URL + partedChild, db: d.DB, pool: programs,
 		dialect: dialect{insert: pgInserted, upsert: "INSERT INTO ledger (id, %[1]s) VALUES (%[2]d, %[3]d) ON CONFLICT (id) DO UPDATE SET %[1]s = %[3]d"},
-		open:    func() *gorm.DB { return pgOpen(t, d.url) }, targets: pgPartedTargets,
-		schema: func() string { return d.pgDumped(t, "--schema-only") },
+		open:    func() *gorm.DB { return migratetest.PgOpen(t, d.URL) }, targets: pgPartedTargets,
+		schema: func() string { return d.Dumped(t, "--schema-only") },
 		want:   func(query, want string) { t.Helper(); d.want(t, query, want) },
 	}
 }
