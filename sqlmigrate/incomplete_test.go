@@ -55,6 +55,30 @@ func TestApplyIncomplete(t *testing.T) {
 	}
 }
 
+// A detached table with narrow keys takes rows from nobody: the database assigns no key,
+// and a Snowflake ID does not fit.
+func TestDetachBeforeWiden(t *testing.T) {
+	t.Parallel()
+	testdb.EachOf(t, []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
+		key := map[string]string{"postgres": "serial", "mysql": "int AUTO_INCREMENT"}[db.Name()]
+		migratetest.Run(t, db, "CREATE TABLE t (id "+key+" PRIMARY KEY, n int)")
+		plan, err := sqlmigrate.Inspect(t.Context(), db, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "phase detach is blocked by phase widen: table t: "
+		migratetest.WantError(t, plan.Only(sqlmigrate.Detach, sqlmigrate.Guard).Err(), want)
+		migratetest.WantError(t, plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Detach, sqlmigrate.Guard)), want)
+		migratetest.Run(t, db, "INSERT INTO t (n) VALUES (1)")
+		for _, phase := range []sqlmigrate.PhaseName{sqlmigrate.Widen, sqlmigrate.Detach, sqlmigrate.Guard} {
+			if err := plan.Apply(t.Context(), db, sqlmigrate.WithPhases(phase)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		migratetest.Run(t, db, "INSERT INTO t (id, n) VALUES (2124189853926044565, 1)")
+	})
+}
+
 // MySQL and MariaDB refuse a CHECK of a column that has AUTO_INCREMENT.
 func TestGuardBeforeDetach(t *testing.T) {
 	t.Parallel()

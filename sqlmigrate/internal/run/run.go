@@ -25,9 +25,20 @@ type Work struct {
 	Trial   engine.Trial // of the tables after the last phase; none without tables
 }
 
-// ErrOrder returns an error if a CHECK would be added to a column whose keys the database
-// assigns, because the phase that ends that is left out.
-func (w Work) ErrOrder() error {
+// ErrOrder returns an error if a phase would spoil tables because a phase before it is
+// left out: [plan.Detach] without [plan.Widen], after which neither old nor new programs
+// can insert, and on MySQL [plan.Guard] without [plan.Detach].
+func (w Work) ErrOrder() error { return errors.Join(w.errDetach(), w.errGuard()) }
+
+func (w Work) errDetach() error {
+	narrow := tablesIn(w.Left, plan.Widen)
+	if len(narrow) == 0 || len(tablesIn(w.Phases, plan.Detach)) == 0 {
+		return nil
+	}
+	return fmt.Errorf("sqlmigrate: phase detach is blocked by phase widen: table %s: nobody could insert, because the database would no longer assign keys, and the columns are too narrow for Snowflake IDs: apply phase widen before or with it", narrow[0])
+}
+
+func (w Work) errGuard() error {
 	detach, guard := tablesIn(w.Left, plan.Detach), tablesIn(w.Phases, plan.Guard)
 	if w.Dialect != "mysql" || !slices.ContainsFunc(guard, func(table plan.TableName) bool { return slices.Contains(detach, table) }) {
 		return nil
@@ -71,16 +82,21 @@ func (w Work) Apply(ctx context.Context, conn *sql.Conn, c Config) error {
 	return r.complete()
 }
 
-// checkOrder returns [Work.ErrOrder] if the phase that is left out has not been applied
-// before, so that a column that it changes is as it was.
+// checkOrder returns [Work.ErrOrder], unless the phase that is left out has been applied
+// before, for example by this plan.
 func (r *run) checkOrder() error {
-	blocked := r.ErrOrder()
+	return errors.Join(r.unlessApplied(plan.Widen, r.errDetach()), r.unlessApplied(plan.Detach, r.errGuard()))
+}
+
+// unlessApplied returns blocked if a column is still as it was before a phase that is left
+// out.
+func (r *run) unlessApplied(name plan.PhaseName, blocked error) error {
 	if blocked == nil {
 		return nil
 	}
 	for _, phase := range r.Left {
 		for _, task := range slices.Concat(engine.Converted(Transactions(&phase), Transaction.upward)...) {
-			if phase.Name != plan.Detach || !strings.HasPrefix(task.statement.SQL, "ALTER TABLE ") {
+			if phase.Name != name || !strings.HasPrefix(task.statement.SQL, "ALTER TABLE ") || task.statement.Unless == "" {
 				continue
 			}
 			var over bool
