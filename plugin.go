@@ -48,6 +48,7 @@ type TableGenerator interface {
 // and one Plugin may serve several databases.
 type Plugin struct {
 	err    error
+	gen    Generator
 	set    *model.Set
 	models []any // without tags
 	graphs tree.Graphs
@@ -73,7 +74,7 @@ func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
 	set := model.NewSet(cfg.generators)
 	set.Unparked = cfg.unparked
-	return &Plugin{set: set, models: cfg.models}
+	return &Plugin{gen: gen, set: set, models: cfg.models}
 }
 
 // Name returns "gormflake", the key of the plugin in the GORM configuration.
@@ -86,7 +87,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		return p.err
 	}
 	keys, err := untaggedKeys(db, p.models)
-	if err != nil {
+	if err := errors.Join(err, checkGeneratorLayout(p.gen, keys)); err != nil {
 		return err
 	}
 	for _, key := range keys { // of all models or of none

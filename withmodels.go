@@ -41,21 +41,43 @@ func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
 // their keys, and with the counters of their tables.
 func checkModels(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 	keys, err := untaggedKeys(db, cfg.models)
-	return errors.Join(err, checkLayout(layout, cfg, keys), checkCounters(db, layout, cfg, keys))
+	if unset, _ := snowflake.CheckOptions(append([]snowflake.Option{narrow}, cfg.snowflake...)...); unset != layout { // the last layout counts
+		err = errors.Join(err, checkLayout("Open: ", "give Open WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout()))", layout, keys))
+	}
+	return errors.Join(err, checkCounters(db, layout, cfg, keys))
 }
 
-// checkLayout rejects the default layout for listed keys that are numbers in JSON, of
-// which JavaScript would round the last digits. The layout of an option is a choice.
-func checkLayout(layout snowflake.Layout, cfg *config, keys []*schema.Field) error {
-	const exact = 53 // bits of an integer in a JavaScript number
-	narrow := snowflake.WithLayout(snowflake.JSSafeLayout())
-	unset, _ := snowflake.CheckOptions(append([]snowflake.Option{narrow}, cfg.snowflake...)...) // the last layout counts
-	i := slices.IndexFunc(keys, func(f *schema.Field) bool { return !model.IsText(f.FieldType) })
-	if i < 0 || layout.TotalBits <= exact || unset == layout {
+var narrow = snowflake.WithLayout(snowflake.JSSafeLayout())
+
+// checkGeneratorLayout is checkLayout for a generator that tells whether its layout is
+// the default one.
+func checkGeneratorLayout(gen Generator, keys []*schema.Field) error {
+	g, ok := gen.(interface {
+		Layout() snowflake.Layout
+		HasDefaultLayout() bool
+	})
+	if !ok || !g.HasDefaultLayout() {
 		return nil
 	}
-	return fmt.Errorf("gormflake: Open: model %s of WithModels has a key that is a number in JSON, and JavaScript rounds the IDs of the default layout, of %d bits, which cannot be changed later: give Open WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout())); if no JavaScript reads the keys, or the store has this layout already, choose it by snowflake.WithLayout(snowflake.TwitterLayout())",
-		keys[i].Schema.Name, layout.TotalBits)
+	return checkLayout("", "give snowflake.New WithLayout(snowflake.JSSafeLayout())", g.Layout(), keys)
+}
+
+// checkLayout rejects the default layout for keys of WithModels that are numbers in JSON,
+// because JavaScript would round their last digits. The layout of an option is a choice.
+func checkLayout(call, fix string, layout snowflake.Layout, keys []*schema.Field) error {
+	const exact = 53 // bits of an integer in a JavaScript number
+	i := slices.IndexFunc(keys, isNumberInJSON)
+	if i < 0 || layout.TotalBits <= exact {
+		return nil
+	}
+	return fmt.Errorf("gormflake: %smodel %s of WithModels has a key that is a number in JSON, and JavaScript rounds the IDs of the default layout, of %d bits, which cannot be changed later: %s; if no JavaScript reads the keys, or the store has this layout already, choose it by snowflake.WithLayout(snowflake.TwitterLayout())",
+		call, keys[i].Schema.Name, layout.TotalBits, fix)
+}
+
+func isNumberInJSON(f *schema.Field) bool {
+	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	hidden := name == "-" && options == ""
+	return !hidden && !slices.Contains(strings.Split(options, ","), "string") && !model.IsText(f.FieldType)
 }
 
 // checkCounters rejects counters of listed models that are not parked, before the first

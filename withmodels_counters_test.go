@@ -398,11 +398,20 @@ func TestNumbersNeedALayout(t *testing.T) {
 		}
 	)
 	chosen := gormflake.WithSnowflake(snowflake.WithLayout(snowflake.TwitterLayout()))
+	type (
+		hidden struct {
+			ID uint `json:"-"`
+		}
+		quoted struct {
+			ID uint `json:"id,string"`
+		}
+	)
 	for _, test := range []struct {
 		name    string
 		refused bool
 		opts    []gormflake.Option
 	}{
+		{"not in JSON", false, []gormflake.Option{gormflake.WithModels(&hidden{}, &quoted{})}},
 		{"number", true, []gormflake.Option{gormflake.WithModels(&number{})}},
 		{"number beside tagged", true, []gormflake.Option{gormflake.WithModels(&tagged{}, &number{})}},
 		{"other option of the generator", true, []gormflake.Option{gormflake.WithModels(&number{}), gormflake.WithSnowflake(snowflake.WithLag(0))}},
@@ -425,6 +434,27 @@ func TestNumbersNeedALayout(t *testing.T) {
 			}
 			if err != nil && db.Migrator().HasTable("snowflake_workers") {
 				t.Error("a worker was leased")
+			}
+		})
+	}
+	for name, test := range map[string]struct {
+		refused bool
+		opts    []snowflake.Option
+	}{
+		"New":                   {true, nil},
+		"New, narrow layout":    {false, []snowflake.Option{snowflake.WithLayout(snowflake.JSSafeLayout())}},
+		"New, layout of choice": {false, []snowflake.Option{snowflake.WithLayout(snowflake.TwitterLayout())}},
+	} {
+		t.Run(name, func(t *testing.T) { // not parallel: they share the worker
+			gen, err := snowflake.New(snowflake.Static(0, 9), test.opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer gen.Close(context.Background())
+			err = testdb.Open(t, testdb.SQLite).Use(gormflake.New(gen, gormflake.WithModels(&number{})))
+			refused := err != nil && strings.Contains(err.Error(), "model number of WithModels has a key that is a number in JSON") && strings.Contains(err.Error(), "give snowflake.New WithLayout(")
+			if refused != test.refused || !refused && err != nil {
+				t.Errorf("err = %v, want refused = %t", err, test.refused)
 			}
 		})
 	}

@@ -31,12 +31,13 @@ type Generator struct {
 
 	clock clock.Clock
 
-	grant   atomic.Pointer[Grant] // the present one
-	layout  Layout
-	source  WorkerSource
-	policy  ClockPolicy
-	maxJump time.Duration
-	logical bool
+	grant     atomic.Pointer[Grant] // the present one
+	layout    Layout
+	byDefault bool // of the layout: see HasDefaultLayout
+	source    WorkerSource
+	policy    ClockPolicy
+	maxJump   time.Duration
+	logical   bool
 
 	changing chan struct{} // see lockGrant
 	warned   atomic.Bool   // of the expiry
@@ -107,6 +108,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		sequenceBits: c.layout.SequenceBits,
 		lowBits:      uint8(c.layout.lowBits()),
 		layout:       c.layout,
+		byDefault:    c.byDefault,
 		source:       src,
 		maxJump:      c.maxJump,
 		logical:      c.logical,
@@ -132,6 +134,10 @@ func newGenerator(src WorkerSource, c config) *Generator {
 
 // Layout returns the layout of the IDs that the generator issues.
 func (g *Generator) Layout() Layout { return g.layout }
+
+// HasDefaultLayout reports whether the program has left the choice of the layout to the
+// generator: it gave neither [WithLayout] nor a source that has a layout, as a lease has.
+func (g *Generator) HasDefaultLayout() bool { return g.byDefault }
 
 // Source returns the source that the generator was created with, such as a
 // *lease.Lease, whose Stats report its state. [Generator.Health] includes its

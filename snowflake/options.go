@@ -20,14 +20,15 @@ type optionFunc func(*config) error
 func (f optionFunc) apply(c *config) error { return f(c) }
 
 type config struct {
-	layout  Layout
-	wall    func() time.Time
-	policy  *ClockPolicy
-	lag     time.Duration
-	maxJump time.Duration
-	logical bool
-	start   SequenceStart
-	read    clock.Reading // both clocks, scripted by tests
+	layout    Layout
+	byDefault bool // neither an option nor the source has chosen the layout
+	wall      func() time.Time
+	policy    *ClockPolicy
+	lag       time.Duration
+	maxJump   time.Duration
+	logical   bool
+	start     SequenceStart
+	read      clock.Reading // both clocks, scripted by tests
 }
 
 // Defaults of the options.
@@ -77,7 +78,7 @@ func (c *config) adopt(src WorkerSource) error {
 	case brought != Layout{}:
 		c.layout = brought
 	case !chosen:
-		c.layout = TwitterLayout()
+		c.layout, c.byDefault = TwitterLayout(), true
 	}
 	return c.layout.Validate()
 }

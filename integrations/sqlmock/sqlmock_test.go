@@ -90,7 +90,7 @@ func TestKeys(t *testing.T) {
 func TestStatic(t *testing.T) {
 	t.Parallel()
 	gen := func(t *testing.T) gormflake.Generator {
-		gen, err := snowflake.New(snowflake.Static(0, 0))
+		gen, err := snowflake.New(snowflake.Static(0, 0), snowflake.WithLayout(snowflake.TwitterLayout()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 // SharedGenerator returns the one generator of all tests, since a process may use a
 // worker only once.
 var SharedGenerator = sync.OnceValues(func() (*snowflake.Generator, error) {
-	return snowflake.New(snowflake.Static(3, 21))
+	return snowflake.New(snowflake.Static(3, 21), snowflake.WithLayout(snowflake.TwitterLayout()))
 })
 
 // Counter is a generator with predictable IDs: 1001, 1002 and so on.
