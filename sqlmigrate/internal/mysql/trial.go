@@ -496,7 +496,7 @@ const codesSQL = "SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), 0, COAL
 	"WHERE ROUTINE_SCHEMA IN (%[1]s) AND LOWER(ROUTINE_DEFINITION) REGEXP 'insert|replace' " +
 	"UNION ALL SELECT CONCAT('event ', EVENT_NAME), 0, EVENT_DEFINITION, '', '' FROM information_schema.EVENTS WHERE EVENT_SCHEMA IN (%[1]s) AND LOWER(EVENT_DEFINITION) REGEXP 'insert|replace' " +
 	"UNION ALL SELECT CONCAT('trigger ', TRIGGER_NAME, ' on table ', EVENT_OBJECT_TABLE), 1, ACTION_STATEMENT, IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SCHEMA), EVENT_OBJECT_TABLE " +
-	"FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA IN (%[1]s) AND LOWER(ACTION_STATEMENT) REGEXP 'insert|replace' ORDER BY 1"
+	"FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA IN (%[1]s) AND LOWER(ACTION_STATEMENT) REGEXP 'insert|replace|update' ORDER BY 1"
 
 // narrowColumnsSQL asks for the columns of a table that do not hold a Snowflake ID.
 const narrowColumnsSQL = "SELECT COLUMN_NAME, ORDINAL_POSITION - 1, COLUMN_TYPE FROM information_schema.COLUMNS " +
@@ -514,7 +514,7 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 		code := engine.Code{Object: t.Object, Fires: t.Fires, Table: t.Table, Inserts: sqltext.Inserts(t.Text, bodyRules)}
 		for _, of := range r.Trial.Tables {
 			if of.TableName() == t.Table && err == nil {
-				err = r.findNarrow(ctx, &code, of)
+				err = r.findNarrow(ctx, &code, of, slices.Concat(code.Inserts, sqltext.Updates(t.Text, bodyRules)))
 			}
 		}
 		codes = append(codes, code)
@@ -523,8 +523,8 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 }
 
 // findNarrow finds the columns into which a trigger of the table writes one of its keys.
-func (r *trial) findNarrow(ctx context.Context, code *engine.Code, of plan.Table) error {
-	for _, in := range code.Inserts {
+func (r *trial) findNarrow(ctx context.Context, code *engine.Code, of plan.Table, writes []sqltext.Insert) error {
+	for _, in := range writes {
 		into := plan.TableName{Schema: cmp.Or(in.Schema, of.Schema), Name: in.Table}
 		narrow, err := rows.Read[struct {
 			Name  string

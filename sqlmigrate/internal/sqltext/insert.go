@@ -140,11 +140,14 @@ func (p *insertParser) list() (items [][]Token) {
 func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	depth := 0
 	for p.at++; p.at < len(p.tokens) && !p.is(p.at, ";"); p.at++ {
-		switch {
-		case depth == 0 && p.is(p.at+1, "=") && p.is(p.at-1, "set", ","):
-			columns, values = append(columns, p.tokens[p.at].Text), append(values, nil)
-			p.at++
+		if column, ok := p.assigned(); ok && depth == 0 {
+			columns, values = append(columns, column), append(values, nil)
 			continue
+		}
+		if depth == 0 && p.is(p.at, "where", "order", "limit", "on") {
+			break
+		}
+		switch {
 		case p.is(p.at, "("):
 			depth++
 		case p.is(p.at, ")"):
@@ -157,6 +160,45 @@ func (p *insertParser) assignments() (columns []string, values [][]Token) {
 		}
 	}
 	return columns, values
+}
+
+// assigned reads the column and the sign of an assignment, if one begins here.
+func (p *insertParser) assigned() (column string, ok bool) {
+	if !p.is(p.at-1, "set", ",") {
+		return "", false
+	}
+	from := p.at
+	_, column = p.name()
+	if p.is(p.at, "=") {
+		return column, true
+	}
+	p.at = from
+	return "", false
+}
+
+// Updates returns the UPDATE statements of a body in the form of an [Insert]: the table,
+// the columns that they set, and the values.
+func Updates(body string, rules Rules) (found []Insert) {
+	p := insertParser{tokens: Scan(body, rules)}
+	for i, t := range p.tokens {
+		if t.Kind != Word || !strings.EqualFold(t.Text, "update") || i > 0 && p.is(i-1, "key", "for", "or", "before", "after", "of") {
+			continue
+		}
+		p.at = i + 1
+		for p.is(p.at, "low_priority", "ignore") {
+			p.at++
+		}
+		var one Insert
+		one.Schema, one.Table = p.name()
+		for p.at < len(p.tokens) && !p.is(p.at, "set", ";") { // an alias
+			p.at++
+		}
+		if p.is(p.at, "set") {
+			one.Columns, one.Values = p.assignments()
+			found = append(found, one)
+		}
+	}
+	return found
 }
 
 // Gives reports whether the statement gives a value to a column: not DEFAULT, NULL or 0,

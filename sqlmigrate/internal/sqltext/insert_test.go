@@ -43,6 +43,31 @@ func TestInserts(t *testing.T) {
 	}
 }
 
+// Each case is a body, and of each UPDATE its table and the columns that take NEW.id.
+func TestUpdates(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		"UPDATE lg SET what = NEW.id":                                               "lg [what]",
+		"BEGIN UPDATE lg SET n = n + 1, what = NEW.id WHERE n = 2; END":             "lg [what]",
+		"UPDATE LOW_PRIORITY shop.`lg` AS l SET l.n = 1, l.what = NEW.id LIMIT 1":   "shop.lg [what]",
+		"UPDATE lg SET what = f(NEW.id, n = 2)":                                     "lg []",
+		"UPDATE lg SET what = 1 WHERE id = NEW.id":                                  "lg []",
+		"UPDATE a SET x = NEW.id; UPDATE b SET y = NEW.id":                          "a [x], b [y]",
+		"INSERT INTO lg (n) VALUES (1) ON DUPLICATE KEY UPDATE what = NEW.id":       "",
+		"SELECT n INTO x FROM lg WHERE id = NEW.id FOR UPDATE":                      "",
+		"CREATE TRIGGER t AFTER UPDATE ON o BEGIN UPDATE lg SET what = NEW.id; END": "lg [what]",
+	} {
+		var got []string
+		for _, up := range sqltext.Updates(body, sqltext.Rules{Backticks: true}) {
+			columns, _ := up.Takes("id")
+			got = append(got, fmt.Sprint(strings.TrimPrefix(up.Schema+"."+up.Table, "."), " ", slices.Clip(columns)))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s:\n got %q\nwant %q", body, got, want)
+		}
+	}
+}
+
 func TestTakes(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
