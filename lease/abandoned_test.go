@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// A sluggish store carries out what it is sent after a while, whether or not the caller
-// still waits.
+// A sluggish store carries out its calls after a delay, even if the caller no longer
+// waits.
 type sluggish struct {
 	*leasetest.Memory
 	read, write time.Duration
@@ -43,8 +43,8 @@ func (s sluggish) CompareAndSwap(ctx context.Context, worker int, old, next leas
 	}
 }
 
-// A write whose answer cannot come in time is not begun: a process that exits releases
-// nothing.
+// If the context ends too soon for an answer, Acquire does not begin the write, because
+// the process would exit without releasing the worker.
 func TestNothingIsWrittenTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestNothingIsWrittenTooLate(t *testing.T) {
 	})
 }
 
-// A layout that somebody has deleted is written again, and that is logged.
+// If somebody has deleted the layout, the next process writes it again and logs that.
 func TestMissingLayoutIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestMissingLayoutIsLogged(t *testing.T) {
 	})
 }
 
-// A flawed store is a Checker that says why it refuses a write.
+// A flawed store refuses writes and is a Checker that returns the reason.
 type flawed struct{ *leasetest.Memory }
 
 func (flawed) Check(context.Context) error { return errors.New("rule nothing rewrites statements") }

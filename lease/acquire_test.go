@@ -64,8 +64,8 @@ func TestAcquireChooses(t *testing.T) {
 	}
 }
 
-// A bound that is reached has passed, and one that is as far ahead as allowed is not
-// too far.
+// A bound equal to the clock has passed. A bound that is exactly WithMaxAhead ahead may
+// be taken.
 func TestAcquireAtTheVeryBound(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]lease.Option{"now": nil, "ahead": {lease.WithMaxAhead(time.Hour)}} {
@@ -85,7 +85,8 @@ func TestAcquireAtTheVeryBound(t *testing.T) {
 	}
 }
 
-// However short the window, a call of the store is given time for an answer.
+// A store call has at least half a second for its answer, even if the window is
+// shorter.
 func TestAcquireFromASlowStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,8 +135,8 @@ func TestNoFreeWorker(t *testing.T) {
 	}
 }
 
-// A worker that was released by a process whose clock was centuries ahead: the
-// wait for it is longer than a time.Duration can say.
+// A process whose clock was centuries ahead has released the worker. The wait for it is
+// longer than a time.Duration.
 func TestNoFreeWorkerForAges(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -149,7 +150,7 @@ func TestNoFreeWorkerForAges(t *testing.T) {
 	}
 }
 
-// The error must stay readable with a thousand holders.
+// The error stays short with a thousand holders.
 func TestNoFreeWorkerNamesAFew(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -180,7 +181,7 @@ func TestLayoutIsCompared(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
 	acquire(t, store)
-	// Golden: processes of other versions compare with it.
+	// This text must not change, because processes of other versions compare it.
 	const signature = "epoch=1990-01-01T00:00:00Z tick=1ms datacenter=1 worker=1 sequence=12 total=63"
 	if r := store.Records()[-1]; r.Owner != signature {
 		t.Errorf("record -1 = %+v, want %q", r, signature)
@@ -210,7 +211,8 @@ func TestLayoutIsCompared(t *testing.T) {
 	}
 }
 
-// Two processes that are the first ever agree on one layout.
+// If another process writes a layout at the same time, Acquire compares with that
+// layout.
 func TestLayoutIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -281,7 +283,7 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 	tests := []struct {
 		name   string
 		faults []leasetest.Fault
-		swaps  int // of the worker's record
+		swaps  int // writes of the worker's record
 	}{
 		{"request lost", []leasetest.Fault{leasetest.LoseRequest}, 2},
 		{"reply lost", []leasetest.Fault{leasetest.LoseReply}, 2},
@@ -312,7 +314,7 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 	}
 }
 
-// The first process of all loses the answer to its first write.
+// The first process loses the answer to its first write, or the request.
 func TestLayoutUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -345,7 +347,7 @@ func TestAcquireGivesUp(t *testing.T) {
 	}
 }
 
-// A store that refuses every write is not asked in a tight loop.
+// Acquire pauses between the attempts to write if a store refuses every write.
 func TestAcquireStandsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -381,8 +383,7 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// A store of which it is not known whether it forgets is written to by leases that
-// settle.
+// A store that may forget writes accepts only leases that settle for a window.
 func TestSettler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -417,7 +418,7 @@ func TestSettleShorterThanTheWindow(t *testing.T) {
 	}
 }
 
-// One write that fails does not cost another minute.
+// A failed write at the end of settling is repeated without settling again.
 func TestSettleTriesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -431,7 +432,7 @@ func TestSettleTriesAgain(t *testing.T) {
 	})
 }
 
-// While a process settles the worker is taken, for everybody.
+// While a process settles, another process cannot take its worker.
 func TestSettlingWorkerIsTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -455,7 +456,8 @@ func TestSettlingWorkerIsTaken(t *testing.T) {
 	})
 }
 
-// A process whose clock is fast takes the worker during the wait: another is taken.
+// A process with a fast clock takes the worker while the lease settles. The lease then
+// takes another worker.
 func TestSettlingWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -471,7 +473,8 @@ func TestSettlingWorkerIsLost(t *testing.T) {
 	})
 }
 
-// Those who were too late choose at random, or they would meet again and again.
+// After a collision a claim chooses at random, because claims that choose the same
+// worker would collide again and again.
 func TestCollidedChooseAtRandom(t *testing.T) {
 	t.Parallel()
 	const workers = 32

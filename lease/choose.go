@@ -9,9 +9,10 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A candidate is a worker that the lease may acquire, its record, and the first
-// tick that nobody has issued: the record's bound, or a higher one that the store
-// has forgotten after it acknowledged it to this lease.
+// A candidate is a worker that the lease may acquire, with its record. Start is the
+// first tick, in Unix milliseconds, that can have been issued by no process: the bound
+// in the record, or a higher bound that the store acknowledged to this lease and has
+// forgotten.
 type candidate struct {
 	key    int
 	record Record
@@ -22,8 +23,8 @@ func (c candidate) compare(other candidate) int {
 	return cmp.Or(cmp.Compare(c.start, other.start), cmp.Compare(c.key, other.key))
 }
 
-// A span is the workers that a lease may acquire: the same numbers of some
-// contiguous datacenters.
+// A span is the set of workers that a lease may acquire: the workers config.first to
+// config.last in each of count datacenters, starting with datacenter.
 type span struct {
 	config            *config
 	datacenter, count int64
@@ -53,11 +54,13 @@ func (s span) has(key int) bool {
 		worker >= s.config.first && worker <= s.config.last
 }
 
-// fewWorkers is how many a claim reads of many. With half of them in use, all of
-// these are in one of four billion tries.
+// fewWorkers is how many workers a claim reads where the layout has more. If half of
+// all workers are in use, the chance that all 32 of a random choice are in use is one
+// in four billion.
 const fewWorkers = 32
 
-// few returns some workers at random, and all where there are no more.
+// few returns the keys of up to fewWorkers workers, chosen at random, or of all workers
+// if the span has no more than that.
 func (s span) few() []int {
 	keys := make([]int, 0, fewWorkers)
 	for i := range min(s.size(), fewWorkers) {
@@ -72,8 +75,8 @@ func (s span) few() []int {
 	return keys
 }
 
-// unused returns a worker that is not among the used ones, at random so that
-// processes which start together rarely want the same one. There must be one.
+// unused returns a worker that is not in used. The choice is random, so that processes
+// that start together rarely choose the same worker. The span must be larger than used.
 func (s span) unused(used []candidate) candidate {
 	keys := make(map[int]bool, len(used))
 	for _, c := range used {
@@ -86,22 +89,24 @@ func (s span) unused(used []candidate) candidate {
 	}
 }
 
-// A chooser picks a worker among records. It knows what the lease has lost and since
-// when others have been silent.
+// A chooser picks the worker to acquire from the records that were read. It remembers
+// the bounds of workers that this lease has lost, and since when each record has not
+// changed.
 type chooser struct {
 	*config
-	lostBounds map[int]int64 // of workers that this lease has lost: the highest that was acknowledged, in Unix ms
+	lostBounds map[int]int64 // by key of a lost worker: the highest bound that the store acknowledged, in Unix ms
 	liveness   liveness
 }
 
-// noteLost remembers up to where the lease may have issued under a worker: no grant of
-// it begins below.
+// noteLost remembers the last bound that the store acknowledged for a lost worker. The
+// lease may have issued IDs up to that bound, so a later grant of the worker starts
+// there.
 func (ch *chooser) noteLost(w *heldWorker) {
 	ch.lostBounds[w.key] = max(ch.lostBounds[w.key], w.acknowledged)
 }
 
-// used returns the workers that have a record, or had one, those that start first
-// before the others.
+// used returns the workers that have a record or that this lease has lost, sorted by
+// the first tick that a new holder may use.
 func (ch *chooser) used(records map[int]Record) []candidate {
 	starts := maps.Clone(ch.lostBounds)
 	for key, r := range records {
@@ -113,13 +118,14 @@ func (ch *chooser) used(records map[int]Record) []candidate {
 			used = append(used, candidate{key, records[key], start})
 		}
 	}
-	slices.SortFunc(used, candidate.compare) // one seed, one choice
+	slices.SortFunc(used, candidate.compare) // so that a simulation with one seed always makes the same choice
 	return used
 }
 
-// choose picks a worker whose bound has passed: the one with the lowest, which
-// is one that was never used if there is any, or a random one of all once a
-// try has collided with another process.
+// choose picks a worker whose bound has passed. It prefers a worker that was never
+// used, and then the worker with the lowest bound. After a collision with another
+// process it picks at random among the free workers. If no worker is free it tries
+// takeOver, and then fails with a [NoFreeWorkerError].
 func (ch *chooser) choose(records map[int]Record, now int64, collided, starting bool) (candidate, error) {
 	s := ch.span()
 	used := ch.used(records)
@@ -139,8 +145,9 @@ func (ch *chooser) choose(records map[int]Record, now int64, collided, starting 
 	return candidate{}, noFreeWorker(ch.layout, used, now)
 }
 
-// chooseAmong picks one of these workers whose bound has passed: the one with the
-// lowest, and of those that were never used any one.
+// chooseAmong picks, among the workers with these keys, the worker with the lowest
+// bound that has passed. A worker that was never used has bound 0, so the first such
+// key wins.
 func (ch *chooser) chooseAmong(keys []int, records map[int]Record, now int64) (candidate, bool) {
 	var found []candidate
 	for _, key := range keys {
@@ -155,10 +162,12 @@ func (ch *chooser) chooseAmong(keys []int, records map[int]Record, now int64) (c
 	return slices.MinFunc(found, func(a, b candidate) int { return cmp.Compare(a.start, b.start) }), true
 }
 
-// takeOver picks a worker whose bound is ahead of the clock, preferably one that was
-// released. A lease that has lost its worker takes from nobody who is alive, or
-// processes that outnumber the workers would keep taking each other's. Its own worker,
-// whose bound the store has forgotten, it may have at once.
+// takeOver picks a worker whose bound is up to maxAhead ahead of the clock, preferably
+// a worker that was released. A process that starts may also take a worker from a live
+// holder. A lease that replaces a lost worker takes a held worker only from a dead
+// holder, because more processes than workers would otherwise take workers from each
+// other all the time. It may also take back a worker that it lost, at any distance, if
+// the worker has no holder and its bound has not risen since.
 func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candidate, bool) {
 	mayTake := func(candidate) bool { return true }
 	if !starting {
@@ -178,7 +187,7 @@ func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candida
 	return lowest(only(near, mayTake))
 }
 
-// noFreeWorker is the error where none of the candidates is free.
+// noFreeWorker returns a [NoFreeWorkerError] for these candidates, sorted by bound.
 func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) error {
 	slices.SortFunc(candidates, candidate.compare)
 	e := &NoFreeWorkerError{Wait: milliseconds(candidates[0].start - now)}
@@ -201,8 +210,8 @@ func only(candidates []candidate, test func(candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !test(c) })
 }
 
-// liveness knows since when the records have not changed: a live holder writes
-// its own every third of a window.
+// liveness remembers for each worker since when its record has been unchanged. A live
+// holder writes its record every third of a window.
 type liveness map[int]observation
 
 type observation struct {
@@ -210,8 +219,9 @@ type observation struct {
 	since  time.Time
 }
 
-// dead notes what the records are now, and returns a test for holders that have
-// written nothing for two windows, their own or ours, whichever is longer.
+// dead updates the observations with the records of used. It returns a function that
+// reports whether a candidate's record has not changed for two windows. The longer of
+// the holder's and this lease's window counts.
 func (l liveness) dead(used []candidate, window time.Duration) func(candidate) bool {
 	now := time.Now()
 	for _, c := range used {

@@ -10,39 +10,42 @@ import (
 )
 
 const (
-	// shortWait is how long a claim waits for a worker that was released a
-	// moment ago.
+	// shortWait is the longest time that a claim waits for the bound of a released
+	// worker to pass. A longer wait is an error.
 	shortWait = time.Second
 
-	// maxUnknown is how many writes of unknown outcome a claim sees before it
-	// gives up.
+	// maxUnknown is how many writes of a claim may end without an answer before the
+	// claim fails.
 	maxUnknown = 3
 
-	// maxCollisions is where the pause after a collision stops growing.
+	// maxCollisions is the number of collisions after which the pause grows no further.
 	maxCollisions = 100
 )
 
-// A claim looks for a worker and writes a record for it. All its writes carry one
-// token, so that one which landed without an answer is found again.
+// A claim looks for a free worker and writes a record for it. All writes of a claim
+// carry the same holder in their token, so that the claim recognizes a write that has
+// landed without an answer.
 type claim struct {
 	*config
 	records   records
 	chooser   *chooser
 	clocks    *clocks
-	starting  bool                  // or in place of a worker that is lost
+	starting  bool                  // the process starts; otherwise the claim replaces a lost worker
 	readClock func() (int64, error) // in Unix milliseconds
-	patience  time.Duration         // for a connection
+	patience  time.Duration         // how long to wait for a connection
 
 	token        token
 	layoutRecord Record
-	readAll      bool          // because none of a few workers was free
-	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued, in Unix ms
-	collisions   int           // writes that were refused
+	readAll      bool          // read all records, because a few workers were all in use
+	starts       map[int]int64 // by key of each worker tried: the first tick that no other process can have issued, in Unix ms
+	collisions   int           // writes that the store refused
 	unknown      int           // writes without an answer
 	pause        time.Duration // before the next attempt
 }
 
-// search starts with a token of its own: c is a copy that has tried nothing.
+// search repeats attempts under a new token until one returns a worker or an error. It
+// has a value receiver, so that each search starts without the state of an earlier
+// search.
 func (c claim) search(ctx context.Context) (*heldWorker, error) {
 	c.token, c.starts = newToken(c.window), map[int]int64{}
 	for {
@@ -53,8 +56,8 @@ func (c claim) search(ctx context.Context) (*heldWorker, error) {
 	}
 }
 
-// attempt returns neither a worker nor an error if it is to be tried again, after the
-// pause.
+// attempt waits for its turn and tries once to write a record. It returns neither a
+// worker nor an error if the caller is to try again; it has then waited for c.pause.
 func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 	leave, err := c.records.enter(ctx)
 	if err != nil {
@@ -62,7 +65,7 @@ func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 	}
 	c.pause = 0
 	w, err := c.attemptInTurn(ctx)
-	leave() // it is others' turn during the pause
+	leave() // before the pause, so that another claim can use it
 	if err == nil && c.pause > 0 {
 		err = sleep(ctx, c.pause)
 	}
@@ -95,7 +98,7 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 		return nil, err
 	}
 	if seen.records[layoutKey] == (Record{}) {
-		return nil, nil // what was seen is older than the layout
+		return nil, nil // the records were read before the layout was written, so they are read again
 	}
 	if err := c.clocks.check(now, seen.time, c.starting); err != nil {
 		return nil, acquiring(err)
@@ -114,8 +117,9 @@ func (c *claim) checkSettle() error {
 	return nil
 }
 
-// enough returns an error if the caller's context ends before the store is likely to
-// answer a write: whether that has leased a worker, the caller would not know.
+// enough returns an error if the deadline of ctx is sooner than the time that the store
+// took to answer a read. A write could then lease a worker without the caller learning
+// of it.
 func enough(ctx context.Context, took time.Duration) error {
 	deadline, ok := ctx.Deadline()
 	if left := time.Until(deadline); ok && left < took {
@@ -127,15 +131,16 @@ func enough(ctx context.Context, took time.Duration) error {
 
 func acquiring(err error) error { return fmt.Errorf("lease: acquiring a worker: %w", err) }
 
-// A view is what a claim has read.
+// A view is the part of the store that a claim has read.
 type view struct {
 	records map[int]Record
-	time    time.Time // of the store; zero where it has no clock
-	few     []int     // the workers that were read; nil if all were
+	time    time.Time // the store's clock, or zero if it has none
+	few     []int     // keys of the workers that were read, or nil if all were read
 }
 
-// look reads a few workers of many, and those that the claim has tried, where the
-// store can read them without the others.
+// look reads a few workers of many, and the workers that this claim has tried, if the
+// store is a [Getter]. Otherwise, or if an attempt has found all of a few workers in
+// use, it reads all records.
 func (c *claim) look(ctx context.Context, over records) (v view, err error) {
 	if _, ok := over.store.(Getter); !ok || c.readAll {
 		if v.records, _, err = over.load(ctx); err != nil {
@@ -157,9 +162,9 @@ func (c *claim) look(ctx context.Context, over records) (v view, err error) {
 	return v, err
 }
 
-// pick returns the worker to write for. Where none of a few is free, the next attempt
-// reads all of them; where nobody holds one that the clock is about to reach, it waits
-// for that.
+// pick returns the worker to write for, and whether it has found a worker. If all of a
+// few workers are in use, it makes the next attempt read all records. If a worker
+// without holder becomes free within shortWait, it sets the pause until then.
 func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 	if found, ok = c.tried(v.records); ok {
 		return found, true, nil
@@ -178,9 +183,9 @@ func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 	return found, err == nil, err
 }
 
-// tried returns the worker whose record already bears the token: a write has
-// landed without an answer. That it is visible does not make it durable, so
-// it is where the next write starts from.
+// tried returns the worker whose record already carries this claim's token, because a
+// write has landed without an answer. That the record is visible does not make it
+// durable, so it is only the base of the next write.
 func (c *claim) tried(records map[int]Record) (candidate, bool) {
 	for _, key := range slices.Sorted(maps.Keys(c.starts)) {
 		if r := records[key]; r.heldBy() == c.token.holder {
@@ -194,7 +199,7 @@ func (c *claim) write(ctx context.Context, over records, found candidate, now in
 	c.starts[found.key] = max(c.starts[found.key], found.start)
 	c.token.replaced = found.record.Bound
 	if t, _ := parseToken(found.record.Owner); t.holder == c.token.holder {
-		c.token.replaced = t.replaced // by the write that has landed
+		c.token.replaced = t.replaced // the value that the landed write recorded
 	}
 	w := c.newWorker(found.key, now)
 	r := w.next(max(c.bound(max(now+c.settle.Milliseconds(), c.starts[found.key])), found.record.Bound))
@@ -214,8 +219,9 @@ func (c *claim) write(ctx context.Context, over records, found candidate, now in
 	return nil, nil
 }
 
-// confirm returns the worker if the layout that it was acquired for is the
-// store's, and none, to try again, if a crash of the store has changed that.
+// confirm returns the worker if the record of the layout is still the one that the
+// claim compared with. A crash of the store can have replaced it. The worker is then
+// released, and confirm returns nil so that the claim tries again.
 func (c *claim) confirm(ctx context.Context, over records, w *heldWorker) (*heldWorker, error) {
 	r, err := over.read(ctx, layoutKey)
 	if r == c.layoutRecord && err == nil {
@@ -225,14 +231,16 @@ func (c *claim) confirm(ctx context.Context, over records, w *heldWorker) (*held
 	return nil, errors.Join(err, releaseErr)
 }
 
-// backOff lets others pass, for a millisecond longer at most with every collision: a
-// store that reads from a replica lets none of them succeed.
+// backOff counts a collision and sets a random pause of up to a millisecond for each
+// collision so far, so that other processes can write first. The limit grows because on
+// a store that reads from a lagging replica, every claim collides until the replica has
+// caught up.
 func (c *claim) backOff() {
 	c.collisions++
 	c.pause = time.Duration(c.random(int64(min(c.collisions, maxCollisions)) * int64(time.Millisecond)))
 }
 
-// newWorker is the worker that the claim is about to write.
+// newWorker returns the worker that the claim is about to write.
 func (c *claim) newWorker(key int, now int64) *heldWorker {
 	datacenter, worker := numbers(c.layout, key)
 	return &heldWorker{

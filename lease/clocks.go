@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// maxLead is how far IDs may be ahead of the clock before that is logged.
+// maxLead is how far IDs may be ahead of the clock before clocks logs a warning.
 const maxLead = time.Minute
 
-// now is the wall clock in Unix milliseconds.
+// now returns the wall clock in Unix milliseconds.
 func (c *config) now() int64 {
 	if c.clock != nil {
 		return c.clock().UnixMilli()
@@ -18,16 +18,17 @@ func (c *config) now() int64 {
 	return time.Now().UnixMilli()
 }
 
-// bound is a window above from, rounded up to whole ticks, which the layout
-// counts from the Unix epoch.
+// bound returns the end of a window that starts at from, in Unix milliseconds, rounded
+// up to whole ticks since the Unix epoch.
 func (c *config) bound(from int64) int64 {
 	return ceil(from+(c.window+time.Millisecond-1).Milliseconds(), c.layout.Tick.Milliseconds())
 }
 
-// believed is the wall clock as the generator believes it, which has one limit for
-// jumps: see [snowflake.WithMaxJump]. The generator issues under w, or still under
-// served, which w replaces. As long as it issues nothing, the clock of the start will
-// do, or need, the tick that it asks for first.
+// believed returns the wall clock, in Unix milliseconds, as the generator sees it. The
+// generator limits jumps of the clock (see [snowflake.WithMaxJump]), and the lease must
+// not raise a bound by a jump that the generator refuses. The generator issues under w,
+// or still under served, which w replaces. Before it has issued an ID, believed returns
+// need or the clock of the start plus the time since then, whichever is later.
 func believed(need int64, w, served *heldWorker) (int64, error) {
 	for _, issuing := range []*heldWorker{w, served} {
 		if issuing == nil {
@@ -41,22 +42,23 @@ func believed(need int64, w, served *heldWorker) (int64, error) {
 	return max(need, w.acquired.UnixMilli()+time.Since(w.acquiredAt).Milliseconds()), nil
 }
 
-// clocks compare this process's clock with the store's, where that has one, and
-// with the IDs. A bound far ahead cannot be taken back, so neither a clock that was
-// wrong from the start nor one that has jumped may cause it; but a store whose clock
-// is wrong must not stop processes whose clocks are right.
+// clocks compare this process's clock with the store's clock, if there is one, and with
+// the time in the IDs. A process whose clock is far ahead must not raise a bound,
+// because a bound is never lowered again. On the other hand a store with a wrong clock
+// must not stop processes whose clocks are right.
 type clocks struct {
 	*config
-	theirs  time.Time // the store's clock when ours was last not too far ahead of it; zero: never
-	at      time.Time // the same on our monotonic clock
-	warned  bool      // that the store's clock is behind
-	leading bool      // IDs are far ahead of the clock, which was logged
+	theirs  time.Time // the store's clock when it last agreed with ours; zero if it never did
+	at      time.Time // our monotonic clock at that moment
+	warned  bool      // the log has a warning that the store's clock is behind
+	leading bool      // the log has a warning that IDs are far ahead of the clock
 }
 
-// check refuses a clock that is too far ahead when the process starts. Later it
-// refuses one that is also too far ahead of what the store's would show had it run on
-// since the two last agreed: ours has jumped. Otherwise the store's has, and it warns.
-// The store's time is zero where it has no clock.
+// check returns an error if this process's clock (now, in Unix milliseconds) is too far
+// ahead of the store's, theirs, and the process starts. Once it runs, check returns an
+// error only if our clock has jumped since the two last agreed; otherwise the store's
+// clock has jumped, and check logs a warning. A zero theirs means that the store has no
+// clock.
 func (c *clocks) check(now int64, theirs time.Time, starting bool) error {
 	switch {
 	case c.agrees(now, theirs):
@@ -71,8 +73,8 @@ func (c *clocks) check(now int64, theirs time.Time, starting bool) error {
 	return nil
 }
 
-// agrees reports whether our clock is not too far ahead of the store's, and notes
-// when it was not.
+// agrees reports whether our clock is at most maxSkew ahead of the store's, and if so
+// remembers the store's time.
 func (c *clocks) agrees(now int64, theirs time.Time) bool {
 	if theirs.IsZero() {
 		return true
@@ -92,7 +94,7 @@ func (c *clocks) tooFarAhead(now int64, theirs time.Time) bool {
 	return milliseconds(now-theirs.UnixMilli()) > c.maxSkew
 }
 
-// watchLead logs once that the worker's IDs are far ahead of the clock, and once that
+// watchLead logs once when the worker's IDs are far ahead of the clock, and once when
 // they no longer are.
 func (c *clocks) watchLead(w *heldWorker) {
 	lead := milliseconds(w.used() - c.now())
@@ -106,17 +108,17 @@ func (c *clocks) watchLead(w *heldWorker) {
 	}
 }
 
-// milliseconds is n milliseconds, or the longest Duration if they are more than that,
-// some 292 years: bounds and wrong clocks may be further apart.
+// milliseconds returns n milliseconds as a Duration, limited to its range of some 292
+// years. Bounds and wrong clocks may be further apart than that.
 func milliseconds(n int64) time.Duration {
 	const longest = math.MaxInt64 / int64(time.Millisecond)
 	return time.Duration(max(-longest, min(n, longest))) * time.Millisecond
 }
 
-// ceil rounds up to a multiple of unit.
+// ceil rounds n up to a multiple of unit.
 func ceil(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 
-// stamp is a time as errors show it.
+// stamp formats a time as errors and logs show it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -15,7 +15,7 @@ func TestAcquireComparesTheClocks(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		ahead  time.Duration // of the process
+		ahead  time.Duration // of the process's clock
 		opts   []lease.Option
 		refuse bool
 	}{
@@ -57,7 +57,8 @@ func TestAcquireComparesTheClocks(t *testing.T) {
 	}
 }
 
-// Our clock jumps: what it would write is refused until it is right again.
+// After our clock has jumped, the lease refuses to extend its window until the clock is
+// right.
 func TestExtensionRefusesOurJump(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +82,8 @@ func TestExtensionRefusesOurJump(t *testing.T) {
 	})
 }
 
-// Our clock jumps before there is a generator, which would begin by it.
+// Our clock jumps before there is a generator. The first grant must not start at the
+// wrong time.
 func TestFirstGrantRefusesOurJump(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,7 +104,7 @@ func TestFirstGrantRefusesOurJump(t *testing.T) {
 	})
 }
 
-// The store's clock goes wrong: nobody whose clock is right is to be stopped.
+// If the store's clock goes wrong, processes whose clocks are right continue.
 func TestExtensionToleratesTheStoresClock(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []time.Duration{-2 * time.Hour, 2 * time.Hour} {
@@ -131,7 +133,8 @@ func TestExtensionToleratesTheStoresClock(t *testing.T) {
 	}
 }
 
-// IDs that are far ahead of the clock are logged once, and once when that is over.
+// The lease logs once when IDs are far ahead of the clock, and once when they no longer
+// are.
 func TestLeadIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,8 +157,7 @@ func TestLeadIsLogged(t *testing.T) {
 	})
 }
 
-// pass lets time pass in steps that are small enough for a scripted clock, while
-// IDs are issued.
+// pass issues IDs for d, in steps that are small enough for a scripted clock.
 func pass(t *testing.T, gen *snowflake.Generator, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -163,9 +165,9 @@ func pass(t *testing.T, gen *snowflake.Generator, d time.Duration) {
 	}
 }
 
-// Our clock jumps while the store's is behind: what the store showed when the two
-// agreed decides, so that a bound ends up no more than WithMaxSkew and the window
-// ahead of that.
+// Our clock jumps while the store's clock is behind. The lease compares our clock with
+// the store's time when the two last agreed, so that a bound is at most WithMaxSkew and
+// the window ahead of it.
 func TestExtensionRefusesOurJumpUnderAWrongStore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

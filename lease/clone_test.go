@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// extendAsClone extends the window as a copy of the process does, whose token
-// is the same. It returns the bound that the copy has then.
+// extendAsClone extends the window like a copy of the process, with the same token. It
+// returns the bound that the copy then has.
 func extendAsClone(store *leasetest.Memory, worker int) int64 {
 	r := store.Records()[worker]
 	r.Bound += 20_001
@@ -22,8 +22,8 @@ func extendAsClone(store *leasetest.Memory, worker int) int64 {
 	return r.Bound
 }
 
-// written is the owner after one more write of the same grant, which its fourth
-// number counts.
+// written returns the owner after another write of the same grant. The fourth part of
+// an owner counts the writes.
 func written(owner string) string {
 	parts := strings.Split(owner, "/")
 	count, _ := strconv.Atoi(parts[3])
@@ -31,7 +31,7 @@ func written(owner string) string {
 	return strings.Join(parts, "/")
 }
 
-// The process that extends second leaves the worker to the other, at once.
+// The process that extends second loses the worker to its copy, and stops at once.
 func TestClone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestClone(t *testing.T) {
 	})
 }
 
-// The bound of a clone is not lowered: it may issue up to there.
+// Closing does not lower the bound of a clone, because the clone may issue up to it.
 func TestCloneSeenAtTheRelease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

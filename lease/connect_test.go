@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A pool has one connection, which others use for long.
+// A pool is a store with one connection, which other goroutines may use for long.
 type pool struct {
 	*leasetest.Memory
 	conn chan struct{}
@@ -30,15 +30,15 @@ func (p *pool) Connect(ctx context.Context) (lease.Store, func(), error) {
 	}
 }
 
-// use is a transaction of the application.
+// use holds the connection like a transaction of the application.
 func (p *pool) use(d time.Duration) {
 	p.conn <- struct{}{}
 	time.Sleep(d)
 	<-p.conn
 }
 
-// The renewal waits for the connection as long as the window lasts, and not for
-// a few seconds at a time; the bound counts from the moment in which it has one.
+// The renewal waits for the connection as long as the window lasts, instead of a few
+// seconds at a time. The bound is computed when it has the connection.
 func TestRenewalWaitsForAConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestRenewalWaitsForAConnection(t *testing.T) {
 	})
 }
 
-// A caller whose own transaction has the connection is not to wait for itself.
+// A caller whose own transaction holds the connection must not wait for itself.
 func TestCallerGivesUpAndTheRenewalContinues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,8 +89,7 @@ func TestCallerGivesUpAndTheRenewalContinues(t *testing.T) {
 	})
 }
 
-// Between the attempts of a claim, and while a worker settles, the connection is
-// others'.
+// A claim holds no connection between its attempts, and while a worker settles.
 func TestSettlingHoldsNoConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,49 +1,48 @@
-// Package lease gives every process a worker of its own, under which no tick is
-// ever issued twice, whatever pauses, kills, clock steps, restarts or outages
-// happen, as long as the store keeps what it has acknowledged.
+// Package lease gives every process a worker of its own. As long as the store keeps its
+// acknowledged writes, no tick is ever issued twice under a worker, in spite of pauses,
+// kills, clock steps, restarts and outages.
 //
-// [Acquire] leases a worker and returns a [Lease], which is a
-// [snowflake.WorkerSource]:
+// [Acquire] leases a worker and returns a [Lease], which is a [snowflake.WorkerSource]:
 //
 //	l, err := lease.Acquire(ctx, sqllease.New(db), snowflake.TwitterLayout())
 //	gen, err := snowflake.New(l)
 //	defer gen.Close(context.Background()) // releases the worker
 //
-// The processes share a [Store]: their database (package sqllease), Redis, etcd
-// or ZooKeeper. It holds one [Record] per worker with a bound: every tick that
-// anybody may issue under that worker is below it. A process reserves a window
-// of ticks by raising the bound, in one compare-and-swap, before it issues the
-// first of them. It is segment allocation, as databases do it for sequences, applied
-// to the time in an ID.
+// The processes share a [Store]: their database (package sqllease), Redis, etcd or
+// ZooKeeper. The store holds one [Record] per worker. Its bound is above every tick
+// that any process may issue under the worker. Before a process issues the first tick
+// of a window, it reserves the window by raising the bound in one compare-and-swap.
+// This is segment allocation, as databases do it for sequences, applied to the time in
+// an ID.
 //
 // # Four rules
 //
-//  1. A process issues only ticks below the bound that it raised and that the store
-//     acknowledged. What it merely read may vanish when the store crashes, and is
-//     only the base of the next compare-and-swap.
+//  1. A process issues only ticks below a bound that it has written itself and that the
+//     store has acknowledged. A record that it only read may vanish when the store
+//     crashes, so it serves only as the base of the next compare-and-swap.
 //  2. A new holder starts at the bound that it finds, or later.
-//  3. The owner is a token, whose random part is the grant's. A record without it, or
-//     one that none of the process's own writes explains, means that the worker is
-//     lost, and the old grant is revoked before anything else happens.
-//  4. Closing a generator first seals its state, so that no goroutine can issue, and
-//     then releases the worker with the tick after the last one issued as the bound.
+//  3. The owner in a record is a token with a random part for each grant. If the record
+//     has another token, or shows a write that the process did not send, the worker is
+//     lost. The lease then first revokes the old grant.
+//  4. Closing a generator first seals its state, so that no goroutine can issue. Then it
+//     releases the worker, with the tick after the last issued tick as the bound.
 //
-// No rule depends on a clock that is right: a process that slept for an hour finds its
-// clock past its bound and stops until it has another window, and one that starts with
-// its clock an hour back finds in the store where the previous process ended. Clocks
-// decide how soon a worker is free again, and a wrong one is kept from blocking a
-// worker for long where the store has a [Clock]. The protocol is specified in
-// lease/internal/test/model, which tries every order of events.
+// No rule depends on a correct clock. A process that slept for an hour finds that its
+// clock is past its bound, and stops until it has another window. A process that starts
+// with its clock an hour back finds in the store where the previous process ended.
+// Clocks only decide how soon a worker is free again. If the store has a [Clock], it
+// keeps a process with a wrong clock from blocking a worker for long. The protocol is
+// specified in lease/internal/test/model, which tries every order of events.
 //
-// Nothing can make up for a store that has forgotten an acknowledged write (a
-// restored backup, a failover to a replica that lagged): see [WithSettle]. Nor for a
-// virtual machine that was cloned with a lease in its memory: both issue until they
-// extend their window; the second one then finds out, logs an error and acquires
-// another worker.
+// There are two limits. If a store forgets an acknowledged write (a restored backup, a
+// failover to a lagging replica), two processes may hold the same worker: see
+// [WithSettle]. And if a virtual machine is cloned while it holds a lease, both copies
+// issue under one worker until they extend their window. The second copy then finds
+// that the worker is lost, logs an error and acquires another worker.
 //
 // # States
 //
-// Held, fenced and lost are a process's own view of its worker.
+// A process sees its worker as held, fenced or lost.
 //
 //	                bound reached, no answer
 //	Acquire ---> held ---------------------------> fenced
@@ -55,12 +54,12 @@
 //	             '------------ | lost | -------------'
 //	                           +------+
 //
-// A held window is renewed after each third of it. Closing the generator releases a
-// worker that is held or fenced.
+// The lease renews a held window after each third of it. Closing the generator releases
+// a worker that is held or fenced.
 //
 // # Parts
 //
-// Each part calls those to the right of it, and none to the left:
+// Each part calls only parts to the right of it:
 //
 //	Lease --> claim --> keeper, holdings --> chooser, clocks, records --> heldWorker, Record
 //
@@ -69,12 +68,12 @@
 //	keeper     extends and releases one worker, and notices its loss
 //	holdings   the workers, grants, outage and counts; their mutex, which is never
 //	           held during a call of the store
-//	chooser    picks a worker among records; asks nobody
+//	chooser    picks a worker among records; does not call the store
 //	clocks     compare this process's clock with the store's
 //	records    the calls of the store, each with its timeout
-//	heldWorker what was acknowledged, written and read of a worker
+//	heldWorker the writes of a worker: acknowledged, sent and read
 //
-// From an ID down to the store: [snowflake.Generator] issues below the limit of its
-// grant; past it, Lease.Extend waits for Lease.renew, which has the keeper extend the
-// window, or claims another worker.
+// For each ID, [snowflake.Generator] compares the tick with the limit of its grant and
+// issues if it is below. At the limit it calls Lease.Extend, which waits for
+// Lease.renew. That has the keeper extend the window, or claims another worker.
 package lease

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// unacknowledged lets writes of worker 0 land and loses every answer, as a server does
-// whose log does not reach the disk, or the standby.
+// unacknowledged makes writes of worker 0 land and loses every answer, like a server
+// whose log does not reach the disk or the standby.
 func unacknowledged(c leasetest.Call) leasetest.Fault {
 	if c.Swap && c.Worker == 0 {
 		return leasetest.LoseReply
@@ -20,8 +20,8 @@ func unacknowledged(c leasetest.Call) leasetest.Fault {
 	return leasetest.None
 }
 
-// What the store shows and has not acknowledged does not move the end of the
-// window, however often it is read; and a crash takes it back.
+// A write that the store shows but has not acknowledged does not move the end of the
+// window, however often it is read, because a crash can undo it.
 func TestExtensionThatIsOnlyVisible(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestExtensionThatIsOnlyVisible(t *testing.T) {
 	})
 }
 
-// Retries alone do not raise the bound: as long as the clock stands still, so
-// does the bound.
+// Retries alone do not raise the bound. While the clock stands still, so does the
+// bound.
 func TestRetriesDoNotRaiseTheBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// The errors that callers tell apart with [errors.Is]. What a generator returns
-// while it has no window wraps [snowflake.ErrFenced] too.
+// Errors to compare with [errors.Is]. While it has no window, a generator returns them
+// wrapped together with [snowflake.ErrFenced].
 var (
-	// ErrLost: another process has taken the worker, after its bound had
-	// passed on that process's clock. The lease acquires another worker, or
-	// waits for the same one under [WithWorker]; the error is seen only while
-	// there is none.
+	// ErrLost means that another process has taken the worker, after its bound had
+	// passed on that process's clock. The lease then acquires another worker, or under
+	// [WithWorker] waits for the same worker. A caller sees the error only until the
+	// lease has a worker again.
 	ErrLost = errors.New("lease: worker lost")
 
-	// ErrNoFreeWorker: every worker that may be leased is held. It is transient:
-	// it ends when a holder releases its worker, or when the bound of one that
-	// has died has passed: see [NoFreeWorkerError].
+	// ErrNoFreeWorker means that every worker that may be leased is held. It is
+	// transient: it ends when a holder releases its worker, or when the bound of a
+	// holder that has died passes. [NoFreeWorkerError] has the details.
 	ErrNoFreeWorker = errors.New("lease: no free worker")
 )
 
@@ -28,13 +28,13 @@ type NoFreeWorkerError struct {
 	// first.
 	Holders []Holder
 
-	// Wait is how long it takes, by this process's clock, until the first of
-	// them is free unless its lease is renewed. It is at most 292 years, the
+	// Wait is the time, by this process's clock, until the first bound passes and its
+	// worker is free, unless its holder renews the lease. It is at most 292 years, the
 	// longest time.Duration.
 	Wait time.Duration
 }
 
-// named is how many holders an error names.
+// named is how many holders the text of the error names.
 const named = 4
 
 func (e *NoFreeWorkerError) Error() string {
@@ -49,5 +49,5 @@ func (e *NoFreeWorkerError) Error() string {
 		ErrNoFreeWorker, len(e.Holders), e.Wait, strings.Join(names, "; "))
 }
 
-// Is makes the error an [ErrNoFreeWorker].
+// Is reports whether target is [ErrNoFreeWorker].
 func (e *NoFreeWorkerError) Is(target error) bool { return target == ErrNoFreeWorker }

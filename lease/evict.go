@@ -11,16 +11,16 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Evict releases a worker whose holder is known to be dead, or is to stop. h is
-// one of in.Holders. The bound stays, so no ID is issued twice even if the holder
-// is alive: it finds within a third of its window that the worker is lost
-// ([ErrLost]), and takes another one. The worker is free once the bound has passed,
-// and [WithMaxAhead] prefers it to those that are held.
+// Evict releases a worker whose holder is known to be dead, or is to stop. h is one of
+// in.Holders. Evict keeps the bound, so no ID is issued twice even if the holder is
+// alive: within a third of its window the holder finds that the worker is lost
+// ([ErrLost]), and takes another worker. The evicted worker is free once the bound has
+// passed. [WithMaxAhead] prefers it to workers that are held.
 //
-// It fails if the record is no longer the holder's: one that has renewed its
-// lease has shown that it is alive. Inspect again to evict it all the same. Nil
-// means that the store has acknowledged the write; after an error of the store
-// the worker may be released or not.
+// Evict fails if the record has changed since the inspection, because a holder that has
+// renewed its lease is alive. To evict it nevertheless, inspect again. A nil error
+// means that the store has acknowledged the write. After an error of the store the
+// worker may be released or not.
 func (in *Inspection) Evict(ctx context.Context, h Holder) error {
 	key, err := in.find(h)
 	if err != nil {
@@ -32,27 +32,28 @@ func (in *Inspection) Evict(ctx context.Context, h Holder) error {
 	return in.change(ctx, h, key, Record.withoutHolder)
 }
 
-// Lower lowers the bound of a worker that nobody holds to the first tick at or
-// after a time, for a bound that a wrong clock has raised by days or years. h is
-// one of in.Holders, released by [Inspection.Evict] and inspected again.
+// Lower lowers the bound of a worker without holder to the first tick at or after a
+// time. It repairs a bound that a wrong clock has raised by days or years. h is one of
+// in.Holders, from an inspection after [Inspection.Evict].
 //
-// DANGER: the bound is all that keeps IDs of this worker from being issued
-// twice. The next holder issues every tick from the new bound on, once more
-// if one was issued before. Lower checks none of what must be true:
+// DANGER: only the bound keeps IDs of this worker from being issued twice. The next
+// holder issues every tick from the new bound on, even if a previous holder has issued
+// it before. The caller must make sure of two conditions, which Lower does not check:
 //
 //   - Every process that ever held the worker has ended, or has found since the
-//     eviction that the worker is lost. One that cannot reach the store, or is
-//     paused, has found nothing and issues up to the old bound.
-//   - No ID of the worker at or after the new bound is anywhere: in no table, in
-//     no open transaction, in no queue, in no other system.
+//     eviction that the worker is lost. A process that is paused, or that cannot reach the
+//     store, has not found out and issues up to the old bound.
+//   - No ID of the worker at or after the new bound exists: not in a table, an open
+//     transaction, a queue or another system.
 //
-// The command "gormflake workers reset" checks what a database can show of that
-// before it lowers a bound. Where waiting until the bound has passed is possible,
-// wait instead.
+// The command "gormflake workers reset" checks both conditions as far as a database can
+// show them, before it lowers a bound. If you can wait until the bound has passed, wait
+// instead.
 //
-// It fails if the worker is held, if the bound is at or below the time already,
-// and if the record has changed since the inspection. Nil means that the store
-// has acknowledged the write; after an error of the store the bound may be either.
+// Lower fails if the worker is held, if the bound is already at or below the time, or
+// if the record has changed since the inspection. A nil error means that the store has
+// acknowledged the write. After an error of the store the record may have the old or
+// the new bound.
 func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 	key, err := in.find(h)
 	if err != nil {
@@ -70,23 +71,23 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 	return in.change(ctx, h, key, func(r Record) Record { return Record{bound, r.withoutHolder().Owner} })
 }
 
-// Raise raises the bound of every worker of the layout that is below the first
-// tick at or after a time to that tick, and returns how many it has raised. Workers
-// that have no record get one: they may have had one that the store has forgotten.
-// A layout of more than 65,536 workers is an error. After an error some bounds are
-// raised and others are not: inspect again and repeat the call.
+// Raise raises every bound of the layout that is below a time to the first tick at or
+// after that time, and returns how many bounds it has raised. It also writes a record
+// for workers that have none, because the store may have forgotten their records. A
+// layout of more than 65,536 workers is an error. After an error some bounds may be
+// raised and others not: inspect again and repeat the call.
 //
-// Raising is safe at any time. It is for a store that was restored to an earlier
-// state: its bounds have fallen, while IDs from above them remain in queues, clients
-// and other databases. Give a time at or after the last moment at which IDs were
-// issued. A worker whose bound is raised is released: a process that still holds it
-// finds that it is lost, and takes another one. No worker is free before the clock has
-// reached the new bounds.
+// Raising is safe at any time. Use it after a store was restored to an earlier state:
+// the bounds have fallen, while IDs above them remain in queues, clients and other
+// databases. Give a time at or after the last moment at which IDs were issued. Raise
+// releases each worker whose bound it raises. A process that still holds the worker
+// finds that it is lost, and takes another worker. No worker is free before the clock
+// has reached the new bounds.
 //
-// What counts is what the store acknowledges. A bound that is high enough already may
-// have been read from a write that was never acknowledged. It is durable if it still
-// stands after the store has acknowledged a later write: if there is nothing to raise,
-// one bound is raised by a tick for that reason, and counted.
+// Raise relies only on acknowledged writes. A bound that is high enough already may
+// come from a write that was never acknowledged, and may vanish. It is durable if it
+// still stands after the store has acknowledged a later write. So if no bound is too
+// low, Raise raises one bound by a tick, and counts it.
 func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error) {
 	bound, err := in.tickAt("Raise", to)
 	if err != nil {
@@ -117,8 +118,8 @@ func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error
 	return in.raiseChanged(ctx, to, n, high)
 }
 
-// raiseChanged raises again if one of the workers whose bound was high enough has
-// another record by now: the one that was read may have vanished.
+// raiseChanged inspects the store again, and repeats Raise if a record of one of the
+// workers in high has changed, because the high bound that was read may have vanished.
 func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, high []int) (int, error) {
 	if len(high) == 0 {
 		return n, nil
@@ -136,10 +137,12 @@ func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, hig
 	return n, nil
 }
 
-// maxRaised is how many workers Raise raises, each by a write.
+// maxRaised limits the workers of a layout for Raise, which needs a write for each.
 const maxRaised = 1 << 16
 
-// tickAt is a time as a bound: rounded up to whole ticks.
+// tickAt returns a time as a bound, rounded up to whole ticks, or an error if the
+// layout cannot hold it. The error names the calling method, which is the argument
+// what.
 func (in *Inspection) tickAt(what string, t time.Time) (int64, error) {
 	if in.store == nil {
 		return 0, errNoStore
@@ -157,8 +160,8 @@ func (in *Inspection) tickAt(what string, t time.Time) (int64, error) {
 	return ceil(bound, in.Layout.Tick.Milliseconds()), nil
 }
 
-// spare is the worker whose loss disturbs least: one that nobody holds, if there
-// is any. All workers of the layout have a record.
+// spare returns the key of a worker whose bound can be raised at the least cost: a
+// worker without holder if there is one. All workers of the layout must have a record.
 func (in *Inspection) spare() int {
 	for _, h := range in.Holders {
 		if h.Owner == "" {
@@ -168,8 +171,9 @@ func (in *Inspection) spare() int {
 	return 0
 }
 
-// raise raises one bound, even if the record has changed since the inspection. One
-// that has risen is raised by a tick: it was only read.
+// raise raises a bound to the given bound or above, and releases the worker, even if
+// the record has changed since the inspection. A bound that is already high enough
+// rises by a tick, because it was only read and must be written to be durable.
 func (in *Inspection) raise(ctx context.Context, key int, bound int64) error {
 	tick := in.Layout.Tick.Milliseconds()
 	to := func(r Record) Record {
@@ -182,8 +186,8 @@ func (in *Inspection) raise(ctx context.Context, key int, bound int64) error {
 	return nil
 }
 
-// change replaces the record of h unless another process has written it since the
-// inspection.
+// change replaces the record of h by the result of to, unless another process has
+// written the record since the inspection.
 func (in *Inspection) change(ctx context.Context, h Holder, key int, to func(Record) Record) error {
 	if err := in.swap(ctx, key, false, to); err != nil {
 		return fmt.Errorf("lease: %v: %w", h, err)
@@ -191,7 +195,7 @@ func (in *Inspection) change(ctx context.Context, h Holder, key int, to func(Rec
 	return nil
 }
 
-// maxTries is how often a write is tried.
+// maxTries is how often swap tries a write.
 const maxTries = 5
 
 var (
@@ -199,10 +203,11 @@ var (
 	errUnacked = errors.New("the store shows the new record and has not acknowledged it: inspect again")
 )
 
-// swap writes what to makes of the record, until the store has acknowledged it.
-// Without an answer the record is read again, as the base of another write: one that
-// another process has written is replaced only with force. What is read shows nothing,
-// not even if it is what was written: it may vanish when the store crashes.
+// swap replaces a record r by to(r) and returns nil once the store has acknowledged the
+// write. After a write without acknowledgement it reads the record again and tries from
+// there. With force it also replaces a record that another process has written. Reading
+// back the new record is not enough to return nil, because the store may lose it in a
+// crash.
 func (in *Inspection) swap(ctx context.Context, key int, force bool, to func(Record) Record) error {
 	r := in.records[key]
 	ours := map[Record]bool{r: true}
@@ -229,7 +234,8 @@ func (in *Inspection) swap(ctx context.Context, key int, force bool, to func(Rec
 	}
 }
 
-// changed is the error of a record that another process has written.
+// changed returns the error for a record that another process has written since the
+// inspection.
 func (in *Inspection) changed(key int, r Record) error {
 	if owner := in.records[key].heldBy(); owner != "" && r.heldBy() == owner {
 		return fmt.Errorf("it is alive, and has renewed its lease until %s", stamp(time.UnixMilli(r.Bound)))
@@ -237,8 +243,9 @@ func (in *Inspection) changed(key int, r Record) error {
 	return fmt.Errorf("the record has changed since the inspection: it is now %v", holder(in.Layout, key, r))
 }
 
-// withoutHolder returns the record of the same grant with no holder. It differs from r,
-// also where that one is released already, unless its owner is not a token.
+// withoutHolder returns the record as released, with the same bound and token. The
+// result always differs from r, even if r is released already, because it counts one
+// write more. If the owner of r is not a token, the result has no owner.
 func (r Record) withoutHolder() Record {
 	t, ok := parseToken(r.Owner)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// evictable is a store with one worker that is held far ahead of the clock.
+// evictable returns a store with a worker whose bound is far ahead of the clock.
 func evictable(t *testing.T) (store *leasetest.Memory, held lease.Record) {
 	t.Helper()
 	store = leasetest.NewMemory()
@@ -43,8 +43,8 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// Only what the inspection has returned can be changed: the numbers of anything
-// else may lead to the record of the layout.
+// Only a holder that the inspection has returned can be changed, because other numbers
+// may lead to the record of the layout.
 func TestForgedHolder(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -98,8 +98,8 @@ func TestEvictChanged(t *testing.T) {
 	}
 }
 
-// Without an answer the write is made again, on top of what is seen: what is
-// only seen may vanish.
+// A write without an answer is repeated from the record that was read, because that
+// record may vanish.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost for good")
@@ -146,8 +146,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// A record of another program has no count to tell a second write from the
-// first.
+// The owner of another program contains no count, so that a second write would equal
+// the first.
 func TestEvictForeignUnanswered(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -172,7 +172,7 @@ func TestRaise(t *testing.T) {
 	}
 	got := store.Records()
 	for key, want := range map[int]lease.Record{
-		1: held, // above it already
+		1: held, // is high enough already
 		2: {Bound: at.UnixMilli(), Owner: grant + "/4/5/90000/released"},
 		3: {Bound: at.UnixMilli()}, // had no record
 	} {
@@ -192,7 +192,7 @@ func TestRaise(t *testing.T) {
 	}
 }
 
-// What is high enough already is durable once a later write is acknowledged.
+// A bound that is high enough already is durable once a later write is acknowledged.
 func TestRaiseNothing(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -241,7 +241,7 @@ func TestRaiseRefuses(t *testing.T) {
 	}
 }
 
-// A bound is a whole tick, and never below the time.
+// A bound is a whole tick at or above the time.
 func TestRaiseRoundsUp(t *testing.T) {
 	t.Parallel()
 	slow := layout()
@@ -299,8 +299,8 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// A bound that read as high enough vanishes when the store crashes, before
-// anything is acknowledged.
+// A bound that was read as high enough vanishes because the store crashes before it
+// acknowledges a later write.
 func TestRaiseAfterACrash(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

@@ -16,8 +16,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// One write per third of a window is the whole cost to the store, whatever the
-// generator does.
+// A lease calls the store only for one write per third of a window, independent of the
+// generator's load.
 func TestSteadyCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestSteadyCost(t *testing.T) {
 	})
 }
 
-// Idle processes keep their worker, so that the next ID needs no call.
+// An idle process keeps its window, so that the next ID needs no call.
 func TestTryNextFindsAWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,8 @@ func TestLongOutage(t *testing.T) {
 	})
 }
 
-// A failure between two rounds of the keeper, whose next one may be far off.
+// The window ends between two rounds of the background loop, whose next round may be
+// far off.
 func TestRecoveryBetweenRounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,8 +142,8 @@ func TestRecoveryBetweenRounds(t *testing.T) {
 	})
 }
 
-// The write whose reply the outage has swallowed counts, but its window has ended
-// too by the time it is found.
+// The store has written a bound whose reply was lost, but that window has ended too
+// when the lease finds it.
 func TestRecoveryAfterALostReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +165,7 @@ func TestRecoveryAfterALostReply(t *testing.T) {
 	})
 }
 
-// untilError issues until that fails.
+// untilError issues IDs until a call fails.
 func untilError(t *testing.T, gen *snowflake.Generator) error {
 	t.Helper()
 	for {
@@ -175,8 +176,8 @@ func untilError(t *testing.T, gen *snowflake.Generator) error {
 	}
 }
 
-// The store hangs instead of failing: a call made before the first timeout
-// waits for that, those after it are refused at once.
+// The store hangs instead of failing. A call before the first timeout waits for the
+// timeout. Later calls fail at once.
 func TestHangingStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -229,8 +230,8 @@ func TestReleaseFails(t *testing.T) {
 	}
 }
 
-// The clock jumps decades ahead: that is not written, because nothing could
-// take it back.
+// The clock jumps decades ahead. The lease does not write such a bound, because it
+// could not be lowered again.
 func TestAbsurdClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -256,8 +257,8 @@ func TestAbsurdClock(t *testing.T) {
 	})
 }
 
-// A process that started 60 days behind, and whose clock is corrected, serves
-// again once the clocks have agreed for a while; at once with a higher limit.
+// A process starts 60 days behind, and its clock is corrected. It issues again once the
+// clocks have agreed for a while, or at once with a higher limit.
 func TestClockThatWasBehindIsCorrected(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]snowflake.Option{"default": nil, "higher limit": {snowflake.WithMaxJump(90 * 24 * time.Hour)}} {
@@ -287,8 +288,8 @@ func TestClockThatWasBehindIsCorrected(t *testing.T) {
 	}
 }
 
-// As long as nothing is issued the clock of the start counts, however far the wall
-// clock jumps, and whether the worker is lost.
+// As long as no ID is issued, the lease uses the clock of the start, even if the wall
+// clock jumps and the worker is lost.
 func TestAbsurdClockWithoutGenerator(t *testing.T) {
 	t.Parallel()
 	for _, years := range []int{1, 400, 900, -400} {
@@ -316,8 +317,8 @@ func TestAbsurdClockWithoutGenerator(t *testing.T) {
 	}
 }
 
-// A clock that is set back leaves the window ample, while the generator continues
-// in its own time: the window follows that.
+// After the clock was set back the window reaches far ahead of it, while the generator
+// continues in its own time. The window follows the generator.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -342,7 +343,7 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
-// A store that says no, and holds what it was asked to replace.
+// A refusing store returns false although the record equals old.
 type refusing struct{ *leasetest.Memory }
 
 func (r refusing) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
@@ -368,8 +369,9 @@ func TestStoreThatRefuses(t *testing.T) {
 	})
 }
 
-// The clock is set back while a worker settles, so that its bound rises by no
-// more than it must: by a whole tick, or the rest of it would be of no use.
+// The clock is set back while a worker settles, so that its bound rises as little as
+// possible. It still rises by a whole tick, because the rest of a tick could not be
+// used.
 func TestBoundsAreWholeTicks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -393,8 +395,8 @@ func TestBoundsAreWholeTicks(t *testing.T) {
 	})
 }
 
-// A caller gives up, and logs, before the write is acknowledged: for the race
-// detector.
+// A caller gives up and logs before the write is acknowledged. The race detector must
+// not find a race.
 func TestGivingUpWhileExtending(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -409,7 +411,7 @@ func TestGivingUpWhileExtending(t *testing.T) {
 	})
 	start := time.Now()
 	_, err = l.Extend(t.Context(), grant, time.Now().Add(time.Minute))
-	// A process that was paused may find the answer and the end of its wait at once.
+	// A process that was paused may see the answer and its timeout at the same time.
 	if took := time.Since(start); !errors.Is(err, snowflake.ErrFenced) && took < 550*time.Millisecond {
 		t.Errorf("error = %v after %v, want ErrFenced", err, took)
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// wide is a layout of so many workers that a claim reads a few of them.
+// wide returns a layout with so many workers that a claim reads only a few.
 func wide() snowflake.Layout {
 	return snowflake.Layout{
 		Epoch: time.UnixMilli(631152000000).UTC(), Tick: time.Millisecond, WorkerBits: 10, SequenceBits: 12,
 	}
 }
 
-// A reader counts how many records were asked for.
+// A reader counts the records that a claim asks for.
 type reader struct {
 	lease.Store
 	mu    sync.Mutex
@@ -52,8 +52,8 @@ func acquireWide(t *testing.T, store lease.Store, opts ...lease.Option) (*lease.
 	return l, err
 }
 
-// Of a thousand workers, none of which was used, a claim reads a few and the
-// layout, and after its write the layout once more.
+// If none of a thousand workers was used, a claim reads a few and the layout, and after
+// its write the layout once more.
 func TestClaimReadsAFewWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestClaimReadsAFewWorkers(t *testing.T) {
 	})
 }
 
-// Where none of a few is free, all are read: the last free one is found, and the
-// error of a full store names all holders.
+// If a few workers are all in use, a claim reads all records. It finds the last free
+// worker, and the error of a full store names all holders.
 func TestClaimReadsAllWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,8 @@ func TestClaimReadsAllWorkers(t *testing.T) {
 	})
 }
 
-// A write without an answer is found again, though its worker is one of many.
+// A claim finds its write without an answer again, although it reads only a few
+// workers.
 func TestClaimOfAFewFindsItsOwnWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,14 +125,14 @@ func TestClaimOfAFewFindsItsOwnWrite(t *testing.T) {
 	})
 }
 
-// A bound that the store has forgotten is not used again, also where the worker
-// is one of a few that were read.
+// The lease does not issue again below a bound that the store has forgotten, even if
+// the claim reads only a few workers.
 func TestClaimOfAFewStartsAtTheLostBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory()
 		store := leasetest.WithGet(memory)
-		for worker := range 1023 { // all but one are held, and a claim finds that one by chance or reads all
+		for worker := range 1023 { // all except one are held, and a claim finds that one by chance or reads all
 			memory.Put(worker, lease.Record{Bound: time.Now().Add(time.Hour).UnixMilli(), Owner: "other"})
 		}
 		l, err := acquireWide(t, store, lease.WithWorkers(983, 1023))
@@ -168,8 +169,8 @@ func (s turns) Enter(ctx context.Context) (func(), error) {
 	}
 }
 
-// Claims wait for their turns for as long as their callers do, and longer than
-// one call may take; leases that are held are extended meanwhile.
+// Claims wait for their turns until their contexts end, longer than a call may take.
+// Held leases are extended during this time.
 func TestClaimsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// formats are the vectors of lease/README.md.
+// formats are the test vectors that lease/README.md describes.
 type formats struct {
 	Layouts []struct {
 		Owner          string
@@ -32,7 +32,8 @@ type formats struct {
 	}
 }
 
-// Golden vectors: processes of different versions and languages share a store.
+// The format must not change, because processes of different versions and languages
+// share a store.
 func TestFormat(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/format.json")

@@ -9,22 +9,24 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Grant serves [snowflake.New]. A lease serves one generator.
+// Grant returns the first grant to [snowflake.New]. A lease serves one generator.
 func (l *Lease) Grant(ctx context.Context, _ snowflake.Layout) (*snowflake.Grant, error) {
 	return l.grantBeyond(ctx, nil, l.now())
 }
 
-// Extend serves the generator at the end of its window: it extends that, or
-// continues under another worker where this one is lost. While the store fails
-// it returns what the last attempt in the background has met, at once.
+// Extend returns a grant that reaches beyond need, for a generator that has reached the
+// end of its window. It extends the window, or returns a grant of another worker if
+// this worker is lost. During an outage it returns the error of the last background
+// attempt at once.
 func (l *Lease) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	return l.grantBeyond(ctx, held, need.UnixMilli())
 }
 
-// grantBeyond returns a grant that reaches beyond need: held if it does. The
-// write is the lease's own and continues when the caller gives up, which it does
-// after the time of one call: the connection that the write waits for may be the
-// caller's own.
+// grantBeyond returns a grant that reaches beyond need, in Unix milliseconds. It
+// returns held if that grant reaches far enough. Otherwise it starts an extension and
+// waits for it, at most for the timeout of one store call. The extension continues
+// after that. The wait is limited because the extension may be waiting for a connection
+// that the caller itself holds.
 func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	if grant, err := l.holdings.ready(held, need); grant != nil || err != nil {
 		return grant, err
@@ -53,13 +55,15 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 	return grant, err
 }
 
-// slow is the error of a caller that gives up while an attempt is under way.
+// slow returns the error of a caller that has waited for limit while an attempt
+// continues.
 func slow(limit time.Duration) error {
 	return fmt.Errorf("lease: no answer from the store after %v; if all connections are in use, perhaps by a transaction that waits for this call, end it sooner, allow more connections, or give the store a pool of its own", limit)
 }
 
-// gaveUp is the error of a call that has waited long enough. If its own context
-// has not ended, the next calls are not to wait as long.
+// gaveUp returns the error of a caller that stopped waiting for the reason why. If its
+// context has not ended, it also notes a failure, so that the next callers fail at once
+// instead of waiting as long.
 func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) error {
 	if ctx.Err() == nil {
 		l.holdings.failed(why)
@@ -67,9 +71,9 @@ func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) er
 	return fencedError(l.now(), held, why)
 }
 
-// Retire serves the generator: nothing more will be issued under the grant. The
-// worker is released, so that another process can acquire it at once. The lease
-// ends with the last grant in use.
+// Retire releases the worker of a grant under which the generator will not issue again.
+// Last is the last tick issued. Another process can then acquire the worker at once.
+// The lease ends with the last grant in use.
 func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
 	w := l.holdings.remove(held, last.Add(l.layout.Tick).UnixMilli())
 	if w == nil {
@@ -78,8 +82,9 @@ func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Tim
 	return l.finish(ctx, w)
 }
 
-// Release releases the worker where no generator was made for it; a second
-// call does nothing. Where there is one, close that instead.
+// Release releases the worker and ends the lease if no generator was made for it. A
+// second call does nothing. If there is a generator, Release fails: close the generator
+// instead.
 func (l *Lease) Release(ctx context.Context) error {
 	if !l.holdings.endUnused() {
 		return fmt.Errorf("lease: %v serves a generator: close that, which releases the worker", l.holdings.current())
@@ -87,8 +92,8 @@ func (l *Lease) Release(ctx context.Context) error {
 	return l.finish(ctx, l.holdings.served())
 }
 
-// finish releases the worker, and once the lease has ended the one that was to
-// replace it.
+// finish releases the worker w. If the lease has ended, it also releases a replacement
+// that no generator has asked for.
 func (l *Lease) finish(ctx context.Context, w *heldWorker) error {
 	if err := l.storeLock.lock(ctx); err != nil {
 		return l.holdings.stillLeased(w, err)

@@ -17,8 +17,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// layout has few workers, so that a test can use them up: keys 0 to 3.
-// Its epoch is before the time at which a bubble of testing/synctest begins.
+// layout returns a layout with four workers, keys 0 to 3, so that a test can use them
+// up. Its epoch is before the time at which a bubble of testing/synctest begins.
 func layout() snowflake.Layout {
 	return snowflake.Layout{
 		Epoch: time.UnixMilli(631152000000).UTC(), Tick: time.Millisecond,
@@ -26,7 +26,7 @@ func layout() snowflake.Layout {
 	}
 }
 
-// now is a time of the machine's clock at which bounds can be written down.
+// now returns the machine's clock in Unix milliseconds.
 func now() int64 { return time.Now().UnixMilli() }
 
 func acquire(t *testing.T, store lease.Store, opts ...lease.Option) *lease.Lease {
@@ -66,19 +66,20 @@ func key(l snowflake.Layout, id types.ID) int {
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// held fills all workers of the layout with records of others.
+// held fills all workers of the layout with records of other holders.
 func held(store *leasetest.Memory, bound int64) {
 	for worker := range 4 {
 		store.Put(worker, lease.Record{Bound: bound + int64(worker), Owner: "other/" + string(rune('0'+worker))})
 	}
 }
 
-// holder is what identifies the grant in a record's owner: host/process/random.
+// holder returns the part of a record's owner that identifies the grant:
+// host/process/random.
 func holder(r lease.Record) string {
 	return strings.Join(strings.SplitN(r.Owner, "/", 4)[:min(3, strings.Count(r.Owner, "/")+1)], "/")
 }
 
-// released reports whether nobody holds the record's worker.
+// released reports whether the record's worker has no holder.
 func released(r lease.Record) bool {
 	return r.Owner == "" || strings.HasSuffix(r.Owner, "/released")
 }
@@ -90,7 +91,7 @@ func (s *skew) set(d time.Duration) { s.offset.Store(int64(d)) }
 
 func (s *skew) now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
 
-// A journal collects what is logged.
+// A journal collects log messages.
 type journal struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -104,8 +105,9 @@ func (j *journal) Write(p []byte) (int, error) {
 
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
-// count waits until every goroutine of the bubble has come to rest: one that has
-// changed the lease's state may not have logged it yet.
+// count counts part in the log. It first waits until every goroutine of the bubble is
+// blocked, because a goroutine that has changed the lease's state may not have logged
+// it yet.
 func (j *journal) count(part string) int {
 	synctest.Wait()
 	return strings.Count(j.String(), part)

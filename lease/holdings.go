@@ -15,32 +15,32 @@ var (
 	errNothing = errors.New("the renewed window has already expired")
 )
 
-// Holdings are what a lease holds and how it fares: all that is read or changed
-// without the store's lock.
+// Holdings are the workers and grants of a lease, with its outage and its counts. They
+// hold everything that is read or changed without the store's lock.
 type holdings struct {
 	*config
-	cancel context.CancelFunc // ends what the lease does in the background
-	retry  chan struct{}      // a failure was noted
+	cancel context.CancelFunc // stops the lease's background work
+	retry  chan struct{}      // receives a value after a failure, to wake the background
 
-	mu          sync.Mutex // guards what follows, and is never held during a call of the store
+	mu          sync.Mutex // guards the fields below; never held during a call of the store
 	held        *heldWorker
-	replacement *heldWorker // takes the place of held, which is lost, once the generator asks
+	replacement *heldWorker // takes the place of a lost held worker when the generator asks
 	grants      map[*snowflake.Grant]*heldWorker
 	ended       bool
 	outage      outage
-	counts      Stats // what it counts
+	counts      Stats // only the counters are in use
 }
 
-// served is the worker that a generator has asked for last, or may ask for; nil
-// while the first one is being acquired.
+// served returns the worker of the generator's last grant, or of its first grant if it
+// has not asked yet. It returns nil while the first worker is being acquired.
 func (h *holdings) served() *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.held
 }
 
-// current is the worker that is renewed: the replacement where the generator has
-// not asked for it yet.
+// current returns the worker whose window the lease renews. This is the replacement if
+// the generator has not asked for it yet.
 func (h *holdings) current() *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,9 +54,9 @@ func (h *holdings) currentLocked() *heldWorker {
 	return h.held
 }
 
-// ready returns the grant that reaches beyond need, an error, or neither if the
-// store has to be asked. The error is the outage's: more attempts than those in
-// the background would only load a store that is in trouble.
+// ready returns a grant that reaches beyond need, or an error, or neither if the caller
+// has to ask the store. During an outage it returns the outage's error without asking,
+// because additional attempts would only load a store that is in trouble.
 func (h *holdings) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,8 +74,8 @@ func (h *holdings) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, e
 	return nil, nil
 }
 
-// grantOf returns the worker's grant, or a new one for the generator that issues
-// under held.
+// grantOf returns the worker's grant. If the generator issues under another grant,
+// held, or under none yet, grantOf makes a new grant.
 func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Grant, error) {
 	if held != nil && w.grant.Load() == held {
 		return held, nil
@@ -90,8 +90,8 @@ func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Gra
 	return grant, nil
 }
 
-// extended lets the generator use the bound of a record that the store has acknowledged,
-// and counts it.
+// extended lets the generator use the bound of a record that the store has
+// acknowledged, and counts the extension.
 func (h *holdings) extended(w *heldWorker, r Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,7 +99,7 @@ func (h *holdings) extended(w *heldWorker, r Record) {
 	h.counts.Extensions++
 }
 
-// drop stops the generator under a worker, and counts the loss.
+// drop revokes the worker's grant, so that the generator stops, and counts the loss.
 func (h *holdings) drop(w *heldWorker, lost *loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,17 +108,17 @@ func (h *holdings) drop(w *heldWorker, lost *loss) {
 	h.counts.Regressions += lost.regressions
 }
 
-// offer has the generator continue under another worker once it asks.
+// offer makes w the worker that the generator gets when it next asks.
 func (h *holdings) offer(w *heldWorker) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.replacement = w
 }
 
-// remove takes the grant off the list, and returns what it was made for if
-// there is anything to release: a generator that continues under another worker
-// does not wait for the store. Who releases the worker, if this call gives up,
-// finds the tick from which on nothing was issued. The lease ends with the last grant.
+// remove removes a retired grant and remembers that no tick from unused on was issued
+// under its worker. It returns the worker to release, or nil if there is nothing to
+// release: a lost worker of a lease that continues needs no write. If the release
+// fails, a later release finds the value of unused. The lease ends with the last grant.
 func (h *holdings) remove(grant *snowflake.Grant, unused int64) *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +129,7 @@ func (h *holdings) remove(grant *snowflake.Grant, unused int64) *heldWorker {
 	delete(h.grants, grant)
 	h.endIfUnused()
 	for _, left := range h.grants {
-		h.held = left // where the generator has refused the other
+		h.held = left // if the generator has refused the new grant
 	}
 	if w != nil && w.lost && !h.ended {
 		return nil
@@ -137,8 +137,7 @@ func (h *holdings) remove(grant *snowflake.Grant, unused int64) *heldWorker {
 	return w
 }
 
-// endUnused ends the lease unless it serves a generator, and reports whether it has
-// ended.
+// endUnused locks mu and calls endIfUnused.
 func (h *holdings) endUnused() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -156,8 +155,8 @@ func (h *holdings) endIfUnused() bool {
 	return true
 }
 
-// takeReplacement returns the worker that no generator has asked for, once the lease
-// has ended, or nil.
+// takeReplacement returns, after the lease has ended, a replacement that no generator
+// has asked for, or nil. A second call returns nil.
 func (h *holdings) takeReplacement() *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,8 +168,8 @@ func (h *holdings) takeReplacement() *heldWorker {
 	return w
 }
 
-// close lets no grant of the worker be used again, and returns the bound
-// above all that was issued under it.
+// close marks the worker as lost, so that no new grant of it is returned. It returns
+// the bound above every tick that was issued under the worker.
 func (h *holdings) close(w *heldWorker) (bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -178,24 +177,24 @@ func (h *holdings) close(w *heldWorker) (bound int64) {
 	return w.unused
 }
 
-// stillLeased is the error of a worker that could not be released. The caller may
-// have given up waiting for the store's lock.
+// stillLeased returns the error for a worker that could not be released. It locks mu,
+// because its caller may not have got the store's lock.
 func (h *holdings) stillLeased(w *heldWorker, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return fmt.Errorf("lease: %v could not be released; its lease expires at %s: %w", w, stamp(w.until()), err)
 }
 
-// present is the outage, if there is one.
+// present returns the current outage, or the zero outage.
 func (h *holdings) present() outage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.outage
 }
 
-// failed notes a failure, logs the first one and the one that fences, and wakes the
-// background, which then pauses for a shorter time. The caller may not have the
-// store's lock.
+// failed notes a failure and wakes the background loop, which then retries sooner. It
+// logs the first failure of an outage, and the failure that fences the generator. The
+// caller need not hold the store's lock.
 func (h *holdings) failed(err error) {
 	h.mu.Lock()
 	o, w := &h.outage, h.currentLocked()
@@ -223,7 +222,7 @@ func (h *holdings) failed(err error) {
 	}
 }
 
-// recovered ends the outage.
+// recovered ends the outage and logs how long it lasted.
 func (h *holdings) recovered() {
 	h.mu.Lock()
 	o, attrs := h.outage, h.currentLocked().attrs()
@@ -267,19 +266,19 @@ const (
 	lastRetry  = 500 * time.Millisecond
 )
 
-// An outage is a time in which no window could be had: the store failed, or no
-// worker was free.
+// An outage is a time in which the lease could not get a window, because the store
+// failed or no worker was free.
 type outage struct {
-	attempts int // zero: there is none
+	attempts int // zero if there is no outage
 	since    time.Time
 	last     error
-	need     int64 // the tick that the generator was refused last, in Unix milliseconds
-	lost     bool  // the worker too
-	fenced   bool  // and nothing is issued, which has been logged
+	need     int64 // the last tick that the generator was refused, in Unix milliseconds
+	lost     bool  // the worker is lost too
+	fenced   bool  // the generator is stopped, which has been logged
 }
 
-// pause is the time until the next attempt: a third of the window, or a short while after a
-// failure.
+// pause returns the time until the next attempt: a third of the window, or after a
+// failure a random time of at most lastRetry that grows with each failure.
 func (o outage) pause(c *config) time.Duration {
 	if o.attempts == 0 {
 		return c.window / 3
@@ -288,7 +287,7 @@ func (o outage) pause(c *config) time.Duration {
 	return pause/2 + time.Duration(c.random(int64(pause/2)))
 }
 
-// reason is why a generator is refused during the outage.
+// reason returns the error to give to a generator during the outage.
 func (o outage) reason() error {
 	err := fmt.Errorf("%d attempts have failed in the last %v: %w", o.attempts, time.Since(o.since).Round(time.Millisecond), o.last)
 	if o.lost {
@@ -297,14 +296,14 @@ func (o outage) reason() error {
 	return err
 }
 
-// fencedError is the error of a call that has nothing to issue under.
+// fencedError returns the error of a call that gets no grant, for the reason why.
 func fencedError(now int64, held *snowflake.Grant, why error) error {
 	if held == nil {
 		return fmt.Errorf("%w: %w", snowflake.ErrFenced, why)
 	}
 	end := held.Until()
 	if last := held.Last(); last.After(end) {
-		end = last // it was revoked
+		end = last // a revoked grant ends where it stopped, not at its bound
 	}
 	return fmt.Errorf("%w: %v, refused for %v, since its window ended at %s: %w",
 		snowflake.ErrFenced, held, max(0, milliseconds(now-end.UnixMilli())), stamp(end), why)

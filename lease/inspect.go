@@ -11,27 +11,27 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// An Inspection is what a [Store] held at one moment, as [Inspect] returns it. Its
-// methods may be called concurrently. They write to the store and leave the
-// Inspection as it is: inspect again to see what they have done.
+// An Inspection is the contents of a [Store] at one moment. [Inspect] returns it. Its
+// methods may be called concurrently. They write to the store and do not change the
+// Inspection: inspect again to see the result.
 type Inspection struct {
-	// Layout is the one that the store's workers belong to. It is the zero
-	// Layout if no worker was ever leased.
+	// Layout is the layout that the store's workers belong to. It is the zero Layout if
+	// no worker was ever leased.
 	Layout snowflake.Layout
 
-	// Holders are all workers that were ever leased, in the order of their
-	// numbers. The layout's others are free.
+	// Holders are all workers that were ever leased, sorted by datacenter and worker.
+	// The other workers of the layout are free.
 	Holders []Holder
 
 	store   Store
-	records map[int]Record // of the workers, by key
+	records map[int]Record // records of the workers, by key
 }
 
-// Inspect reads who holds which worker, for people and their tools. It needs
-// no layout, leases no worker and writes nothing; a store may still prepare
-// itself at its first call, as package sqllease does unless told not to. An
-// error of the store is returned, wrapped or as it is. There is nothing to
-// close.
+// Inspect reads all records of the store, for people and their tools. It needs no
+// layout, leases no worker and writes nothing. The store may still prepare itself at
+// its first call, for example package sqllease creates its table unless told not to. An
+// error of the store is returned, wrapped or as it is. An Inspection need not be
+// closed.
 func Inspect(ctx context.Context, store Store) (*Inspection, error) {
 	if store == nil {
 		return nil, errNoStore
@@ -58,8 +58,8 @@ func Inspect(ctx context.Context, store Store) (*Inspection, error) {
 	return in, nil
 }
 
-// find returns the key of a holder. One that the inspection did not return is refused:
-// its numbers may lead to another record, such as the layout's.
+// find returns the key of h. It fails if h is not a holder that the inspection
+// returned, because its numbers could lead to another record, such as the layout's.
 func (in *Inspection) find(h Holder) (key int, err error) {
 	if in.store == nil {
 		return 0, errNoStore
@@ -72,33 +72,33 @@ func (in *Inspection) find(h Holder) (key int, err error) {
 	return key, nil
 }
 
-// A Holder is a worker and who holds it.
+// A Holder is a worker with the owner and bound of its record.
 type Holder struct {
 	Datacenter, Worker int64
 	Owner              string        // host/process/random, or empty if the worker is released
-	Until              time.Time     // its bound
-	Window             time.Duration // of the holder, or of the last one; zero if it is not known
+	Until              time.Time     // the bound
+	Window             time.Duration // window of the holder, or of the last holder; zero if unknown
 }
 
-// A HolderState is what a record means to a process that wants a worker.
+// A HolderState is the state of a worker for a process that wants to acquire it.
 type HolderState int
 
-// The states of a worker, by its record and a clock.
+// The states of a worker, derived from its record and a clock.
 const (
-	// Held: the bound is ahead of the clock.
+	// Held means that the worker has a holder and its bound is ahead of the clock.
 	Held HolderState = iota
-	// Lapsed: the bound has passed and the worker was not released. Its
-	// holder has died, is suspended or is cut off from the store. The worker
-	// is free.
+	// Lapsed means that the bound has passed and the worker was not released, because
+	// its holder has died, is suspended or is cut off from the store. The worker is
+	// free.
 	Lapsed
-	// Waiting: released, with a bound ahead of the clock. It is free once
-	// the clock gets there.
+	// Waiting means that the worker was released with a bound ahead of the clock. It is
+	// free once the clock has reached the bound.
 	Waiting
-	// Free: released, and the bound has passed.
+	// Free means that the worker was released and its bound has passed.
 	Free
 )
 
-// String names the state in lower case.
+// String returns the name of the state in lower case.
 func (s HolderState) String() string {
 	names := []string{"held", "lapsed", "waiting", "free"}
 	if s < 0 || int(s) >= len(names) {
@@ -107,7 +107,7 @@ func (s HolderState) String() string {
 	return names[s]
 }
 
-// State returns what the record means at now.
+// State returns the state of the worker at now.
 func (h Holder) State(now time.Time) HolderState {
 	passed := h.Until.UnixMilli() <= now.UnixMilli()
 	switch {

@@ -52,7 +52,7 @@ func TestInspect(t *testing.T) {
 // grant is the part of a token that names its holder.
 const grant = "web-1/7/ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// holderOf leaves the counts out of a token.
+// holderOf returns a token without its counts.
 func holderOf(owner string) string {
 	return strings.Join(strings.SplitN(owner, "/", 4)[:3], "/")
 }

@@ -10,29 +10,31 @@ import (
 )
 
 const (
-	// maxSwaps is how often an extension starts from a record that is ours, and not
-	// what it was thought to be.
+	// maxSwaps is how often an extension tries again because the record, although still
+	// ours, was not the expected record.
 	maxSwaps = 3
 
-	// maxReleases is how often releasing a worker is tried.
+	// maxReleases is how often free tries to release a worker.
 	maxReleases = 3
 )
 
 var errChanges = errors.New("the record changes")
 
-// A keeper extends and releases a worker. It changes what the worker knows of its
-// record, and not what may be issued under it: it returns what was acknowledged, or
-// the loss.
+// A keeper writes the records that extend and release a worker. It updates what the
+// heldWorker knows of its record. It does not touch the grant: it returns the
+// acknowledged record, or the loss, and its caller decides what the generator may
+// issue.
 type keeper struct {
 	*config
 	records records
 	clocks  *clocks
 }
 
-// writeBound raises the bound to a window above now, need and what is in use, and
-// returns the record that the store has acknowledged, or how the worker was lost.
-// Without an answer nothing is known, and the next attempt starts from the same
-// record: it succeeds, or finds what has happened. For served see [believed].
+// writeBound writes a bound that is a window above now, need and the last tick in use.
+// It returns the record that the store has acknowledged, or a loss if the worker is
+// lost. If a write ends without an answer, writeBound returns the error and leaves the
+// base as it is. The next call then starts from the same record, and either succeeds or
+// finds out what happened. [believed] describes served.
 func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int64) (Record, *loss, error) {
 	over, disconnect, err := k.records.connect(ctx, k.window)
 	if err != nil {
@@ -59,7 +61,8 @@ func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int
 	return Record{}, nil, errChanges
 }
 
-// nextRecord is the record that extends the window.
+// nextRecord returns the record that extends the window, or an error if the clock is
+// wrong.
 func (k *keeper) nextRecord(ctx context.Context, over records, w, served *heldWorker, need int64) (Record, error) {
 	now, err := believed(need, w, served)
 	if err != nil {
@@ -75,8 +78,9 @@ func (k *keeper) nextRecord(ctx context.Context, over records, w, served *heldWo
 	return w.next(max(w.base.Bound, k.bound(max(now, need, w.used())))), nil
 }
 
-// reload finds out why the record is not what it was thought to be: the worker
-// is lost, or the record is the base of the next attempt.
+// reload reads the record after the store has refused to replace w.base. It returns a
+// loss if the record shows that the worker is lost. Otherwise the record becomes the
+// base of the next attempt.
 func (k *keeper) reload(ctx context.Context, over records, w *heldWorker) (*loss, error) {
 	r, err := over.read(ctx, w.key)
 	switch {
@@ -90,7 +94,7 @@ func (k *keeper) reload(ctx context.Context, over records, w *heldWorker) (*loss
 		w.base = r
 		return lostByStore(w, r), nil
 	case r == w.base:
-		return nil, cmp.Or(k.records.check(ctx), errRefused) // such as a rule of a table
+		return nil, cmp.Or(k.records.check(ctx), errRefused) // for example a rule of the table blocks the write
 	case r.Owner == w.base.Owner && r.Bound > w.base.Bound:
 		k.log.WarnContext(ctx, "lease: somebody else has raised the bound: the worker stays leased until then", append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound)))...)
 	}
@@ -98,9 +102,9 @@ func (k *keeper) reload(ctx context.Context, over records, w *heldWorker) (*loss
 	return nil, nil
 }
 
-// checkStore makes the store look again at what it is kept in before another
-// worker takes the place of the lost one: it may have been replaced by what keeps
-// no worker to one holder.
+// checkStore makes the store check its settings or table once, before the lease
+// acquires another worker in place of the lost worker. The worker may be lost because
+// the store's table was replaced by a table that lets a worker have several holders.
 func (k *keeper) checkStore(ctx context.Context, lost *heldWorker) error {
 	if lost.checked {
 		return nil
@@ -112,8 +116,8 @@ func (k *keeper) checkStore(ctx context.Context, lost *heldWorker) error {
 	return nil
 }
 
-// writeVacant frees the worker at a bound above all that was issued under it. It waits
-// for a connection no longer than a process that starts does.
+// writeVacant releases the worker with the given bound. It waits for a connection for
+// at most config.patience.
 func (k *keeper) writeVacant(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	over, disconnect, err := k.records.connect(ctx, k.patience())
 	if err != nil {
@@ -123,10 +127,11 @@ func (k *keeper) writeVacant(ctx context.Context, w *heldWorker, bound int64) (*
 	return over.free(ctx, w, bound)
 }
 
-// free writes the bound into a record that keeps the token: the record is the
-// memory of what was issued, and the token of what it replaced. A record that merely
-// reads as released is left as it is: should it vanish, the one before it has a higher
-// bound, and blocks nobody for longer than a window.
+// free writes a released record with the given bound. The record keeps the token, which
+// holds the bound that this holder replaced. After a refused write, free reads the
+// record and tries again if the worker still holds it. It leaves a record that reads as
+// released, although the write was not acknowledged. Should that record vanish, the
+// record before it has a higher bound, which only blocks the worker for up to a window.
 func (r records) free(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	w.token.released = true
 	var swapErr error
@@ -147,11 +152,11 @@ func (r records) free(ctx context.Context, w *heldWorker, bound int64) (*loss, e
 	return nil, cmp.Or(swapErr, errChanges)
 }
 
-// A loss is why nothing more may be issued under a worker, and how that is counted
-// and logged.
+// A loss is the reason why no more IDs may be issued under a worker, with the counts
+// and the log message for it.
 type loss struct {
-	setBack             bool   // the store shows an older record of ours: its bound is to be raised again
-	losses, regressions uint64 // to be counted
+	setBack             bool   // the store shows an older record of ours, so its bound is to be raised again
+	losses, regressions uint64 // to add to Stats
 	level               slog.Level
 	message             string
 	attrs               []any
@@ -162,11 +167,11 @@ func newLoss(w *heldWorker, r Record, level slog.Level, message string, attrs ..
 	return &loss{losses: 1, level: level, message: message, attrs: attrs}
 }
 
-// lostToTaker is the loss of a worker that another process has taken, or that
-// somebody has released. If the store has kept what it acknowledged, the taker began
-// at our bound or above, and the rest of the window would still be ours; if it has
-// not, every further ID may be a duplicate. A record whose bound is not above our
-// first tick is older than the lease, or missing.
+// lostToTaker returns the loss of a worker that another process has taken, or that
+// somebody has released. If the store has kept its acknowledged writes, the new holder
+// began at our bound or above. If it has forgotten a write, every further ID may be a
+// duplicate, so the loss also counts as a regression. A record whose bound is at or
+// below our first tick is older than the lease, or missing.
 func lostToTaker(w *heldWorker, r Record) *loss {
 	var lost *loss
 	switch {
@@ -181,14 +186,14 @@ func lostToTaker(w *heldWorker, r Record) *loss {
 	return lost
 }
 
-// lostToClone is the loss of a worker whose window a copy of this process has
-// extended: what the copy issues is as much its own.
+// lostToClone returns the loss of a worker whose window a copy of this process has
+// extended. The copy holds the same token, so it has the same right to the worker.
 func lostToClone(w *heldWorker, r Record) *loss {
 	return newLoss(w, r, slog.LevelError, "lease: worker lost to a copy of this process: the machine was cloned while it ran or set back to a snapshot, and IDs of this window may have been issued twice, unless somebody has changed the record by hand")
 }
 
-// lostByStore is the loss of a worker whose record the store has set back: another
-// process may have had it in between.
+// lostByStore returns the loss of a worker whose record the store has set back. Another
+// process may have held the worker in between.
 func lostByStore(w *heldWorker, r Record) *loss {
 	lost := newLoss(w, r, slog.LevelError, "lease: the store has forgotten an acknowledged window; see WithSettle")
 	lost.setBack, lost.losses, lost.regressions = true, 0, 1

@@ -19,13 +19,13 @@ func keyOf(l snowflake.Layout, datacenter, worker int64) int {
 	return int(datacenter<<l.WorkerBits | worker)
 }
 
-// numbers undoes keyOf.
+// numbers is the inverse of keyOf.
 func numbers(l snowflake.Layout, key int) (datacenter, worker int64) {
 	return int64(key) >> l.WorkerBits, int64(key) & (workers(l) - 1)
 }
 
-// signature is what the store keeps of a layout. Its form must never change:
-// it is compared with what earlier versions have written.
+// signature returns the text by which the store remembers a layout. Its form must never
+// change, because it is compared with the text that earlier versions have written.
 func signature(l snowflake.Layout) string {
 	total := l.TotalBits
 	if total == 0 {
@@ -35,7 +35,8 @@ func signature(l snowflake.Layout) string {
 		l.Epoch.UTC().Format(time.RFC3339Nano), l.Tick, l.DatacenterBits, l.WorkerBits, l.SequenceBits, total)
 }
 
-// parseSignature undoes signature, and reads nothing else.
+// parseSignature is the inverse of signature. Any text that signature does not produce
+// is an error.
 func parseSignature(s string) (snowflake.Layout, error) {
 	var l snowflake.Layout
 	var epoch, tick string
@@ -53,8 +54,9 @@ func parseSignature(s string) (snowflake.Layout, error) {
 
 var errUnwritten = errors.New("the store refused to replace an absent record")
 
-// warnOfMissingLayout logs that workers have records and their layout has none: it was
-// deleted, and the one that is written now is not compared with it.
+// warnOfMissingLayout logs a warning if workers have records and the layout has none.
+// Somebody has then deleted the layout's record, so the layout that is written now
+// cannot be compared with it.
 func (r records) warnOfMissingLayout(ctx context.Context, c *config) error {
 	all, _, err := r.load(ctx)
 	layout := all[layoutKey]
@@ -66,13 +68,14 @@ func (r records) warnOfMissingLayout(ctx context.Context, c *config) error {
 	return err
 }
 
-// joinLayout compares the layout with the one that the store's workers belong to,
-// and writes it where there is none: under two layouts one bound would mean two
-// different ticks. It returns the record.
+// joinLayout compares the configured layout with the stored layout, and returns the
+// stored record. If there is none it writes one. All processes must share a layout,
+// because the same bound would mean different ticks under two layouts.
 //
-// A record that was only read may vanish before the worker's record is written, and
-// another layout take its place: a claim reads it again at its end. The random number
-// in Bound tells two writes of one layout apart.
+// If the record was only read, a crash of the store may remove it before the worker's
+// record is written, and another process may write another layout. A claim therefore
+// reads the record again when it is done. The random number in Bound makes two writes
+// of one layout differ.
 func (r records) joinLayout(ctx context.Context, c *config, stored Record) (Record, error) {
 	own := Record{Bound: c.random(math.MaxInt64), Owner: signature(c.layout)}
 	if stored == (Record{}) {

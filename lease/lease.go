@@ -8,41 +8,41 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A Lease holds a worker of a [Store] for one [snowflake.Generator], extends its
-// window in the background every third of it, and acquires another worker if that
-// one is lost. [Acquire] returns it. It ends when the generator is closed, which
-// releases the worker, or by [Lease.Release] where there is no generator. Its
+// A Lease holds a worker of a [Store] for one [snowflake.Generator]. It extends the
+// worker's window in the background every third of a window, and acquires another
+// worker if the worker is lost. [Acquire] returns it. Closing the generator ends the
+// lease and releases the worker. If there is no generator, [Lease.Release] does. The
 // methods may be called concurrently.
 type Lease struct {
 	*config
 	records  records
-	holdings holdings // has a lock of its own
+	holdings holdings // has its own lock
 
-	// Held for every write, and for what follows, which its holder alone reads and
-	// changes, as it does the workers in holdings.
+	// Held during every write to the store. It also guards the fields below, and the
+	// workers in holdings.
 	storeLock storeLock
 	chooser   chooser
 	clocks    clocks
 	keeper    keeper
 
-	ctx context.Context // of the background; ends with the lease
+	ctx context.Context // for background work; ends with the lease
 }
 
 var _ snowflake.WorkerSource = (*Lease)(nil)
 
-// Acquire leases a free worker of the store: the one with the lowest bound, so
-// one that was never used if there is any. Of more than 32 workers it reads that
-// many at random first, where the store is a [Getter]. It also compares the layout
-// with the one that the store's workers belong to, and the clock with the store's
-// where that is a [Clock]: see [WithMaxSkew].
+// Acquire leases the free worker with the lowest bound. A worker that was never used
+// comes first. If the store is a [Getter] and there are more than 32 workers, Acquire
+// first reads 32 of them at random, and chooses among these. It also compares the
+// layout with the layout of the store's workers, and the clock with the store's clock
+// if the store is a [Clock]: see [WithMaxSkew].
 //
-// Where nothing is free the error is a [NoFreeWorkerError]. An error of the
-// store is returned, wrapped or as it is. ctx is for this call only. Without a
-// deadline Acquire tries for as long as other processes get in first, waits for its
-// turn where the store is a [Queue], and takes the time of [WithSettle]. A connection,
-// which a store inspects, may take 20 seconds, and each call of the store 5. If ctx ends
-// while a write is under way, the worker may stay leased for a window. Acquire writes
-// nothing if ctx ends sooner than the store has answered a read.
+// If no worker is free the error is a [NoFreeWorkerError]. An error of the store is
+// returned, wrapped or as it is. ctx is for this call only. If it has no deadline,
+// Acquire tries for as long as other processes get in first, waits for its turn if the
+// store is a [Queue], and waits for the time of [WithSettle]. A connection, which a
+// store inspects, may take 20 seconds, and each call of the store 5. If ctx ends during
+// a write, the worker may stay leased for a window. Acquire writes nothing if ctx would
+// end sooner than the store took to answer a read.
 func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...Option) (*Lease, error) {
 	c, err := newConfig(layout, opts)
 	if store == nil {
@@ -80,38 +80,37 @@ func newLease(c *config, store Store) *Lease {
 	return l
 }
 
-// Layout is the layout that the lease was acquired for.
+// Layout returns the layout that the lease was acquired for.
 func (l *Lease) Layout() snowflake.Layout { return l.layout }
 
-// Clock is the clock given by [WithClock], or nil.
+// Clock returns the clock given by [WithClock], or nil.
 func (l *Lease) Clock() func() time.Time { return l.clock }
 
-// Stats is what a lease holds, and what it has been through.
+// Stats describes the worker of a lease and counts its events.
 type Stats struct {
 	Datacenter, Worker int64
-	Owner              string    // the token of this grant: host/process/random
+	Owner              string    // the token of this grant, as host/process/random
 	Since              time.Time // when this lease acquired the worker
 	Until              time.Time // the end of the window that the store has acknowledged
 
-	// Extensions counts the windows after the first. Failures counts the
-	// attempts at getting one that failed, Losses the workers that another
-	// process, or a copy of this one, has taken. Regressions counts acknowledged
-	// writes that the store has forgotten: alert on any.
+	// Extensions counts the windows after the first. Failures counts the failed
+	// attempts to get a window. Losses counts the workers that another process, or a
+	// copy of this process, has taken. Regressions counts acknowledged writes that the
+	// store has forgotten: alert on any.
 	Extensions, Failures, Losses, Regressions uint64
 
-	// FailingSince and Failure are when the store, or the search for a free
-	// worker, began to fail, and the last error. They are zero while all is
-	// well.
+	// FailingSince is when the store, or the search for a free worker, began to fail.
+	// Failure is the last error. Both are zero while there is no failure.
 	FailingSince time.Time
 	Failure      error
 }
 
-// Stats returns the state of the lease.
+// Stats returns the worker and the counts of the lease. It does not call the store.
 func (l *Lease) Stats() Stats { return l.holdings.stats() }
 
-// Health is nil while the lease has a window. Otherwise it is the error that the
-// generator returns: the window has ended and the store fails or no worker is
-// free, or the lease has ended. It does not ask the store. A store that fails
-// within the window is not an error; see Stats.FailingSince. A probe calls
-// [snowflake.Generator.Health], which includes this.
+// Health returns nil while the lease has a window. Otherwise it returns the error that
+// the generator returns: the window has ended and the store fails or no worker is free,
+// or the lease has ended. It does not call the store. A store that fails within the
+// window is not an error; see Stats.FailingSince. A probe calls
+// [snowflake.Generator.Health], which includes this check.
 func (l *Lease) Health() error { return l.holdings.health() }

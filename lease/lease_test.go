@@ -27,7 +27,7 @@ func TestCloseGivesBack(t *testing.T) {
 	}
 }
 
-// Nothing was issued: the bound is what it was, so that no tick is wasted.
+// If no ID was issued, Release restores the previous bound, so that no tick is wasted.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -70,14 +70,15 @@ func TestOneGeneratorPerLease(t *testing.T) {
 	next(t, gen)
 }
 
-// Both wait for a window, and one of them gets it.
+// Two generators of one lease are made at the same time. Both wait for a window, and
+// one of them gets it.
 func TestGeneratorsMadeAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()
 		l := acquire(t, store)
 		release := make(chan struct{})
-		store.OnCall(func(leasetest.Call) leasetest.Fault { // the keeper hangs
+		store.OnCall(func(leasetest.Call) leasetest.Fault { // the background loop hangs
 			<-release
 			return leasetest.None
 		})
@@ -100,7 +101,7 @@ func TestGeneratorsMadeAtOnce(t *testing.T) {
 	})
 }
 
-// New refuses what contradicts the lease, and the worker is released then.
+// New refuses options that contradict the lease, and then releases the worker.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	clock := lease.WithClock(time.Now)
@@ -121,7 +122,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// The keeper works between Acquire and New too.
+// The lease renews its window between Acquire and New too.
 func TestGeneratorMadeLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,8 +132,8 @@ func TestGeneratorMadeLate(t *testing.T) {
 	})
 }
 
-// The caller gives up, and the write continues: its outcome would be unknown
-// otherwise.
+// If the caller gives up, the write continues, because its outcome would otherwise be
+// unknown.
 func TestExtensionOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,8 +160,8 @@ func TestExtensionOutlivesItsCaller(t *testing.T) {
 	})
 }
 
-// Callers come and go while the store hangs: they leave nothing behind that
-// would ask it again, one after the other.
+// Callers give up while the store hangs. They must leave no goroutines that ask the
+// store again, one after the other.
 func TestCallersThatGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,7 +204,7 @@ func TestClosingIsNotHeldUp(t *testing.T) {
 		store, log := leasetest.NewMemory(), new(journal)
 		gen := generate(t, acquire(t, store, lease.WithLogger(log.logger())))
 		store.OnCall(func(leasetest.Call) leasetest.Fault { return leasetest.Hold })
-		time.Sleep(21 * time.Second) // the keeper's call hangs
+		time.Sleep(21 * time.Second) // the background loop's call hangs
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -219,7 +220,7 @@ func TestClosingIsNotHeldUp(t *testing.T) {
 	})
 }
 
-// The store ignores its context, and its answer comes after Close has given up.
+// The store ignores its context, and answers after Close has given up.
 func TestClosingWithAnExtensionUnderWay(t *testing.T) {
 	t.Parallel()
 	for _, made := range []bool{false, true} {
@@ -262,8 +263,8 @@ func TestStats(t *testing.T) {
 	})
 }
 
-// Since is when the worker was taken: windows do not move it, another worker
-// does.
+// Since is the time when the lease acquired the worker. An extension does not change
+// it; another worker does.
 func TestSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

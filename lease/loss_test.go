@@ -17,7 +17,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// rob lets another process take the worker, as one whose clock is fast does.
+// rob lets another process take the worker, like a process whose clock is fast.
 func rob(store *leasetest.Memory, worker int) {
 	store.Put(worker, robbed(store.Records()[worker]))
 }
@@ -26,7 +26,7 @@ func robbed(r lease.Record) lease.Record {
 	return lease.Record{Bound: r.Bound + 60_000, Owner: "robber"}
 }
 
-// robBusy is rob where the holder may extend its window at the same moment.
+// robBusy is rob for a holder that may extend its window at the same moment.
 func robBusy(t *testing.T, store *leasetest.Memory, worker int) {
 	t.Helper()
 	for swapped := false; !swapped; {
@@ -38,8 +38,8 @@ func robBusy(t *testing.T, store *leasetest.Memory, worker int) {
 	}
 }
 
-// The lease has taken a worker in place of the lost one, and ends before anybody
-// has asked for it: that one is released too.
+// The lease has acquired a worker in place of the lost worker, and ends before the
+// generator asks for it. It must release both workers.
 func TestSpareIsReleased(t *testing.T) {
 	t.Parallel()
 	for _, generator := range []bool{false, true} {
@@ -54,7 +54,7 @@ func TestSpareIsReleased(t *testing.T) {
 				}
 				lost := l.Stats()
 				rob(store, int(lost.Datacenter<<1|lost.Worker))
-				time.Sleep(25 * time.Second) // the keeper has found out
+				time.Sleep(25 * time.Second) // until the background loop has noticed
 				if got := l.Stats(); got.Losses != 1 || got.Owner == lost.Owner {
 					t.Fatalf("stats %+v, want another worker", got)
 				}
@@ -96,7 +96,8 @@ func TestLossOfThisVeryWorker(t *testing.T) {
 	})
 }
 
-// More processes than workers: those without wait, and rob nobody who is alive.
+// There are more processes than workers. Processes without a worker wait, and take none
+// from live holders.
 func TestNobodyIsRobbed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +123,7 @@ func TestNobodyIsRobbed(t *testing.T) {
 	})
 }
 
-// A process that has lost its worker takes over from one that is dead, though its
+// A process that has lost its worker takes the worker of a dead holder, although its
 // bound is far ahead.
 func TestStandInForTheSilent(t *testing.T) {
 	t.Parallel()
@@ -145,7 +146,7 @@ func TestStandInForTheSilent(t *testing.T) {
 	})
 }
 
-// Restart with the clock set back, on the last worker left.
+// A process restarts with its clock set back, and only the last worker is left.
 func TestRestartWithTheClockSetBack(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
@@ -182,8 +183,7 @@ func TestRestartWithTheClockSetBack(t *testing.T) {
 	}
 }
 
-// fastTaker acquires the worker for a process whose clock is an hour ahead, as
-// real ones do.
+// fastTaker acquires the worker for a process whose clock is an hour ahead.
 func fastTaker(t *testing.T, store lease.Store, worker int64) *lease.Lease {
 	t.Helper()
 	clock := new(skew)
@@ -204,7 +204,7 @@ func TestStoreForgets(t *testing.T) {
 	back := put(func(old lease.Record) lease.Record { return old })
 	absent := put(func(lease.Record) lease.Record { return lease.Record{} })
 	free := put(func(old lease.Record) lease.Record { return lease.Record{Bound: old.Bound} })
-	// As it was before, of a process that died.
+	// The record before the lease, of a process that died.
 	died := lease.Record{Bound: time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC).UnixMilli(), Owner: "host/1/AAAAAAAAAAAAAAAAAAAAAAAAAA/1/0/60000"}
 	before := put(func(lease.Record) lease.Record { return died })
 	take := func(t *testing.T, store *leasetest.Memory, _ lease.Record) *lease.Lease {
@@ -227,9 +227,9 @@ func TestStoreForgets(t *testing.T) {
 		name                string
 		steps               []step
 		settle              time.Duration
-		back                time.Duration // of the clock
+		back                time.Duration // how far the clock is set back
 		losses, regressions uint64
-		twice               int // times that the log says that IDs may have been issued twice
+		twice               int // how often the log says that IDs may have been issued twice
 	}{
 		{"nothing, but another has taken the worker", []step{take}, 0, 0, 1, 0, 0},
 		{"our last bound", []step{back}, 0, 0, 0, 1, 0},
@@ -264,7 +264,7 @@ func TestStoreForgets(t *testing.T) {
 						takers = append(takers, taker)
 					}
 				}
-				for range 2000 { // time passes for a scripted clock in small steps
+				for range 2000 { // a scripted clock needs small steps
 					if l.Stats().Losses+l.Stats().Regressions > 0 {
 						break
 					}
@@ -296,8 +296,8 @@ func TestStoreForgets(t *testing.T) {
 	}
 }
 
-// A worker whose bound the store has set back is not left at it, where another
-// process would begin below what was issued.
+// The lease restores a bound that the store has set back, because another process would
+// begin below ticks that were issued.
 func TestForgottenBoundIsRestored(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []leasetest.Fault{leasetest.None, leasetest.LoseRequest, leasetest.LoseReply} {
@@ -312,7 +312,7 @@ func TestForgottenBoundIsRestored(t *testing.T) {
 				time.Sleep(25 * time.Second)
 				acknowledged := l.Stats().Until
 				store.Put(worker, old)
-				store.Fail(leasetest.None, fault) // the extension, which finds out, and the write that restores
+				store.Fail(leasetest.None, fault) // the extension, and the write that restores the bound
 				time.Sleep(time.Minute)
 				if s := l.Stats(); s.Losses != 0 || s.Regressions != 1 {
 					t.Errorf("stats %+v, want one regression", s)
@@ -328,7 +328,7 @@ func TestForgottenBoundIsRestored(t *testing.T) {
 	}
 }
 
-// Another worker is there: that the store hangs holds up nobody.
+// If the lease has another worker already, a hanging store does not stop the generator.
 func TestReplacedWhileTheStoreHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -337,7 +337,7 @@ func TestReplacedWhileTheStoreHangs(t *testing.T) {
 		_, worker := next(t, gen)
 		bound := store.Records()[worker].Bound
 		rob(store, worker)
-		time.Sleep(21 * time.Second) // the keeper has found out
+		time.Sleep(21 * time.Second) // until the background loop has noticed
 		store.OnCall(func(leasetest.Call) leasetest.Fault { return leasetest.Hold })
 		time.Sleep(time.Until(time.UnixMilli(bound)))
 		start := time.Now()
@@ -350,7 +350,7 @@ func TestReplacedWhileTheStoreHangs(t *testing.T) {
 	})
 }
 
-// A generator whose window has ended early is not healthy.
+// Health returns an error if the window was revoked.
 func TestHealthOfARevokedWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -382,7 +382,8 @@ func TestHealthOfARevokedWindow(t *testing.T) {
 	})
 }
 
-// Nor is one that logical time has used up, whatever the clock says.
+// Health returns an error if logical time has used up the window, even if the clock is
+// before its end.
 func TestHealthInLogicalTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -405,7 +406,7 @@ func TestHealthInLogicalTime(t *testing.T) {
 	})
 }
 
-// Settling takes long: a caller is not to wait for it.
+// A caller does not wait for a new worker to settle, because settling takes long.
 func TestLossOnAStoreThatForgets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -428,7 +429,7 @@ func TestLossOnAStoreThatForgets(t *testing.T) {
 	})
 }
 
-// Nor where it was the background that has found the loss.
+// A caller does not wait for settling if the background loop has found the loss either.
 func TestNobodyWaitsForSettling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -451,8 +452,8 @@ func TestNobodyWaitsForSettling(t *testing.T) {
 	})
 }
 
-// Eight goroutines are busy while the generator is closed, or its worker lost:
-// not one ID may lie at or above the bound that is released.
+// Eight goroutines issue IDs while the generator is closed, or its worker lost. No ID
+// may be at or above the bound of the release.
 func TestNothingAfterTheRelease(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
@@ -489,8 +490,8 @@ func TestNothingAfterTheRelease(t *testing.T) {
 	}
 }
 
-// issue issues on n goroutines until the generator is closed. What it returns
-// waits for them, and has all IDs.
+// issue issues IDs in n goroutines until the generator is closed. The returned function
+// waits for the goroutines and returns all IDs.
 func issue(gen *snowflake.Generator, n int) func() []types.ID {
 	all := make([][]types.ID, n)
 	var wg sync.WaitGroup
@@ -513,8 +514,8 @@ func issue(gen *snowflake.Generator, n int) func() []types.ID {
 	}
 }
 
-// A holder with a longer window writes more rarely. It is alive as long as it
-// writes within its own two windows.
+// A holder with a longer window writes less often. It counts as alive as long as it
+// writes within two of its own windows.
 func TestHolderWithALongerWindowIsAlive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -523,7 +524,7 @@ func TestHolderWithALongerWindowIsAlive(t *testing.T) {
 		zero := lease.WithDatacenter(0)
 		short := acquire(t, store, one, zero, lease.WithWindow(time.Second), lease.WithMaxAhead(time.Hour))
 		generate(t, short)
-		long := acquire(t, store, one, zero, lease.WithMaxAhead(time.Minute)) // takes it
+		long := acquire(t, store, one, zero, lease.WithMaxAhead(time.Minute)) // takes the worker
 		generate(t, long)
 		time.Sleep(10 * time.Minute)
 		if s := long.Stats(); s.Losses != 0 {
@@ -532,8 +533,8 @@ func TestHolderWithALongerWindowIsAlive(t *testing.T) {
 	})
 }
 
-// A lease without a generator has slept with its machine, and has lost its worker
-// by then: the one in its place is chosen by the clock at which a generator asks.
+// A lease without a generator was suspended with its machine and has lost its worker.
+// It chooses another worker by the clock at the time when a generator asks.
 func TestLossWhileSuspendedWithoutGenerator(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// A sourceMutant is a mistake in the code: the text that it replaces stands there once.
+// A sourceMutant is a mistake in the code. It replaces a text that occurs once in the
+// file.
 type sourceMutant struct{ name, file, from, to string }
 
 var sourceMutants = []sourceMutant{
@@ -41,18 +42,19 @@ var sourceMutants = []sourceMutant{
 	{"an extension lowers the bound", "keeper.go", "max(w.base.Bound, k.bound(max(now, need, w.used())))", "k.bound(max(now, need))"},
 }
 
-// settleMutants show in duplicates alone, on a store that forgets: each process is right.
+// settleMutants only show as duplicates on a store that forgets, because each process
+// obeys the protocol.
 var settleMutants = []sourceMutant{
 	{"nothing settles", "renew.go", "if err != nil || l.settle == 0 {", "if err != nil || w != nil {"},
 	{"settling ends without a write", "renew.go", "extendErr := l.extend(ctx, w, 0)", "var extendErr error"},
 }
 
-// tortured mutants show in what real processes have seen, too: those of the torture.
+// tortured are the mutants that the traces of a torture must reveal too.
 var tortured = []string{"a write without an answer counts", "more counts than was written", "a loss revokes nothing"}
 
-// A replay that accepts everything may be blind. Each mutant is built into the package,
-// and the traces of what then runs must be rejected. What the search for duplicates
-// finds in the same seeds is logged.
+// A replay could accept everything. Therefore each mutant is built into the package,
+// and the replay must reject the traces of its simulation. The log shows what the
+// search for duplicates finds with the same seeds.
 func TestTraceMutants(t *testing.T) {
 	for seed := range uint64(20) {
 		if _, err := simulate(t, 1+seed).check(); err != nil {
@@ -99,7 +101,7 @@ func firstLines(out string) string {
 	return strings.Join(strings.SplitN(out, "\n", 4)[:3], "\n")
 }
 
-// build returns the test program of a package, with the mistake.
+// build returns the test program of a package with the mistake.
 func (m sourceMutant) build(t *testing.T, dir string) string {
 	t.Helper()
 	path, err := filepath.Abs(m.file)

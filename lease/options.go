@@ -31,10 +31,10 @@ type config struct {
 	clock       func() time.Time
 	log         *slog.Logger
 	datacenter  *int64
-	one         bool // WithWorker
-	ranged      bool // WithWorkers
+	one         bool // set by WithWorker
+	ranged      bool // set by WithWorkers
 	first, last int64
-	random      func(n int64) int64 // in [0, n); a simulation replaces it
+	random      func(n int64) int64 // returns a number in [0, n); a simulation replaces it
 }
 
 const (
@@ -44,20 +44,20 @@ const (
 	maxWindow     = 24 * time.Hour
 	maxSettle     = 2 * maxWindow
 
-	// maxCall bounds one call of the store: an outage of up to two thirds of
-	// the default window less this halts nobody.
+	// maxCall limits one call of the store. With the default window, an outage of up to
+	// two thirds of the window less maxCall stops no generator.
 	maxCall = 5 * time.Second
 )
 
-// CheckOptions returns the error that [Acquire] returns for the layout and the
-// options before it asks a store, which joins all mistakes in them, or nil.
+// CheckOptions returns the errors that [Acquire] finds in the layout and the options
+// before it calls the store, joined, or nil.
 func CheckOptions(layout snowflake.Layout, opts ...Option) error {
 	_, err := newConfig(layout, opts)
 	return err
 }
 
-// newConfig applies all options to the defaults, so that one run shows every
-// mistake.
+// newConfig applies the options to the defaults. It applies all of them even after an
+// error, so that the caller sees every mistake at once.
 func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 	if err := layout.Validate(); err != nil {
 		return config{}, err
@@ -69,18 +69,19 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 		option.Check(c.window >= 3*layout.Tick, "lease: WithWindow(%v): want at least three ticks of %v", c.window, layout.Tick))
 }
 
-// timeout bounds one call of the store.
+// timeout returns the limit for one call of the store.
 func (c *config) timeout() time.Duration { return min(maxCall, max(c.window/3, maxCall/10)) }
 
-// patience is how long a process that starts, or releases a worker, waits for a
-// connection, which the store may have to inspect.
+// patience returns how long a process that starts, or that releases a worker, waits for
+// a connection. It is longer than timeout, because the store may inspect a new
+// connection.
 func (c *config) patience() time.Duration { return 4 * c.timeout() }
 
-// WithWindow sets for how long a worker is reserved ahead, in one write that is
-// repeated every third of it. The store may be down for two thirds of the window,
-// less 5 seconds that a call may take, without anybody noticing. A process that was
-// killed leaves its worker unusable for up to a window. The default is a minute; 10ms
-// to 24h are possible, and no less than three ticks of the layout.
+// WithWindow sets for how long a worker is reserved ahead. The lease writes to the
+// store every third of a window. The store may be down for two thirds of the window,
+// less 5 seconds for a call, before a generator stops. The worker of a process that was
+// killed stays leased for up to a window. The default is a minute. The range is 10ms to
+// 24h, and at least three ticks of the layout.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < minWindow || d > maxWindow {
@@ -91,13 +92,14 @@ func WithWindow(d time.Duration) Option {
 	})
 }
 
-// WithSettle waits that long after taking a worker, and writes once more, before the
-// first ID is issued. Give a window, or more, on a store that can forget acknowledged
-// writes, such as a Redis with asynchronous replicas: by then the holder by a
-// forgotten write has reached the end of its own window, or has found out. This relies
-// on clocks that are roughly right, and on nobody running ahead of them
-// ([WithMaxAhead], [snowflake.WithLogicalTime]). Less than a window protects from
-// little, and is logged as a warning. The default is zero, the most 48 hours.
+// WithSettle makes the lease wait for d after it has taken a worker, and write the
+// record once more, before the first ID is issued. Use it, with a window or more, on a
+// store that can forget acknowledged writes, such as a Redis with asynchronous
+// replicas. A holder whose write was forgotten has then reached the end of its window,
+// or has found out. This relies on clocks that are roughly right, and on no generator
+// running ahead of its clock ([WithMaxAhead], [snowflake.WithLogicalTime]). A time of
+// less than a window protects little, and is logged as a warning. The default is zero,
+// the maximum 48 hours.
 func WithSettle(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		c.settle = d
@@ -106,11 +108,12 @@ func WithSettle(d time.Duration) Option {
 }
 
 // WithMaxAhead lets [Acquire] take a worker whose bound is up to d ahead of the clock
-// if no other is free. The generator then runs that far ahead, and its IDs are that
-// much younger than they should be. It serves a restart with the clock set back, or
-// soon after a crash on the only worker. A worker that was released goes first, then
-// the one with the lowest bound: a holder that is alive loses it, stops at once, and
-// fails until another worker is free. The default is zero: never.
+// if no other worker is free. The generator then runs that far ahead of the clock, and
+// the time in its IDs is that far in the future. Use it for a restart with the clock
+// set back, or soon after a crash on the only worker. Acquire prefers a worker that was
+// released, and then the worker with the lowest bound. If the holder of that worker is
+// alive, it loses the worker, stops at once, and fails until another worker is free.
+// The default is zero, which never takes a worker early.
 func WithMaxAhead(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		c.maxAhead = d
@@ -118,13 +121,14 @@ func WithMaxAhead(d time.Duration) Option {
 	})
 }
 
-// WithMaxSkew bounds how far the clock may be ahead of the store's, where that is a
-// [Clock]. [Acquire] refuses a clock that is further ahead, because its bound would
-// block the worker for everybody else until then, and nothing takes that back. Once a
-// worker is acquired, the clock is refused only if it is as far ahead of what the
-// store's clock would show had it run on since the two last agreed; otherwise it is the
-// store's that is wrong, which is logged as a warning. [WithMaxAhead] is measured from
-// the clock that passed. The default is an hour.
+// WithMaxSkew limits how far the clock may be ahead of the store's clock, if the store
+// is a [Clock]. [Acquire] returns an error if the clock is further ahead, because its
+// bound would block the worker for all other processes until that time, and cannot be
+// lowered again. Once a worker is acquired, extending its window fails only if the
+// clock is also more than d ahead of the time that the store's clock would show if
+// it had run on since the two last agreed. Otherwise the store's clock is wrong, and
+// the lease logs a warning. [WithMaxAhead] is measured from the clock that passed this
+// check. The default is an hour.
 func WithMaxSkew(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		c.maxSkew = d
@@ -141,8 +145,8 @@ func WithClock(now func() time.Time) Option {
 	})
 }
 
-// WithDatacenter takes workers of that datacenter only. The default is all of
-// the layout's datacenters, or datacenter 0 under [WithWorker].
+// WithDatacenter takes only workers of datacenter n. The default is all datacenters of
+// the layout, or datacenter 0 under [WithWorker].
 func WithDatacenter(n int64) Option {
 	return optionFunc(func(c *config) error {
 		c.datacenter = &n
@@ -150,11 +154,11 @@ func WithDatacenter(n int64) Option {
 	})
 }
 
-// WithWorker leases exactly worker n, for hosts that are already numbered. The lease
-// adds mutual exclusion and a high-water mark: two processes that are given the number
-// by mistake never issue at the same time, and a restart begins above the last tick of
-// the previous process. After a crash the worker is free once its bound has passed, in
-// up to a window; see [WithMaxAhead].
+// WithWorker leases exactly worker n, for hosts that already have numbers. The lease
+// adds mutual exclusion and a high-water mark. Two processes that are given the same
+// number by mistake never issue at the same time, and after a restart a process begins
+// above the last tick of the previous process. After a crash the worker is free once
+// its bound has passed, within a window; see [WithMaxAhead].
 func WithWorker(n int64) Option {
 	return optionFunc(func(c *config) error {
 		c.one, c.first, c.last = true, n, n
@@ -162,8 +166,8 @@ func WithWorker(n int64) Option {
 	})
 }
 
-// WithWorkers takes one of the workers first to last, both included, of each
-// datacenter. The default is all that the layout has.
+// WithWorkers takes one of the workers first to last, both included, in any of the
+// datacenters. The default is all workers of the layout.
 func WithWorkers(first, last int64) Option {
 	return optionFunc(func(c *config) error {
 		c.ranged, c.first, c.last = true, first, last
@@ -174,9 +178,9 @@ func WithWorkers(first, last int64) Option {
 	})
 }
 
-// WithLogger sets where changes of state are logged: a worker acquired, lost,
-// fenced, released, the store failing and answering again. Nothing is logged
-// per ID or per extension. The default is [slog.Default].
+// WithLogger sets the logger for changes of state: a worker was acquired, lost, fenced
+// or released, or the store has failed or answers again. IDs and extensions are not
+// logged. The default is [slog.Default].
 func WithLogger(log *slog.Logger) Option {
 	return optionFunc(func(c *config) error {
 		c.log = log
@@ -188,20 +192,20 @@ func inRange(name, what string, n, count int64) error {
 	return option.Check(n >= 0 && n < count, "lease: %s: %s %d out of range [0, %d] of the layout", name, what, n, count-1)
 }
 
-// datacenterVariable is the one that [snowflake.FromEnv] reads too.
+// datacenterVariable is the environment variable that [snowflake.FromEnv] reads too.
 const datacenterVariable = "SNOWFLAKE_DATACENTER_ID"
 
-// WithStatefulSetWorker is [WithWorker] with the ordinal that ends the host name:
-// pod web-7 of a Kubernetes StatefulSet leases worker 7, also if its host name
-// has a domain. A host name without an ordinal, or with one that the layout
-// cannot hold, is an error. Other host names that end in -<number>, such as
-// ip-10-0-3-17, cannot be distinguished from a pod's: use it in StatefulSets only.
+// WithStatefulSetWorker is [WithWorker] with the ordinal at the end of the host name:
+// pod web-7 of a Kubernetes StatefulSet leases worker 7, also if its host name has a
+// domain. A host name without an ordinal, or with an ordinal that the layout cannot
+// hold, is an error. Use it in StatefulSets only, because other host names that end in
+// -<number>, such as ip-10-0-3-17, look like a pod's.
 //
-// The datacenter is the one of [WithDatacenter], or of the environment variable
-// SNOWFLAKE_DATACENTER_ID, or 0 if neither is given. Two StatefulSets that share
-// a store need different datacenters: their pods have the same ordinals, and wait
-// for each other's workers otherwise. A variable that is set and is not a number
-// of the layout is an error.
+// The datacenter comes from [WithDatacenter], or from the environment variable
+// SNOWFLAKE_DATACENTER_ID, or is 0 if neither is given. Two StatefulSets that share a
+// store need different datacenters, because their pods have the same ordinals and would
+// wait for each other's workers. A variable that is set to anything but a datacenter of
+// the layout is an error.
 func WithStatefulSetWorker() Option {
 	return optionFunc(func(c *config) error {
 		host, err := os.Hostname()
@@ -212,7 +216,8 @@ func WithStatefulSetWorker() Option {
 	})
 }
 
-// setStatefulSetWorker leaves a datacenter that [WithDatacenter] has set.
+// setStatefulSetWorker sets the worker from the host name, and the datacenter from the
+// environment unless [WithDatacenter] has set it.
 func (c *config) setStatefulSetWorker(host string) error {
 	worker, err := podname.Ordinal(host)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// The generator is closed before the bound that the store has forgotten could be
-// restored: it is restored then.
+// If the generator is closed before the lease could restore a forgotten bound, closing
+// restores it.
 func TestCloseRestoresAForgottenBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 var errSettling = errors.New("lease: another worker has to settle first")
 
-// renewLoop extends the window every third of it, until the lease has ended. A
-// failure of a call shortens its pause.
+// renewLoop extends the window every third of a window until the lease ends. After a
+// failure it waits for a shorter time.
 func (l *Lease) renewLoop() {
 	for {
 		select {
@@ -26,10 +26,9 @@ func (l *Lease) renewLoop() {
 	}
 }
 
-// renewAndNote gives the generator a window beyond need, in Unix milliseconds, or
-// for the background, which passes zero, another one, and notes whether that
-// failed. It does nothing once the lease has ended. The caller holds the store's lock,
-// as does that of every method below.
+// renewAndNote extends the window beyond need, in Unix milliseconds, or replaces a lost
+// worker, and notes success or failure in the holdings. The background loop passes
+// zero. It does nothing once the lease has ended. The caller holds storeLock.
 func (l *Lease) renewAndNote(need int64) {
 	if l.ctx.Err() != nil {
 		return
@@ -43,8 +42,9 @@ func (l *Lease) renewAndNote(need int64) {
 	}
 }
 
-// renew extends the window, even where it reaches beyond need: a store that has
-// forgotten is found out by the write. A lost worker is replaced.
+// renew extends the window and replaces a lost worker. It writes even if the window
+// already reaches beyond need, because the write finds out whether the store has
+// forgotten an earlier write. The caller holds storeLock.
 func (l *Lease) renew(ctx context.Context, need int64) error {
 	w := l.holdings.current()
 	if !w.lost {
@@ -61,7 +61,7 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 		return err
 	}
 	if l.settle > 0 && (need > 0 || l.holdings.present().attempts == 0) {
-		return errSettling // which takes long: the background does it, once callers know
+		return errSettling // settling takes long, so the background does it after callers have their error
 	}
 	replacement, err := l.replace(ctx, w, need)
 	if err != nil {
@@ -75,7 +75,8 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	return nil
 }
 
-// extend raises the bound of the worker, or notes that it is lost.
+// extend raises the bound of the worker, or notes that the worker is lost. The caller
+// holds storeLock, except in Acquire, which has not returned the lease yet.
 func (l *Lease) extend(ctx context.Context, w *heldWorker, need int64) error {
 	r, lost, err := l.keeper.writeBound(ctx, w, l.holdings.served(), need)
 	switch {
@@ -89,7 +90,8 @@ func (l *Lease) extend(ctx context.Context, w *heldWorker, need int64) error {
 	return nil
 }
 
-// lose stops the generator under the worker.
+// lose stops the generator under the worker, and counts and logs the loss. The caller
+// holds storeLock, except in Acquire.
 func (l *Lease) lose(w *heldWorker, lost *loss) {
 	l.chooser.noteLost(w)
 	l.holdings.drop(w, lost)
@@ -97,7 +99,9 @@ func (l *Lease) lose(w *heldWorker, lost *loss) {
 	l.log.Log(l.ctx, lost.level, lost.message, lost.attrs...)
 }
 
-// release frees the worker at a bound above all that was issued under it.
+// release writes a released record with a bound above every tick issued under the
+// worker. It writes nothing for a worker that is lost. The caller holds storeLock,
+// except in Acquire.
 func (l *Lease) release(ctx context.Context, w *heldWorker) error {
 	if w.forgotten {
 		return l.restore(ctx, w)
@@ -113,8 +117,9 @@ func (l *Lease) release(ctx context.Context, w *heldWorker) error {
 	return nil
 }
 
-// restore raises the bound of a worker whose record the store has set back, so
-// that nobody takes it at a bound below what was issued.
+// restore raises the bound of a worker whose record the store has set back, so that the
+// next holder does not start below a tick that was issued. The caller holds storeLock,
+// except in Acquire.
 func (l *Lease) restore(ctx context.Context, w *heldWorker) error {
 	if err := l.vacate(ctx, w, l.chooser.lostBounds[w.key]); err != nil {
 		return fmt.Errorf("lease: restoring the bound of %v: %w", w, err)
@@ -123,7 +128,8 @@ func (l *Lease) restore(ctx context.Context, w *heldWorker) error {
 	return nil
 }
 
-// vacate frees the worker at the bound, and notes a loss that shows then.
+// vacate releases the worker at the bound, and notes a loss that the write discovers.
+// The caller holds storeLock, except in Acquire.
 func (l *Lease) vacate(ctx context.Context, w *heldWorker, bound int64) error {
 	lost, err := l.keeper.writeVacant(ctx, w, bound)
 	if lost != nil {
@@ -132,7 +138,8 @@ func (l *Lease) vacate(ctx context.Context, w *heldWorker, bound int64) error {
 	return err
 }
 
-// acquire claims a worker for a process that starts.
+// acquire claims the first worker of a process that starts. It needs no lock, because
+// Acquire has not returned the lease yet.
 func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
 	return l.claim(ctx, claim{
 		starting: true, patience: l.patience(),
@@ -140,7 +147,7 @@ func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
 	})
 }
 
-// replace claims a worker in place of the lost one.
+// replace claims a worker in place of the lost worker. The caller holds storeLock.
 func (l *Lease) replace(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
 	return l.claim(ctx, claim{
 		patience:  l.window,
@@ -148,7 +155,8 @@ func (l *Lease) replace(ctx context.Context, lost *heldWorker, need int64) (*hel
 	})
 }
 
-// claim repeats the search until a worker has settled.
+// claim repeats the search until it has a worker that has settled. The caller holds
+// storeLock, except in Acquire.
 func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
 	c.config, c.records, c.chooser, c.clocks = l.config, l.records, &l.chooser, &l.clocks
 	for {
@@ -163,9 +171,10 @@ func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
 	}
 }
 
-// settled waits, and reports whether the worker is still ours after it. Bounds
-// are rounded up, so that a forgotten one may be a little more than a window
-// away.
+// settled waits for the time of WithSettle, extends the window, and reports whether the
+// worker is still ours. It waits a tick and a millisecond more, because bounds are
+// rounded up and the window of a forgotten holder may therefore be that much longer. On
+// an error it releases the worker.
 func (l *Lease) settled(ctx context.Context, w *heldWorker) (bool, error) {
 	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
 	for try := 0; err == nil; try++ {

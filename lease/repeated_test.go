@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// What stands before the store sends writes twice and passes on the second
-// answer, a no: the worker stays, and nobody is warned.
+// A proxy before the store sends writes twice and returns the second answer, which is
+// false. The lease keeps its worker, and logs no warning.
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestRepeatedWrites(t *testing.T) {
 	})
 }
 
-// Two copies of a process, before which writes are repeated: the one that extends
-// second still finds the other's write.
+// Two copies of a process use a proxy that repeats writes. The copy that extends second
+// still detects the write of the other copy.
 func TestCloneBehindRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestCloneBehindRepeatedWrites(t *testing.T) {
 	})
 }
 
-// Somebody raises bounds by SQL: the holder goes on, with a warning.
+// Somebody raises a bound by SQL. The holder continues, and logs a warning.
 func TestBoundRaisedByHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestBoundRaisedByHand(t *testing.T) {
 	})
 }
 
-// A checked store is looked at again by Check.
+// A checked store is a Checker that counts its checks.
 type checked struct {
 	*leasetest.Memory
 	mu    sync.Mutex
@@ -105,7 +105,7 @@ func (c *checked) Check(context.Context) error {
 	return c.err
 }
 
-// set makes Check return err, and returns how often it was called so far.
+// set makes Check return err, and returns the number of checks so far.
 func (c *checked) set(err error) (looks int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,8 +113,8 @@ func (c *checked) set(err error) (looks int) {
 	return c.looks
 }
 
-// A lease that has lost its worker has the store look at itself before it takes
-// another one, and takes none as long as that fails.
+// A lease that has lost its worker calls Check before it takes another worker, and
+// takes none as long as Check fails.
 func TestStoreIsCheckedAfterALoss(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

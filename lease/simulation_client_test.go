@@ -13,15 +13,16 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A client is one process's connection to the store, which loses, delays and repeats.
+// A client is the connection of one process to the store. It loses, delays and repeats
+// calls.
 type client struct {
 	*simulation
 	process int
 	layout  snowflake.Layout
 	faults  *stream
 	lease   *lease.Lease
-	dead    bool    // with the lock
-	sent    *flight // on its way, if there is one
+	dead    bool    // guarded by mu
+	sent    *flight // the write on its way, or nil
 }
 
 func wait(ctx context.Context, d time.Duration) error {
@@ -42,14 +43,14 @@ func (c *client) latency() time.Duration {
 	return c.faults.upTo(200 * time.Millisecond)
 }
 
-// Connect takes a while, so that what a lease does next is not at the instant at which
-// an answer has woken both its background and its caller: their order is random.
+// Connect takes a while. Otherwise the background and a caller that an answer wakes
+// would make their next calls at the same instant, in random order.
 func (c *client) Connect(ctx context.Context) (lease.Store, func(), error) {
 	err := wait(ctx, c.latency()/10)
 	return c, func() {}, err
 }
 
-// Check fails where the settings have changed, at times.
+// Check sometimes fails, as after a change of settings.
 func (c *client) Check(ctx context.Context) error {
 	if err := wait(ctx, c.latency()); err != nil || c.faults.oneIn(4) {
 		return errSimulated
@@ -62,7 +63,7 @@ func (c *client) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return records, err
 }
 
-// Get shows by its keys which part of the protocol reads.
+// Get records its keys, which show the part of the protocol that reads.
 func (c *client) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	there, back, lost := c.latency(), c.latency(), c.faults.oneIn(30)
 	if wait(ctx, there) != nil {
@@ -97,8 +98,8 @@ func (c *client) look(keys []int) (found map[int]lease.Record, at int) {
 	return found, len(c.events) - 1
 }
 
-// CompareAndSwap may lose the request or the answer, land after the caller has given
-// up, and answer twice, the second time that the record is another.
+// CompareAndSwap may lose the request or the answer. It may also land after the caller
+// has given up, or write twice and return the second answer, false.
 func (c *client) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	c.holds()
 	w := &flight{process: c.process, worker: worker, old: old, next: next, landed: make(chan struct{})}
@@ -119,7 +120,7 @@ func (c *client) CompareAndSwap(ctx context.Context, worker int, old, next lease
 	return c.answer(w, !repeated, err)
 }
 
-// send returns false for a process that is dead.
+// send sends a write. It returns false if the process is dead.
 func (c *client) send(w *flight, there time.Duration, lost bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +189,7 @@ func (c *client) setLease(l *lease.Lease) {
 	c.lease = l
 }
 
-// holds compares what the lease may issue with what the model lets it.
+// holds records the end of the lease's window, for comparison with the model.
 func (c *client) holds() {
 	c.mu.Lock()
 	l, dead := c.lease, c.dead

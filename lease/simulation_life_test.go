@@ -21,7 +21,7 @@ type life struct {
 	window      time.Duration
 	clock       *skew
 	seen        *trace.Recorder
-	last        model.Event // Issued
+	last        model.Event // the last Issued event
 	lastID      types.ID
 }
 
@@ -38,7 +38,7 @@ func (s *simulation) newLife(seed uint64, process, number int) *life {
 	}
 	l.window += 10 * time.Second * time.Duration(l.own.n(4))
 	if l.own.oneIn(50) {
-		l.layout.SequenceBits = 11 // refused, where it does not come first
+		l.layout.SequenceBits = 11 // the store refuses it, unless it is the first layout
 	}
 	return l
 }
@@ -63,7 +63,7 @@ func (l *life) live() {
 func (l *life) options() []lease.Option {
 	opts := []lease.Option{lease.WithClock(l.clock.now), lease.WithLogger(discard()), lease.WithWindow(l.window), lease.WithRandom(l.random.n)}
 	switch {
-	case l.forgets: // and clocks differ by less than four seconds
+	case l.forgets: // clocks differ by less than four seconds
 		opts = append(opts, lease.WithSettle(l.window+10*time.Second))
 	case l.own.oneIn(3):
 		opts = append(opts, lease.WithMaxAhead(2*l.window))
@@ -119,7 +119,7 @@ func (l *life) note(id types.ID, before lease.Stats) {
 	}
 }
 
-// verify searches without the model.
+// verify checks an ID without the model.
 func (l *life) verify(id types.ID, worker int, before, after lease.Stats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,8 +135,8 @@ func (l *life) verify(id types.ID, worker int, before, after lease.Stats) {
 	l.ids[id], l.lastID, l.highest[worker] = true, id, max(l.highest[worker], id)
 }
 
-// end closes the generator, or is killed before. Where closing gives up, the lease is
-// released as well.
+// end closes the generator, or kills the process before. If Close fails, it releases
+// the lease too.
 func (l *life) end(gen *snowflake.Generator) {
 	killed := l.own.oneIn(3)
 	ctx, cancel := context.WithTimeout(context.Background(), l.own.upTo(20*time.Second))

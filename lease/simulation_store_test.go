@@ -22,30 +22,31 @@ import (
 // simulatedTick is long, so that a trace is short.
 const simulatedTick = time.Second
 
-// layoutNumber of a layout, by whether its sequence has 11 bits.
+// layoutNumber is the number of a layout, by whether its sequence has 11 bits.
 var layoutNumber = map[bool]int64{false: 1, true: 2}
 
 var errSimulated = errors.New("simulated: no answer")
 
-// A simulation is a fleet and its store, which shows what it may forget: writes become
-// durable in their order, with the first acknowledgement after them, or never.
+// A simulation is a fleet and its store. The store shows writes that it may still
+// forget. Writes become durable in their order, with the next acknowledgement, or
+// never.
 type simulation struct {
 	start, until time.Time
 	world        *stream
-	forgets      bool // what it has acknowledged
+	forgets      bool // the store forgets acknowledged writes
 
 	mu      sync.Mutex
 	visible map[int]lease.Record
-	log     []*flight // visible and not durable
-	down    time.Time // until then no call arrives
+	log     []*flight // visible writes that are not durable
+	down    time.Time // the store does not answer until then
 	calls   int
 	tokens  model.Tokens
 	events  []model.Event
 	ids     map[types.ID]bool
-	users   [16]map[*client]bool // of each worker, who is alive and has written its record
-	highest [16]types.ID         // of each worker
-	views   []*bytes.Buffer      // what those of all processes wrote
-	wrong   []error              // without the model
+	users   [16]map[*client]bool // by worker: the live processes that have written its record
+	highest [16]types.ID         // the highest ID of each worker
+	views   []*bytes.Buffer      // the views that all processes have written
+	wrong   []error              // errors that were found without the model
 }
 
 // A flight is a write on its way.
@@ -56,8 +57,8 @@ type flight struct {
 	wrote, forgotten      bool
 }
 
-// A stream is one consumer's random numbers. Consumers that draw at the same instant,
-// in an order that nothing determines, have one each.
+// A stream is a sequence of random numbers. Consumers that may draw at the same
+// instant, in an undetermined order, have different streams.
 type stream struct {
 	mu sync.Mutex
 	r  *rand.Rand
@@ -73,11 +74,11 @@ func (s *stream) n(n int64) int64 {
 	return s.r.Int64N(n)
 }
 
-// upTo is a time to the nanosecond, as no two timers may fire at one instant: their
-// order would be random.
+// upTo returns a random time of at most d, in nanoseconds. It is that fine because
+// timers that fire at the same instant run in random order.
 func (s *stream) upTo(d time.Duration) time.Duration { return 1 + time.Duration(s.n(int64(d))) }
 
-// oneIn is true once in n times.
+// oneIn returns true once in n times.
 func (s *stream) oneIn(n int64) bool { return s.n(n) == 0 }
 
 func (s *simulation) newRecorder(c *client) *trace.Recorder {
@@ -98,8 +99,8 @@ func (s *simulation) emitLocked(e model.Event) {
 	s.events = append(s.events, e)
 }
 
-// tickOf counts from before the start, as clocks are wrong. What is earlier still, such
-// as the layout's epoch, is zero.
+// tickOf returns the tick of a time. It counts from long before the start, because
+// clocks are wrong. Earlier times, such as the layout's epoch, are zero.
 func (s *simulation) tickOf(ms int64) int64 {
 	return max(0, (ms-s.start.UnixMilli())/simulatedTick.Milliseconds()+1000)
 }
@@ -111,7 +112,8 @@ func (s *simulation) seen(key int, r lease.Record) model.Seen {
 	return s.tokens.Seen(s.tickOf(r.Bound), r.Owner)
 }
 
-// write is called with the lock, as are those that follow.
+// write writes the record if the visible record equals old, and reports whether it has.
+// The caller holds mu.
 func (s *simulation) write(w *flight) bool {
 	w.wrote = s.visible[w.worker] == w.old
 	if w.wrote {
@@ -121,14 +123,15 @@ func (s *simulation) write(w *flight) bool {
 	return w.wrote
 }
 
-// acknowledge makes a write durable, and all before it.
+// acknowledge makes a write durable, and all writes before it. The caller holds mu.
 func (s *simulation) acknowledge(w *flight) {
 	if i := slices.Index(s.log, w); !s.forgets {
 		s.log = s.log[i+1:]
 	}
 }
 
-// forget takes back writes, the last ones first, over which nobody has written.
+// forget undoes writes, the last first, unless another write has replaced them. The
+// caller holds mu.
 func (s *simulation) forget(writes []*flight) {
 	for _, w := range slices.Backward(writes) {
 		if s.visible[w.worker] != w.next {
@@ -142,7 +145,7 @@ func (s *simulation) forget(writes []*flight) {
 	}
 }
 
-// crash forgets the end of the log, and the store may be down for a while.
+// crash forgets the end of the log. Afterwards the store may be down for a while.
 func (s *simulation) crash() {
 	kept, down := int(s.world.n(1<<30)), s.world.upTo(30*time.Second)
 	s.mu.Lock()
@@ -156,8 +159,8 @@ func (s *simulation) crash() {
 	s.log = nil
 }
 
-// rollBack ends a session whose transaction was left open: all that it has written is
-// gone.
+// rollBack ends a session whose transaction was left open, so that all its writes are
+// lost.
 func (s *simulation) rollBack() {
 	process := int(s.world.n(17))
 	s.mu.Lock()
@@ -166,7 +169,7 @@ func (s *simulation) rollBack() {
 	s.log = slices.DeleteFunc(s.log, func(w *flight) bool { return w.forgotten })
 }
 
-// An operator evicts holders and raises bounds, and is always answered.
+// An operator evicts holders and raises bounds. It always gets an answer.
 type operator struct{ *simulation }
 
 func (o operator) Load(context.Context) (map[int]lease.Record, error) {

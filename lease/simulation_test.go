@@ -28,8 +28,8 @@ var (
 	blind     = flag.Bool("blind", false, "search for duplicates only, without the model")
 )
 
-// TestSimulation runs fleets, each from a number, and replays their traces in the
-// model. What to type to see one again is part of each failure.
+// TestSimulation runs fleets, each with a seed, and replays their traces in the model.
+// Each failure prints the command that repeats it.
 func TestSimulation(t *testing.T) {
 	var ids, events, steps int
 	n := uint64(0)
@@ -48,7 +48,7 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d seeds, %.0f fleet hours: %d IDs, %d events, %d steps of the model", n, float64(n)*simulated.Hours(), ids, events, steps)
 }
 
-// TestSeedRepeats runs seeds twice.
+// TestSeedRepeats checks that a seed always leads to the same trace.
 func TestSeedRepeats(t *testing.T) {
 	for i := range max(*seeds/4, 3) {
 		seed := *firstSeed + i
@@ -58,8 +58,8 @@ func TestSeedRepeats(t *testing.T) {
 	}
 }
 
-// lines are the events. Those of one instant are sorted, as two goroutines of a process
-// that are woken by one may write theirs in either order.
+// lines returns the events as text. Events of the same instant are sorted, because two
+// goroutines of a process that are woken by one event may write theirs in either order.
 func (s *simulation) lines() []string {
 	events := slices.Clone(s.events)
 	slices.SortFunc(events, func(a, b model.Event) int {
@@ -77,8 +77,9 @@ func (s *simulation) hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// check replays the trace, and reports what the processes found without the model.
-// Where the store forgets, the model's would differ: each process's view is replayed.
+// check replays the trace, and also returns the errors that were found without the
+// model. If the store forgets, it replays the view of each process instead, because the
+// model's store does not forget acknowledged writes.
 func (s *simulation) check() (steps int, err error) {
 	err = errors.Join(s.wrong...)
 	switch {
@@ -96,8 +97,8 @@ func (s *simulation) check() (steps int, err error) {
 	return steps, err
 }
 
-// simulate runs a fleet of ten to seventeen processes, for sixteen workers. The store
-// of every fifth fleet forgets what it has acknowledged, and all settle.
+// simulate runs a fleet of ten to seventeen processes with sixteen workers. The store
+// of every fifth fleet forgets acknowledged writes, and its leases settle.
 func simulate(t *testing.T, seed uint64) *simulation {
 	var s *simulation
 	synctest.Test(t, func(*testing.T) {
@@ -120,12 +121,13 @@ func simulate(t *testing.T, seed uint64) *simulation {
 		}
 		wg.Go(s.disturb)
 		wg.Wait()
-		time.Sleep(time.Minute) // what dead processes still do
+		time.Sleep(time.Minute) // for the remaining calls of dead processes
 	})
 	return s
 }
 
-// disturb is all that happens to the store, and its operators.
+// disturb crashes the store, rolls back, and acts as its operator, until the simulation
+// ends.
 func (s *simulation) disturb() {
 	for time.Now().Before(s.until) {
 		time.Sleep(s.world.upTo(time.Minute))

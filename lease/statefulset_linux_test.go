@@ -12,10 +12,10 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// hostVariable makes a child of the test name its machine so.
+// hostVariable makes a child of the test set its host name.
 const hostVariable = "GORMFLAKE_TEST_HOST"
 
-// A process whose machine has the name of a pod, as in a container.
+// The machine of the process has the name of a pod, as in a container.
 func TestStatefulSetHost(t *testing.T) {
 	if host := os.Getenv(hostVariable); host != "" {
 		printWorker(t, host)

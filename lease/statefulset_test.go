@@ -12,7 +12,7 @@ import (
 
 const datacenterVariable = "SNOWFLAKE_DATACENTER_ID"
 
-// Not parallel: it sets the environment.
+// This test is not parallel, because it sets the environment.
 func TestStatefulSetWorker(t *testing.T) {
 	inDatacenter := func(n int64) []lease.Option { return []lease.Option{lease.WithDatacenter(n)} }
 	for _, test := range []struct {

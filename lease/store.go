@@ -12,18 +12,18 @@ var errNoStore = errors.New("lease: store is nil: want one that sqllease, redisl
 // layoutKey is the key of the record whose Owner describes the layout.
 const layoutKey = -1
 
-// A Record is what a [Store] keeps of one worker. The zero Record stands for
-// one that has never been written.
+// A Record is the state of one worker in a [Store]. The zero Record stands for a record
+// that was never written.
 type Record struct {
-	// Bound is in Unix milliseconds. Every tick that was ever issued under
-	// this worker, or that anybody can still issue, is below it.
+	// Bound is in Unix milliseconds. Every tick that was ever issued under this worker,
+	// or that any process can still issue, is below it.
 	Bound int64
 
 	// Owner is the token of one grant of the worker, at most 128 characters of
-	// printable ASCII: host/process/random, and how often it was written, the
-	// bound that the grant replaced and its window, both in milliseconds. It
-	// ends in "/released" once the worker is; where a person has freed it, it
-	// may be empty.
+	// printable ASCII. It consists of host/process/random, the number of writes, the
+	// bound that the grant replaced, and the holder's window, both in milliseconds. It
+	// ends in "/released" once the worker is released. It may be empty if a person has
+	// freed the worker.
 	Owner string
 }
 
@@ -31,99 +31,101 @@ type Record struct {
 // methods may be called concurrently, from any number of processes, and must
 // return soon after ctx has ended.
 //
-// A store must not forget: a write that it has acknowledged survives crashes
-// and failovers of whatever it is kept in. What it shows without having
-// acknowledged it may vanish. One log orders all its writes, so that a write
-// that is acknowledged makes all durable that came before it. Where the first
-// cannot be had, see [WithSettle]. A store that fails over must not answer from a
-// replica that lags. Package leasetest has a suite that shows whether a store
-// does all this.
+// A store must not forget: a write that it has acknowledged survives crashes and
+// failovers of the system behind it. A write that is visible but not acknowledged may
+// vanish. One log orders all writes, so that an acknowledged write makes all writes
+// before it durable. If a store can forget acknowledged writes, see [WithSettle]. A
+// store that fails over must not answer from a lagging replica. Package leasetest has a
+// suite that checks all this.
 //
-// Keys are datacenter<<WorkerBits | worker of the layout; key -1 describes the
-// layout itself. What a store is named or prefixed with, its namespace, is its
-// own affair: stores of one namespace share their workers.
+// Keys are datacenter<<WorkerBits | worker of the layout. Key -1 describes the layout
+// itself. A store decides itself how it is named or prefixed, which is its namespace.
+// Stores of one namespace share their workers.
 //
-// A store may also be a [Clock], a [Connector], a [Getter], a [Queue], a [Checker] and a
+// A store may also implement [Clock], [Connector], [Getter], [Queue], [Checker] and
+// [Settler].
 // [Settler].
 type Store interface {
-	// Load returns all records that were ever written, as they are now: it
-	// sees every write that was acknowledged, to anybody, before the call.
+	// Load returns the current value of every record that was ever written. It sees
+	// every write that was acknowledged to any process before the call.
 	Load(ctx context.Context) (map[int]Record, error)
 
-	// CompareAndSwap replaces the record by next if it equals old, in one
-	// atomic step; a record that is absent equals the zero Record. Old and next
-	// differ. True means that this call was seen to write next, durably. False
-	// means that the record differed, and that nothing of this call is there
-	// or will come. All else is an error, after which the write may have
-	// happened, or may yet happen. What is read afterwards never justifies
-	// true: a record that is visible may not be durable.
+	// CompareAndSwap replaces the record of the worker by next if it equals old, in one
+	// atomic step. An absent record equals the zero Record. Old and next differ. It
+	// returns true if the store has acknowledged that this call wrote next, durably. It
+	// returns false if the record differed, and if this call has written nothing and
+	// will not write later. In all other cases it returns an error, after which the
+	// write may have happened or may still happen. It must not return true because it
+	// has read next afterwards: a record that is visible may not be durable.
 	CompareAndSwap(ctx context.Context, worker int, old, next Record) (bool, error)
 }
 
-// A Clock is a [Store] that has a clock of its own, such as a server's. It judges
-// the clocks of processes that start: see [WithMaxSkew].
+// A Clock is a [Store] with a clock of its own, such as a server's. A lease compares
+// the clock of its process with it: see [WithMaxSkew].
 type Clock interface {
 	// Now returns the store's time, independent of any time zone, to 50
 	// milliseconds or better.
 	Now(ctx context.Context) (time.Time, error)
 }
 
-// A Connector is a [Store] whose calls wait for a connection that others use too.
-// A [Lease] extends its window over a connection for which it waits as long as
-// the window lasts: a call that gave up its place in the queue after a few seconds
-// would never get one from a busy pool.
+// A Connector is a [Store] whose calls wait for a connection from a shared pool. Before
+// it extends its window, a [Lease] waits for a connection for up to a window. A call
+// that gave up its place in the queue after a few seconds would never get a connection
+// from a busy pool.
 type Connector interface {
-	// Connect waits for a connection until ctx ends. The store that it
-	// returns uses this one, for one goroutine at a time; release returns it to
-	// the pool and is called once.
+	// Connect waits for a connection until ctx ends. The returned store uses this
+	// connection, for one goroutine at a time. release returns the connection to the
+	// pool, and is called once.
 	Connect(ctx context.Context) (store Store, release func(), err error)
 }
 
-// A Getter is a [Store] that reads some of its records without the others, and its
-// time with them. Of many workers a claim then reads a few at random, and all of
-// them only where it finds none of these free.
+// A Getter is a [Store] that can read some of its records, together with its time. If
+// there are many workers, a claim first reads a few at random, and reads all of them
+// only if none of these is free.
 type Getter interface {
-	// Get is [Store.Load] for these keys alone, at least one and none twice. The
-	// time is that of [Clock], or zero where the store has none.
+	// Get is [Store.Load] for the given keys only. There is at least one key, and no
+	// key occurs twice. The time is that of [Clock], or zero if the store has no clock.
 	Get(ctx context.Context, keys []int) (map[int]Record, time.Time, error)
 }
 
-// A Queue is a [Store] that lets only as many claims of this process work at once
-// as it can answer within the time of a call: of thousands that start together,
-// each would otherwise give up before its turn.
+// A Queue is a [Store] that lets only as many claims of this process work at once as it
+// can answer within the timeout of a call. Without it, thousands of claims that start
+// together would all time out before their turn.
 type Queue interface {
-	// Enter waits for the turn of a claim until ctx ends. leave ends the turn and
-	// is called once. Extensions and releases do not wait for a turn.
+	// Enter waits for the turn of a claim until ctx ends. leave ends the turn and is
+	// called once. Extensions and releases do not wait for a turn.
 	Enter(ctx context.Context) (leave func(), err error)
 }
 
-// A Checker is a [Store] that can look again at what it is kept in: a server's
-// settings, or a table that somebody else has changed since the first call.
+// A Checker is a [Store] that can check again the system that it is kept in, for
+// example the settings of a server, or a table that somebody has changed since the
+// first call.
 type Checker interface {
-	// Check returns an error if the store can no longer keep a worker to one
-	// holder. It logs a setting under which the store forgets, once for each
-	// change. A lease calls it before it acquires another worker in place of one
-	// that it has lost.
+	// Check returns an error if the store can no longer guarantee that a worker has one
+	// holder. It logs a warning for a setting under which the store forgets, once for
+	// each change. A lease calls it before it acquires another worker in place of a
+	// lost worker.
 	Check(ctx context.Context) error
 }
 
-// A Settler is a [Store] that may be kept in something of which it is not known whether
-// it forgets.
+// A Settler is a [Store] that cannot always find out whether the system behind it
+// forgets acknowledged writes.
 type Settler interface {
-	// Unsettled returns why a lease must not do without [WithSettle] of a window or
-	// more, or nil. It does not ask the store: a claim calls it after it has read.
+	// Unsettled returns an error if a lease must use [WithSettle] with a window or
+	// more, or nil. It does not call the system behind the store. A claim calls it
+	// after its first read.
 	Unsettled() error
 }
 
-// records are a store's, each read or written in one call that ends after the
-// timeout.
+// records reads and writes the records of a store. Each call ends after the timeout.
 type records struct {
 	store   Store
 	timeout time.Duration
 }
 
-// connect returns the records over a connection of their own, for which it waits no
-// longer than the given time. The caller calls disconnect.
+// connect returns records that use a connection of their own, if the store is a
+// [Connector]. It waits for the connection for at most patience. The caller calls
+// disconnect.
 func (r records) connect(ctx context.Context, patience time.Duration) (over records, disconnect func(), err error) {
 	c, ok := r.store.(Connector)
 	if !ok {
@@ -135,7 +137,7 @@ func (r records) connect(ctx context.Context, patience time.Duration) (over reco
 	return records{store, r.timeout}, disconnect, err
 }
 
-// enter waits for the turn of a claim, for as long as the caller does.
+// enter waits for the turn of a claim until ctx ends.
 func (r records) enter(ctx context.Context) (leave func(), err error) {
 	if q, ok := r.store.(Queue); ok {
 		return q.Enter(ctx)
@@ -143,8 +145,8 @@ func (r records) enter(ctx context.Context) (leave func(), err error) {
 	return func() {}, nil
 }
 
-// load reads the records of these keys and the store's time. Without keys, and of a
-// store that is no [Getter], it reads all records and no time.
+// load reads the records of these keys and the store's time. Without keys, or if the
+// store is not a [Getter], it reads all records and returns a zero time.
 func (r records) load(ctx context.Context, keys ...int) (map[int]Record, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -166,7 +168,7 @@ func (r records) swap(ctx context.Context, key int, old, next Record) (bool, err
 	return r.store.CompareAndSwap(ctx, key, old, next)
 }
 
-// now is the store's clock, or zero where it has none.
+// now returns the store's time, or zero if the store has no clock.
 func (r records) now(ctx context.Context) (time.Time, error) {
 	clock, ok := r.store.(Clock)
 	if !ok {
@@ -181,7 +183,7 @@ func (r records) now(ctx context.Context) (time.Time, error) {
 	return theirs, err
 }
 
-// check makes the store examine again what it is kept in.
+// check makes the store check again the system behind it, if it is a [Checker].
 func (r records) check(ctx context.Context) error {
 	checker, ok := r.store.(Checker)
 	if !ok {
@@ -192,8 +194,8 @@ func (r records) check(ctx context.Context) error {
 	return checker.Check(ctx)
 }
 
-// A storeLock is a mutex for which one can give up waiting: its holder calls the
-// store.
+// A storeLock is a mutex whose lock method ends with a context. It is held during calls
+// of the store, which may take long.
 type storeLock chan struct{}
 
 func (s storeLock) lock(ctx context.Context) error {

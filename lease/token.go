@@ -19,9 +19,10 @@ const releasedMark = "/released"
 //
 //	host/process/random/writes/replaced/window[/released]
 //
-// The random part makes it one claim's; host and process are there for people.
-// Every write of a claim and of its renewals has another count: no two of its records
-// are equal, and what was read always differs from what is written next.
+// The random part belongs to one claim; host and process are there for people to read.
+// Every write of a claim and of its renewals has another count, so that two of its
+// records are never equal, and a record that was read always differs from the next
+// record.
 type token struct {
 	holder   string // host/process/random
 	writes   int64
@@ -46,7 +47,7 @@ func hostName() string {
 	return printable(host[:min(len(host), maxHost)])
 }
 
-// printable replaces what a store need not be able to keep.
+// printable replaces characters that a store might not keep by underscores.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > ' ' && r <= '~' {
@@ -56,7 +57,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// owner is the text of the token for a [Record].
+// owner returns the text of the token for a [Record].
 func (t token) owner() string {
 	owner := fmt.Sprintf("%s/%d/%d/%d", t.holder, t.writes, t.replaced, t.window)
 	if t.released {
@@ -65,8 +66,8 @@ func (t token) owner() string {
 	return owner
 }
 
-// parseToken reads what owner has written. Of any other text, as a person or
-// another program may have written, it returns the holder alone.
+// parseToken parses a text that owner has returned. Any other text, such as a name that
+// a person has written, becomes the holder of the token, and ok is false.
 func parseToken(owner string) (_ token, ok bool) {
 	text, released := strings.CutSuffix(owner, releasedMark)
 	t := token{holder: text, released: released}
@@ -84,8 +85,8 @@ func parseToken(owner string) (_ token, ok bool) {
 	return t, true
 }
 
-// heldBy is who holds the record's worker, host/process/random, or empty where
-// nobody does.
+// heldBy returns the holder of the record's worker, host/process/random, or "" if it
+// has none.
 func (r Record) heldBy() string {
 	if t, _ := parseToken(r.Owner); !t.released {
 		return t.holder

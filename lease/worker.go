@@ -9,37 +9,37 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A heldWorker is a worker that the lease has acquired. Its fields are changed by the
-// holder of the store's lock alone, and those that others read (unused, acknowledged,
-// lost) under the mutex of the holdings too.
+// A heldWorker is a worker that the lease has acquired. Only the holder of storeLock
+// changes its fields. The fields that other goroutines read (unused, acknowledged,
+// lost) are changed under the mutex of the holdings too.
 type heldWorker struct {
 	key                int
 	datacenter, worker int64
-	start              int64                           // in Unix ms: nobody has issued this tick or a later one before
-	unused             int64                           // in Unix ms: nor has this lease, by the grants that were retired
+	start              int64                           // in Unix ms: the first tick that was not issued before the lease
+	unused             int64                           // in Unix ms: the first tick that was not issued under retired grants
 	acquired           time.Time                       // on the wall clock
 	acquiredAt         time.Time                       // the same on the monotonic clock
-	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has it
+	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has asked for it
 
-	// A bound may be used because the store has acknowledged a write of it.
-	// One that was only read may vanish in a crash of the store: it is the base
-	// of the next compare-and-swap, and nothing else.
+	// The generator may use a bound because the store has acknowledged its write. A
+	// bound that was only read may vanish in a crash of the store, so it serves only as
+	// the base of the next compare-and-swap.
 	token        token  // of the last attempt to write
-	base         Record // as written or read
-	acknowledged int64  // the bound, in Unix ms
+	base         Record // as last written or read
+	acknowledged int64  // the acknowledged bound, in Unix ms
 
-	sent []sentWrite // writes since, each of which may have landed, or may land yet
+	sent []sentWrite // later writes, each of which may have landed or may still land
 
 	lost      bool // or released
-	forgotten bool // the store shows a bound of ours below the acknowledged one
-	checked   bool // the store, since the worker was lost
+	forgotten bool // the store shows an older record of ours, with a bound below acknowledged
+	checked   bool // the store was checked after the worker was lost
 }
 
-// until is the end of the window.
+// until returns the end of the window.
 func (w *heldWorker) until() time.Time { return time.UnixMilli(w.acknowledged) }
 
-// used is the last tick in use, in Unix milliseconds: it is ahead of the wall
-// clock after that was set back, or in logical time.
+// used returns the last tick in use, in Unix milliseconds, or 0. It may be ahead of the
+// wall clock, after the clock was set back or in logical time.
 func (w *heldWorker) used() int64 {
 	grant := w.grant.Load()
 	if grant == nil {
@@ -48,28 +48,30 @@ func (w *heldWorker) used() int64 {
 	return max(0, grant.Last().UnixMilli())
 }
 
-// next is a record that differs from all that were written under the token.
+// next returns a record with the bound that differs from all records written under the
+// token.
 func (w *heldWorker) next(bound int64) Record {
 	w.token.writes++
 	return Record{bound, w.token.owner()}
 }
 
-// A sentWrite is a write of a holder's own, by its token's count.
+// A sentWrite identifies a write of this holder by the count in its token.
 type sentWrite struct{ writes, bound int64 }
 
-// maxSent is how many writes a worker remembers, those of an outage of nine hours.
-// One that lands after so many others is taken for a copy's, which costs the worker.
+// maxSent is how many writes a worker remembers, enough for an outage of nine hours. If
+// an older write lands, it is taken for a write of a copy of this process, and the
+// worker is lost.
 const maxSent = 1 << 16
 
-// try notes a write that may have landed, or may land yet: also one that was
-// refused, because what stands before a store can send a write twice and pass on
-// the second answer.
+// try remembers a write that may have landed or may still land. This includes refused
+// writes, because a proxy before the store can send a write twice and return the second
+// answer.
 func (w *heldWorker) try(r Record) {
 	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sentWrite{w.token.writes, r.Bound})
 }
 
 // acknowledge lets the generator use the bound of a write that the store has
-// acknowledged. No earlier write can land after it.
+// acknowledged. No earlier write can land after it, so it forgets those.
 func (w *heldWorker) acknowledge(r Record) {
 	w.sent, w.base, w.acknowledged = nil, r, r.Bound
 	if grant := w.grant.Load(); grant != nil {
@@ -77,23 +79,25 @@ func (w *heldWorker) acknowledge(r Record) {
 	}
 }
 
-// owns reports whether the record was written under the token, by this process
-// or a clone of it, and is not released.
+// owns reports whether the record carries our token, written by this process or by a
+// copy of it, and is not released.
 func (w *heldWorker) owns(r Record) bool { return r.heldBy() == w.token.holder }
 
-// writtenByClone reports whether a record with our token was written by none of
-// our writes: by a copy of this process, or by what it did after a snapshot to
-// which it has been set back. An older record is one that the store has gone back
-// to, and a person who changes a bound leaves the owner.
+// writtenByClone reports whether a record with our token comes from a copy of this
+// process, because its count of writes is above our base and we have not sent such a
+// write. A machine that was set back to a snapshot finds its own later writes in the
+// same way. An older record does not count, because there the store has been set back.
+// Nor does a record whose bound a person has changed, because the owner is unchanged.
 func (w *heldWorker) writtenByClone(r Record) bool {
 	t, _ := parseToken(r.Owner)
 	base, _ := parseToken(w.base.Owner)
 	return t.writes > base.writes && !slices.Contains(w.sent, sentWrite{t.writes, r.Bound})
 }
 
-// storeForgot reports whether the record shows that the store has forgotten what it
-// acknowledged: a bound below ours, or a taker that replaced one. The taker's
-// own bound shows nothing, for it lies above in any case.
+// storeForgot reports whether the record shows that the store has forgotten a write
+// that it acknowledged. Either our record has a bound below the acknowledged bound, or
+// another holder's token says that it replaced such a bound. The other holder's own
+// bound shows nothing, because it is higher than ours in any case.
 func (w *heldWorker) storeForgot(r Record) bool {
 	if t, ok := parseToken(r.Owner); ok && t.holder != w.token.holder {
 		return t.replaced < w.acknowledged
@@ -101,11 +105,11 @@ func (w *heldWorker) storeForgot(r Record) bool {
 	return r.Bound < w.acknowledged
 }
 
-// revoke stops the generator: once it has returned, no call that begins gets an
-// ID of this worker.
+// revoke stops the generator. A call that begins after revoke has returned gets no ID
+// of this worker.
 func (w *heldWorker) revoke(now int64) {
 	w.lost = true
-	w.acknowledged = min(w.acknowledged, now) // for Stats, which reports the end of the window
+	w.acknowledged = min(w.acknowledged, now) // because Stats reports it as the end of the window
 	if grant := w.grant.Load(); grant != nil {
 		grant.Revoke()
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// wide never fills a tick, so that the calls are measured and not the cap.
+// wide returns a layout whose ticks are never full, so that a benchmark measures calls
+// and not waits.
 func wide() snowflake.Layout {
 	return snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, WorkerBits: 4, SequenceBits: 20}
 }
@@ -42,7 +43,7 @@ func BenchmarkNextParallel(b *testing.B) {
 }
 
 func BenchmarkFill1000(b *testing.B) {
-	l := wide() // a million IDs a tick: a nanosecond each, more than Fill takes
+	l := wide() // a million IDs per tick, one per nanosecond, which Fill cannot use up
 	l.WorkerBits, l.SequenceBits = 1, 22
 	g := open(b, snowflake.Static(0, 1), snowflake.WithLayout(l))
 	dst := make([]id, 1000)

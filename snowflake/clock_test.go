@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Each script plays on both kinds of clock: one with two readings, as a
-// machine has, and one that WithClock makes from the wall clock alone.
+// eachClock runs a script on both kinds of clock: with two readings, as a machine has,
+// and with WithClock, which uses the wall clock alone.
 func eachClock(t *testing.T, test func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource)) {
 	t.Helper()
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestStepsBack(t *testing.T) {
 	}
 }
 
-// A step forward is taken at once, and shows in the ID.
+// A step forward is followed at once, and shows in the ID.
 func TestStepForwardIsTaken(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -139,7 +139,7 @@ func TestMaxJump(t *testing.T) {
 	})
 }
 
-// The longest step that is allowed is taken.
+// The longest allowed step is followed.
 func TestMaxJumpItself(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock, snowflake.WithMaxJump(time.Hour))
@@ -153,7 +153,7 @@ func TestMaxJumpItself(t *testing.T) {
 	})
 }
 
-// A step back counts from a whole tick on.
+// A step back counts if it is at least a tick.
 func TestStepBackOfATick(t *testing.T) {
 	t.Parallel()
 	for i, tt := range []struct {
@@ -171,7 +171,8 @@ func TestStepBackOfATick(t *testing.T) {
 	}
 }
 
-// A lag is rounded up: an idle tick's numbers are kept for one tick longer.
+// A lag is rounded up to whole ticks, so that the numbers of an idle tick are kept for
+// one more tick.
 func TestLagIsRoundedUp(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -223,7 +224,7 @@ func TestDefaultToleratesTwoSeconds(t *testing.T) {
 	})
 }
 
-// An idle generator has nothing to repeat: the step back is taken.
+// An idle generator follows a step back, because it cannot repeat an ID.
 func TestStepBackBehindLastID(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
@@ -240,13 +241,13 @@ func TestStepBackBehindLastID(t *testing.T) {
 	})
 }
 
-// A step back is over in the tick after the last ID's, or one later if that ID was
+// A step back is over in the tick after the last ID's, or one tick later if that ID was
 // the last of its tick. Wait waits until then and no longer.
 func TestWhenAStepBackIsOver(t *testing.T) {
 	t.Parallel()
 	const tick = time.Millisecond
 	for name, test := range map[string]struct {
-		issued int // of the four IDs of the tick
+		issued int // number of issued IDs of the tick, which has four
 		over   time.Duration
 	}{
 		"one ID":           {1, tick},
@@ -356,8 +357,8 @@ func TestCloseAndReopenWithinOneTick(t *testing.T) {
 	}
 }
 
-// Between two generators of a worker the clock is set back: nothing repeats, and
-// the policy applies.
+// The clock is set back between two generators of a worker. No ID is repeated, and the
+// policy applies.
 func TestReopenAfterStepBack(t *testing.T) {
 	t.Parallel()
 	s, c, layout := newScript(), newChecker(t), fresh()
@@ -384,7 +385,7 @@ func TestReopenAfterStepBack(t *testing.T) {
 	reopen(func(g *snowflake.Generator) { c.try(g, 100) })
 }
 
-// The machine's clock has a fast path; the policy applies before it.
+// The policy applies before the fast path on the machine's clock.
 func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(snowflake.TwitterLayout(), time.Now, time.Hour)
@@ -419,7 +420,7 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// The unused time of the lag takes a small step back without the policy.
+// The unused time of the lag absorbs a small step back, without the policy.
 func TestLagTakesStepBack(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -434,8 +435,8 @@ func TestLagTakesStepBack(t *testing.T) {
 	}
 }
 
-// Under WithClock the policy applies to small steps back too. What it tolerates
-// of them is made up for before time continues.
+// Under WithClock the policy applies to small steps back too. After a tolerated small
+// step, time stands still until the clock has made up for it.
 func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -443,7 +444,7 @@ func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 		policy snowflake.ClockPolicy
 		back   time.Duration
 		refuse bool
-		moves  bool // of time, while the clock makes up for the step
+		moves  bool // whether time moves while the clock makes up for the step
 	}{
 		{"fail", snowflake.Fail(), 5 * time.Millisecond, true, false},
 		{"wait for less", snowflake.Wait(2 * time.Millisecond), 5 * time.Millisecond, true, false},
@@ -476,8 +477,8 @@ func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 	}
 }
 
-// At the window's end no slot is burnt for a call that has read the time before a
-// step back. It does not get one of the extended window either.
+// At the window's end there is no slot to burn for a call that has read the time before
+// a step back. That call must not get a slot of the extended window either.
 func TestStepBackBeforeAnExtension(t *testing.T) {
 	t.Parallel()
 	l, s := fresh(), newScript()
@@ -503,7 +504,7 @@ func TestStepBackBeforeAnExtension(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.pass(100 * time.Millisecond)
-	left.Store(3) // the time itself, after the comparison
+	left.Store(3) // the reading of the time, after the comparison
 	done := make(chan id)
 	go func() {
 		id, _ := g.TryNext()

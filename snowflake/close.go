@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Close stops the generator, releases its worker and returns the source's error,
-// if any. Once Close has begun no more slots are taken, even if Close fails: later
-// calls, and calls that wait for the source, fail with [ErrClosed]. Calls that wait
-// for a slot they have already taken get their IDs, unless its grant was revoked.
+// Close stops the generator, releases its worker and returns the source's error, if
+// any. Once Close has begun no more slots are taken, even if Close fails. Later calls,
+// and calls that wait for the source, fail with [ErrClosed]. Calls that wait for a slot
+// they have already taken get their IDs, unless its grant was revoked.
 //
-// A second Close waits for the first one, until its own ctx ends, and returns the
-// same. For a fixed worker Close never fails, so
-// defer gen.Close(context.Background()) is right for it.
+// A second Close waits for the first one, until its own ctx ends, and returns the same
+// result. For a fixed worker Close never fails, so defer
+// gen.Close(context.Background()) is right for it.
 func (g *Generator) Close(ctx context.Context) error {
 	grant, last, first := g.seal()
 	if !first {
@@ -26,7 +26,8 @@ func (g *Generator) Close(ctx context.Context) error {
 	return g.result
 }
 
-// seal retires the current grant, and lets no other follow.
+// seal retires the current grant and prevents that another grant replaces it. first is
+// false if the generator was already sealed.
 func (g *Generator) seal() (grant *Grant, last slot, first bool) {
 	g.handover.Lock()
 	defer g.handover.Unlock()
@@ -50,7 +51,7 @@ func (g *Generator) waitClosed(ctx context.Context) error {
 	}
 }
 
-// sleep lets d pass, or some of it, unless ctx ends first.
+// sleep waits for d or less, or until ctx ends, which is an error.
 func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
 	if g.clock.Sleep(ctx, d) != nil {
 		return waiting(ctx)
@@ -58,12 +59,12 @@ func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// waiting is the error of a call whose context has ended.
+// waiting returns the error of a call whose context has ended.
 func waiting(ctx context.Context) error {
 	return fmt.Errorf("snowflake: waiting for the clock: %w", reason(ctx))
 }
 
-// reason is why the context has ended: its error, and the cause if it has one.
+// reason returns the error of a context that has ended, and its cause if it has one.
 func reason(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// silent is a generator at its window's end, with callers that wait for a
-// source that does not answer before its context ends.
+// silent returns a generator at its window's end, with callers that wait for a source
+// that does not answer before its context ends.
 func silent(t *testing.T, callers int) (g *snowflake.Generator, src *faulty, results chan error) {
 	t.Helper()
 	s := newScript()
@@ -65,7 +65,7 @@ func TestCloseDoesNotWaitForTheSource(t *testing.T) {
 }
 
 // A call that waits for the source fails with ErrClosed when the generator is closed,
-// whatever error the source returns, and even if the call's own context ends too.
+// independent of the source's error, and even if the call's own context ends too.
 func TestClosedWhileTheSourceIsAsked(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(ctx context.Context) error{
@@ -99,11 +99,11 @@ func TestClosedWhileTheSourceIsAsked(t *testing.T) {
 	}
 }
 
-// The source is asked for one call at a time. Another one waits for its answer, and
-// no longer than its own context lasts.
+// The generator calls the source for one call at a time. Another call waits for the
+// answer, but only until its own context ends.
 func TestContextEndsWhileTheSourceIsAsked(t *testing.T) {
 	t.Parallel()
-	g, _, results := silent(t, 1) // its source panics when it is asked twice
+	g, _, results := silent(t, 1) // its source panics at a second call
 	if id, err := g.Next(canceled()); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %d, %v, want ErrFenced and context.Canceled", id, err)
 	}
@@ -115,8 +115,8 @@ func TestContextEndsWhileTheSourceIsAsked(t *testing.T) {
 	}
 }
 
-// A source that does not heed its context either cannot keep the generator
-// open; what it grants then is released, and an error of that is the call's.
+// A source that ignores its context cannot keep the generator open. A grant that it
+// returns later is released, and the call returns the error of that.
 func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	t.Parallel()
 	for _, bits := range []uint8{0, 12} {
@@ -155,7 +155,7 @@ func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	}
 }
 
-// A second Close waits for the first, and returns the same.
+// A second Close waits for the first, and returns the same result.
 func TestCloseTellsEveryCallerTheSame(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -195,7 +195,8 @@ func TestCloseTellsEveryCallerTheSame(t *testing.T) {
 	}
 }
 
-// While the source gives the worker back, another process may hold it already.
+// While the source releases the worker no ID is issued, because another process may
+// already hold it.
 func TestNothingIsIssuedWhileRetiring(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -216,7 +217,7 @@ func TestNothingIsIssuedWhileRetiring(t *testing.T) {
 	}
 }
 
-// Calls that wait for slots already taken get them after Close, and count.
+// Calls that wait for slots already taken get them after Close, and Stats counts them.
 func TestIssuedAfterClose(t *testing.T) {
 	t.Parallel()
 	s := newScript()

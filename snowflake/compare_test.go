@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Every step back counts once, however many calls read the clock.
+// Every step back counts once, even if many calls read the clock.
 func TestStepsBackCountOnceUnderLoad(t *testing.T) {
 	t.Parallel()
 	const steps, step = 200, 10 * time.Millisecond
@@ -42,8 +42,8 @@ func TestStepsBackCountOnceUnderLoad(t *testing.T) {
 	}
 }
 
-// A step back is over once the wall clock has overtaken the last ID, also
-// where that took the window's last slot.
+// A step back is over once the wall clock has overtaken the last ID, even if that ID
+// took the window's last slot.
 func TestStepBackAtTheWindowsEnd(t *testing.T) {
 	t.Parallel()
 	for name, policy := range map[string]snowflake.ClockPolicy{"fail": snowflake.Fail(), "wait": snowflake.Wait(time.Hour)} {
@@ -80,7 +80,7 @@ func TestStepBackAtTheWindowsEnd(t *testing.T) {
 	}
 }
 
-// The slot that a step back burns is not told as issued.
+// Stats does not count the slot that a step back burns as issued.
 func TestStepsBackAreNotIssued(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -107,8 +107,8 @@ func TestStepsBackAreNotIssued(t *testing.T) {
 	}
 }
 
-// A call may take the slot that a step back was about to burn. The step back is then
-// not taken, and nothing counts as skipped.
+// A call may take the slot that a step back was about to burn. The generator then does
+// not follow the step back, and counts no slot as skipped.
 func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	for reading := 1; reading <= 6; reading++ {
@@ -136,9 +136,9 @@ func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
 	}
 }
 
-// A call that has read the time before a step back was taken does not issue in
-// it: the ID would be ahead of the clock, and all others would wait for it.
-// The call is held up at each of its readings in turn.
+// A call that has read the time before the generator followed a step back must not
+// issue at that time, because all other calls would wait for its ID. The test delays
+// the call at each of its readings in turn.
 func TestStepBackOvertakesACall(t *testing.T) {
 	t.Parallel()
 	for held := 1; held <= 4; held++ {
@@ -171,25 +171,26 @@ func TestStepBackOvertakesACall(t *testing.T) {
 			select {
 			case <-entered:
 				s.step(-9 * time.Minute)
-				// This call sees the step and takes no slot: it would wait too long.
+				// This call detects the step and takes no slot, because it would wait
+				// too long.
 				short, cancel := context.WithTimeout(ctx, time.Minute)
 				defer cancel()
 				if err := g.Fill(short, make([]id, 100_000)); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("Fill: %v, want DeadlineExceeded", err)
 				}
-				noticed := g.Stats().BackwardSteps == 1 // not while the other call is comparing
+				noticed := g.Stats().BackwardSteps == 1 // false while the other call is comparing
 				close(goOn)
 				if at := <-issued; noticed && at.After(s.now()) {
 					t.Errorf("issued at %v, the clock shows %v", at, s.now())
 				}
-			case <-issued: // a call has fewer readings
+			case <-issued: // because a call has fewer readings
 			}
 		})
 	}
 }
 
-// A generator that has to start ahead of the wall clock counts that as one
-// step back, at once.
+// A generator that has to start ahead of the wall clock counts that at once as one step
+// back.
 func TestStartAheadCountsAsOneStep(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -206,7 +207,7 @@ func TestStartAheadCountsAsOneStep(t *testing.T) {
 	}
 }
 
-// A wait for the last tick that can be counted does not overflow into none.
+// The wait for the last tick that can be counted does not overflow.
 func TestWaitForCenturies(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -223,7 +224,7 @@ func TestWaitForCenturies(t *testing.T) {
 	}
 }
 
-// A call that has lost its slot to another checks its context before it tries
+// A call that has lost its slot to another call checks its context before it tries
 // again.
 func TestContextEndsWhileASlotIsLost(t *testing.T) {
 	t.Parallel()
@@ -257,7 +258,7 @@ func TestContextEndsWhileASlotIsLost(t *testing.T) {
 	}
 }
 
-// A wait that its caller ends is one refusal.
+// A wait that its caller ends counts as one refusal.
 func TestCanceledWaitIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -283,8 +284,8 @@ func TestCanceledWaitIsRefused(t *testing.T) {
 	}
 }
 
-// A call that waits for the tick of its slots counts once, however long it waits,
-// and one that need not wait does not.
+// A call that waits for the tick of its slots counts once, even if it waits long. A
+// call that need not wait does not count.
 func TestWaitsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newScript()

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A bitmap over the slots of one worker finds duplicates among many millions.
+// A bitmap of the slots of one worker finds duplicates among many millions of IDs.
 type bitmap struct {
 	bits  []uint64
 	first int64
@@ -30,8 +30,8 @@ func (b *bitmap) set(slot int64) (twice bool) {
 
 func slotOf(id id) int64 { return int64(id)>>22<<12 | int64(id)&4095 }
 
-// hammer issues n IDs over eight goroutines, by Next and by Fill, and reports
-// duplicates and inversions.
+// hammer issues n IDs in eight goroutines, by Next and by Fill, and reports duplicates
+// and inversions.
 func hammer(t *testing.T, g *snowflake.Generator, n int) {
 	t.Helper()
 	const goroutines = 8
@@ -105,7 +105,7 @@ func TestNextAndFillTogether(t *testing.T) {
 	count(t, issued)
 }
 
-// Steps of the wall clock in both directions while eight goroutines issue.
+// The wall clock steps in both directions while eight goroutines issue.
 func TestStepsUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -132,7 +132,7 @@ func TestStepsUnderLoad(t *testing.T) {
 				if id, err := g.TryNext(); err == nil {
 					issued[i] = append(issued[i], id)
 				}
-				runtime.Gosched() // or the clock would wait for a processor
+				runtime.Gosched() // otherwise the clock would wait for a processor
 			}
 		})
 	}
@@ -144,7 +144,8 @@ func TestStepsUnderLoad(t *testing.T) {
 	}
 }
 
-// Waiting must be sleeping: spinning, or sleeping in a lock, would hang here.
+// A call must wait by sleeping. If it would spin, or sleep in a lock, the test would
+// hang.
 func TestWaitsInFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +179,7 @@ func TestWaitsInFakeTime(t *testing.T) {
 	})
 }
 
-// due is a context with a deadline that never ends.
+// due is a context that has a deadline but never ends.
 type due struct {
 	context.Context
 	at time.Time
@@ -186,7 +187,7 @@ type due struct {
 
 func (d due) Deadline() (time.Time, bool) { return d.at, true }
 
-// A deadline is too close only where it comes before the slot.
+// A deadline is too close only if it is before the slot.
 func TestDeadlineAtTheNextTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// docs/ids.md promises this: a reader who knows the code, the time and the worker
-// cannot compute where the sequence of a tick starts, on either way to an ID.
+// docs/ids.md promises that a reader who knows the code, the time and the worker cannot
+// compute where the sequence of a tick starts. This must hold on the fast and the slow
+// path.
 func TestSequenceStartCannotBeComputed(t *testing.T) {
 	t.Parallel()
 	const ticks = 40
@@ -34,7 +35,7 @@ func TestSequenceStartCannotBeComputed(t *testing.T) {
 	}
 }
 
-// computedStarts returns how many ticks start where outsiderStart expects.
+// computedStarts returns how many ticks start at the number that outsiderStart expects.
 func computedStarts(t *testing.T, g *snowflake.Generator, ticks int) (computed int) {
 	t.Helper()
 	for range ticks {
@@ -51,7 +52,7 @@ func computedStarts(t *testing.T, g *snowflake.Generator, ticks int) (computed i
 }
 
 // Two grants of one worker, as before and after a restart, start the same ticks at
-// different numbers; one grant starts them at the same.
+// different numbers. With the same secret they start them at the same numbers.
 func TestSequenceStartIsEachGrantsOwn(t *testing.T) {
 	t.Parallel()
 	starts := func(secret uint64) (starts [20]id) {
@@ -80,7 +81,7 @@ func TestSequenceStartIsEachGrantsOwn(t *testing.T) {
 
 const sequenceMask = 1<<12 - 1
 
-// outsiderStart is where the tick of an ID would start without a secret.
+// outsiderStart returns where the tick of an ID would start without a secret.
 func outsiderStart(key id) id {
 	x := uint64(key &^ sequenceMask)
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd

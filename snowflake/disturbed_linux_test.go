@@ -22,18 +22,18 @@ import (
 // disturbedChild is set in the process that TestDisturbed starts and disturbs.
 const disturbedChild = "GORMFLAKE_TEST_DISTURBED_CHILD"
 
-// Eight goroutines make IDs while their threads are moved between the CPUs, the
-// process is stopped and continued, and its clock is stepped: no ID comes twice,
-// out of order, ahead of the clock, or older than its call by more than a tick.
+// Eight goroutines make IDs while their threads are moved between the CPUs, the process
+// is stopped and continued, and its clock is stepped. No ID may be repeated, out of
+// order, ahead of the clock, or older than its call by more than a tick.
 // GORMFLAKE_TEST_MILLIONS=50 makes 50 million IDs, in some 20 seconds.
 //
-// Not parallel: it takes all CPUs.
+// The test is not parallel, because it uses all CPUs.
 func TestDisturbed(t *testing.T) {
 	if os.Getenv(disturbedChild) != "" {
 		makeDisturbed(t)
 		return
 	}
-	runtime.LockOSThread() // with which the child ends
+	runtime.LockOSThread() // because the child ends with this thread
 	defer runtime.UnlockOSThread()
 	var output bytes.Buffer
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDisturbed$", "-test.v")
@@ -57,7 +57,7 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// disturb moves the threads of a process, and stops it now and then.
+// disturb moves the threads of a process, and stops it from time to time.
 func disturb(p *os.Process, over <-chan struct{}) (counts [2]int) {
 	for i := 0; ; i++ {
 		select {
@@ -74,8 +74,8 @@ func disturb(p *os.Process, over <-chan struct{}) (counts [2]int) {
 	}
 }
 
-// moveThreads puts each thread on a CPU, or leaves it to the kernel, and returns
-// how many there are.
+// moveThreads binds each thread to a CPU, or to none, and returns how many threads
+// there are.
 func moveThreads(pid int) (moved int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	for _, task := range tasks {
@@ -104,13 +104,13 @@ func makeDisturbed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // so that the kernel interrupts the goroutines, wherever they are
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // so that the kernel interrupts goroutines at any point
 	for _, test := range []struct {
 		name     string
-		share    float64 // of the IDs
+		share    float64 // part of the IDs
 		layout   snowflake.Layout
 		policy   snowflake.ClockPolicy
-		scripted bool // WithClock
+		scripted bool // with WithClock
 	}{
 		{"at the cap", 0.4, fresh(), snowflake.Tolerate(2 * time.Hour), false},
 		{"a wide layout", 0.5, wide(), snowflake.Fail(), false},
@@ -149,8 +149,8 @@ func makeDisturbed(t *testing.T) {
 	}
 }
 
-// stepAround steps the clock in both directions. It spends most of the time at
-// its highest, which rises.
+// stepAround steps the clock in both directions. The clock spends most of the time at
+// its highest value, which rises.
 func stepAround(clock *steppedClock, over <-chan struct{}) {
 	highest := time.Duration(0)
 	for i := 0; ; i++ {
@@ -176,7 +176,7 @@ func stepAround(clock *steppedClock, over <-chan struct{}) {
 	}
 }
 
-// eightCallers make IDs in all ways that there are.
+// eightCallers returns callers that make IDs by all methods.
 func eightCallers(g *snowflake.Generator) (callers []func([]id) (int, error)) {
 	next := func(block []id) (int, error) {
 		id, err := g.Next(ctx)

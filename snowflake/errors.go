@@ -2,38 +2,38 @@ package snowflake
 
 import "errors"
 
-// Sentinel errors, for [errors.Is]. The errors returned wrap them; details are in
-// the message.
+// Sentinel errors, for [errors.Is]. The returned errors wrap them, and have the details
+// in their messages.
 var (
-	// ErrClockBackwards: the wall clock is further behind the generator's
-	// time than [OnClockBackwards] allows. It is transient: it ends when the
-	// wall clock has overtaken the last ID issued.
+	// ErrClockBackwards means that the wall clock is further behind the generator's
+	// time than [OnClockBackwards] allows. It is transient: it ends when the wall clock
+	// has overtaken the last ID issued.
 	ErrClockBackwards = errors.New("snowflake: clock went backwards")
 
-	// ErrClockJumped: the wall clock has jumped further ahead than
-	// [WithMaxJump] allows, and the time it shows is not believed yet. It is
-	// transient: it ends when the clock is back within the limit, or has kept
-	// its new time for a minute.
+	// ErrClockJumped means that the wall clock has jumped further ahead than
+	// [WithMaxJump] allows, and that its new time is not believed yet. It is transient:
+	// it ends when the clock is back within the limit, or has kept its new time for a
+	// minute.
 	ErrClockJumped = errors.New("snowflake: the clock jumped")
 
-	// ErrSequenceExhausted: every sequence number up to the current tick is
-	// taken. Only [Generator.TryNext] returns it; the others wait.
+	// ErrSequenceExhausted means that every sequence number up to the current tick is
+	// taken. Only [Generator.TryNext] returns it; the other methods wait.
 	ErrSequenceExhausted = errors.New("snowflake: sequence exhausted")
 
-	// ErrExpired: the layout's last tick has passed. It is permanent: move to a
-	// layout with more time bits, a longer tick or a later epoch, whose IDs are
-	// all above the old ones.
+	// ErrExpired means that the layout's last tick has passed. It is permanent: move to
+	// a layout with more time bits, a longer tick or a later epoch, whose IDs are all
+	// above the old IDs.
 	ErrExpired = errors.New("snowflake: layout expired")
 
-	// ErrFenced: the window of ticks that the source granted has ended and
-	// could not be extended, or the source has revoked it: another process
-	// may be issuing under this worker by now.
+	// ErrFenced means that the window of ticks that the source granted has ended and
+	// could not be extended, or that the source has revoked it. Another process may
+	// already be issuing under this worker.
 	ErrFenced = errors.New("snowflake: worker's window has ended")
 
-	// ErrWorkerInUse: this process already has a live generator for the same
-	// fixed worker of the same layout. Share that one, or close it first.
+	// ErrWorkerInUse means that this process already has a live generator for the same
+	// fixed worker of the same layout. Share that generator, or close it first.
 	ErrWorkerInUse = errors.New("snowflake: worker in use")
 
-	// ErrClosed: the generator has been closed.
+	// ErrClosed means that the generator has been closed.
 	ErrClosed = errors.New("snowflake: generator closed")
 )

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// WithReadings scripts both clocks.
+// WithReadings replaces both clocks by a script.
 func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
 	return optionFunc(func(c *config) error {
 		c.read = read
@@ -13,20 +13,20 @@ func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
 	})
 }
 
-// Skew puts the machine's wall clock off. The generator must not be in use yet.
+// Skew adds an error to the machine's wall clock. The generator must not be in use yet.
 func Skew(g *Generator, skew func() time.Duration) { g.clock.Skewed = skew }
 
-// Compare has the generator compare the clocks at least every so often, and not every
+// Compare makes the generator compare the clocks at intervals of every instead of a
 // second. The generator must not be in use yet.
 func Compare(g *Generator, every time.Duration) { g.clock.Uncompared = every }
 
-// Lines returns the addresses of what Next reads and writes: of the state and the last
-// field beside it, and of the clock's base and the last field that it needs.
+// Lines returns the addresses of the fields that Next uses: the state and the last
+// field next to it, and the clock's base and the last field that Next needs.
 func Lines(g *Generator) (state, besideState, base, besideBase uintptr) {
 	return uintptr(unsafe.Pointer(&g.state)), uintptr(unsafe.Pointer(&g.startBits)),
 		uintptr(unsafe.Pointer(&g.clock)), uintptr(unsafe.Pointer(&g.clock.Start)) + unsafe.Sizeof(g.clock.Start) - 1
 }
 
-// SetSecret makes the sequence numbers at which the present grant's ticks start
-// the same in every run. The generator must not be in use yet.
+// SetSecret makes the sequence numbers at which the current grant's ticks start the
+// same in every run. The generator must not be in use yet.
 func SetSecret(g *Generator, secret uint64) { g.secret = secret }

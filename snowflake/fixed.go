@@ -11,33 +11,33 @@ import (
 	"github.com/gormflake/gormflake/internal/podname"
 )
 
-// The variables that [FromEnv] reads.
+// Environment variables that [FromEnv] reads.
 const (
 	datacenterVariable = "SNOWFLAKE_DATACENTER_ID"
 	workerVariable     = "SNOWFLAKE_WORKER_ID"
 )
 
-// Static is the source of a worker ID that you have assigned to this process,
-// and to no other that runs at the same time. [New] rejects numbers that the
-// layout cannot hold.
+// Static returns the source of a worker ID that you have assigned to this process, and
+// to no other process that runs at the same time. [New] rejects numbers that the layout
+// cannot hold.
 //
 // Within a process a fixed worker has one live generator per layout. For a second
-// one [New] returns [ErrWorkerInUse] until the first is closed; it then starts
-// above the last tick that the first issued. Across processes nothing is
-// remembered. But a process issues nothing in the very tick in which it was
-// started, because the previous process may have: New sleeps until that tick is
-// over if it takes at most 20 ms, and with longer ticks the first [Generator.Next]
-// waits for it. Under [WithClock] there is no such tick. If the clock may step
-// back between two processes, take a lease.
+// generator [New] returns [ErrWorkerInUse] until the first is closed. The second then
+// starts above the last tick that the first issued. A process does not know the ticks
+// of the previous process. It therefore issues no ID in the tick in which it was
+// started, because the previous process may have used that tick. New sleeps until the
+// tick is over if that takes at most 20 ms. With longer ticks the first
+// [Generator.Next] waits for it. Under [WithClock] this rule does not apply. If the
+// clock may step back between two processes, take a lease.
 func Static(datacenter, worker int64) WorkerSource {
 	return fixed(func(Layout) (int64, int64, error) { return datacenter, worker, nil })
 }
 
 // FromEnv is [Static] with the numbers in the environment variables
-// SNOWFLAKE_DATACENTER_ID and SNOWFLAKE_WORKER_ID, read when the generator is
-// created. A variable that is unset or not a number is an error, never zero: a
-// forgotten variable would make every process worker zero. The datacenter may
-// be unset where the layout has no bits for it.
+// SNOWFLAKE_DATACENTER_ID and SNOWFLAKE_WORKER_ID, read when the generator is created.
+// A variable that is unset or not a number is an error, never zero, because a forgotten
+// variable would make every process worker zero. The datacenter may be unset if the
+// layout has no bits for it.
 func FromEnv() WorkerSource {
 	return fixed(func(layout Layout) (datacenter, worker int64, err error) {
 		if _, set := os.LookupEnv(datacenterVariable); set || layout.DatacenterBits > 0 {
@@ -62,11 +62,11 @@ func numberFromEnv(name string) (int64, error) {
 	return int64(number), nil
 }
 
-// FromStatefulSet is [Static] with the ordinal that ends the host name as the
-// worker: pod web-7 of a Kubernetes StatefulSet is worker 7. A host name
-// without an ordinal is an error. Use it in StatefulSets only: other host names
-// that end in -<number>, such as ip-10-0-3-17, cannot be distinguished from a
-// pod's. Two StatefulSets that share a table need different datacenters.
+// FromStatefulSet is [Static] with the ordinal at the end of the host name as the
+// worker: pod web-7 of a Kubernetes StatefulSet is worker 7. A host name without an
+// ordinal is an error. Use it in StatefulSets only, because other host names that end
+// in -<number>, such as ip-10-0-3-17, look like a pod's. Two StatefulSets that share a
+// table need different datacenters.
 func FromStatefulSet(datacenter int64) WorkerSource {
 	return fixed(func(Layout) (int64, int64, error) {
 		host, err := os.Hostname()
@@ -81,8 +81,8 @@ func FromStatefulSet(datacenter int64) WorkerSource {
 	})
 }
 
-// fixed is a source whose worker does not change; the process's registry keeps
-// it exclusive.
+// fixed is a source whose worker does not change. The registry workers keeps it
+// exclusive within the process.
 type fixed func(Layout) (datacenter, worker int64, err error)
 
 func (fixed) Layout() Layout          { return Layout{} }
@@ -100,7 +100,8 @@ func (f fixed) Grant(_ context.Context, layout Layout) (*Grant, error) {
 	return grant, workers.register(grant)
 }
 
-// Extend is only called at the layout's end, which nothing can extend.
+// Extend is called only at the layout's end, which cannot be extended, so it returns
+// held.
 func (fixed) Extend(_ context.Context, held *Grant, _ time.Time) (*Grant, error) {
 	return held, nil
 }
@@ -110,9 +111,9 @@ func (fixed) Retire(_ context.Context, held *Grant, last time.Time) error {
 	return nil
 }
 
-// workers is this process's record of its fixed workers. It is the package's
-// only state: two generators for one worker are a mistake that no single
-// generator can notice.
+// workers records the fixed workers of this process. It is the package's only mutable
+// state. It is needed because no single generator can notice a second generator for its
+// worker.
 var workers = registry{registrations: map[identity]registration{}}
 
 type registry struct {
@@ -120,9 +121,9 @@ type registry struct {
 	registrations map[identity]registration
 }
 
-// identity tells fixed workers apart: two with the same identity issue the same
-// IDs. Datacenter and worker are one number, however it is split, and the number
-// of bits left for the time changes no ID.
+// identity distinguishes fixed workers. Two workers with the same identity issue the
+// same IDs. It therefore joins datacenter and worker to one number, and ignores the
+// number of bits for the time, because neither changes an ID.
 type identity struct {
 	layout Layout
 	node   uint64
@@ -139,8 +140,8 @@ type registration struct {
 	next int64 // the first tick that has not been issued
 }
 
-// register fails if a live generator has the worker, and starts the grant above
-// what the last one issued.
+// register returns an error if a live generator has the worker. Otherwise it starts the
+// grant above the last tick that an earlier generator issued.
 func (r *registry) register(g *Grant) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -115,7 +115,7 @@ func TestTryNextNeverWaits(t *testing.T) {
 	}
 }
 
-// Slots reserved by a wait that was given up are lost, not issued again.
+// Slots that a cancelled wait has reserved are lost and not issued again.
 func TestTryNextBehindReservation(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -135,7 +135,7 @@ func TestTryNextBehindReservation(t *testing.T) {
 	c.try(g, 1)
 }
 
-// reserve takes slots of ticks to come, and gives up waiting for them.
+// reserve takes slots of future ticks, and gives up waiting for them.
 func reserve(t *testing.T, g *snowflake.Generator, slots int) {
 	t.Helper()
 	canceled, cancel := context.WithCancel(ctx)
@@ -150,7 +150,7 @@ func reserve(t *testing.T, g *snowflake.Generator, slots int) {
 	}
 }
 
-// A deadline that cannot be met costs no slots.
+// A call whose deadline cannot be met takes no slots.
 func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -170,7 +170,7 @@ func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// Nor does a call whose context has ended.
+// A call whose context has ended takes no slots.
 func TestEndedContextCostsNoSlots(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -221,8 +221,8 @@ func TestWorkerInUse(t *testing.T) {
 	open(t, snowflake.Static(15, 1))
 }
 
-// Datacenter and worker are one number: 5+5 and 0+10 bits give the same IDs,
-// and so does any width of the time.
+// Datacenter and worker are one number. Layouts with 5+5 and 0+10 bits issue the same
+// IDs, and so do layouts with other widths of the time.
 func TestWorkerInUseUnderAnotherSplit(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -285,7 +285,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// logged takes what is logged until the test ends. Not for parallel tests.
+// logged returns the log until the test ends. It is not for parallel tests.
 func logged(t *testing.T) *bytes.Buffer {
 	t.Helper()
 	var log bytes.Buffer
@@ -295,7 +295,7 @@ func logged(t *testing.T) *bytes.Buffer {
 	return &log
 }
 
-// Not parallel: it replaces the default logger.
+// This test is not parallel, because it replaces the default logger.
 func TestExpiryWarningInLogicalTime(t *testing.T) {
 	log, s, l := logged(t), newScript(), fresh()
 	s.wall = l.Expires().Add(-5*365*24*time.Hour - 2*time.Millisecond)
@@ -313,7 +313,7 @@ func TestExpiryWarningInLogicalTime(t *testing.T) {
 	}
 }
 
-// Not parallel: it replaces the default logger.
+// This test is not parallel, because it replaces the default logger.
 func TestExpiryWarning(t *testing.T) {
 	log := logged(t)
 	s := newScript()
@@ -340,8 +340,8 @@ func TestExpiryWarning(t *testing.T) {
 	}
 }
 
-// A layout that lasts for less than the notice warns from its first tick on.
-// Not parallel: it replaces the default logger.
+// A layout that lasts for less than the notice warns from its first tick on. This test
+// is not parallel, because it replaces the default logger.
 func TestExpiryWarningOfAShortLayout(t *testing.T) {
 	log, s := logged(t), newScript()
 	l := snowflake.Layout{Epoch: s.now(), Tick: time.Hour, SequenceBits: 2, TotalBits: 4}
@@ -410,7 +410,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// No worker is asked for: the options may be those of a generator with any source.
+// CheckOptions asks for no worker, because the options may be for a generator with any
+// source.
 func TestCheckOptions(t *testing.T) {
 	t.Parallel()
 	future := snowflake.TwitterLayout()
@@ -437,14 +438,14 @@ func TestCheckOptions(t *testing.T) {
 	}
 }
 
-// The same layout as the source's is no contradiction.
+// An option with the source's own layout is no contradiction.
 func TestLayoutOfTheSourceByName(t *testing.T) {
 	t.Parallel()
 	s := newScript()
 	open(t, newWindows(snowflake.TwitterLayout(), s.now, time.Second), snowflake.WithLayout(snowflake.TwitterLayout()), snowflake.WithReadings(s.read))
 }
 
-// A layout that starts at this very tick has no ID zero to give.
+// If a layout starts in the current tick, the generator must not return the ID zero.
 func TestNeverZero(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -476,7 +477,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// A process started within this tick may have followed one that died in it.
+// A process must not issue in the tick of its start, because the previous process may
+// have died in that tick.
 func TestNothingInTheTickOfTheStart(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -487,7 +489,7 @@ func TestNothingInTheTickOfTheStart(t *testing.T) {
 	}
 }
 
-// Under WithClock the tick of the start is one like any other.
+// Under WithClock the generator also issues in the tick of the start.
 func TestScriptedClockInTheTickOfTheStart(t *testing.T) {
 	t.Parallel()
 	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(10_000+unique.Add(1)) * time.Hour, WorkerBits: 1}
@@ -497,11 +499,11 @@ func TestScriptedClockInTheTickOfTheStart(t *testing.T) {
 	}
 }
 
-// A new process issues nothing in the tick of its start; New waits for the
-// next one where it is near, so that a first TryNext finds a slot.
+// A new process issues no ID in the tick of its start. New waits for the next tick if
+// it is near, so that a first TryNext finds a slot.
 func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
 	t.Parallel()
-	// The ticks are decades; the second one begins in a moment.
+	// The ticks are decades, and the second tick begins in a moment.
 	next := time.Now().Add(15 * time.Millisecond)
 	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(next.UnixMilli()) * time.Millisecond}
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
@@ -510,10 +512,10 @@ func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
 	}
 }
 
-// New does not sleep for longer than 20 ms: the first Next waits instead.
+// New does not sleep for longer than 20 ms. Instead the first Next waits.
 func TestNewDoesNotSleepOutALongTick(t *testing.T) {
 	t.Parallel()
-	for range 20 { // a busy machine may sleep for New
+	for range 20 { // on a busy machine New may take that long
 		next := time.Now().Add(35 * time.Millisecond)
 		l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(next.UnixMilli()) * time.Millisecond, WorkerBits: 1}
 		open(t, snowflake.Static(0, 1), snowflake.WithLayout(l))
@@ -524,7 +526,7 @@ func TestNewDoesNotSleepOutALongTick(t *testing.T) {
 	t.Error("New has slept until a tick that was 35ms away, want at most 20ms")
 }
 
-// clocked is a source that has its own clock.
+// clocked is a source with its own clock.
 type clocked struct {
 	*windows
 	clock func() time.Time
@@ -540,7 +542,7 @@ func TestClockOfTheSource(t *testing.T) {
 		t.Errorf("two clocks: %v", err)
 	}
 	g := open(t, src)
-	for range 3 { // the first time is that of the window's start
+	for range 3 { // the first time is the start of the window
 		id, err := g.TryNext()
 		if err != nil || !g.Layout().Time(id).Equal(s.now()) {
 			t.Errorf("issued at %v, %v, want %v, by the source's clock", g.Layout().Time(id), err, s.now())

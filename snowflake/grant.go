@@ -9,43 +9,44 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A slot is a place in one worker's sequence of IDs: tick<<SequenceBits |
+// A slot is the number of a tick and sequence of one worker: tick<<SequenceBits |
 // sequence. Slots are contiguous across ticks, so one word counts them all.
 type slot = uint64
 
-// sealed is the bit of a state that no slot can follow: no compare-and-swap
-// expects it, and every open tick lies below it. The other bits keep the last ID.
+// sealed is a bit that marks a state after which no slot can be taken. No
+// compare-and-swap expects it, because IDs are below it. The other bits keep the last
+// ID.
 const sealed uint64 = 1 << 63
 
-// A Grant is one worker for a window of ticks, given by a [WorkerSource] to one
+// A Grant is a worker for a window of ticks that a [WorkerSource] gives to one
 // [Generator]. [NewGrant] creates it. Its methods may be called concurrently.
 type Grant struct {
 	layout             Layout
 	datacenter, worker int64
-	from               int64       // first tick
-	first              slot        // of the tick in which the generator began
-	fixed              bool        // only the layout ends it
-	used               atomic.Bool // given to a generator
+	from               int64       // first tick of the window
+	first              slot        // first slot of the tick in which the generator began
+	fixed              bool        // the window ends only with the layout
+	used               atomic.Bool // a generator has accepted it
 
 	node         uint64
-	mask         uint64 // of the sequence
+	mask         uint64 // mask of the sequence
 	sequenceBits uint8
 	nodeBits     uint8
 
-	// The lock is held to move the limit, to seal the state of the generator, and to
-	// begin and retire the grant, so that nothing is done to the state of a generator
-	// that has another grant by now.
+	// moving is held to move the limit, to seal the state of the generator, and to
+	// begin and retire the grant. It ensures that none of these changes the state of a
+	// generator that already has another grant.
 	moving    sync.Mutex
 	limit     atomic.Uint64 // first slot that must not be issued
 	generator atomic.Pointer[Generator]
 	revoked   atomic.Bool // by the source
-	retired   atomic.Bool // by the generator: set before the state is sealed
+	retired   atomic.Bool // set by the generator, before it seals its state
 }
 
-// NewGrant grants a worker for the ticks that lie wholly in [from, until), as far
-// as the layout has them. The zero until grants all ticks after from: right only
-// for a worker ID that no other process will ever have. A datacenter or worker
-// that the layout cannot hold is an error.
+// NewGrant grants a worker for the ticks that lie wholly in [from, until) and that the
+// layout has. A zero until grants all ticks after from, which is right only for a
+// worker ID that no other process will ever have. A datacenter or worker that the
+// layout cannot hold is an error.
 func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*Grant, error) {
 	if err := layout.Validate(); err != nil {
 		return nil, err
@@ -78,15 +79,15 @@ func (g *Grant) Datacenter() int64 { return g.datacenter }
 // Worker returns the worker ID within its datacenter.
 func (g *Grant) Worker() int64 { return g.worker }
 
-// Until returns the end of the granted window: no tick at or after it is issued.
-// A revoked grant has an empty window, which ends where it started.
+// Until returns the end of the granted window. No tick at or after it is issued. A
+// revoked grant has an empty window, which ends where it started.
 func (g *Grant) Until() time.Time {
 	return g.layout.timeOf(int64(g.limit.Load() >> g.sequenceBits))
 }
 
-// Extend moves the end of the window to until; a window is never shortened. A
-// source calls it only after the new end has been acknowledged. It does nothing
-// on a revoked grant.
+// Extend moves the end of the window to until. It never shortens the window. A source
+// must call it only after its store has acknowledged the new end. It does nothing on a
+// revoked grant.
 func (g *Grant) Extend(until time.Time) {
 	to := g.limitAt(until)
 	g.moving.Lock()
@@ -100,8 +101,8 @@ func (g *Grant) Extend(until time.Time) {
 	}
 }
 
-// holder returns the generator that issues under the grant, or nil before it has begun
-// and after it has ended. The caller holds moving.
+// holder returns the generator that issues under the grant. It returns nil before the
+// generator has begun and after the grant was retired. The caller holds moving.
 func (g *Grant) holder() *Generator {
 	if g.retired.Load() {
 		return nil
@@ -109,22 +110,22 @@ func (g *Grant) holder() *Generator {
 	return g.generator.Load()
 }
 
-// Revoke ends the grant at once and for good: a source calls it when it has
-// learned that another process may hold the worker. No call of [Generator.Next],
-// [Generator.TryNext] or [Generator.Fill] that begins after Revoke has returned
-// returns an ID of the grant.
+// Revoke ends the grant at once and for good. A source calls it when it has learned
+// that another process may hold the worker. No call of [Generator.Next],
+// [Generator.TryNext] or [Generator.Fill] that begins after Revoke has returned returns
+// an ID of the grant.
 //
-// A call in progress that has waited checks the grant again before it returns an
-// ID or writes a block. If the grant has been revoked the call starts over, and
-// its slots are lost. Before each block, and so after its last wait, Fill checks
-// every grant that dst has IDs of, and starts over with all of dst if one has been
-// revoked. Only a call that is past its last check, with nothing left to wait for,
-// still returns IDs of the grant.
+// A call in progress that has waited checks the grant again before it returns an ID or
+// writes a block. If the grant has been revoked the call starts over, and its slots are
+// lost. Before each block, and so after its last wait, Fill checks every grant whose
+// IDs are in dst, and starts over with all of dst if one of them has been revoked. Only
+// a call that is past its last check, and does not have to wait any more, still returns
+// IDs of the grant.
 //
-// Next and Fill then ask the source for another grant, and fail if they get
-// none; see [WorkerSource]. TryNext returns [ErrFenced] until one of them has
-// asked. Last still returns the last tick in use, which may have been reserved
-// and never issued. A second Revoke does nothing.
+// Next and Fill then ask the source for another grant, and fail if they do not get one;
+// see [WorkerSource]. TryNext returns [ErrFenced] until one of them has asked. Last
+// still returns the last tick in use, which may have been reserved and never issued. A
+// second Revoke does nothing.
 func (g *Grant) Revoke() {
 	g.moving.Lock()
 	defer g.moving.Unlock()
@@ -135,16 +136,16 @@ func (g *Grant) Revoke() {
 	}
 }
 
-// Now returns the time of the wall clock of the generator that holds the grant,
-// without a monotonic reading: of the clock given by [WithClock], or the
-// machine's. The error wraps [ErrClockJumped] while that clock is further ahead
-// than [WithMaxJump] allows and is not believed yet.
+// Now returns the wall clock of the generator that holds the grant, without a monotonic
+// reading. This is the clock given by [WithClock], or the machine's. The error wraps
+// [ErrClockJumped] while that clock is further ahead than [WithMaxJump] allows and is
+// not believed yet.
 //
-// Now compares the clocks as [Generator.Next] does, so calling it from time to
-// time lets a jump be believed while the generator is idle. It does so in
-// logical time too, in which the generator itself does not follow the clock.
-// Before a generator holds the grant, Now returns [time.Now] and no error. After
-// the grant was revoked or retired it continues to use the generator's clock.
+// Now compares the clocks as [Generator.Next] does. A source that calls it from time to
+// time lets the generator believe a jump while it is idle. This works in logical time
+// too, although the generator itself does not follow the clock there. Before a
+// generator holds the grant, Now returns [time.Now] and no error. After the grant was
+// revoked or retired it continues to use the generator's clock.
 func (g *Grant) Now() (time.Time, error) {
 	generator := g.generator.Load()
 	if generator == nil {
@@ -153,9 +154,8 @@ func (g *Grant) Now() (time.Time, error) {
 	return generator.wall()
 }
 
-// Last returns the start of the last tick in which an ID was issued or reserved.
-// It is the zero time while the grant is not in use: before, and after it was
-// retired.
+// Last returns the start of the last tick in which an ID was issued or reserved. It
+// returns the zero time before the grant is in use and after it was retired.
 func (g *Grant) Last() time.Time {
 	g.moving.Lock()
 	defer g.moving.Unlock()
@@ -165,7 +165,7 @@ func (g *Grant) Last() time.Time {
 	return time.Time{}
 }
 
-// String returns the worker's name for logs and errors.
+// String returns the name of the worker for logs and errors.
 func (g *Grant) String() string {
 	return fmt.Sprintf("datacenter %d worker %d", g.datacenter, g.worker)
 }
@@ -175,7 +175,7 @@ func (g *Grant) limitAt(until time.Time) slot {
 	return slot(tick) << g.sequenceBits
 }
 
-// fenced is the error of a call that the grant has no slot for.
+// fenced returns the error of a call for which the grant has no slot.
 func (g *Grant) fenced() error {
 	if g.revoked.Load() {
 		return fmt.Errorf("%w: %v was revoked, as another process may hold it: Next and Fill ask for another worker", ErrFenced, g)
@@ -188,14 +188,15 @@ func (g *Grant) expires() bool {
 	return g.limit.Load() == slot(g.layout.endTick())<<g.sequenceBits
 }
 
-// unused is the tick before the window: the last one that the source is told of
-// where nothing was issued.
+// unused returns the tick before the window. It is the last tick to report to the
+// source if no ID was issued.
 func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
 
 // begin starts the grant at a tick. If the source has revoked the grant, its window is
-// empty. The state of the generator is sealed until begin sets it, after all else, so
-// that a call that finds it set finds this grant too. A call that has found an earlier
-// state cannot commit, because the state only rises, or has another worker in it.
+// empty. The generator's state is sealed until begin sets it as its last step, so that
+// a call that sees the new state also sees this grant. A call that has seen an earlier
+// state cannot commit, because the state has changed since: it only rises, or contains
+// another worker.
 func (g *Grant) begin(generator *Generator, tick uint64) {
 	g.moving.Lock()
 	defer g.moving.Unlock()
@@ -207,7 +208,7 @@ func (g *Grant) begin(generator *Generator, tick uint64) {
 }
 
 // retire ends the grant for good, and returns the last slot issued or reserved. A call
-// that still has the grant finds that the state has changed, and cannot commit.
+// that still uses the grant cannot commit, because the state is sealed.
 func (g *Grant) retire() slot {
 	g.moving.Lock()
 	defer g.moving.Unlock()
@@ -219,13 +220,13 @@ func (g *Grant) tickOf(s slot) int64 { return int64(s >> g.sequenceBits) }
 
 func (g *Grant) timeOf(s slot) time.Time { return g.layout.timeOf(g.tickOf(s)) }
 
-// id puts the worker between the slot's tick and sequence.
+// id returns the slot's ID, with the worker between tick and sequence.
 func (g *Grant) id(s slot) types.ID {
 	sequence := s & g.mask
 	return types.ID((s^sequence)<<g.nodeBits | g.node | sequence)
 }
 
-// slotOf undoes id.
+// slotOf is the inverse of id. It ignores the sealed bit.
 func (g *Grant) slotOf(state uint64) slot {
 	state &^= sealed
 	return state>>(g.nodeBits+g.sequenceBits)<<g.sequenceBits | state&g.mask

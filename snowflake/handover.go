@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// How a generator comes by its grants: openFirst takes the first one. At the end
-// of a window requestSlot asks the source, which extends the grant or returns
-// another one; replaceGrant then continues under that.
+// This file gives a generator its grants. openFirst takes the first grant. At the end
+// of a window requestSlot asks the source, which extends the grant or returns another
+// grant. In the latter case replaceGrant continues under the new grant.
 
-// maxStartSleep bounds New's sleep.
+// maxStartSleep is the longest time that New sleeps.
 const maxStartSleep = 20 * time.Millisecond
 
-// openFirst takes the first grant.
+// openFirst gets the first grant from the source and opens it.
 func (g *Generator) openFirst(c config) error {
 	ctx := context.Background()
 	grant, err := g.source.Grant(ctx, g.layout)
@@ -36,9 +36,9 @@ func (g *Generator) openFirst(c config) error {
 	return nil
 }
 
-// skipStartTick keeps a fixed worker out of the tick in which the process was
-// started, and sleeps until that is over if it soon is, so that a program's first
-// TryNext finds a slot.
+// skipStartTick makes a fixed worker start after the tick in which the process was
+// started. It sleeps until that tick is over if that takes at most maxStartSleep, so
+// that the first TryNext of a program finds a slot.
 func (g *Generator) skipStartTick(grant *Grant) {
 	if !grant.fixed || g.clock.Scripted {
 		return
@@ -50,9 +50,9 @@ func (g *Generator) skipStartTick(grant *Grant) {
 	grant.from = max(grant.from, first)
 }
 
-// accept makes a grant this generator's, to begin at the tick least or later, or
-// releases it and returns why. A grant already in use belongs to another
-// generator, which alone may release it.
+// accept reserves a grant for this generator, to begin at the tick least or later. If
+// it cannot be used, accept retires it and returns an error. It does not retire a grant
+// that is already in use, because only the other generator may do that.
 func (g *Generator) accept(ctx context.Context, grant *Grant, least int64) error {
 	if grant == nil {
 		return errors.New("snowflake: the source has granted nothing")
@@ -80,7 +80,7 @@ func (g *Generator) checkGrant(grant *Grant, least int64) error {
 	return fmt.Errorf("%w: %v was granted until %v, and could only begin at %v", ErrFenced, grant, grant.Until(), g.layout.timeOf(int64(first)))
 }
 
-// openGrant opens the grant at the current tick, or at the first one that the grant
+// openGrant opens the grant at the current tick, or at the first tick that the grant
 // allows and that is not below least. The slots up to that tick count as skipped.
 func (g *Generator) openGrant(grant *Grant, least int64) {
 	g.clock.Lock()
@@ -95,8 +95,8 @@ func (g *Generator) openGrant(grant *Grant, least int64) {
 	grant.begin(g, first)
 }
 
-// requestSlot asks the source for a window that has the slot: of this grant, or
-// of another.
+// requestSlot asks the source for a window that contains the slot, of this grant or of
+// another grant.
 func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) error {
 	if held.expires() {
 		return g.expired()
@@ -106,7 +106,7 @@ func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) err
 	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })()
 	err := g.askSource(ctx, held, need)
 	if err != nil && g.closing.Load() && !errors.Is(err, ErrClosed) {
-		return ErrClosed // what the source says of a context that ended
+		return ErrClosed // instead of the source's error for the ended context
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error
 	case g.closing.Load():
 		return ErrClosed
 	case g.grant.Load() != held || need < held.limit.Load():
-		return nil // the call that held the lock before has done it
+		return nil // another call has already done it
 	}
 	next, err := g.source.Extend(ctx, held, held.timeOf(need))
 	switch {
@@ -134,8 +134,8 @@ func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error
 	return nil
 }
 
-// replaceGrant continues under another grant, and releases the one of the two
-// under which nothing will be issued.
+// replaceGrant continues under the grant next and retires old. If next cannot be used,
+// it retires next and keeps old.
 func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 	if err := g.accept(ctx, next, old.tickOf(g.last())+1); err != nil {
 		if errors.Is(err, ErrFenced) || errors.Is(err, ErrExpired) {
@@ -153,8 +153,8 @@ func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 	return nil
 }
 
-// swapGrants puts the next grant in the place of the old one, which is retired first,
-// because only then is its last slot known.
+// swapGrants replaces the grant old by next, unless the generator is closing. It
+// retires old first, because the last slot of old is known only then.
 func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 	g.handover.Lock()
 	defer g.handover.Unlock()
@@ -166,8 +166,8 @@ func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 	return last, true
 }
 
-// lockGrant locks the right to change the grant. It is a channel so that a call
-// can stop waiting for the source's answer to another.
+// lockGrant locks the right to change the grant. The lock is a channel, so that a call
+// can stop waiting while another call waits for the source.
 func (g *Generator) lockGrant(ctx context.Context) error {
 	select {
 	case g.changing <- struct{}{}:

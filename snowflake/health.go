@@ -2,17 +2,17 @@ package snowflake
 
 import "time"
 
-// Health returns nil, or why the next ID cannot be made: [ErrClosed],
-// [ErrExpired], [ErrClockBackwards], [ErrClockJumped], [ErrFenced], or what the
-// source reports, if it has a method Health() error as a lease has. The errors are
+// Health returns nil, or the error with which the next ID would fail: [ErrClosed],
+// [ErrExpired], [ErrClockBackwards], [ErrClockJumped], [ErrFenced], or the error that
+// the source reports, if it has a method Health() error as a lease has. The errors are
 // those of [Generator.Next].
 //
-// Health is for readiness probes, as often as they like: it makes no ID, waits for
-// nothing and does not ask the source for a window. A wait that ends without
-// help, for the next tick or under [Wait], is not an error. It compares the clocks
-// as Next does, so a probe also lets an idle generator take a step back, or
-// believe a jump. A source without a method Health that extends its window only
-// when asked is fenced from the end of the window until Next or Fill has asked.
+// Health is for readiness probes and may be called often. It makes no ID, does not wait
+// and does not ask the source for a window. A wait that ends on its own, for the next
+// tick or under [Wait], is not an error. Health compares the clocks as Next does, so a
+// probe also lets an idle generator follow a step back, or believe a jump. If a source
+// has no method Health and extends its window only when asked, Health returns ErrFenced
+// from the end of the window until Next or Fill has asked.
 func (g *Generator) Health() error {
 	err := g.health()
 	if g.closing.Load() {
@@ -38,39 +38,39 @@ func (g *Generator) health() error {
 	return nil
 }
 
-// Worker returns the datacenter and the worker ID under which the generator
-// issues at present. Under a fixed worker they never change; a lease that has lost
-// its worker continues under another one.
+// Worker returns the datacenter and the worker ID under which the generator currently
+// issues. Under a fixed worker they never change. After a lease has lost its worker,
+// they are those of its next worker.
 func (g *Generator) Worker() (datacenter, worker int64) {
 	grant := g.grant.Load()
 	return grant.datacenter, grant.worker
 }
 
-// Stats is what a generator has done so far.
+// Stats are the counts of a generator since its creation.
 type Stats struct {
 	// Issued counts the IDs.
 	Issued uint64
 
-	// Waits counts the calls that had to wait for the tick of a slot they had
-	// taken. Waiting for a step back to end, or for the source, is not counted.
+	// Waits counts the calls that had to wait for the tick of a slot they had taken. It
+	// does not count waits for the end of a step back, or for the source.
 	Waits uint64
 
-	// BackwardSteps counts the steps back of the wall clock by at least a
-	// tick; LargestBackwardStep is the largest of them.
+	// BackwardSteps counts the steps back of the wall clock by at least a tick.
+	// LargestBackwardStep is the largest of them.
 	BackwardSteps       uint64
 	LargestBackwardStep time.Duration
 
 	// Refusals counts the calls that returned an error.
 	Refusals uint64
 
-	// Lead is how far the last ID's tick is ahead of the wall clock: because
-	// callers are waiting for reserved slots, or because a step back is
-	// tolerated. It is zero if the tick is not ahead.
+	// Lead is how far the last ID's tick is ahead of the wall clock, because callers
+	// are waiting for reserved slots, or because a step back is tolerated. It is zero
+	// if the tick is not ahead.
 	Lead time.Duration
 }
 
-// Stats returns what the generator has done so far. The counters are read one
-// after the other; each of them only rises.
+// Stats returns the counts of the generator. It reads the counters one after the other.
+// Each counter only rises.
 func (g *Generator) Stats() Stats {
 	grant := g.grant.Load()
 	s := Stats{
@@ -86,8 +86,9 @@ func (g *Generator) Stats() Stats {
 	return s
 }
 
-// updateIssued brings the count up to date. Slots are counted as skipped before
-// they are, so a count in between is too low; the last one is then kept.
+// updateIssued updates the count of IDs. Slots are counted as skipped before the state
+// moves past them, so a count in between is too low. updateIssued then keeps the last
+// count.
 func (g *Generator) updateIssued(last slot) {
 	issued := int64(last) - g.skipped.Load()
 	for {

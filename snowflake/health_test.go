@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// checkHealth wants the health to be want, and of the same kind as the error of
-// Next where Next does not wait.
+// checkHealth expects that Health returns want. The error of Next must be of the same
+// kind, unless Next waits.
 func checkHealth(t *testing.T, g *snowflake.Generator, want error) {
 	t.Helper()
 	before := g.Stats().Issued
@@ -41,7 +41,7 @@ func TestHealthOfTheClock(t *testing.T) {
 	})
 }
 
-// A probe alone, without a call of Next, lets logical time follow.
+// A probe lets logical time follow the clock even without a call of Next.
 func TestHealthOfAnIdleGenerator(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -92,7 +92,8 @@ func TestHealthAtTheEnd(t *testing.T) {
 	checkHealth(t, g, snowflake.ErrClosed)
 }
 
-// A source without health of its own is judged by its window, and not asked.
+// Without a method Health of the source, Health checks the window and does not call the
+// source.
 func TestHealthOfTheWindow(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -112,7 +113,7 @@ func TestHealthOfTheWindow(t *testing.T) {
 	checkHealth(t, g, nil)
 }
 
-// reporting is a source with health of its own.
+// reporting is a source with a method Health.
 type reporting struct {
 	*windows
 	health error

@@ -15,11 +15,11 @@ import (
 const (
 	day = 24 * time.Hour
 
-	// kept is how long a clock has to keep its time until a jump is believed.
+	// kept is how long a clock must keep its time until a jump is believed.
 	kept = time.Minute
 )
 
-// refused checks that all calls fail, because the clock has jumped.
+// refused checks that all calls fail because the clock has jumped.
 func refused(t *testing.T, g *snowflake.Generator) {
 	t.Helper()
 	_, next := g.Next(ctx)
@@ -43,8 +43,8 @@ func follows(t *testing.T, g *snowflake.Generator, s *script, c *checker) {
 	}
 }
 
-// A process that was started with its clock far behind issues again a minute after
-// the clock was corrected, however busy it is.
+// A process that was started with its clock far behind issues again a minute after the
+// clock was corrected, even if it is busy.
 func TestCorrectedClockIsBelieved(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -63,7 +63,7 @@ func TestCorrectedClockIsBelieved(t *testing.T) {
 	})
 }
 
-// On the machine's clock not every call compares, and those that fail do it most.
+// On the machine's clock only some calls compare the clocks, mostly calls that fail.
 func TestCorrectedMachineClockIsBelieved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,8 @@ func TestJumpIsReportedWithItsNumbers(t *testing.T) {
 	})
 }
 
-// Two calls that are far apart find the same: the clocks have agreed in between.
+// Two calls that are far apart find the same difference, so the clocks have agreed in
+// between.
 func TestCorrectedClockIsBelievedByRareCalls(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -122,7 +123,7 @@ func TestCorrectedClockIsBelievedByRareCalls(t *testing.T) {
 		c.try(g, 1)
 		s.pass(10 * time.Hour)
 		s.step(60 * day)
-		s.pass(10 * time.Hour) // it shows at calls only
+		s.pass(10 * time.Hour) // only calls notice it
 		refused(t, g)
 		s.pass(kept - time.Millisecond)
 		refused(t, g)
@@ -135,8 +136,8 @@ func TestCorrectedClockIsBelievedByRareCalls(t *testing.T) {
 	})
 }
 
-// The clocks agree if they keep their distance, up to a second and a thousandth of
-// the time; otherwise the minute starts again.
+// The clocks agree if their difference stays the same, up to a second and a thousandth
+// of the time. Otherwise the minute starts again.
 func TestWhatAgreementIs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -175,7 +176,7 @@ func TestWhatAgreementIs(t *testing.T) {
 	}
 }
 
-// Small changes add up: a clock that runs at twice the speed is not steady.
+// Small changes add up. A clock that runs at twice the speed does not agree.
 func TestFastClockIsNeverBelieved(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -188,7 +189,7 @@ func TestFastClockIsNeverBelieved(t *testing.T) {
 	}
 }
 
-// A clock that keeps jumping is never believed, until it is back.
+// A clock that keeps jumping is not believed until it is back.
 func TestUnsteadyClockIsNeverBelieved(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -207,7 +208,7 @@ func TestUnsteadyClockIsNeverBelieved(t *testing.T) {
 	})
 }
 
-// Nor does a clock keep its time that steps back a little.
+// A small step back starts the minute again.
 func TestStepBackStartsTheMinuteAgain(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -224,7 +225,7 @@ func TestStepBackStartsTheMinuteAgain(t *testing.T) {
 	})
 }
 
-// A clock that returns is right at once, and what it showed before is forgotten.
+// A clock that returns is right at once, and its earlier time is forgotten.
 func TestJumpAndReturn(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -241,7 +242,7 @@ func TestJumpAndReturn(t *testing.T) {
 	})
 }
 
-// A time that was believed is as good as any: a step back from it is a step back.
+// A step back from a believed time is an ordinary step back.
 func TestStepBackFromABelievedJump(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -257,14 +258,14 @@ func TestStepBackFromABelievedJump(t *testing.T) {
 	})
 }
 
-// held is a generator under a grant that the test has in hand too.
+// held returns a generator and its grant.
 func held(t *testing.T, s *script, opts ...snowflake.Option) (*snowflake.Generator, *snowflake.Grant) {
 	t.Helper()
 	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), s.now, 1e6*time.Hour)}
 	return open(t, src, opts...), src.grant
 }
 
-// believes checks that the grant has the clock's time.
+// believes checks that the grant's Now returns the clock's time.
 func believes(t *testing.T, grant *snowflake.Grant, s *script) {
 	t.Helper()
 	if now, err := grant.Now(); err != nil || !now.Equal(s.now()) {
@@ -279,7 +280,7 @@ func disbelieves(t *testing.T, grant *snowflake.Grant) {
 	}
 }
 
-// Generator and source have one clock and one limit.
+// Generator and source have the same clock and the same limit.
 func TestNow(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
 		g, grant := held(t, s, clock, snowflake.WithMaxJump(time.Hour))
@@ -301,8 +302,8 @@ func TestNow(t *testing.T) {
 	})
 }
 
-// Where the source reads the clock from time to time, an idle generator need not
-// wait for the minute.
+// If the source reads the clock from time to time, an idle generator need not wait for
+// the minute.
 func TestNowLetsAnIdleGeneratorBelieve(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
 		g, grant := held(t, s, clock)
@@ -317,7 +318,7 @@ func TestNowLetsAnIdleGeneratorBelieve(t *testing.T) {
 	})
 }
 
-// Now takes a step back as Next does: an idle generator follows it.
+// Like Next, Now makes an idle generator follow a step back.
 func TestNowFollowsAStepBack(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
 		g, grant := held(t, s, clock, snowflake.OnClockBackwards(snowflake.Fail()))
@@ -334,8 +335,8 @@ func TestNowFollowsAStepBack(t *testing.T) {
 	})
 }
 
-// In logical time the source's clock has the limit, and the generator continues
-// through the jump.
+// In logical time the limit applies to Now, while the generator continues through the
+// jump.
 func TestNowInLogicalTime(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
 		g, grant := held(t, s, clock, snowflake.WithLogicalTime(), snowflake.WithMaxJump(time.Hour))
@@ -355,7 +356,8 @@ func TestNowInLogicalTime(t *testing.T) {
 	})
 }
 
-// Without a generator there is no limit, and with one that has ended it remains.
+// Before a generator holds the grant, Now has no limit. After the generator has ended,
+// the limit remains.
 func TestNowBeforeAndAfter(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -383,8 +385,8 @@ func TestNowBeforeAndAfter(t *testing.T) {
 	disbelieves(t, src.grant)
 }
 
-// A source reads the clock while calls do, on the machine's clock and on a scripted
-// one that steps.
+// A source calls Now while other goroutines issue IDs, on the machine's clock and on a
+// scripted clock that steps.
 func TestNowUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newScript()

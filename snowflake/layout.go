@@ -9,37 +9,36 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A Layout is the division of an ID into bit fields. From the top: the ticks since
-// the epoch, the datacenter, the worker, the sequence number within the tick. It
-// is a plain value, to be compared with [Layout.Equal], and all its methods may be
+// A Layout is the division of an ID into bit fields. From the top these are the ticks
+// since the epoch, the datacenter, the worker, and the sequence number within the tick.
+// A Layout is a plain value. Compare it with [Layout.Equal]. All its methods may be
 // called concurrently.
 //
-// IDs of one layout sort by time. Two layouts are two ID spaces: never mix them in
-// one column. The methods of an invalid layout return nothing meaningful; see
-// [Layout.Validate].
+// IDs of one layout sort by time. IDs of two layouts must never be in one column. The
+// results of the methods of an invalid layout are meaningless; see [Layout.Validate].
 type Layout struct {
-	// Epoch is the time of tick zero: a whole number of ticks since the Unix
-	// epoch, not before it and not after the year 2262.
+	// Epoch is the time of tick zero. It must be a whole number of ticks since the Unix
+	// epoch, not before the Unix epoch, and not after the year 2262.
 	Epoch time.Time
 
-	// Tick is the length of one tick: whole milliseconds, at least one, at most
-	// 146 years.
+	// Tick is the length of a tick. It must be whole milliseconds, at least one and at
+	// most 146 years.
 	Tick time.Duration
 
-	// DatacenterBits, WorkerBits and SequenceBits are the widths of the low
-	// fields. Zero means that there is no such field. What they leave of
-	// TotalBits is time.
+	// DatacenterBits, WorkerBits and SequenceBits are the widths of the low fields.
+	// Zero means that there is no such field. The remaining bits of TotalBits are the
+	// time.
 	DatacenterBits, WorkerBits, SequenceBits uint8
 
-	// TotalBits is the width of an ID: at most 63, so that it is never
-	// negative; 53 keeps IDs exact in a JavaScript number. Zero means 63.
+	// TotalBits is the width of an ID. It is at most 63, so that an ID is never
+	// negative. With 53 bits, IDs are exact in a JavaScript number. Zero means 63.
 	TotalBits uint8
 }
 
 // TwitterLayout returns the default layout: 41 bits of milliseconds since
-// 2010-11-04T01:42:54.657Z, 5 of datacenter, 5 of worker and 12 of sequence.
-// It yields 4,096,000 IDs per second and worker, and expires in July 2080.
-// The epoch and the widths are Twitter's, of its snowflake of 2010.
+// 2010-11-04T01:42:54.657Z, 5 of datacenter, 5 of worker and 12 of sequence. It yields
+// 4,096,000 IDs per second and worker, and expires in July 2080. It has the epoch and
+// the widths of Twitter's snowflake of 2010.
 func TwitterLayout() Layout {
 	return Layout{
 		Epoch:          time.UnixMilli(1288834974657).UTC(),
@@ -64,22 +63,21 @@ func JSSafeLayout() Layout {
 	}
 }
 
-// DiscordLayout returns the layout of Discord's IDs, to read them: milliseconds
-// since 2015, 5 bits of worker (here the datacenter), 5 of process (here the
-// worker) and 12 of sequence. Discord's own are 64 bits wide, so one bit of time,
-// which they will need from 2084 on, is missing here.
+// DiscordLayout returns the layout of Discord's IDs, to read them: milliseconds since
+// 2015, 5 bits of worker (here the datacenter), 5 of process (here the worker) and 12
+// of sequence. Discord's IDs are 64 bits wide. This layout lacks one of their bits of
+// time, which they will need from 2084 on.
 func DiscordLayout() Layout {
 	l := TwitterLayout()
 	l.Epoch = time.UnixMilli(1420070400000).UTC()
 	return l
 }
 
-// longest is the longest time.Duration, 292 years: a generator counts the time
-// since the epoch in nanoseconds.
+// longest is the longest time.Duration, 292 years. A generator counts the time since
+// the epoch in nanoseconds, so that it cannot count further.
 const longest = time.Duration(math.MaxInt64)
 
-// Validate returns everything that is wrong with the layout in one error. [New]
-// calls it.
+// Validate returns all errors of the layout, joined. [New] calls it.
 func (l Layout) Validate() error {
 	return errors.Join(l.validateTick(), l.validateBits())
 }
@@ -113,9 +111,9 @@ func (l Layout) validateBits() error {
 	return nil
 }
 
-// Expires returns the first instant that the layout cannot express: its lifetime
-// is Expires minus Epoch, and never longer than 292 years, the longest
-// [time.Duration], however many bits are left for the time.
+// Expires returns the first instant that the layout cannot express. The lifetime of a
+// layout is Expires minus Epoch. It is at most 292 years, the longest [time.Duration],
+// even if there are more bits for the time.
 func (l Layout) Expires() time.Time { return l.timeOf(l.endTick()) }
 
 // Equal reports whether both layouts have the same fields and start at the same
@@ -128,7 +126,8 @@ func (l Layout) String() string {
 		l.timeBits(), l.Tick, l.Epoch.UTC().Format(time.RFC3339Nano), l.DatacenterBits, l.WorkerBits, l.SequenceBits)
 }
 
-// comparable is the layout for ==: one instant has many time.Times.
+// comparable returns an equal layout that can be compared with ==, because one instant
+// has many values of time.Time.
 func (l Layout) comparable() Layout {
 	l.Epoch, l.TotalBits = time.UnixMilli(l.epochMillis()).UTC(), l.totalBits()
 	return l
@@ -141,7 +140,8 @@ func (l Layout) totalBits() uint8 {
 	return l.TotalBits
 }
 
-// lowBits is an int because the sum of three uint8 can overflow one.
+// lowBits returns the bits below the time. It is an int because the sum of three uint8
+// can overflow a uint8.
 func (l Layout) lowBits() int {
 	return int(l.DatacenterBits) + int(l.WorkerBits) + int(l.SequenceBits)
 }
@@ -149,20 +149,21 @@ func (l Layout) lowBits() int {
 func (l Layout) timeBits() int      { return int(l.totalBits()) - l.lowBits() }
 func (l Layout) epochMillis() int64 { return l.Epoch.UnixMilli() }
 
-// tickMillis is at least one, because callers divide by it.
+// tickMillis returns the tick in milliseconds. It is at least 1, because callers divide
+// by it.
 func (l Layout) tickMillis() int64 { return max(1, l.Tick.Milliseconds()) }
 
-// endTick is the first tick that the layout cannot express, because it has too few
-// bits, or that a generator cannot count.
+// endTick returns the first tick that the layout cannot express with its bits, or that
+// a generator cannot count.
 func (l Layout) endTick() int64 {
 	return min(1<<min(62, max(0, l.timeBits())), longest.Milliseconds()/l.tickMillis())
 }
 
-// lastID is the last ID of the last tick.
+// lastID returns the last ID of the last tick.
 func (l Layout) lastID() types.ID { return types.ID(uint64(l.endTick())<<l.lowBits() - 1) }
 
-// tickOf is the tick that contains t, -1 before the epoch, and endTick from the
-// layout's end on. It compares before it subtracts: far times overflow.
+// tickOf returns the tick that contains t, -1 before the epoch, and endTick from the
+// layout's end on. It compares before it subtracts, because far times overflow.
 func (l Layout) tickOf(t time.Time) int64 {
 	switch {
 	case t.Before(l.Epoch):
@@ -173,26 +174,25 @@ func (l Layout) tickOf(t time.Time) int64 {
 	return l.endTick()
 }
 
-// timeOf is the start of the tick.
+// timeOf returns the start of the tick.
 func (l Layout) timeOf(tick int64) time.Time {
 	return time.UnixMilli(l.epochMillis() + tick*l.tickMillis()).UTC()
 }
 
-// Parts is an ID taken apart.
+// Parts are the fields of an ID.
 type Parts struct {
 	// Time is the start of the tick in which the ID was issued, in UTC.
 	Time time.Time
 
-	// Datacenter, Worker and Sequence are zero where the layout has no such
-	// field.
+	// Datacenter, Worker and Sequence are zero if the layout has no such field.
 	Datacenter, Worker, Sequence int64
 }
 
-// Compose returns the ID of the given parts. Time is truncated to its tick. A part
-// that the layout cannot hold is an error that names its range.
+// Compose returns the ID of the given parts. It truncates Time to its tick. A part that
+// the layout cannot hold is an error that names its range.
 //
-// Compose is for reading and testing: only a [Generator] knows which IDs have not
-// been issued yet.
+// Use Compose for reading and testing. Only a [Generator] knows which IDs have not been
+// issued yet.
 func (l Layout) Compose(p Parts) (types.ID, error) {
 	if p.Time.Before(l.Epoch) || !p.Time.Before(l.Expires()) {
 		return 0, fmt.Errorf("snowflake: time %v out of range [%v, %v)", p.Time, l.Epoch, l.Expires())
@@ -207,9 +207,9 @@ func (l Layout) Compose(p Parts) (types.ID, error) {
 	return types.ID(l.tickOf(p.Time)<<l.lowBits() | node<<l.SequenceBits | p.Sequence), nil
 }
 
-// Decompose takes an ID apart: Compose(Decompose(id)) is id for every ID of the
-// layout. An ID of another layout gives meaningless parts, not an error: the bits
-// do not show whose they are.
+// Decompose returns the parts of an ID. Compose(Decompose(id)) is id for every ID of
+// the layout. The parts of an ID of another layout are meaningless. That is not an
+// error, because the bits do not show to which layout an ID belongs.
 func (l Layout) Decompose(id types.ID) Parts {
 	n := id.Int64()
 	return Parts{
@@ -223,43 +223,43 @@ func (l Layout) Decompose(id types.ID) Parts {
 // Time returns the start of the tick in which the ID was issued, in UTC.
 func (l Layout) Time(id types.ID) time.Time { return l.timeOf(id.Int64() >> l.lowBits()) }
 
-// Min returns the smallest ID that can have been issued at t or later: an ID
-// issued in the tick of t, by any worker, is not below it. Times before the epoch
-// give zero, times past the layout's end an ID above all of its IDs, or its last
-// one if no ID is larger, as under [TwitterLayout].
+// Min returns the smallest ID that can have been issued at t or later. No ID that any
+// worker issued in the tick of t is below it. For times before the epoch it returns
+// zero. For times past the layout's end it returns an ID above all of its IDs, or the
+// last ID if no int64 is larger, as under [TwitterLayout].
 //
 //	WHERE id BETWEEN layout.Min(from) AND layout.Max(to)
 //
-// scans by the primary key what a created_at column would need an index for. The
-// tick of to is part of that; [Layout.Range] ends before it.
+// scans a range of the primary key, for which a created_at column would need an index.
+// The range includes the tick of to; [Layout.Range] ends before it.
 func (l Layout) Min(t time.Time) types.ID {
 	tick := max(0, l.tickOf(t))
 	if tick < l.endTick() {
 		return types.ID(tick << l.lowBits())
 	}
-	return max(l.lastID(), l.lastID()+1) // the sum overflows to negative where there is nothing above
+	return max(l.lastID(), l.lastID()+1) // the sum overflows to a negative number if no ID is larger
 }
 
-// Max returns the largest ID that can have been issued at t or earlier: the last
-// one of the tick of t. Times before the epoch give zero, which is not an ID;
-// times past the layout's end give its last ID.
+// Max returns the largest ID that can have been issued at t or earlier, the last ID of
+// the tick of t. Times before the epoch return zero, which is not an ID. Times past the
+// layout's end return its last ID.
 func (l Layout) Max(t time.Time) types.ID {
 	next := min(l.tickOf(t)+1, l.endTick())
-	return types.ID(max(0, next<<l.lowBits()-1)) // the shift may overflow to the lowest number, before which is the highest
+	return types.ID(max(0, next<<l.lowBits()-1)) // the shift may overflow to the lowest number, and minus 1 to the highest
 }
 
-// Range returns the range of the IDs issued from the tick of from up to, but
-// without, the tick of to. Ranges that follow one another, such as days, neither
-// overlap nor leave an ID out:
+// Range returns the range of the IDs issued from the tick of from up to, but not in,
+// the tick of to. Consecutive ranges, such as days, neither overlap nor leave an ID
+// out:
 //
 //	first, end := layout.Range(day, day.AddDate(0, 0, 1))
 //	db.Where("id >= ? AND id < ?", first, end)
 //
-// It is [Layout.Min] of both times: under [TwitterLayout] a range to the layout's
-// end misses the very last ID. If to is not after from, the range is empty.
+// It is [Layout.Min] of both times. Therefore, under [TwitterLayout], a range up to the
+// layout's end lacks the very last ID. If to is not after from, the range is empty.
 func (l Layout) Range(from, to time.Time) (first, end types.ID) { return l.Min(from), l.Min(to) }
 
-// node joins datacenter and worker into the number that distinguishes processes.
+// node joins datacenter and worker to one number, which distinguishes processes.
 func (l Layout) node(datacenter, worker int64) (int64, error) {
 	if err := inRange("datacenter", datacenter, l.DatacenterBits); err != nil {
 		return 0, err

@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Golden vectors. Do not edit: they pin what is stored in databases. Twitter's
-// and Discord's are public IDs whose parts others have published.
+// Golden vectors. Do not edit them, because such IDs are stored in databases. The IDs
+// of Twitter and Discord are public, and others have published their parts.
 func TestDecomposeGolden(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -118,8 +118,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Bits that no clock will ever need are not a mistake: the layout expires when a
-// generator cannot count the time any longer.
+// Unneeded bits of time are no error. The layout expires when a generator can no longer
+// count the time.
 func TestLayoutOfNothingButTime(t *testing.T) {
 	t.Parallel()
 	for _, tick := range []time.Duration{time.Millisecond, time.Hour} {
@@ -178,7 +178,7 @@ func TestComposeRefuses(t *testing.T) {
 	}
 }
 
-// Times that no layout can express are clamped, however far they are.
+// Times that a layout cannot express are clamped, even if they are very far.
 func TestMinMaxOfFarTimes(t *testing.T) {
 	t.Parallel()
 	wide := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}
@@ -200,8 +200,8 @@ func TestMinMaxOfFarTimes(t *testing.T) {
 	}
 }
 
-// Every ID is in the range of its time, adjacent ranges have nothing in common and
-// leave nothing out, and Min and Max rise with the time.
+// Every ID is in the range of its time, adjacent ranges do not overlap and leave no ID
+// out, and Min and Max rise with the time.
 func TestRangesSampled(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -252,7 +252,7 @@ func TestMinMax(t *testing.T) {
 			if got := l.Max(l.Expires()); got != last {
 				t.Errorf("Max past the end = %d, want %d", got, last)
 			}
-			if got, want := l.Min(l.Expires()), max(last, last+1); got != want { // int64 ends with Twitter's layout
+			if got, want := l.Min(l.Expires()), max(last, last+1); got != want { // Twitter's layout ends with int64
 				t.Errorf("Min past the end = %d, want %d", got, want)
 			}
 			before := l.Epoch.Add(-time.Hour)
@@ -263,7 +263,7 @@ func TestMinMax(t *testing.T) {
 	}
 }
 
-// sampleLayout draws any valid layout.
+// sampleLayout returns a random valid layout.
 func sampleLayout(r *rand.Rand) snowflake.Layout {
 	for {
 		l := snowflake.Layout{
@@ -313,7 +313,7 @@ func FuzzLayout(f *testing.F) {
 		id := types.ID(n)
 		p := l.Decompose(id)
 		if id < 0 || id > l.Max(l.Expires()) {
-			return // another layout's ID: nonsense, but no panic
+			return // an ID of another layout has meaningless parts, but no panic
 		}
 		if back, err := l.Compose(p); back != id || err != nil {
 			t.Errorf("%v: Compose(Decompose(%d)) = %d, %v", l, id, back, err)
@@ -324,7 +324,7 @@ func FuzzLayout(f *testing.F) {
 	})
 }
 
-// The methods of an invalid layout return nothing meaningful, but do not panic.
+// The methods of an invalid layout do not panic.
 func TestInvalidLayoutsDoNotPanic(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]snowflake.Layout{

@@ -8,48 +8,48 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Next returns a new ID, above all that this generator returned before the call
-// began. It waits while the sequence of the current tick is used up, at most until
-// ctx ends, and fails at once if its deadline is too close for the wait. Next
-// checks ctx only when it has to wait: where there is a free slot, a call whose
-// ctx has ended may still get an ID.
+// Next returns a new ID, above all IDs that this generator returned before the call
+// began. If the sequence of the current tick is used up, Next waits, at most until ctx
+// ends. It fails at once if its deadline is too close for the wait. Next checks ctx
+// only when it has to wait. If there is a free slot, a call whose ctx has ended may
+// still get an ID.
 //
-// The error wraps [ErrClockBackwards], [ErrClockJumped], [ErrFenced],
-// [ErrExpired], [ErrClosed] or what ended ctx, or it is the source's own. All
-// except ErrExpired and ErrClosed are transient.
+// The error wraps [ErrClockBackwards], [ErrClockJumped], [ErrFenced], [ErrExpired],
+// [ErrClosed] or the error of ctx, or it is the source's own error. All except
+// ErrExpired and ErrClosed are transient.
 func (g *Generator) Next(ctx context.Context) (types.ID, error) { return g.next(ctx, true) }
 
-// TryNext is [Generator.Next] without waiting: where there is no free slot at
-// this moment it returns [ErrSequenceExhausted]. It does not ask the source
-// either: at the end of the window it returns [ErrFenced] until a call of Next or
-// Fill has asked, or the source has extended the window on its own. If the worker
-// was lost, only Next or Fill gets another.
+// TryNext is [Generator.Next] without waiting. If there is no free slot at this moment
+// it returns [ErrSequenceExhausted]. It does not ask the source either. At the end of
+// the window it returns [ErrFenced] until a call of Next or Fill has asked, or the
+// source has extended the window on its own. If the worker was lost, only Next or Fill
+// gets another worker.
 func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Background(), false) }
 
-// next issues an ID on the common path: the next ID of the tick of the last one, or the
-// first ID of the present tick. It leaves the rest to nextSlow.
+// next issues an ID on the common path: the next ID of the tick of the last ID, or the
+// first ID of the current tick. It leaves all other cases to nextSlow.
 //
-// A program makes an ID rarely, once in a request, so that each cache line and each
-// function on the way is a miss. So next is one function, reads one clock, and touches
-// two cache lines, which are the first two of the Generator. Each load has a reason:
+// A program makes an ID rarely, perhaps once in a request, so that each cache line and
+// each function on the way is a cache miss. Therefore next is one function, reads one
+// clock, and touches two cache lines, which are the first two of the Generator. It
+// loads these fields:
 //
-//   - state is the last ID, from which the next one follows. It is negative if it is
-//     sealed. It is loaded before the clock, because a call that has read the time before
-//     a step back must not commit; see absorbStepBack. In the same tick it is loaded again
-//     after the clock, because another call may have changed it meanwhile.
+//   - state is the last ID, from which the next ID follows. It is negative if it is
+//     sealed. next loads it before the clock, because a call that has read the time before
+//     a step back must not commit; see absorbStepBack. In the same tick next loads it again
+//     after the clock, because another call may have changed it in between.
 //   - The base, the monotonic clock and its start make the logical time. Reading the clock
-//     is most of what a call costs.
-//   - Trusts tells whether the last comparison with the wall clock is recent enough. If it
-//     is not, which is so once a second, Reconfirm reads both clocks.
-//   - span is how long the state's tick may be issued from, after it has begun. During
+//     is most of the cost of a call.
+//   - Trusts reports whether the last comparison with the wall clock is recent enough. About
+//     once a second it is not, and Reconfirm reads both clocks.
+//   - span is how long after its start the state's tick may be issued from. During
 //     that time the next ID is the state plus one, unless the sequence is used up.
-//   - end is the first tick beyond the grant's window. It is loaded for the first ID of a
-//     tick only, because a tick in which an ID was issued is in the window.
-//   - lag and secret say where the first ID of a tick is, and skipped counts the slots that
+//   - end is the first tick beyond the grant's window. next loads it only for the first ID of a
+//     tick, because a tick in which an ID was issued is in the window.
+//   - lag and secret determine the first ID of a tick, and skipped counts the slots that
 //     are left out, so that Stats can derive the number of IDs from the state.
 //
-// The masks of 63 change no shift. They spare the processor the question whether it is
-// by 64 or more.
+// The masks of 63 change no shift. They save the instructions for shifts by 64 or more.
 func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 	for range 4 {
 		last := g.state.Load()
@@ -95,10 +95,11 @@ func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
 	return r.grant.id(r.first), nil
 }
 
-// backOff lets up to 6 µs pass after another call has changed the state first. The
-// cache line then stays with the other processor, which issues hundreds of IDs in
-// the time in which the two would wrest fifty from each other. It counts readings
-// too, because the clock may be one that does not move during the call.
+// backOff waits for up to 6 µs after another call has changed the state first. The
+// cache line then stays with the other processor, which issues hundreds of IDs in this
+// time. Without the pause the two processors together would issue about fifty. The loop
+// also counts its readings, because the clock may be a test's that does not move during
+// the call.
 func backOff() {
 	start := time.Now()
 	for range 120 {
@@ -108,14 +109,14 @@ func backOff() {
 	}
 }
 
-// Fill sets every element of dst to a new ID, in rising order. It reserves the
-// slots for all of them in one step and waits once, for the last of them. It takes
-// more than one step only if the source's window ends in between. If the source
-// revokes a grant that dst has IDs of, Fill starts over; see [Grant.Revoke]. An
-// empty dst takes nothing and is not an error. It returns the errors
-// of [Generator.Next]; after one, discard what dst holds, whose slots are lost.
+// Fill sets every element of dst to a new ID, in rising order. It reserves the slots
+// for all of them in one step and waits once, for the last slot. It takes more than one
+// step only if the source's window ends in between. If the source revokes a grant whose
+// IDs are already in dst, Fill starts over; see [Grant.Revoke]. An empty dst takes no
+// slot and is not an error. Fill returns the errors of [Generator.Next]. After an
+// error, discard the contents of dst, because their slots are lost.
 func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
-	var earlier []*Grant // of the blocks that are written
+	var earlier []*Grant // grants of the blocks that are written
 	for rest := dst; len(rest) > 0; {
 		r, err := g.reserve(ctx, uint64(len(rest)), true)
 		if err != nil {
@@ -135,7 +136,7 @@ func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	return nil
 }
 
-// write lays out contiguous slots, tick by tick.
+// write sets dst to the IDs of contiguous slots from first on.
 func (g *Grant) write(dst []types.ID, first slot) {
 	for len(dst) > 0 {
 		inTick := min(uint64(len(dst)), g.mask+1-first&g.mask)
@@ -144,8 +145,8 @@ func (g *Grant) write(dst []types.ID, first slot) {
 	}
 }
 
-// writeRun fills the run, from id up. Eight at a time it takes two thirds of the
-// time, wherever the linker places the loop.
+// writeRun sets run to consecutive IDs from id on. Writing eight at a time takes two
+// thirds of the time, independent of where the linker places the loop.
 func writeRun(run []types.ID, id types.ID) {
 	for ; len(run) >= 8; run, id = run[8:], id+8 {
 		eight := run[:8]

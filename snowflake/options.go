@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// An Option changes a default of [New]. An option with a bad argument makes
-// New fail.
+// An Option changes a default of [New]. An option with an invalid argument makes New
+// fail.
 type Option interface{ apply(*config) error }
 
 type optionFunc func(*config) error
@@ -28,7 +28,7 @@ type config struct {
 	maxJump   time.Duration
 	logical   bool
 	start     SequenceStart
-	read      clock.Reading // both clocks, scripted by tests
+	read      clock.Reading // reads both clocks; tests replace it
 }
 
 // Defaults of the options.
@@ -47,8 +47,8 @@ func newConfig(opts []Option) (config, error) {
 	return c, err
 }
 
-// contradiction names the options that logical time, which does not follow
-// the clock, would leave without effect.
+// contradiction returns an error that names the options without effect under logical
+// time, because logical time does not follow the clock.
 func (c *config) contradiction() error {
 	var names []string
 	if c.lag > 0 {
@@ -63,7 +63,8 @@ func (c *config) contradiction() error {
 	return fmt.Errorf("snowflake: %s with WithLogicalTime, which does not follow the clock: remove one of them", strings.Join(names, ", "))
 }
 
-// adopt takes over what the source decides, which an option may not contradict.
+// adopt sets the clock and the layout of the source, unless an option contradicts them,
+// which is an error.
 func (c *config) adopt(src WorkerSource) error {
 	if wall := src.Clock(); wall != nil {
 		if c.wall != nil {
@@ -107,14 +108,14 @@ func WithLayout(layout Layout) Option {
 	})
 }
 
-// WithClock replaces the wall clock, which is [time.Now] by default. The
-// generator then derives the passing of time from the clock's small steps
-// forward, of up to 20 ticks, instead of from the machine's monotonic clock, so
-// that a test can script both; it reads the clock at every call. The clock policy
-// applies to a step back of a tick or more. But after one of up to 20 ticks that
-// the policy tolerates, time stands still until the clock has made up for it; after
-// a larger one it runs with the clock, ahead of it. The rule that a fixed worker
-// issues nothing in the tick in which the process was started does not apply.
+// WithClock replaces the wall clock, which is [time.Now] by default, so that a test can
+// control the time. The generator then does not use the machine's monotonic clock. Time
+// passes for it by the clock's small steps forward, of up to 20 ticks. It reads the
+// clock at every call. The clock policy applies to a step back of a tick or more. After
+// a tolerated step back of up to 20 ticks, time stands still until the clock has made
+// up for it. After a larger step back it runs with the clock, ahead of it. The rule
+// that a fixed worker issues nothing in the tick in which the process was started does
+// not apply.
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		if now == nil {
@@ -125,9 +126,10 @@ func WithClock(now func() time.Time) Option {
 	})
 }
 
-// OnClockBackwards sets what happens while the wall clock is behind the last ID
-// after a step back. The default is Tolerate(2 * time.Second) for a fixed worker,
-// and to tolerate any step under a source that grants windows, which make it safe.
+// OnClockBackwards sets the policy while the wall clock is behind the last ID after a
+// step back. The default is Tolerate(2 * time.Second) for a fixed worker. Under a
+// source that grants windows the default tolerates any step, which the windows make
+// safe.
 func OnClockBackwards(policy ClockPolicy) Option {
 	return optionFunc(func(c *config) error {
 		if policy.max < 0 {
@@ -138,11 +140,10 @@ func OnClockBackwards(policy ClockPolicy) Option {
 	})
 }
 
-// WithLag lets IDs be up to lag old, so that the unused sequence numbers of
-// that time serve bursts and small steps back of the clock without waiting. IDs
-// never run ahead of the clock. The lag builds up from the generator's start, so
-// it never overlaps a previous process. It is rounded up to whole ticks. The
-// default is zero.
+// WithLag lets IDs be up to lag old. The unused sequence numbers of that time then
+// serve bursts and small steps back of the clock without waiting. IDs never run ahead
+// of the clock. The lag builds up from the generator's start, so it never overlaps a
+// previous process. It is rounded up to whole ticks. The default is zero.
 func WithLag(lag time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if lag < 0 {
@@ -153,19 +154,19 @@ func WithLag(lag time.Duration) Option {
 	})
 }
 
-// WithMaxJump bounds a single step forward of the wall clock. The default is 30
-// days, longer than a suspended machine sleeps. After a larger step calls fail
-// with [ErrClockJumped], because IDs from the far future cannot be taken back,
-// until the clock is back within the limit or its new time is believed.
+// WithMaxJump limits a single step forward of the wall clock. The default is 30 days,
+// longer than a suspended machine sleeps. After a larger step calls fail with
+// [ErrClockJumped], because IDs from the far future cannot be taken back. This ends
+// when the clock is back within the limit or its new time is believed.
 //
-// The new time is believed, and followed like any step forward, when the clock has
-// kept it for one minute: at each comparison with the monotonic clock it has been
-// off by the same amount, give or take a second and a thousandth of the time that
-// has passed. A larger difference starts the minute again. Calls compare the
-// clocks, and so does [Grant.Now]; two calls a minute or more apart suffice, and
-// the second one believes the time. Under [WithClock], which has no monotonic
-// clock to agree with, the clock must have moved forward by a minute without
-// another step back or beyond the limit.
+// The generator believes the new time, and follows it like any step forward, when the
+// clock has kept it for one minute. During this minute each comparison with the
+// monotonic clock must show the same difference, give or take a second and a thousandth
+// of the time that has passed. A larger difference starts the minute again. Calls
+// compare the clocks, and so does [Grant.Now]. Two calls a minute or more apart
+// suffice, and the second call believes the time. Under [WithClock], where the
+// generator uses no monotonic clock, the clock must have moved forward by a minute
+// without another step back or beyond the limit.
 //
 // A lease follows the same clock with the same limit; see [Grant.Now].
 func WithMaxJump(limit time.Duration) Option {
@@ -178,13 +179,13 @@ func WithMaxJump(limit time.Duration) Option {
 	})
 }
 
-// WithLogicalTime uses the generator's own time, which starts at the wall
-// clock and advances only when a tick's sequence is used up: calls never wait
-// for the clock, and IDs are as dense as can be. It needs a source that grants
-// windows; under a fixed worker it is an error. It is also an error with WithLag
-// or OnClockBackwards, which would have no effect. [WithMaxJump] still bounds the
-// time that [Grant.Now] returns to the source; the generator itself continues
-// through a jump, within its window.
+// WithLogicalTime uses the generator's own time. It starts at the wall clock and
+// advances only when a tick's sequence is used up. Calls then never wait for the clock,
+// and IDs are as dense as possible. It needs a source that grants windows; under a
+// fixed worker it is an error. It is also an error with WithLag or OnClockBackwards,
+// which would have no effect. [WithMaxJump] still limits the time that [Grant.Now]
+// returns to the source. The generator itself continues through a jump, within its
+// window.
 func WithLogicalTime() Option {
 	return optionFunc(func(c *config) error {
 		c.logical = true
@@ -204,30 +205,31 @@ func WithSequenceStart(start SequenceStart) Option {
 	})
 }
 
-// A ClockPolicy is what a generator does while the wall clock is behind its last
-// ID after a step back: continue, wait or fail. None of them issues an ID twice
-// or out of order. [Fail], [Wait] and [Tolerate] make one, for [OnClockBackwards].
-// The zero value is Fail().
+// A ClockPolicy decides whether a generator continues, waits or fails while the wall
+// clock is behind its last ID after a step back. Under every policy, IDs are unique and
+// rise. [Fail], [Wait] and [Tolerate] make a policy for [OnClockBackwards]. The zero
+// value is Fail().
 //
-// A step back is over once the wall clock has overtaken the last ID, which for
-// an idle generator is at once. One of less than a tick needs no policy: IDs may
-// be ahead of the clock by that much.
+// A step back is over once the wall clock has overtaken the last ID. For an idle
+// generator that is at once. The policy does not apply to a step back of less than a
+// tick, because IDs may be ahead of the clock by that much.
 type ClockPolicy struct {
 	max  time.Duration
 	wait bool
 }
 
-// Fail makes calls fail with [ErrClockBackwards] until the step back is over.
+// Fail returns a policy under which calls fail with [ErrClockBackwards] until the step
+// back is over.
 func Fail() ClockPolicy { return ClockPolicy{} }
 
-// Wait makes calls wait until a step back of up to limit is over, and fail after a
-// larger one. [Generator.TryNext] fails instead of waiting.
+// Wait returns a policy under which calls wait until a step back of up to limit is
+// over, and fail after a larger one. [Generator.TryNext] fails instead of waiting.
 func Wait(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit, wait: true} }
 
-// Tolerate continues in logical time, ahead of the wall clock by the size of the
-// step back, up to limit, and fails after a larger one. Under a fixed worker keep
-// the limit small: after a restart the next process cannot know how far ahead
-// this one was.
+// Tolerate returns a policy under which the generator continues in logical time, ahead
+// of the wall clock by the size of the step back, up to limit, and fails after a larger
+// one. Under a fixed worker keep the limit small, because after a restart the next
+// process cannot know how far ahead this process was.
 func Tolerate(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit} }
 
 // A SequenceStart is the sequence number at which a tick starts, for
@@ -235,21 +237,21 @@ func Tolerate(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit} 
 type SequenceStart int
 
 const (
-	// StartRandom starts each tick at a random point of the lower half, and at
-	// 0 when the tick before was used up. The low bits of the keys are then
-	// evenly spread at any rate, so that sharding by key works; a first tick
-	// still holds at least half of its sequence, and all of a saturated one
-	// is usable. The points follow from a number that each generator draws, by a
-	// hash that is not a cipher: they make IDs hard to guess, not secret. This
-	// is the default.
+	// StartRandom starts each tick at a random number of the lower half of the
+	// sequence, or at 0 if the previous tick was used up. The low bits of the keys are
+	// then evenly spread at any rate, so that sharding by key works. A tick with a
+	// random start still has at least half of its sequence, and a saturated generator
+	// uses whole ticks. The numbers are a hash of the tick, the worker and a random
+	// number of each generator. The hash is not a cipher, so IDs are hard to guess but
+	// not secret. This is the default.
 	StartRandom SequenceStart = iota
 
-	// StartZero starts each tick at 0, as the classic generators do: at low
-	// rates all keys end in zero bits and fall into one shard.
+	// StartZero starts each tick at 0, like the classic generators. At low rates all
+	// keys then end in zero bits and fall into one shard.
 	StartZero
 )
 
-// bits returns the number of bits that a tick's first sequence number may have.
+// bits returns the number of bits of a tick's first sequence number.
 func (s SequenceStart) bits(sequenceBits uint8) uint8 {
 	if s == StartZero {
 		return 0

@@ -12,13 +12,13 @@ import (
 // A reservation is a block of contiguous slots of one grant.
 type reservation struct {
 	grant   *Grant
-	last    slot // the state that the reservation follows
+	last    slot // the last slot of the state that the reservation follows
 	first   slot
-	count   uint64        // zero where something has to be done first: see waitOrFail
+	count   uint64        // zero if the call has to wait or fail first; see waitOrFail
 	at      clock.Moment  // when the reservation was made
 	now     uint64        // the tick of at
 	due     uint64        // the tick of the last slot
-	catchUp time.Duration // until the wall clock has caught up, if the policy waits for that
+	catchUp time.Duration // time until the wall clock has caught up, if the policy waits for that
 
 	pastWindow bool // first is not in the grant's window
 }
@@ -26,10 +26,10 @@ type reservation struct {
 // ready reports whether the slots can be committed and used at once.
 func (r *reservation) ready() bool { return r.count > 0 && r.due <= r.now }
 
-// reserve reserves up to n slots, fewer only where the window ends, and then
-// waits, without holding a lock, until the last of them is due. If the wait is
-// canceled the slots are lost, never reissued. If the grant is revoked during the
-// wait they are lost too, and reserve starts over.
+// reserve reserves up to n slots, or fewer if the window ends, and then waits, without
+// holding a lock, until the last of them is due. If the wait is canceled the slots are
+// lost and never reissued. If the grant is revoked during the wait they are lost too,
+// and reserve starts over.
 func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservation, error) {
 	for {
 		r, err := g.nextReservation(n)
@@ -52,7 +52,8 @@ func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservati
 	}
 }
 
-// nextReservation returns the reservation that the state and the clock allow.
+// nextReservation returns a reservation of up to n slots from the current state and the
+// clock. It does not change the state.
 func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	state := g.state.Load() // before the clock, see absorbStepBack, and before the grant, see Grant.begin
 	r := reservation{grant: g.grant.Load()}
@@ -63,7 +64,7 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 		}
 		return r, nil
 	}
-	limit := r.grant.limit.Load() // before the clock, too
+	limit := r.grant.limit.Load() // before the clock too
 	var err error
 	if r.at, r.catchUp, err = g.now(); err != nil || r.catchUp > 0 {
 		return r, err
@@ -76,8 +77,8 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	return r, nil
 }
 
-// firstFree returns the first free slot for a block of n: right after the last
-// one, or in a fresh tick where there is no last one or it is too old.
+// firstFree returns the first free slot for a block of n. That is the slot after the
+// last slot, or a slot in a new tick if the grant has no last slot or it is too old.
 func (g *Generator) firstFree(r reservation, n uint64) slot {
 	following := r.last + 1
 	oldest := (r.now - min(r.now, g.lag)) << g.sequenceBits
@@ -92,14 +93,14 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 		return first
 	}
 	start := g.startOf(uint64(r.grant.id(first)))
-	return first + start%(r.grant.mask+2-n) // the block still fits into the tick
+	return first + start%(r.grant.mask+2-n) // so that the block fits into the tick
 }
 
-// startOf returns the sequence number at which the tick starts that has the ID as its
-// first one. It follows from the ID, and so from the tick and the worker, and from the
-// secret: by the finaliser of MurmurHash3, which is as even as chance, and needs nothing
-// that a call has to fetch or to change. A multiplication alone leaves patterns where
-// ticks come at even distances.
+// startOf returns the sequence number at which to start the tick whose first ID is id.
+// It hashes the ID, which contains the tick and the worker, and the secret with the
+// finaliser of MurmurHash3. The result is as even as chance, and needs no memory that a
+// call has to fetch or change. A multiplication alone would leave patterns if ticks
+// come at even distances.
 func (g *Generator) startOf(id uint64) uint64 {
 	x := id ^ g.secret
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
@@ -107,8 +108,8 @@ func (g *Generator) startOf(id uint64) uint64 {
 	return (x ^ x>>33) & (1<<(g.startBits&63) - 1)
 }
 
-// waitOrFail waits for what blocks the reservation, or returns why that
-// cannot succeed. A call that may not wait does not ask the source either.
+// waitOrFail waits for the condition that blocks the reservation, or returns an error
+// if it cannot wait. If wait is false it never waits and does not ask the source.
 func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) error {
 	switch {
 	case r.grant.retired.Load(): // another grant is being installed
@@ -128,8 +129,9 @@ func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) er
 	return g.checkDeadline(ctx, r.due)
 }
 
-// checkDeadline fails before slots are lost to a wait that cannot succeed: under
-// overload every call that gives up would push the others further back.
+// checkDeadline returns an error if the deadline of ctx is before the slot is due. It
+// does so before the slot is taken, because under overload each call that takes a slot
+// and gives up would delay the other calls further.
 func (g *Generator) checkDeadline(ctx context.Context, due uint64) error {
 	if ctx.Err() != nil {
 		return waiting(ctx)
@@ -141,8 +143,9 @@ func (g *Generator) checkDeadline(ctx context.Context, due uint64) error {
 	return nil
 }
 
-// commit makes the reservation's last slot the state, unless another call has
-// moved it. Slots that are skipped, or not due yet, do not count as issued.
+// commit moves the state to the reservation's last slot, and reports whether it has. It
+// fails if another call has moved the state. Slots that are skipped, or not due yet, do
+// not count as issued.
 func (g *Generator) commit(r reservation) bool {
 	uncounted := int64(r.first - r.last - 1)
 	if r.due > r.now {
@@ -160,14 +163,15 @@ func (g *Generator) commit(r reservation) bool {
 	return false
 }
 
-// maxStandstill is how long the clock of [WithClock] may stand still while a call
-// waits for it: a test that never moves it is to fail and not to hang.
+// maxStandstill is how long the clock of [WithClock] may stand still while a call waits
+// for it, so that a test that never moves its clock fails instead of hanging.
 const maxStandstill = 10 * time.Second
 
 // last returns the last slot issued or reserved.
 func (g *Generator) last() slot { return g.grant.Load().slotOf(g.state.Load()) }
 
-// advance moves the state from one slot of the grant to a later one, unless it has moved.
+// advance moves the state from one slot of the grant to a later slot, unless another
+// call has moved it. It reports whether it has.
 func (g *Generator) advance(grant *Grant, from, to slot) bool {
 	return g.state.CompareAndSwap(uint64(grant.id(from)), uint64(grant.id(to)))
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// many is a layout with a worker for every revocation, whose short ticks make
+// many returns a layout with enough workers for every revocation. Its short ticks make
 // blocks wait.
 func many() snowflake.Layout {
 	return snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, WorkerBits: 16, SequenceBits: 6}
 }
 
-// replacing is a source that grants a fresh worker whenever it is asked.
+// replacing is a source that grants a new worker at each call.
 type replacing struct {
 	layout snowflake.Layout
 	now    func() time.Time
 
 	mu      sync.Mutex
 	grants  []*snowflake.Grant // by worker
-	refuse  error              // what Extend answers
+	refuse  error              // the error of Extend
 	retired map[*snowflake.Grant]time.Time
 }
 
@@ -62,7 +62,7 @@ func (r *replacing) take(from time.Time, width time.Duration) (*snowflake.Grant,
 	return grant, err
 }
 
-// current is the grant that was given last, and its worker.
+// current returns the last grant, and its worker.
 func (r *replacing) current() (*snowflake.Grant, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,13 +76,13 @@ func (r *replacing) set(refuse error) {
 	r.refuse = refuse
 }
 
-// No call that begins after Revoke has returned returns an ID of the grant,
-// whatever calls are in progress.
+// No call that begins after Revoke has returned returns an ID of the grant, while other
+// calls are in progress.
 func TestNothingOfARevokedGrant(t *testing.T) {
 	t.Parallel()
 	src := newReplacing(many(), time.Now)
 	g := open(t, src)
-	var revoked atomic.Int64 // workers below it
+	var revoked atomic.Int64 // all workers below this number are revoked
 	var stop atomic.Bool
 	var calls, wg sync.WaitGroup
 	issued := make([][]id, 6)
@@ -165,11 +165,11 @@ func answered(t *testing.T, answer chan error) error {
 	}
 }
 
-// A wait that is in progress loses its slots, and starts over under the next grant
-// or fails; it need not wait for the old slots for that.
+// A call that is waiting loses its slots. It starts again under the next grant or
+// fails, without waiting for the old slots.
 func TestRevokeDuringAWait(t *testing.T) {
 	t.Parallel()
-	const n = 200 // slots, four ticks of them
+	const n = 200 // slots of four ticks
 	calls := map[string]func(g *snowflake.Generator, ids []id) (count int, err error){
 		"Fill": func(g *snowflake.Generator, ids []id) (int, error) { return n, g.Fill(ctx, ids) },
 		"Next": func(g *snowflake.Generator, ids []id) (_ int, err error) {
@@ -226,8 +226,8 @@ func TestRevokeDuringAWait(t *testing.T) {
 	}
 }
 
-// A block that is written is revoked like one that is to come: Fill starts over,
-// unless all is well.
+// If a grant is revoked after Fill has written a block of it, Fill starts again.
+// Without a revocation it continues.
 func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 	t.Parallel()
 	const first = 64 // slots of the first window
@@ -270,7 +270,8 @@ func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 	}
 }
 
-// firstWindow has a first window that ends soon, and other workers after that.
+// firstWindow is a source with a first window that ends soon, and other workers after
+// that.
 type firstWindow struct {
 	*replacing
 	width time.Duration
@@ -316,7 +317,7 @@ func TestRevokedGrantStaysRevoked(t *testing.T) {
 	}
 }
 
-// A revoked grant keeps its last tick: the source releases the worker above that.
+// A revoked grant keeps its last tick, because the source releases the worker above it.
 func TestLastOfARevokedGrant(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, g *snowflake.Generator, src *replacing){
@@ -396,8 +397,8 @@ func TestCloseOfARevokedGrant(t *testing.T) {
 	}
 }
 
-// A grant may be revoked before its generator has begun, at each of its readings
-// of the clock.
+// A grant may be revoked before its generator has begun. The test revokes it at each
+// reading of the clock.
 func TestRevokedBeforeItIsUsed(t *testing.T) {
 	t.Parallel()
 	for reading := range int64(4) {
@@ -439,8 +440,8 @@ func TestRevokedBeforeItIsUsed(t *testing.T) {
 	}
 }
 
-// A grant that has been replaced does not have the last ID: asking it for the time
-// must not take a step back of the clock behind that ID.
+// After a step back of the clock, a call of Now on a replaced grant must not move
+// logical time behind the last ID, which belongs to another grant.
 func TestStepBackAfterARevocation(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -462,7 +463,7 @@ func TestStepBackAfterARevocation(t *testing.T) {
 	}
 }
 
-// The last ID of all has every bit set; nothing follows it either.
+// The last ID of a layout may have every bit set. After Revoke no ID follows it.
 func TestRevokeAtTheLastID(t *testing.T) {
 	t.Parallel()
 	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: 30 * 365 * 24 * time.Hour, DatacenterBits: 31, WorkerBits: 31}

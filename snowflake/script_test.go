@@ -15,18 +15,18 @@ import (
 
 var ctx = context.Background()
 
-// A script moves both clocks by hand.
+// A script is a pair of clocks that a test moves.
 type script struct {
 	mu      sync.Mutex
 	wall    time.Time
 	elapsed time.Duration
 }
 
-// unique makes scripts and layouts distinct, also under -count.
+// unique makes scripts and layouts distinct, even under -count.
 var unique atomic.Int64
 
-// newScript starts in 2026, later than every script before it, so that no
-// fixed worker remembers a generator in the future.
+// newScript starts in 2026, later than every earlier script, so that no fixed worker
+// remembers a generator in the future.
 func newScript() *script {
 	return &script{wall: date("2026-11-20T12:00:00Z").Add(time.Duration(unique.Add(1)) * 1000 * time.Hour)}
 }
@@ -42,21 +42,21 @@ func (s *script) now() time.Time {
 	return wall
 }
 
-// pass lets time pass on both clocks.
+// pass moves both clocks.
 func (s *script) pass(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wall, s.elapsed = s.wall.Add(d), s.elapsed+d
 }
 
-// step sets the wall clock alone.
+// step moves the wall clock only.
 func (s *script) step(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wall = s.wall.Add(d)
 }
 
-// open creates a generator that is closed with the test.
+// open creates a generator and closes it at the end of the test.
 func open(t testing.TB, src snowflake.WorkerSource, opts ...snowflake.Option) *snowflake.Generator {
 	t.Helper()
 	g, err := snowflake.New(src, opts...)
@@ -71,8 +71,7 @@ func open(t testing.TB, src snowflake.WorkerSource, opts ...snowflake.Option) *s
 	return g
 }
 
-// A checker fails the test at a duplicate or an ID that is not above the one
-// before.
+// A checker fails the test at an ID that is a duplicate or not above the previous ID.
 type checker struct {
 	t    testing.TB
 	seen map[types.ID]bool
@@ -106,14 +105,14 @@ func (c *checker) try(g *snowflake.Generator, n int) {
 	}
 }
 
-// fresh is a layout that no other test has, so that its workers are free.
+// fresh returns a layout that no other test has, so that its workers are free.
 func fresh() snowflake.Layout {
 	l := snowflake.TwitterLayout()
 	l.Epoch = l.Epoch.Add(time.Duration(unique.Add(1)) * time.Millisecond)
 	return l
 }
 
-// A test that never moves its clock is to fail, and not to hang.
+// A test that never moves its clock must fail instead of hanging.
 func TestClockThatStandsStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +138,7 @@ func TestClockThatStandsStill(t *testing.T) {
 	})
 }
 
-// A clock that moves, however slowly, is waited for.
+// A call waits for a clock that moves, even if it moves slowly.
 func TestClockThatMovesSlowly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

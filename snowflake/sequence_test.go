@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// groups is how many orders with their lines a case has.
+// groups is the number of orders with lines in each case.
 const groups = 50_000
 
 var moduli = []uint64{
@@ -19,8 +19,8 @@ var moduli = []uint64{
 	6, 10, 12, 100, 1000,
 }
 
-// arrivals is when keys are asked for: an order's and its ten lines' all in one
-// tick, or each at a moment of its own, at random distances.
+// arrivals describes when keys are needed. An order and its ten lines arrive in one
+// tick, or each key arrives separately, at random distances.
 type arrivals struct {
 	mean  time.Duration
 	burst bool
@@ -35,8 +35,8 @@ var everyArrival = map[string]arrivals{
 	"bursts, one a millisecond": {mean: time.Millisecond, burst: true},
 }
 
-// The arrivals are drawn from a fixed seed, and the starts of ticks are a hash of a
-// fixed secret.
+// The low bits of keys are evenly spread. The arrivals have a fixed seed, and the
+// starts of ticks a fixed secret.
 func TestLowBitsAreEven(t *testing.T) {
 	t.Parallel()
 	for name, when := range everyArrival {
@@ -54,7 +54,7 @@ func TestLowBitsAreEven(t *testing.T) {
 	}
 }
 
-// The same test finds the skew of the classic start, so it can fail.
+// The same test finds the skew of StartZero, which shows that it can fail.
 func TestLowBitsAreNotEvenFromZero(t *testing.T) {
 	t.Parallel()
 	for name, when := range everyArrival {
@@ -69,8 +69,8 @@ func TestLowBitsAreNotEvenFromZero(t *testing.T) {
 	}
 }
 
-// streams issues orders with ten lines each, and returns the keys of the orders,
-// those of the lines, and all.
+// streams issues orders with ten lines each. It returns the keys of the orders, of the
+// lines, and of both.
 func streams(t *testing.T, when arrivals, start snowflake.SequenceStart) map[string][]id {
 	t.Helper()
 	s := &script{wall: date("2026-11-20T12:00:00Z")}
@@ -98,8 +98,8 @@ func streams(t *testing.T, when arrivals, start snowflake.SequenceStart) map[str
 	return byStream
 }
 
-// pairsInTicks counts the pairs of keys of one tick by their distance, up to the
-// number of sequences in a tick; a key and itself are a pair.
+// pairsInTicks counts the pairs of keys of one tick by their distance, up to the number
+// of sequences in a tick. A key and itself count as a pair.
 func pairsInTicks(keys []id) (pairs []float64) {
 	pairs = make([]float64, 4096)
 	for len(keys) > 0 {
@@ -117,14 +117,16 @@ func pairsInTicks(keys []id) (pairs []float64) {
 	return pairs
 }
 
-// chiSquare is the probability that keys spread evenly over m shards would look at
-// least as uneven as these. Keys of one tick are neighbours, and not independent:
-// those of ten lines fall into ten shards of eleven, and two orders of eleven keys
-// into the same. Evenly spread means that each tick starts in any shard, whatever
-// the others do. The distances within the ticks then give the covariance of the
-// shards' counts, and that the mean and the variance of the statistic, which is
-// taken for a multiple of a chi-square variable with these (Satterthwaite), whose
-// tail is Wilson and Hilferty's approximation.
+// chiSquare returns the probability that keys spread evenly over m shards would look at
+// least as uneven as these keys.
+//
+// Keys of one tick are neighbours and not independent. For example, the keys of ten
+// lines fall into ten of eleven shards, and two orders of eleven keys into the same
+// shards. "Spread evenly" therefore means that each tick starts in a random shard,
+// independent of other ticks. The distances within the ticks then give the covariance
+// of the counts of the shards, and so the mean and the variance of the statistic. It is
+// treated as a multiple of a chi-square variable with this mean and variance
+// (Satterthwaite), whose tail is approximated by Wilson and Hilferty.
 func chiSquare(keys []id, pairs []float64, m uint64) float64 {
 	counts, covariance := make([]float64, m), make([]float64, m)
 	for _, key := range keys {

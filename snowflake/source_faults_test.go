@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// faulty is a source whose answers are the test's.
+// faulty is a source whose answers a test sets.
 type faulty struct {
 	grant  func(snowflake.Layout) (*snowflake.Grant, error)
 	extend func(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error)
@@ -25,7 +25,7 @@ type faulty struct {
 type retirement struct {
 	grant *snowflake.Grant
 	last  time.Time
-	err   error // of the context
+	err   error // error of the context
 }
 
 func (f *faulty) Layout() snowflake.Layout { return snowflake.Layout{} }
@@ -55,7 +55,8 @@ func (f *faulty) retirements() []retirement {
 	return f.retired
 }
 
-// granting grants worker 0 from an hour before now until some time after it.
+// granting returns a source that grants worker 0 from an hour before now until window
+// after it.
 func granting(now time.Time, window time.Duration) *faulty {
 	return &faulty{
 		grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
@@ -64,7 +65,7 @@ func granting(now time.Time, window time.Duration) *faulty {
 	}
 }
 
-// No source can grant what the layout cannot hold.
+// NewGrant refuses a grant that the layout cannot hold.
 func TestNewGrantRefuses(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -89,8 +90,8 @@ func TestNewGrantRefuses(t *testing.T) {
 	}
 }
 
-// A grant that cannot be issued under is released and rejected; the next
-// call asks again.
+// New and Next release and reject a grant under which no ID can be issued. The next
+// call asks the source again.
 func TestRefusedGrants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -165,7 +166,7 @@ func TestRefusedGrants(t *testing.T) {
 	}
 }
 
-// givenBack checks that the grant alone was retired, below its first tick.
+// givenBack checks that only this grant was retired, below its first tick.
 func givenBack(t *testing.T, src *faulty, grant *snowflake.Grant) {
 	t.Helper()
 	retired := src.retirements()
@@ -180,8 +181,8 @@ func givenBack(t *testing.T, src *faulty, grant *snowflake.Grant) {
 	}
 }
 
-// Two generators under one grant would issue the same IDs. The second one does
-// not retire what the first one holds.
+// Two generators under one grant would issue the same IDs. The second generator fails,
+// and does not retire the grant of the first.
 func TestGrantServesOneGenerator(t *testing.T) {
 	t.Parallel()
 	s, l := newScript(), fresh()
@@ -204,8 +205,8 @@ func TestGrantServesOneGenerator(t *testing.T) {
 	newChecker(t).try(g, 1)
 }
 
-// The caller who asked for the new worker may have gone: the old one is given
-// back all the same.
+// The generator retires the replaced worker even if the context of the call that asked
+// for the new worker has ended.
 func TestReplacedWorkerIsRetiredWithoutTheCaller(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -224,8 +225,8 @@ func TestReplacedWorkerIsRetiredWithoutTheCaller(t *testing.T) {
 	}
 }
 
-// A window begins with the first tick that lies in it as a whole, because its
-// predecessor's may end within the one before.
+// A window begins with the first tick that lies in it as a whole, because the previous
+// window may end within the tick before.
 func TestWindowBeginsWithAWholeTick(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -244,7 +245,7 @@ func TestWindowBeginsWithAWholeTick(t *testing.T) {
 	}
 }
 
-// A source that answers a call is not left with a context that never ends.
+// The context of a call of the source ends when the source has answered.
 func TestContextOfTheSourceEndsWithTheCall(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -265,7 +266,8 @@ func TestContextOfTheSourceEndsWithTheCall(t *testing.T) {
 	}
 }
 
-// A replacement has to have a tick above all that was reserved under the old one.
+// A replacement must have a tick above all slots that were reserved under the old
+// grant.
 func TestReplacementBelowTheReservations(t *testing.T) {
 	t.Parallel()
 	s, l := newScript(), fresh()
@@ -290,8 +292,8 @@ func TestReplacementBelowTheReservations(t *testing.T) {
 	givenBack(t, src, refused)
 }
 
-// A replacement that the layout's end leaves nothing of is expired, for good, and
-// not fenced.
+// If the layout's end leaves no tick of a replacement, the error is ErrExpired and not
+// ErrFenced.
 func TestReplacementAtTheEndOfTheLayout(t *testing.T) {
 	t.Parallel()
 	s, l := newScript(), fresh()
@@ -308,8 +310,8 @@ func TestReplacementAtTheEndOfTheLayout(t *testing.T) {
 	}
 }
 
-// The caller has its ID under another worker all the same.
-// Not parallel: it replaces the default logger.
+// If the replaced worker cannot be released, the caller still gets its ID under the new
+// worker. This test is not parallel, because it replaces the default logger.
 func TestReplacedWorkerThatCannotBeReleased(t *testing.T) {
 	log, s := logged(t), newScript()
 	src := granting(s.now(), 10*time.Millisecond)
@@ -334,8 +336,7 @@ func TestReplacedWorkerThatCannotBeReleased(t *testing.T) {
 	}
 }
 
-// A window that would begin after the layout's end is not one of the source's making
-// alone: the error is the layout's.
+// If a window would begin after the layout's end, the error is ErrExpired.
 func TestGrantAfterTheLayoutsEnd(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -347,8 +348,8 @@ func TestGrantAfterTheLayoutsEnd(t *testing.T) {
 	}
 }
 
-// A generator that asks its source again and again keeps nothing of the calls.
-// Not parallel: it measures the heap.
+// A generator that calls its source again and again must not leak memory. This test is
+// not parallel, because it measures the heap.
 func TestAskingLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // see above
 	s := newScript()
 	src := granting(s.now(), time.Millisecond)

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Not parallel: it sets the environment.
+// This test is not parallel, because it sets the environment.
 func TestFromEnv(t *testing.T) {
 	two := fresh()
 	two.DatacenterBits = 1
@@ -54,7 +54,7 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// What the ordinal is, package podname tests.
+// The tests of package podname check the ordinal.
 func TestFromStatefulSet(t *testing.T) {
 	t.Parallel()
 	host, err := os.Hostname()

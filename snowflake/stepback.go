@@ -8,8 +8,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// now returns the moment up to which slots may be issued, and how long to wait
-// for the wall clock before that. It fails where the clock policy does.
+// now returns the moment up to which slots may be issued, and how long to wait for the
+// wall clock before that. It returns an error if the clock policy or the limit for
+// jumps requires it.
 func (g *Generator) now() (at clock.Moment, catchUp time.Duration, err error) {
 	if g.logical {
 		g.warnBeforeExpiry(g.last() >> g.sequenceBits)
@@ -21,8 +22,8 @@ func (g *Generator) now() (at clock.Moment, catchUp time.Duration, err error) {
 	return at, catchUp, err
 }
 
-// observe reads the clock. It compares it with the wall clock if the last comparison is
-// no longer trusted, unless another call is doing that.
+// observe reads the clock. If the last comparison with the wall clock is no longer
+// trusted, it compares the clocks first, unless another call is doing that.
 func (g *Generator) observe() clock.Moment {
 	at := g.clock.Now()
 	if !g.clock.Due(at) || !g.clock.TryLock() {
@@ -33,7 +34,8 @@ func (g *Generator) observe() clock.Moment {
 	return g.clock.Now()
 }
 
-// wall returns the wall clock's time, compared now, unless it is not believed.
+// wall compares the clocks and returns the wall clock's time, or an error if the time
+// is not believed.
 func (g *Generator) wall() (time.Time, error) {
 	g.clock.Lock()
 	defer g.clock.Unlock()
@@ -45,8 +47,8 @@ func (g *Generator) wall() (time.Time, error) {
 }
 
 // compare compares the clocks, and returns the wall clock's time. If the clock policy
-// lets IDs be issued, it has the comparison trusted for a while, in which calls of Next
-// do not apply the policy again. The caller has locked the clock.
+// lets IDs be issued, it marks the comparison as trusted for a while. During that time
+// Next does not apply the policy again. The caller holds the lock of the clock.
 func (g *Generator) compare() time.Time {
 	wall, offset := g.clock.Compare()
 	if offset < 0 {
@@ -60,13 +62,14 @@ func (g *Generator) compare() time.Time {
 	return wall
 }
 
-// absorbStepBack moves logical time back with the wall clock where the last slot
-// lies before both, so that nothing can repeat, and returns the offset that is left.
-// Another call may have read the old time and not issued yet. It read the state before
-// the time, so it fails if the state changes after the time, which burns one slot. At
-// the window's end there is no slot to burn, and none for that call to take. While a
-// grant is being replaced there is no slot to burn either. The caller has locked the
-// clock.
+// absorbStepBack moves logical time back with the wall clock if the last slot is before
+// both times, so that no ID can repeat. It returns the remaining offset.
+//
+// Another call may have read the old time and not have committed yet. It read the state
+// before the time, so its commit fails if the state changes now. Therefore
+// absorbStepBack burns one slot. At the window's end there is no slot to burn, but that
+// call cannot take one either. While a grant is being replaced it leaves the offset,
+// because there is no slot to burn. The caller holds the lock of the clock.
 func (g *Generator) absorbStepBack(offset time.Duration) (left time.Duration) {
 	grant, last := g.grant.Load(), g.last()
 	wall := g.clock.TickAt(g.clock.Now().Logical + offset)
@@ -79,7 +82,8 @@ func (g *Generator) absorbStepBack(offset time.Duration) (left time.Duration) {
 	return g.clock.Offset()
 }
 
-// burn skips the slot after the last one, unless that has been taken.
+// burn skips the slot after last, unless another call has taken it, and reports whether
+// it has.
 func (g *Generator) burn(grant *Grant, last slot) bool {
 	g.skipped.Add(1)
 	if g.advance(grant, last, last+1) {
@@ -89,14 +93,14 @@ func (g *Generator) burn(grant *Grant, last slot) bool {
 	return false
 }
 
-// ignores reports whether IDs are issued, without a wait, while the wall clock is behind
-// by so much.
+// ignores reports whether the generator issues IDs without a wait while the wall clock
+// is behind by this much.
 func (g *Generator) ignores(behind time.Duration) bool {
 	return behind < g.layout.Tick || behind <= g.policy.max && !g.policy.wait
 }
 
-// applyPolicy applies the clock policy to the last comparison: an error, how long
-// to wait for the wall clock, or zero to continue.
+// applyPolicy applies the clock policy to the last comparison. It returns an error, or
+// how long to wait for the wall clock, or zero to continue.
 func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	offset := g.clock.Offset()
 	if err := g.checkJump(offset); err != nil {
@@ -113,7 +117,7 @@ func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	return max(g.clock.Until(overtaken)+behind, time.Microsecond), nil
 }
 
-// checkJump fails for a wall clock that was not believed when last compared.
+// checkJump returns an error if the wall clock was not believed at the last comparison.
 func (g *Generator) checkJump(offset time.Duration) error {
 	if offset <= g.maxJump {
 		return nil

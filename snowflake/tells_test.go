@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// An ID shows the tick of its call, however long ago the clock was last read.
-// Calls come at all distances, so that some come right after a tick has begun.
+// An ID shows the tick of its call, even if the clock was last read long ago. Calls
+// come at random distances, so that some come right after a tick has begun.
 func TestIDsTellTheTickOfTheirCall(t *testing.T) {
 	t.Parallel()
 	l := wide()
@@ -45,7 +45,7 @@ func spin(d time.Duration) {
 	}
 }
 
-// Time stands still in a bubble until its goroutines sleep.
+// In a bubble time stands still until its goroutines sleep.
 func TestIDsTellFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// skewed returns a generator on the machine's clock, put off by the duration in the word,
-// which compares the clocks every 10 ms, and not every second.
+// skewed returns a generator on the machine's clock, whose error is the duration in
+// word. The generator compares the clocks every 10 ms instead of every second.
 func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) (g *snowflake.Generator, word *atomic.Int64) {
 	t.Helper()
 	g, word = open(t, src, opts...), new(atomic.Int64)
@@ -24,7 +24,7 @@ func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) 
 	return g, word
 }
 
-// uncompared is more than the 10 ms for which a generator made by skewed trusts a
+// uncompared is longer than the 10 ms for which a generator of skewed trusts a
 // comparison.
 const uncompared = 11 * time.Millisecond
 
@@ -34,7 +34,7 @@ func step(word *atomic.Int64, d time.Duration) {
 	time.Sleep(uncompared)
 }
 
-// shows checks that an ID shows the skewed wall clock's time of its call.
+// shows checks that an ID shows the time of the skewed wall clock during its call.
 func shows(t *testing.T, g *snowflake.Generator, word *atomic.Int64, c *checker) {
 	t.Helper()
 	offset := time.Duration(word.Load())
@@ -56,7 +56,7 @@ func TestFirstOfATickFollowsAStepForward(t *testing.T) {
 	}
 }
 
-// A step is followed within a second, by Next, TryNext and Fill alike.
+// Next, TryNext and Fill follow a step within a second.
 func TestStepIsFollowedWithinASecond(t *testing.T) {
 	t.Parallel()
 	const promise = time.Second
@@ -99,8 +99,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// Where nothing happens, the wall clock is read once a second, however many ticks have
-// an ID.
+// Without a step of the clock, the wall clock is read once a second, however many ticks
+// have an ID.
 func TestWallClockIsReadOnceASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestWallClockIsReadOnceASecond(t *testing.T) {
 	})
 }
 
-// What an ID needs is on two cache lines.
+// The fields that Next needs for an ID are on two cache lines.
 func TestTwoCacheLines(t *testing.T) {
 	t.Parallel()
 	const line = 64
@@ -135,8 +135,8 @@ func TestTwoCacheLines(t *testing.T) {
 	}
 }
 
-// A grant that has been replaced moves neither the end of the present window nor the
-// state: its source may extend or revoke it late.
+// A source may extend or revoke a replaced grant late. This must change neither the end
+// of the current window nor the state.
 func TestReplacedGrantMovesNothing(t *testing.T) {
 	t.Parallel()
 	src := newReplacing(fresh(), time.Now)
@@ -160,8 +160,8 @@ func TestReplacedGrantMovesNothing(t *testing.T) {
 	}
 }
 
-// A source may extend a grant that it has replaced. The window of the present one ends
-// where it was.
+// A source may extend a grant that it has replaced. This must not change the end of the
+// current grant's window.
 func TestReplacedGrantIsExtended(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -213,7 +213,7 @@ func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
 	}
 }
 
-// The last ID is older than the time that the clock is set back to.
+// A generator follows a step back to a time after its last ID.
 func TestFirstOfATickFollowsAStepBack(t *testing.T) {
 	t.Parallel()
 	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
@@ -227,7 +227,7 @@ func TestFirstOfATickFollowsAStepBack(t *testing.T) {
 }
 
 // The fast path issues the same IDs, and counts the same, as the slow path, which a
-// scripted clock always takes.
+// scripted clock always uses.
 func TestFirstOfATickIsTheSameOnAScriptedClock(t *testing.T) {
 	t.Parallel()
 	epoch := time.UnixMilli(0)
@@ -274,8 +274,8 @@ func sameIDs(t *testing.T, one, other *snowflake.Generator) {
 	}
 }
 
-// A call that has read the clock before a step back was taken does not issue in
-// it: another call has changed the state since.
+// A call that has read the clock before the generator followed a step back must not
+// issue at that time, because another call has changed the state since.
 func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 	t.Parallel()
 	src := &keeping{windows: newWindows(fresh(), time.Now, 1000*time.Hour)}
@@ -291,11 +291,11 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 		}
 		return time.Duration(now)
 	})
-	if _, err := g.Next(ctx); err != nil { // the window's first tick comes in a moment
+	if _, err := g.Next(ctx); err != nil { // the window's first tick begins in a moment
 		t.Fatal(err)
 	}
 	skew.Store(int64(time.Hour))
-	for range 1000 { // follows the clock, more and more closely, and issues nothing
+	for range 1000 { // follows the clock more and more closely, and issues no ID
 		if _, err := src.grant.Now(); err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +321,7 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 	}
 }
 
-// A tick whose first ID would be past the window is not opened.
+// A call does not open a tick whose first ID would be past the window.
 func TestFirstOfATickStopsAtTheBound(t *testing.T) {
 	t.Parallel()
 	w := newWindows(fresh(), time.Now, 500*time.Millisecond) // long enough for a busy machine
@@ -340,7 +340,7 @@ func TestFirstOfATickStopsAtTheBound(t *testing.T) {
 	}
 }
 
-// Calls behind a reservation find no slot in the ticks until it is due.
+// Calls after a reservation find no slot until the reservation is due.
 func TestFirstOfATickBehindAReservation(t *testing.T) {
 	t.Parallel()
 	l := wide()
@@ -357,8 +357,8 @@ func TestFirstOfATickBehindAReservation(t *testing.T) {
 	}
 }
 
-// The warning begins while the generator issues.
-// Not parallel: it replaces the default logger.
+// The warning begins while the generator issues. This test is not parallel, because it
+// replaces the default logger.
 func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
 	log, l := logged(t), fresh()
 	begins := time.Now().Add(50 * time.Millisecond).Truncate(time.Millisecond)
@@ -382,8 +382,8 @@ func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
 	}
 }
 
-// The first tick of the notice warns, though nothing else in it is out of the ordinary.
-// Not parallel: it replaces the default logger.
+// The first tick of the notice logs the warning, even on the fast path. This test is
+// not parallel, because it replaces the default logger.
 func TestExpiryWarningInItsFirstTick(t *testing.T) {
 	log := logged(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -404,8 +404,8 @@ func TestExpiryWarningInItsFirstTick(t *testing.T) {
 	})
 }
 
-// Where two calls find that a tick has come, one opens it. What the other would
-// have skipped is not told as issued, nor as skipped.
+// If two calls find a new tick, one of them opens it. Stats must count the slots that
+// the other call would have skipped neither as issued nor as skipped.
 func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	t.Parallel()
 	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
@@ -420,7 +420,7 @@ func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 		return 0
 	})
 	issued := uint64(100)
-	for range issued { // until the clocks are compared as closely as can be
+	for range issued { // until the clocks are compared as closely as possible
 		newChecker(t).try(g, 1)
 		time.Sleep(time.Millisecond)
 	}
@@ -442,7 +442,8 @@ func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	}
 }
 
-// A tick that a block has used up has no next slot: it would be another worker's.
+// After a block has used up a tick, the next slot is in the next tick. The ID plus one
+// would belong to another worker.
 func TestNextAfterAFullTick(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -451,7 +452,7 @@ func TestNextAfterAFullTick(t *testing.T) {
 	c, block := newChecker(t), make([]id, 16)
 	for range 100 {
 		time.Sleep(time.Millisecond)
-		for _, half := range [][]id{block[:8], block[8:]} { // nothing is open after one
+		for _, half := range [][]id{block[:8], block[8:]} { // after one block the tick has no open slot
 			if err := g.Fill(ctx, half); err != nil {
 				t.Fatal(err)
 			}
@@ -467,7 +468,7 @@ func TestNextAfterAFullTick(t *testing.T) {
 	}
 }
 
-// A scripted clock that shows the machine's time is not the machine's.
+// A scripted clock that shows the machine's time is still read at every call.
 func TestScriptedClockIsAlwaysRead(t *testing.T) {
 	t.Parallel()
 	var skew atomic.Int64
@@ -489,7 +490,7 @@ func TestScriptedClockIsAlwaysRead(t *testing.T) {
 	}
 }
 
-// Logical time does not follow the machine's clock, though it starts there.
+// Logical time starts at the machine's clock and does not follow it.
 func TestLogicalTimeOnTheMachinesClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(fresh(), time.Now, time.Hour)
@@ -505,8 +506,8 @@ func TestLogicalTimeOnTheMachinesClock(t *testing.T) {
 	}
 }
 
-// With a lag the first call of a tick continues where the last one was, as long as
-// that is not too old.
+// With a lag the first call of a tick continues after the last ID, as long as that ID
+// is not too old.
 func TestFirstOfATickWithALag(t *testing.T) {
 	t.Parallel()
 	const lag = 20 * time.Millisecond
@@ -526,8 +527,8 @@ func TestFirstOfATickWithALag(t *testing.T) {
 	}
 }
 
-// While the wall clock is behind, which nothing but an idle generator ends, only
-// the first call of a tick compares the clocks, not each.
+// While the wall clock is behind, which ends only when the generator is idle, only the
+// first call of a tick compares the clocks.
 func TestOneComparisonATickAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -541,7 +542,7 @@ func TestOneComparisonATickAfterAStepBack(t *testing.T) {
 	})
 	c := newChecker(t)
 	for _, back := range []time.Duration{0, -time.Minute} {
-		if _, err := g.Next(ctx); err != nil { // the window's first tick may be the next one
+		if _, err := g.Next(ctx); err != nil { // the window's first tick may be the next tick
 			t.Fatal(err)
 		}
 		step.Store(int64(back))
@@ -554,7 +555,7 @@ func TestOneComparisonATickAfterAStepBack(t *testing.T) {
 	}
 }
 
-// Calls that find the tick full do not compare the clocks each time either.
+// Calls that find the tick full do not all compare the clocks.
 func TestOneComparisonInAFullTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -585,8 +586,9 @@ func TestOneComparisonInAFullTick(t *testing.T) {
 	})
 }
 
-// A call that waits for its tick while the clock steps forward gets the IDs that it
-// has reserved, and does not open that tick: the next ID is of the new time.
+// If the clock steps forward while a call waits for its tick, the call gets the IDs
+// that it has reserved. It does not open that tick, so that the next ID has the new
+// time.
 func TestStepForwardDuringAWait(t *testing.T) {
 	t.Parallel()
 	l := wide()
@@ -595,7 +597,7 @@ func TestStepForwardDuringAWait(t *testing.T) {
 	c := newChecker(t)
 	time.Sleep(time.Until(time.Now().Truncate(l.Tick).Add(l.Tick + 10*time.Millisecond)))
 	c.try(g, 1)
-	reserved := make([]id, 4) // three in the present tick, one in the next
+	reserved := make([]id, 4) // three in the current tick, one in the next
 	done := make(chan error, 1)
 	go func() { done <- g.Fill(ctx, reserved) }()
 	for g.Stats().Waits == 0 && len(done) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A steppedClock is the machine's wall clock, put off by steps, of which it keeps
-// a record: an ID is checked against the clock as it was during the call.
+// A steppedClock is the machine's wall clock with steps. It records its steps, so that
+// an ID can be checked against the clock during the call.
 type steppedClock struct {
 	steps []clockStep
 	made  atomic.Int64
@@ -21,8 +21,8 @@ type steppedClock struct {
 
 type clockStep struct {
 	skew    time.Duration
-	highest time.Duration // of all so far
-	since   atomic.Int64  // when it was surely in effect, in Unix nanoseconds; 0: it is being made
+	highest time.Duration // highest skew so far
+	since   atomic.Int64  // when it was certainly in effect, in Unix nanoseconds; 0 while it is being made
 }
 
 func newSteppedClock() *steppedClock {
@@ -47,16 +47,16 @@ func (c *steppedClock) set(skew time.Duration) {
 func (c *steppedClock) skew() time.Duration { return c.steps[c.made.Load()-1].skew }
 func (c *steppedClock) now() time.Time      { return time.Now().Round(0).Add(c.skew()) }
 
-// A generator of a trial may continue for 10 ms as if a step had not been made, and for
-// longer while the call that compares the clocks is interrupted by another program. On a
-// busy machine that happens to some steps only.
+// A generator of a trial may continue for 10 ms as if a step had not been made. It may
+// continue longer while another program interrupts the call that compares the clocks,
+// which happens only for some steps even on a busy machine.
 const (
 	unnoticed   = 15 * time.Millisecond
 	interrupted = time.Second
 )
 
-// between returns the lowest and the highest skew from the first moment to the
-// second, and of the time before in which a step may have gone unnoticed.
+// between returns the lowest and the highest skew between two moments, and in the time
+// before in which a step may have been unnoticed.
 func (c *steppedClock) between(from, to moment, unnoticed time.Duration) (lowest, highest time.Duration) {
 	lowest, highest = c.steps[to.steps-1].skew, c.steps[to.steps-1].skew
 	for i := to.steps - 1; i > 0; i-- {
@@ -69,27 +69,27 @@ func (c *steppedClock) between(from, to moment, unnoticed time.Duration) (lowest
 	return lowest, highest
 }
 
-// A moment is where the clock and the IDs were right before or after a call.
+// A moment describes the clock and the IDs directly before or after a call.
 type moment struct {
-	steps   int64 // of the clock
+	steps   int64 // number of steps of the clock
 	at      int64 // Unix nanoseconds of the machine's clock
-	highest id    // of the IDs returned so far, or one a little lower
+	highest id    // the highest ID returned so far, or a slightly lower ID
 }
 
-// A trial has callers make IDs, and checks each of them.
+// A trial has callers make IDs, and checks each ID.
 type trial struct {
 	layout    snowflake.Layout
 	clock     *steppedClock
-	tolerates bool // steps back: the IDs may then be ahead of the clock by as much
+	tolerates bool // IDs may be ahead of the clock by the size of a step back
 
 	least   time.Time    // when the trial may end
-	left    atomic.Int64 // IDs to make
+	left    atomic.Int64 // IDs still to make
 	highest atomic.Int64 // see moment
-	late    sync.Map     // the steps that were noticed late
+	late    sync.Map     // steps that were noticed late
 	faults  faults
 }
 
-// faults counts by kind, and keeps the first of each.
+// faults counts faults by kind, and keeps the first of each kind.
 type faults struct {
 	mu    sync.Mutex
 	kinds map[string]int
@@ -124,8 +124,8 @@ const (
 	noticedLate = "steps noticed late"
 )
 
-// run has the callers make IDs for some time, until there are enough, and returns
-// how many there are. A caller fills a block, and returns how many IDs it got.
+// run has the callers make IDs until there are enough and the time is over, and returns
+// their number. A caller fills a block, and returns how many IDs it got.
 func (tr *trial) run(callers ...func(block []id) (int, error)) (made int) {
 	made = int(tr.left.Load())
 	runs := make([][]interval, len(callers))
@@ -139,7 +139,7 @@ func (tr *trial) run(callers ...func(block []id) (int, error)) (made int) {
 	return made - int(tr.left.Load())
 }
 
-// countLate fails where more steps were noticed late than other programs explain.
+// countLate fails if more steps were noticed late than other programs explain.
 func (tr *trial) countLate() {
 	late, steps := 0, int(tr.clock.made.Load())
 	tr.late.Range(func(any, any) bool { late++; return true })
@@ -148,7 +148,7 @@ func (tr *trial) countLate() {
 	}
 }
 
-// An interval is a run of IDs, each the one before plus one.
+// An interval is a sequence of consecutive IDs.
 type interval struct{ first, last id }
 
 func (tr *trial) caller(call func([]id) (int, error)) (runs []interval) {
@@ -184,8 +184,7 @@ func (tr *trial) moment() moment {
 	return moment{tr.clock.made.Load(), time.Now().UnixNano(), id(tr.highest.Load())}
 }
 
-// publish lets the other callers know of an ID that calls which begin from now on
-// have to exceed.
+// publish records an ID that the IDs of calls beginning from now on have to exceed.
 func (tr *trial) publish(last id) {
 	for {
 		highest := tr.highest.Load()
@@ -213,11 +212,11 @@ func (tr *trial) check(ids []id, from, to moment, last id) id {
 	return last
 }
 
-// timely holds the first and the last ID of a call against the clock.
+// timely compares the first and the last ID of a call with the clock.
 func (tr *trial) timely(first, last id, from, to moment, unnoticed time.Duration) (fault string, by time.Duration) {
 	tick := tr.layout.Tick
 	lowest, highest := tr.clock.between(from, to, unnoticed)
-	if highest += tick; tr.tolerates { // a step of less than a tick is none
+	if highest += tick; tr.tolerates { // a step of less than a tick does not count
 		highest = tr.clock.steps[to.steps-1].highest
 	}
 	begin := time.Unix(0, from.at).Add(lowest - tick)
@@ -231,7 +230,7 @@ func (tr *trial) timely(first, last id, from, to moment, unnoticed time.Duration
 	return "", 0
 }
 
-// agreement is by how much the wall clock may seem behind before that is a step.
+// agreement is how far the wall clock may seem behind before that counts as a step.
 const agreement = 50 * time.Microsecond
 
 func appendRuns(runs []interval, ids []id) []interval {
@@ -245,8 +244,8 @@ func appendRuns(runs []interval, ids []id) []interval {
 	return runs
 }
 
-// findDuplicates goes through the intervals of all callers from the lowest up. In
-// those that have been merged no ID is above last.
+// findDuplicates merges the intervals of all callers from the lowest up. No ID of the
+// merged intervals is above last.
 func (tr *trial) findDuplicates(runs [][]interval) {
 	all := slices.Concat(runs...)
 	slices.SortFunc(all, func(a, b interval) int { return a.first.Compare(b.first) })
@@ -259,12 +258,12 @@ func (tr *trial) findDuplicates(runs [][]interval) {
 	}
 }
 
-// A trial that finds nothing proves nothing, unless it would find each fault.
+// The trial must find each kind of fault. Otherwise its success would prove little.
 func TestTrialFindsFaults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		fault func(tr *trial, id id) (id, error) // of one ID in some
-		want  []string                           // kinds, one of them at least
+		fault func(tr *trial, id id) (id, error) // changes some of the IDs
+		want  []string                           // kinds, of which at least one must be found
 	}{
 		"none":        {func(_ *trial, id id) (types.ID, error) { return id, nil }, nil},
 		"repeated":    {func(tr *trial, _ id) (types.ID, error) { return id(tr.highest.Load()), nil }, []string{duplicate}},

@@ -13,9 +13,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// windows is a source that grants a window at a time, as a lease does, with
-// its faults in the test's hands. It keeps the promise that a lease keeps in a
-// store: the bound of each worker, below which everything may have been issued.
+// windows is a source that grants a window at a time, like a lease, with faults that a
+// test sets. Like a lease in its store, it keeps the bound of each worker, below which
+// every tick may have been issued.
 type windows struct {
 	layout snowflake.Layout
 	now    func() time.Time
@@ -24,7 +24,7 @@ type windows struct {
 	mu      sync.Mutex
 	bounds  []time.Time // by worker
 	held    int
-	refuse  error // what Extend answers
+	refuse  error // the error of Extend
 	lose    bool  // Extend finds the worker lost and takes another
 	retired []string
 	granted int
@@ -37,8 +37,8 @@ func newWindows(layout snowflake.Layout, now func() time.Time, width time.Durati
 func (w *windows) Layout() snowflake.Layout { return w.layout }
 func (w *windows) Clock() func() time.Time  { return nil }
 
-// without is a fixed worker of this source's layout; each call takes a
-// worker that no other test has.
+// without returns a source of a fixed worker with this source's layout. No other test
+// has the worker.
 func (w *windows) without(t *testing.T) snowflake.WorkerSource {
 	t.Helper()
 	return fixedGrant{w}
@@ -132,7 +132,7 @@ func TestWindowIsExtendedAtItsEnd(t *testing.T) {
 	}
 }
 
-// counting counts how often it was asked, and answers when the test lets it.
+// counting counts its calls, and answers when the test lets it.
 type counting struct {
 	*windows
 	asked  atomic.Int64
@@ -145,7 +145,7 @@ func (c *counting) Extend(ctx context.Context, held *snowflake.Grant, need time.
 	return c.windows.Extend(ctx, held, need)
 }
 
-// One answer is enough for all calls that wait for it.
+// One answer of the source serves all calls that wait for it.
 func TestSourceIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -205,10 +205,10 @@ func TestFenced(t *testing.T) {
 	c.add(next)
 }
 
-// A source that neither extends nor fails must not make a call spin.
+// If a source neither extends the window nor fails, the call must not spin.
 func TestSourceThatExtendsNothing(t *testing.T) {
 	t.Parallel()
-	for _, start := range []snowflake.SequenceStart{snowflake.StartRandom, snowflake.StartZero} { // past the window, and the first past it
+	for _, start := range []snowflake.SequenceStart{snowflake.StartRandom, snowflake.StartZero} { // past the window, or the first slot past it
 		s := newScript()
 		w := newWindows(snowflake.TwitterLayout(), s.now, time.Millisecond)
 		g := open(t, lazy{w}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(start))
@@ -257,8 +257,8 @@ func TestLostWorkerIsReplaced(t *testing.T) {
 	}
 }
 
-// The worker that takes over starts above everything that was reserved, so that
-// the IDs of one generator only rise.
+// The next worker starts above everything that was reserved, so that the IDs of a
+// generator only rise.
 func TestReplacementStartsAboveReservations(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -278,8 +278,8 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 	}
 }
 
-// With a lag the fast path crosses ticks on its own; it must stop at the bound
-// too. This takes the machine's clock.
+// With a lag the fast path crosses ticks on its own, and must stop at the bound too.
+// The test needs the machine's clock.
 func TestLagStopsAtTheBound(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -298,8 +298,8 @@ func TestLagStopsAtTheBound(t *testing.T) {
 	}
 }
 
-// A block that is larger than what is left of the window comes in parts, none
-// of them past the bound.
+// A block that is larger than the rest of the window comes in parts, and no part is
+// past the bound.
 func TestFillAcrossWindows(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -314,8 +314,8 @@ func TestFillAcrossWindows(t *testing.T) {
 	c.add(dst...)
 }
 
-// An old bound in the future, as after a step back of an hour: the generator
-// continues above it at once.
+// After a step back of an hour the old bound is in the future. The generator continues
+// above it at once.
 func TestWindowAheadOfClock(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -332,9 +332,8 @@ func TestWindowAheadOfClock(t *testing.T) {
 	}
 }
 
-// Nothing may be issued under a worker once it has been released: the next
-// holder starts right there. Without sealing, a goroutine that holds the old
-// grant issues on.
+// No ID may be issued under a worker after its release, because the next holder starts
+// there. Without sealing, a goroutine with the old grant would continue to issue.
 func TestNothingIsIssuedAfterRetirement(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *windows, g *snowflake.Generator){
@@ -356,7 +355,7 @@ func retireUnderLoad(t *testing.T, end func(*windows, *snowflake.Generator)) {
 	w := newWindows(layout, time.Now, 3*time.Millisecond)
 	g, err := snowflake.New(w)
 	if errors.Is(err, snowflake.ErrFenced) {
-		return // the machine is busy: the window was over before New was
+		return // on a busy machine the window was over before New returned
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -400,7 +399,7 @@ func TestLogicalTime(t *testing.T) {
 	s, c := newScript(), newChecker(t)
 	w := newWindows(snowflake.TwitterLayout(), s.now, time.Hour)
 	g := open(t, w, snowflake.WithReadings(s.read), snowflake.WithLogicalTime())
-	c.try(g, 20_000) // five ticks, and the clock stands still
+	c.try(g, 20_000) // five ticks, while the clock stands still
 	s.step(-time.Hour)
 	c.try(g, 20_000)
 	s.step(24 * time.Hour)
@@ -415,7 +414,7 @@ func TestLogicalTimeNeedsWindows(t *testing.T) {
 	if _, err := snowflake.New(snowflake.Static(6, 6), snowflake.WithLogicalTime()); err == nil {
 		t.Error("a fixed worker may not run in logical time")
 	}
-	open(t, snowflake.Static(6, 6)) // the refused one does not hold the worker
+	open(t, snowflake.Static(6, 6)) // the refused generator does not hold the worker
 }
 
 // keeping is a source that remembers its first grant.
@@ -429,7 +428,7 @@ func (k *keeping) Grant(ctx context.Context, l snowflake.Layout) (grant *snowfla
 	return k.grant, err
 }
 
-// A source that has learnt of a mistake takes the window away.
+// A source that has found a mistake revokes the grant.
 func TestRevoke(t *testing.T) {
 	t.Parallel()
 	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
@@ -472,7 +471,8 @@ func (d *descending) Extend(_ context.Context, _ *snowflake.Grant, need time.Tim
 
 func (*descending) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
 
-// Under a lower worker the IDs of the same tick would be lower.
+// The new worker begins in a later tick, because under a lower worker the IDs of the
+// same tick would be lower.
 func TestReplacedWorkerBeginsInALaterTick(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -523,7 +523,7 @@ func TestGrantLast(t *testing.T) {
 	}
 }
 
-// A window that is longer than the layout lasts ends with the layout.
+// A window that is longer than the layout's lifetime ends with the layout.
 func TestWindowBeyondTheLayout(t *testing.T) {
 	t.Parallel()
 	l := snowflake.TwitterLayout()
@@ -550,7 +550,7 @@ func TestWindowIsNeverShortened(t *testing.T) {
 	}
 }
 
-// What a block has got before it fails is lost, not issued.
+// The IDs of a block that fails later are lost, and do not count as issued.
 func TestIssuedAfterAFailedFill(t *testing.T) {
 	t.Parallel()
 	l, s := fresh(), newScript()
@@ -565,8 +565,8 @@ func TestIssuedAfterAFailedFill(t *testing.T) {
 	}
 }
 
-// Stats may count the first block of a call that fails later. The count then stays
-// until as many IDs have been issued: it only rises.
+// Stats may count the first block of a call that fails later. The count then stays the
+// same until as many IDs have been issued, because it only rises.
 func TestIssuedOnlyRises(t *testing.T) {
 	t.Parallel()
 	l, s := fresh(), newScript()
@@ -595,8 +595,8 @@ func TestIssuedOnlyRises(t *testing.T) {
 	}
 }
 
-// At the end of a window that is used up there is no slot to burn for a step back:
-// it would be the first of the next holder's.
+// At the end of a used window there is no slot to burn for a step back, because the
+// next slot is the first of the next holder.
 func TestStepBackAtTheEndOfAUsedWindow(t *testing.T) {
 	t.Parallel()
 	l, s := fresh(), newScript()

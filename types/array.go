@@ -18,21 +18,21 @@ import (
 // IDs is an [Array] of ID.
 type IDs = Array[ID]
 
-// An Array is a slice of IDs in one parameter or one column: a bigint[] in
-// PostgreSQL, where = ANY(?) compares a column with each, and a JSON array of
-// numbers in the other databases if GORM writes it.
+// An Array is a slice of IDs that is one parameter or one column. In PostgreSQL it is a
+// bigint[], so that = ANY(?) compares a column with each element. In the other
+// databases GORM writes it as a JSON array of numbers.
 //
 //	db.Where("id = ANY(?)", types.IDs(ids)).Find(&orders)
 //
-// A slice converts to an Array without a copy. The nil Array is NULL, of which no
-// ANY is true; an empty one is an empty array. In JSON it is a slice.
+// A slice converts to an Array without a copy. The nil Array is NULL, for which ANY is
+// never true; an empty Array is an empty array. In JSON it is a slice.
 //
-// In GORM, "id IN ?" takes both a []ID and an Array. An Array is one value in all other
-// places: see [Array.GormValue].
+// In GORM, "id IN ?" takes both a []ID and an Array. In all other places an Array is
+// one value: see [Array.GormValue].
 type Array[T ~int64] []T
 
-// Value gives the driver a PostgreSQL array as text, such as {1,2}, which pgx sends in
-// all its modes, and lib/pq. The error is always nil.
+// Value returns a PostgreSQL array as text, such as {1,2}, which pgx in all its modes
+// and lib/pq can send. The error is always nil.
 func (a Array[T]) Value() (driver.Value, error) {
 	if a == nil {
 		return nil, nil
@@ -51,10 +51,10 @@ func (a Array[T]) text(first, last byte) string {
 	return string(append(b, last))
 }
 
-// Scan reads a PostgreSQL array, as text or in the binary form in which pgx hands it
-// over, the text of a JSON array, and NULL, which is the nil Array. An element in text
-// is what [ID.Scan] reads; NULL as an element and an array of arrays are errors. The
-// Array is nil after an error.
+// Scan reads a PostgreSQL array, as text or in the binary form that pgx returns. It
+// also reads the text of a JSON array, and NULL as the nil Array. An element in text
+// has the form that [ID.Scan] reads. NULL as an element and an array of arrays are
+// errors. The Array is nil after an error.
 func (a *Array[T]) Scan(src any) (err error) {
 	*a = nil
 	switch v := src.(type) {
@@ -93,13 +93,13 @@ func scanArray[T ~int64](s string) (Array[T], error) {
 	return a, nil
 }
 
-// GormDataType is the kind of column that GORM plans with, "bigint[]".
+// GormDataType returns the kind of column for GORM, "bigint[]".
 func (Array[T]) GormDataType() string { return "bigint[]" }
 
-// GormDBDataType is the type of the column that GORM's migrator creates: bigint[] in
-// PostgreSQL, longtext in MySQL and MariaDB, and text in all other databases. MariaDB's
-// json is a longtext too, which AutoMigrate would alter at each start. A type in the
-// field's own gorm tag takes precedence.
+// GormDBDataType returns the type of the column that GORM's migrator creates: bigint[]
+// in PostgreSQL, longtext in MySQL and MariaDB, and text in all other databases. It is
+// not json, because MariaDB's json is a longtext, which AutoMigrate would alter at each
+// start. A type in the field's own gorm tag takes precedence.
 func (Array[T]) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	if field != nil && field.TagSettings["TYPE"] != "" {
 		return ""
@@ -113,11 +113,11 @@ func (Array[T]) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	return "text"
 }
 
-// GormValue gives GORM the array in the form of its database, and behind IN each ID.
-// It is an error to compare a key or an integer with an Array, as in
-// db.Find(&orders, ids), since GORM writes id = ? there: pass a []ID.
+// GormValue writes the array for GORM in the form of its database, and after IN each
+// ID. It is an error to compare a key or an integer with an Array, as in
+// db.Find(&orders, ids), because GORM writes id = ? there: pass a []ID.
 func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
-	var before string // what GORM has written of the statement
+	var before string // the SQL that GORM has written so far
 	if db.Statement != nil {
 		before = db.Statement.SQL.String()
 		before = before[max(0, len(before)-longestName):]
@@ -135,14 +135,14 @@ func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 	return clause.Expr{SQL: "?", Vars: []any{value}}
 }
 
-const longestName = 200 // of a column in quotes, and more than databases allow
+const longestName = 200 // bytes of a quoted column, more than databases allow
 
 var (
 	behindIn     = regexp.MustCompile(`(?i)\bIN\s*(\(\s*)?$`)
 	behindColumn = regexp.MustCompile("([^\\s.`\"]+)[`\"]?\\s*(?:=|<>|!=)\\s*$")
 )
 
-// isNumberOrKey reports whether the column of the model is its key or an integer.
+// isNumberOrKey reports whether the column is the model's key or an integer.
 func isNumberOrKey(s *schema.Schema, column string) bool {
 	if s == nil {
 		return false
@@ -155,9 +155,10 @@ func isNumberOrKey(s *schema.Schema, column string) bool {
 	return f.PrimaryKey || reflect.Int <= kind && kind <= reflect.Uint64
 }
 
-// The head of an array in PostgreSQL's binary form has the number of dimensions,
-// flags and the type of the elements, and unless it is empty the length and the lower
-// bound of each dimension, all in 4 bytes. Each element follows its length.
+// In PostgreSQL's binary form, the head of an array contains the number of dimensions,
+// flags and the type of the elements. Unless the array is empty, the length and the
+// lower bound of each dimension follow. All of these have 4 bytes. Each element follows
+// its length.
 const (
 	emptyHead = 3 * 4
 	listHead  = 5 * 4
@@ -189,8 +190,8 @@ func binaryArrayError(b []byte) error {
 	return &parseError{"Array.Scan", string(b), "want one dimension of integers without NULL"}
 }
 
-// integerSize returns the bytes of an integer of the type with this number, 0 for
-// all other types.
+// integerSize returns the number of bytes of an integer type, given by its OID, or 0
+// for other types.
 func integerSize(oid uint32) int {
 	switch oid {
 	case 20: // bigint

@@ -26,8 +26,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A ticket has a key of its own type. It stands before all structs that have
-// the key: the compiler of Go 1.25 crashes on another order.
+// A ticket has a key of its own type. It is declared before all structs with this key,
+// because the compiler of Go 1.25 crashes on another order.
 type (
 	ticketID = types.Of[ticket]
 	ticket   struct {
@@ -99,8 +99,9 @@ func TestArrayScan(t *testing.T) {
 	}
 }
 
-// words are the head and the elements of an array in PostgreSQL's binary form:
-// dimensions, flags, type, length, lower bound; then the size of each element.
+// words returns an array in PostgreSQL's binary form. The head contains the dimensions,
+// flags, type, length and lower bound; then follow the size of each element and the
+// element.
 func words(words ...uint32) (b []byte) {
 	for _, w := range words {
 		b = binary.BigEndian.AppendUint32(b, w)
@@ -135,7 +136,7 @@ func TestArrayScanErrors(t *testing.T) {
 			[]byte("\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x15\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x03\x00\x05"),
 			`types: Array.Scan("\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x15\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x03\x00\x05"): want one dimension of integers without NULL`,
 		},
-		{words(0, 0, 20, 0), binaryError(words(0, 0, 20, 0))}, // no dimension has no length
+		{words(0, 0, 20, 0), binaryError(words(0, 0, 20, 0))}, // an array without dimensions has no length
 		{words(1, 0, 20), binaryError(words(1, 0, 20))},
 		{words(1, 0, 20, 0), binaryError(words(1, 0, 20, 0))},
 		{words(1, 0, 20, 0, 1)[:19], binaryError(words(1, 0, 20, 0, 1)[:19])}, // cut off
@@ -151,7 +152,7 @@ func TestArrayScanErrors(t *testing.T) {
 	}
 }
 
-// An Array adds nothing to the JSON of a slice.
+// In JSON an Array is the same as a slice.
 func TestArrayJSON(t *testing.T) {
 	t.Parallel()
 	for want, ids := range map[string]types.IDs{"null": nil, "[]": {}, `["1","7529595880471527425"]`: {1, sample}} {
@@ -218,7 +219,7 @@ func TestPgxCopyArray(t *testing.T) {
 	}
 }
 
-// What arrays of typed IDs are to pgx itself.
+// pgx supports slices of typed IDs itself.
 func TestPgxSliceOfTypedIDs(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgx.QueryExecModeCacheStatement)
@@ -231,7 +232,7 @@ func TestPgxSliceOfTypedIDs(t *testing.T) {
 	}
 }
 
-// An ID alone in a jsonb parameter is the number that Value returns.
+// As a jsonb parameter an ID alone is the number that Value returns.
 func TestPgxJSONB(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
@@ -254,8 +255,8 @@ func TestPgxJSONB(t *testing.T) {
 	})
 }
 
-// Within another value an ID in jsonb is a string. Modes that do not learn the type
-// of a parameter take no such value.
+// Within another value an ID in jsonb is a string. Modes that do not learn the type of
+// a parameter do not accept such a value.
 func TestPgxJSONBOfStruct(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgx.QueryExecModeCacheStatement)
@@ -270,7 +271,8 @@ func TestPgxJSONBOfStruct(t *testing.T) {
 	}
 }
 
-// Elements of other integer types, and what is no list of integers.
+// Scan reads elements of other integer types, and refuses arrays that are not a list of
+// integers.
 func TestPgxScanArrays(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
@@ -292,7 +294,7 @@ func TestPgxScanArrays(t *testing.T) {
 	})
 }
 
-// A list has arrays in columns.
+// A list has columns with arrays.
 type list struct {
 	ID      types.ID `gorm:"primaryKey"`
 	Refs    types.IDs
@@ -325,7 +327,7 @@ func checkArrayColumn(t *testing.T, db *gorm.DB) {
 	for i, ids := range arrays {
 		want = append(want, list{types.ID(10 + i), ids, types.Array[ticketID]{1, ticketID(sample)}, &ids, ids})
 	}
-	want[2].Pointer = nil // as NULL is read
+	want[2].Pointer = nil // NULL is read as a nil pointer
 	if err := db.Create(&want).Error; err != nil {
 		t.Fatal(err)
 	}
@@ -340,8 +342,8 @@ func checkArrayColumn(t *testing.T, db *gorm.DB) {
 	checkArrayQueries(t, db)
 }
 
-// migrateTwice creates the table, and fails t if GORM alters it at the next start of
-// a program.
+// migrateTwice creates the table, and fails t if GORM alters it at the next start of a
+// program.
 func migrateTwice(t *testing.T, db *gorm.DB, model any) {
 	t.Helper()
 	var changes []string
@@ -380,7 +382,7 @@ func checkArrayQueries(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// The type in a field's tag stands, and a field may be missing.
+// A type in the field's tag takes precedence, and the field may be nil.
 func TestArrayTypeInTheTag(t *testing.T) {
 	t.Parallel()
 	db := &gorm.DB{Config: &gorm.Config{Dialector: tests.DummyDialector{}}}
@@ -392,14 +394,14 @@ func TestArrayTypeInTheTag(t *testing.T) {
 	}
 }
 
-// listed has an array among its columns.
+// listed has a column with an array.
 type listed struct {
 	ID     types.ID `gorm:"primaryKey"`
 	Number int64
 	Refs   types.IDs
 }
 
-// An Array looks like a slice, which GORM expands in each of these places.
+// An Array looks like a slice, which GORM would expand in each of these places.
 func TestArrayInConditions(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

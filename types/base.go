@@ -17,10 +17,10 @@ var (
 	base62 = newAlphabet(base62Digits)
 )
 
-// Base58 returns the ID in base 58, in at most 11 characters without 0, O, I and
-// l, which people mix up. The alphabet is Flickr's, digits before lower case
-// before upper case, as in github.com/bwmarrin/snowflake. A negative ID is written
-// as a minus sign and its absolute value.
+// Base58 returns the ID in base 58, in at most 11 characters without 0, O, I and l,
+// which people mix up. The alphabet is Flickr's, with digits before lower case before
+// upper case, as in github.com/bwmarrin/snowflake. A negative ID is written as a minus
+// sign and its absolute value.
 func (id ID) Base58() string { return id.format(base58Digits) }
 
 // ParseBase58 reads the text of [ID.Base58]. Upper and lower case differ. A minus
@@ -40,8 +40,9 @@ func (id ID) Base62() string { return id.format(base62Digits) }
 // not nil.
 func ParseBase62(s string) (ID, error) { return base62.parse("ParseBase62", s) }
 
-// format is short enough for the compiler to put it into its callers, where the
-// base is a constant and division costs a multiplication.
+// format returns the digits of the ID. It is short enough for the compiler to inline it
+// into its callers, where the base is a constant and a division becomes a
+// multiplication.
 func (id ID) format(digits string) string {
 	var buf [12]byte // 11 digits in base 58 and above, and a sign
 	i := len(buf)
@@ -60,8 +61,8 @@ func (id ID) format(digits string) string {
 	return string(buf[i:])
 }
 
-// base32Len is the width that 63 bits need at 5 bits for each character. Two
-// bits of the 65 are over, so the first character is at most 7.
+// base32Len is the number of characters for 63 bits at 5 bits each. Two of the 65 bits
+// are unused, so the first character is at most 7.
 const base32Len = 13
 
 const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -80,10 +81,10 @@ func newBase32() *alphabet {
 	return a
 }
 
-// Base32 returns the ID in Crockford's base 32, always 13 characters, so that
-// texts sort as their IDs do. It is the form to print or to read aloud: it does
-// not depend on upper and lower case and has no I, L, O and U. A negative ID
-// is written as a minus sign and its absolute value.
+// Base32 returns the ID in Crockford's base 32, always 13 characters, so that texts
+// sort as their IDs do. Use it to print an ID or to read it aloud, because it does not
+// depend on upper and lower case and has no I, L, O and U. A negative ID is written as
+// a minus sign and its absolute value.
 func (id ID) Base32() string {
 	var buf [1 + base32Len]byte
 	n := id.magnitude()
@@ -98,12 +99,12 @@ func (id ID) Base32() string {
 	return string(buf[1:])
 }
 
-// ParseBase32 reads the text of [ID.Base32], in upper or lower case and with i
-// and l for 1 and o for 0, as people write it down. A number above [math.MaxInt64],
+// ParseBase32 reads the text of [ID.Base32], in upper or lower case. It also reads i
+// and l as 1 and o as 0, as people may write them down. A number above [math.MaxInt64],
 // a length other than 13, a sign, a hyphen and a check symbol are errors, as is any
 // other text; the error quotes s. The ID is zero if the error is not nil.
 //
-// This is the one form in which an ID has several texts; compare the IDs.
+// Only in this form does an ID have several texts, so compare the IDs.
 func ParseBase32(s string) (ID, error) {
 	const fn = "ParseBase32"
 	if len(s) != base32Len {
@@ -112,14 +113,14 @@ func ParseBase32(s string) (ID, error) {
 	return base32.value(fn, s)
 }
 
-// An alphabet is the value of each byte as a digit, and how many digits there
-// are. It is not changed once it is made.
+// An alphabet maps each byte to its value as a digit of a base. It does not change
+// after it is made.
 type alphabet struct {
 	base   uint64
 	values [256]byte
 }
 
-// notDigit is the value of a byte that is not a digit; no base is that large.
+// notDigit is the value of a byte that is not a digit. It is larger than every base.
 const notDigit = 0xff
 
 func newAlphabet(digits string) *alphabet {
@@ -133,7 +134,7 @@ func newAlphabet(digits string) *alphabet {
 	return a
 }
 
-// parse reads s for the function fn.
+// parse parses the shortest form of a number. fn is the calling function, for errors.
 func (a *alphabet) parse(fn, s string) (ID, error) {
 	if s == "" {
 		return 0, &parseError{fn, s, "empty: " + a.want()}
@@ -144,7 +145,7 @@ func (a *alphabet) parse(fn, s string) (ID, error) {
 	return a.value(fn, s)
 }
 
-// value reads the digits of s.
+// value parses digits, with leading zeros too.
 func (a *alphabet) value(fn, s string) (ID, error) {
 	var n uint64
 	limit := math.MaxInt64 / a.base
@@ -168,7 +169,7 @@ func (a *alphabet) want() string {
 	return "want digits of base " + strconv.FormatUint(a.base, 10) + " only"
 }
 
-// unexpected names the character at offset i of s.
+// unexpected describes the character at offset i of s, for errors.
 func unexpected(s string, i int) string {
 	r, _ := utf8.DecodeRuneInString(s[i:])
 	return "unexpected " + strconv.QuoteRune(r) + " at offset " + strconv.Itoa(i)

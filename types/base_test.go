@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// bases are the text forms with what they have in common.
+// bases are the text forms, for tests that apply to all of them.
 var bases = []struct {
 	name   string
 	format func(types.ID) string
@@ -21,8 +21,8 @@ var bases = []struct {
 	{"Base62", types.ID.Base62, types.ParseBase62, "0"},
 }
 
-// Golden vectors, computed by a separate program.
-// Do NOT edit: these texts are in other people's links.
+// Golden vectors, computed by a separate program. Do NOT edit them, because these texts
+// are in other people's links.
 var golden = []struct {
 	id                     types.ID
 	base32, base58, base62 string
@@ -171,8 +171,8 @@ func TestParseBaseErrors(t *testing.T) {
 	}
 }
 
-// Whatever the byte, a parser takes it as a digit only if a formatter writes it
-// (or, in base 32, if it is one of the other spellings).
+// A parser accepts a byte as a digit only if a formatter writes it (or, in base 32, if
+// it is an alternative spelling).
 func TestBaseDigits(t *testing.T) {
 	t.Parallel()
 	for i, digits := range []string{

@@ -71,7 +71,7 @@ func gobCopy(from, to any) error {
 	return gob.NewDecoder(&stream).Decode(to)
 }
 
-// A stream has the types of its fields, and an int64 is not an ID to gob.
+// A gob stream contains the types of its fields, and to gob an int64 is not an ID.
 func TestGobOfInt64IsReadAsInt64(t *testing.T) {
 	t.Parallel()
 	type (

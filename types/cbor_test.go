@@ -8,9 +8,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The integers of RFC 8949, appendix A, that an ID can be, and the edges of each
-// length.
-// Do NOT edit: these bytes are in other people's data.
+// The integers of RFC 8949, appendix A, that an ID can have, and the limits of each
+// length. Do NOT edit them, because these bytes are in other people's data.
 var cborGolden = map[types.ID]string{
 	0: "00", 1: "01", 10: "0a", 23: "17", 24: "1818", 25: "1819", 100: "1864", 1000: "1903e8",
 	1_000_000: "1a000f4240", 1_000_000_000_000: "1b000000e8d4a51000", -1: "20", -10: "29", -100: "3863", -1000: "3903e7",

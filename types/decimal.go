@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// maxDigits is the length of 9223372036854775807. Any number of so many digits
-// fits a uint64, hence one comparison at the end finds every overflow.
+// maxDigits is the length of 9223372036854775807. A number of at most 19 digits fits a
+// uint64, so one comparison at the end finds every overflow.
 const maxDigits = 19
 
 type text interface{ string | []byte }
 
-// parseDecimal reads s for the function fn. It does not allocate unless it
-// fails.
+// parseDecimal parses decimal digits. fn is the calling function, for errors. It
+// allocates only if it fails.
 func parseDecimal[T text](fn string, s T) (ID, error) {
 	if len(s) == 0 || len(s) > maxDigits || s[0] == '0' && len(s) > 1 {
 		return 0, decimalError(fn, string(s))
@@ -41,7 +41,7 @@ func parseDecimal[T text](fn string, s T) (ID, error) {
 	return ID(n), nil
 }
 
-// decimalError finds out what is wrong with s.
+// decimalError returns the error that explains why s is not a decimal ID.
 func decimalError(fn, s string) error {
 	if s == "" {
 		return &parseError{fn, s, "empty: want decimal digits"}
@@ -57,25 +57,25 @@ func decimalError(fn, s string) error {
 	return &parseError{fn, s, outOfRange}
 }
 
-// An eight is eight digits, the first one in the lowest byte. Reading so many at
+// An eight holds eight digits, the first in the lowest byte. Reading eight digits at
 // once saves a third of the time.
 type eight uint64
 
-// eightOf takes the first eight bytes of s, which it must have.
+// eightOf converts the first eight bytes of s, which must have as many.
 func eightOf(s []byte) eight {
 	return eight(binary.LittleEndian.Uint64(s)) ^ '0'*ones
 }
 
 const ones = 0x0101010101010101
 
-// wrong returns 0 if all eight are digits.
+// wrong returns 0 if all eight bytes are digits.
 func (e eight) wrong() eight {
-	// A byte above 9 gets its highest bit from the sum, or has it already.
+	// The sum sets the highest bit of a byte above 9, unless it is already set.
 	return (e | (e + (0x7f-9)*ones)) & (0x80 * ones)
 }
 
-// value adds neighbouring digits up to pairs, and then the four pairs to the
-// number, two with each multiplication (Johnny Lee, "Fast numeric string to int";
+// value returns the number. It first combines neighbouring digits to pairs, and then
+// the four pairs, with two multiplications (Johnny Lee, "Fast numeric string to int";
 // simdjson reads numbers this way).
 func (e eight) value() uint64 {
 	const firstAndThird = 0x000000ff_000000ff
@@ -85,9 +85,9 @@ func (e eight) value() uint64 {
 	return number >> 32
 }
 
-// decimal holds the digits of an ID in three groups of eight, which are worked
-// out side by side. Digit after digit, as strconv does it, takes twice as long,
-// and JSON of rows is mostly keys.
+// decimal holds the digits of an ID in three groups of eight, which can be computed in
+// parallel. Computing one digit after the other, as strconv does, takes twice as long,
+// which matters because the JSON of rows consists mostly of keys.
 type decimal [24]byte
 
 // set writes the text of id to the end of d and returns where it starts.
@@ -109,8 +109,8 @@ func (d *decimal) put(at int, digits uint64) {
 	binary.LittleEndian.PutUint64(d[at:], digits|0x3030303030303030) // '0' is 0x30
 }
 
-// firstDigit returns the offset of the first digit that is not zero, or of
-// the last digit.
+// firstDigit returns the offset of the first digit that is not zero, or of the last
+// digit.
 func firstDigit(high, middle, low uint64) int {
 	switch {
 	case high != 0:
@@ -121,9 +121,9 @@ func firstDigit(high, middle, low uint64) int {
 	return 16 + min(bits.TrailingZeros64(low)/8, 7)
 }
 
-// eightDigits returns the decimal digits of n, which is less than 1e8: one in
-// each byte, the first in the lowest. Each step splits all lanes in halves; the
-// factors are reciprocals that are exact for the lane's range.
+// eightDigits returns the decimal digits of n, which is less than 1e8, as one digit in
+// each byte, the first in the lowest. Each step splits all lanes in halves. The factors
+// are reciprocals that are exact for the lane's range.
 func eightDigits(n uint64) uint64 {
 	n = n/1e4 | n%1e4<<32
 	q := n * 10486 >> 20 & 0x0000007f_0000007f // n/100 for n < 1e4
@@ -134,12 +134,12 @@ func eightDigits(n uint64) uint64 {
 
 const outOfRange = "out of range: want at most 9223372036854775807"
 
-// maxQuoted is how many bytes of its input an error repeats, so that a request
-// of megabytes does not become a log line of megabytes.
+// maxQuoted is how many bytes of its input an error quotes, so that an input of
+// megabytes does not become a log line of megabytes.
 const maxQuoted = 64
 
-// A parseError tells which function refused which input, and why. It is not
-// exported since no caller branches on why an ID is bad.
+// A parseError says which function rejected which input, and why. It is not exported,
+// because callers do not need to distinguish the reasons.
 type parseError struct {
 	fn  string
 	in  string

@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A key goes to a browser and comes back with all its digits.
+// A browser receives a key and returns it with all its digits.
 func Example() {
 	type Order struct {
 		ID   types.ID `json:"id"`

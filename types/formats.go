@@ -9,7 +9,7 @@ import (
 	"math"
 )
 
-// The major types that an ID can be, of RFC 8949, section 3.1.
+// Major types of RFC 8949, section 3.1, in which an ID can be encoded.
 const (
 	cborUnsigned = iota
 	cborNegative
@@ -50,10 +50,10 @@ func (id ID) MarshalCBOR() ([]byte, error) {
 	return binary.BigEndian.AppendUint64(b, n), nil
 }
 
-// UnmarshalCBOR reads an integer, also a negative one, and a string of text or
-// bytes in the form that [ParseID] takes. All else is an error, also a tag, and a
-// string in chunks. As in JSON, null changes nothing, nor does undefined. The ID is
-// zero after an error.
+// UnmarshalCBOR reads an integer, which may be negative, or a string of text or bytes
+// in the form that [ParseID] reads. Any other data item is an error, including a tag,
+// and a string in chunks. As in JSON, null and undefined do not change the ID. The ID
+// is zero after an error.
 func (id *ID) UnmarshalCBOR(b []byte) (err error) {
 	if s := string(b); s == cborNull || s == cborUndefined {
 		return nil
@@ -75,8 +75,8 @@ func parseCBOR(fn string, b []byte) (ID, error) {
 	return 0, &parseError{fn, string(b), "want an integer of 64 bits or its decimal text"}
 }
 
-// cborHead takes a data item apart: n is its argument, content what follows. It
-// returns false if the head is cut off or has no argument.
+// cborHead splits a data item. n is its argument and content the bytes after the head.
+// It returns false if the head is cut off or has no argument.
 func cborHead(b []byte) (major byte, n uint64, content []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, 0, nil, false
@@ -95,16 +95,16 @@ func cborHead(b []byte) (major byte, n uint64, content []byte, ok bool) {
 	return major, n, b[1+size:], true
 }
 
-// MarshalGQL writes the ID as a string to w, for gqlgen. Its signature has no
-// error: gqlgen writes to memory.
+// MarshalGQL writes the ID as a string to w, for gqlgen. It cannot return an error,
+// which does not matter because gqlgen writes to memory.
 func (id ID) MarshalGQL(w io.Writer) {
 	_, _ = io.WriteString(w, `"`+id.String()+`"`)
 }
 
-// UnmarshalGQL reads what gqlgen makes of an argument: a string in the form that
-// [ParseID] takes, or an integer that is not negative. All else is an error, also a
-// float64, whose last digits may be lost already, and null: an optional argument is
-// a *ID. The ID is zero after an error.
+// UnmarshalGQL reads an argument from gqlgen: a string in the form that [ParseID]
+// reads, or an integer that is not negative. Any other value is an error, including a
+// float64, whose last digits may already be lost, and null. An optional argument is a
+// *ID. The ID is zero after an error.
 func (id *ID) UnmarshalGQL(v any) (err error) {
 	const fn = "ID.UnmarshalGQL"
 	*id = 0
@@ -130,14 +130,14 @@ var (
 // AppendBinary appends the text of [ID.String] to b. The error is always nil.
 func (id ID) AppendBinary(b []byte) ([]byte, error) { return id.AppendText(b) }
 
-// MarshalBinary returns the text of [ID.String]; the error is always nil. Clients
-// of Redis call it for keys, values and members, which thereby are those of an
-// int64, and so does encoding/gob. A gob stream in which the field was an int64 is
-// one of another type and does not decode into an ID: decode it into an int64.
+// MarshalBinary returns the text of [ID.String]; the error is always nil. Clients of
+// Redis call it for keys, values and members, which are then the same as for an int64.
+// encoding/gob calls it too. A gob stream in which the field was an int64 has another
+// type and does not decode into an ID, so decode it into an int64.
 func (id ID) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
-// UnmarshalBinary reads decimal text, with a minus sign and leading zeros too, for
-// what is stored must stay readable. The ID is zero after an error.
+// UnmarshalBinary reads decimal text, which may have a minus sign and leading zeros,
+// because stored data must stay readable. The ID is zero after an error.
 func (id *ID) UnmarshalBinary(b []byte) (err error) {
 	*id, err = parseStored("ID.UnmarshalBinary", b)
 	return err

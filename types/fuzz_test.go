@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// FuzzParseID holds ParseID against strconv: it takes exactly the texts that
+// FuzzParseID compares ParseID with strconv. ParseID must accept exactly the texts that
 // strconv would write.
 func FuzzParseID(f *testing.F) {
 	for _, test := range badDecimals {
@@ -37,8 +37,8 @@ func FuzzParseID(f *testing.F) {
 	})
 }
 
-// FuzzUnmarshalJSON holds UnmarshalJSON against encoding/json's own int64, which
-// reads valid JSON numbers, and strings with the tag option.
+// FuzzUnmarshalJSON compares UnmarshalJSON with the int64 of encoding/json, which reads
+// valid JSON numbers, and strings with the tag option.
 func FuzzUnmarshalJSON(f *testing.F) {
 	for _, in := range []string{
 		`"7529595880471527425"`, `7529595880471527425`, `null`, `"null"`, `""`, `"`, `-5`, `"-5"`, `1.0`, `1e3`,
@@ -68,8 +68,8 @@ func FuzzUnmarshalJSON(f *testing.F) {
 	})
 }
 
-// FuzzScan holds Scan of text against strconv, and that what it reads from one
-// source it reads from all.
+// FuzzScan compares Scan of text with strconv. A value that Scan reads from one kind of
+// source it must read from all.
 func FuzzScan(f *testing.F) {
 	for _, in := range []string{
 		"", "0", "-0", "+5", "-5", "00042", "7529595880471527425", "-9223372036854775808", "9223372036854775808", "5.0", " 5", "1_0", `"5"`, `"+5"`, `"`, `""5""`, `15"`, `"15`,
@@ -110,8 +110,8 @@ func checkScan(t *testing.T, src any, want int64, valid bool) {
 	}
 }
 
-// FuzzParseBase: what a parser takes, the formatter writes back; in base 32 after
-// the other spellings are put right.
+// FuzzParseBase checks that the formatter writes every text that a parser accepts, in
+// base 32 after replacing alternative spellings.
 func FuzzParseBase(f *testing.F) {
 	for _, g := range golden {
 		f.Add(g.base32)
@@ -143,8 +143,8 @@ func FuzzParseBase(f *testing.F) {
 	})
 }
 
-// FuzzScanArray: what is read from an array is written as that array, and read
-// again from the other form.
+// FuzzScanArray checks that an array that was read is written as the same array, and is
+// read again from the other form.
 func FuzzScanArray(f *testing.F) {
 	for _, in := range []string{
 		"{}", "[]", "{1,-5}", `["1", 2]`, "{NULL}", "{{1}}", "[2:3]={1,2}", "{", "",
@@ -174,8 +174,9 @@ func FuzzScanArray(f *testing.F) {
 	})
 }
 
-// FuzzUnmarshalCBOR: what is read is written in a form that is read as the same, and
-// that is the input if that is an integer in its shortest form.
+// FuzzUnmarshalCBOR checks that an ID that was read is written in a form that is read
+// as the same ID. If the input is an integer in its shortest form, the output must be
+// the input.
 func FuzzUnmarshalCBOR(f *testing.F) {
 	for _, in := range cborGolden {
 		b, _ := hex.DecodeString(in)
@@ -200,8 +201,8 @@ func FuzzUnmarshalCBOR(f *testing.F) {
 	})
 }
 
-// FuzzUnmarshalBinary holds UnmarshalBinary against Scan of text without quotation
-// marks, and UnmarshalGQL against ParseID.
+// FuzzUnmarshalBinary compares UnmarshalBinary with Scan of text without quotation
+// marks, and UnmarshalGQL with ParseID.
 func FuzzUnmarshalBinary(f *testing.F) {
 	for _, in := range []string{"", "0", "-0", "+5", "-5", "00042", "7529595880471527425", `"5"`, "5.0"} {
 		f.Add(in)

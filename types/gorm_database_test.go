@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A counted key is one of the time before Snowflake keys.
+// A counted key is from the time before Snowflake keys.
 type counted struct {
 	ID   types.ID `gorm:"primaryKey;autoIncrement"`
 	Name string

@@ -18,7 +18,7 @@ import (
 
 var _ migrator.GormDataTypeInterface = types.ID(0)
 
-// rowKey has no tag but the one that makes ID the key.
+// rowKey has no tag except primaryKey.
 type rowKey struct {
 	ID     types.ID `gorm:"primaryKey"`
 	Parent *types.ID

@@ -8,12 +8,12 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// sample is an ID that a float64 cannot hold: JavaScript reads it as
+// sample is an ID that a float64 cannot hold. JavaScript reads it as
 // 7529595880471527000.
 const sample = types.ID(7529595880471527425)
 
-// eachID calls f for edge cases and for random IDs of every length, negative ones
-// as well.
+// eachID calls f for edge cases and for random IDs of every length, including negative
+// IDs.
 func eachID(f func(types.ID)) {
 	edges := []types.ID{0, math.MaxInt64, math.MinInt64, 1<<53 - 1, 1 << 53, 1<<53 + 1, sample}
 	for _, id := range edges {
@@ -30,7 +30,7 @@ func eachID(f func(types.ID)) {
 	}
 }
 
-// checkError fails t unless err has this very text and id is zero.
+// checkError fails t unless err has exactly this text and id is zero.
 func checkError(t *testing.T, id types.ID, err error, want string) {
 	t.Helper()
 	if err == nil || err.Error() != want {

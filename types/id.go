@@ -5,21 +5,21 @@ import (
 	"encoding"
 )
 
-// An ID is the primary key of a row. IDs are ordered as their numbers are, can
-// be compared with == and used as map keys, and convert to and from int64.
+// An ID is the primary key of a row. IDs have the order of their numbers, can be
+// compared with == and used as map keys, and convert to and from int64.
 //
-// The zero ID means "not assigned yet". A column that can be NULL is a *ID.
+// The zero ID means "not assigned yet". Use a *ID for a column that can be NULL.
 type ID int64
 
-// ParseID reads s as a decimal number between 0 and 9223372036854775807. It
-// takes digits only: a sign, a blank, an underscore, a leading zero or the empty
-// string is an error, which quotes s. The ID is zero if the error is not nil.
+// ParseID reads s as a decimal number between 0 and 9223372036854775807. It accepts
+// digits only. A sign, a blank, an underscore, a leading zero or the empty string is an
+// error, which quotes s. The ID is zero if the error is not nil.
 func ParseID(s string) (ID, error) {
 	return parseDecimal("ParseID", s)
 }
 
-// MustParseID is [ParseID] for constants in programs and tests: it panics where
-// ParseID returns an error.
+// MustParseID is [ParseID] for constants in programs and tests. It panics if ParseID
+// returns an error.
 func MustParseID(s string) ID {
 	id, err := ParseID(s)
 	if err != nil {
@@ -31,12 +31,12 @@ func MustParseID(s string) ID {
 // Int64 returns the ID as a number.
 func (id ID) Int64() int64 { return int64(id) }
 
-// IsZero reports whether the ID is not assigned yet. encoding/json asks it for
-// fields with the option omitzero.
+// IsZero reports whether the ID is not assigned yet. encoding/json calls it for fields
+// with the option omitzero.
 func (id ID) IsZero() bool { return id == 0 }
 
-// Compare returns -1 if id is less than other, 0 if they are equal and +1 if id
-// is greater. It suits [slices.SortFunc] as types.ID.Compare.
+// Compare returns -1 if id is less than other, 0 if they are equal and +1 if id is
+// greater. It can be used with [slices.SortFunc] as types.ID.Compare.
 func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
 // String returns the ID in decimal, as [ParseID] reads it. A negative ID
@@ -66,12 +66,11 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 	return append(b, d[d.set(id):]...), nil
 }
 
-// MarshalText returns the text of [ID.String]; the error is always nil. It makes
-// an ID a string in JSON, also as key of an object, and serves XML, YAML and
-// flags.
+// MarshalText returns the text of [ID.String]; the error is always nil. It makes an ID
+// a string in JSON, also as key of an object. XML, YAML and flags use it too.
 //
-// There is no MarshalJSON on purpose: encoding/json checks and copies what that
-// returns, which takes longer than writing the ID.
+// There is intentionally no MarshalJSON, because encoding/json checks and copies its
+// result, which takes longer than writing the ID.
 func (id ID) MarshalText() ([]byte, error) {
 	var d decimal
 	return d[d.set(id):], nil

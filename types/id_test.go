@@ -27,7 +27,7 @@ func TestParseID(t *testing.T) {
 	}
 }
 
-// badDecimals are texts that are not IDs, with what the error says about each.
+// badDecimals are texts that are not IDs, with the texts of their errors.
 var badDecimals = []struct{ name, in, want string }{
 	{"empty", "", `(""): empty: want decimal digits`},
 	{"minus", "-5", `("-5"): unexpected '-' at offset 0: want decimal digits only`},
@@ -71,8 +71,9 @@ func TestParseIDErrors(t *testing.T) {
 	}
 }
 
-// Digits are read eight at a time, the last ones singly: no byte passes for a
-// digit at any offset in a text of any length, nor spoils the others'.
+// Digits are read eight at a time, and the last digits singly. No other byte may count
+// as a digit at any offset in a text of any length, or change the value of other
+// digits.
 func TestEveryByteAtEveryOffset(t *testing.T) {
 	t.Parallel()
 	const digits = "7529595880471527425"
@@ -87,8 +88,8 @@ func TestEveryByteAtEveryOffset(t *testing.T) {
 	}
 }
 
-// checkDecimal fails t unless ParseID and UnmarshalJSON take s for what
-// strconv does, or refuse it with strconv.
+// checkDecimal fails t unless ParseID and UnmarshalJSON read the same number from s as
+// strconv, or refuse s like strconv.
 func checkDecimal(t *testing.T, s string) {
 	t.Helper()
 	want, err := strconv.ParseUint(s, 10, 63)

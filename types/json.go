@@ -7,15 +7,16 @@ import (
 
 var _ json.Unmarshaler = (*ID)(nil)
 
-// UnmarshalJSON reads a string or a number, either of them in the form that
-// [ParseID] takes. Hence a fraction, an exponent or a sign is an error even
-// where the number is whole, and so is a digit written as an escape sequence.
-// A number is for clients that have 64-bit integers; from JavaScript it arrives
-// with digits lost, which nobody can detect.
+// UnmarshalJSON reads a string or a number, in the form that [ParseID] reads. Therefore
+// a fraction, an exponent or a sign is an error even if the number is whole, and so is
+// a digit written as an escape sequence. Numbers are for clients that have 64-bit
+// integers. From JavaScript a number arrives with digits lost, which UnmarshalJSON
+// cannot detect.
 //
-// As encoding/json wants it, null changes nothing. The ID is zero after an error.
+// As encoding/json requires, null does not change the ID. The ID is zero after an
+// error.
 func (id *ID) UnmarshalJSON(b []byte) error {
-	// Nearly every ID is a string of 16 to 19 digits: it is read without a call.
+	// Nearly every ID is a string of 16 to 19 digits, so parse that without a call.
 	if n := len(b); n >= 16+2 && n <= maxDigits+2 && b[0] == '"' && b[n-1] == '"' && b[1] != '0' {
 		digits := b[1 : n-1]
 		first, second := eightOf(digits), eightOf(digits[8:])

@@ -7,7 +7,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// document holds an ID in every place that JSON has for one.
+// document holds an ID in every place in which JSON can have one.
 type document struct {
 	Value   types.ID            `json:"value"`
 	Pointer *types.ID           `json:"pointer"`
@@ -71,7 +71,7 @@ func TestUnmarshalJSON(t *testing.T) {
 		`9223372036854775807`:   1<<63 - 1,
 		`"0"`:                   0,
 		`0`:                     0,
-		" \t\n\"42\" ":          42, // encoding/json takes the blanks off
+		" \t\n\"42\" ":          42, // encoding/json removes the blanks
 	} {
 		id := types.ID(-1)
 		if err := json.Unmarshal([]byte(in), &id); err != nil || id != want {
@@ -125,7 +125,7 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 	}
 }
 
-// encoding/json never hands these over, other callers may.
+// encoding/json never passes these texts to UnmarshalJSON, but other callers may.
 func TestUnmarshalJSONMalformed(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{``, `"`, `"5`, `5"`, ` 5`, `"5" `, `nul`, `007`, `"5""`} {
@@ -146,8 +146,8 @@ func TestJSONMapKeyIsStrict(t *testing.T) {
 	}
 }
 
-// One old row must not make a whole page unreadable, so it is written; but
-// nothing takes it back.
+// A negative ID is written, because one old row must not make a whole page unreadable.
+// No parser reads it.
 func TestJSONOfNegativeID(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(types.ID(-5))

@@ -9,17 +9,17 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// An Of is an [ID] of rows of one type, so that the compiler tells the keys of two
-// tables apart:
+// An Of is an [ID] of rows of one type, so that the compiler distinguishes the keys of
+// two tables:
 //
 //	type OrderID = types.Of[Order]
 //
-// T is a name only, and may be any type. An Of has the methods of an ID, and with
-// them its forms as text, in JSON and in a database, its column, and its protection
-// against rows without a key. Each method is ID's.
+// T is only a name, and may be any type. An Of has the methods of an ID, and with them
+// its forms as text, in JSON and in a database, its column, and its protection against
+// rows without a key. Each method is that of ID.
 //
 // An Of converts to and from an ID and an int64: OrderID(id), types.ID(orderID).
-// [ParseID] reads its text. A column that can be NULL is a pointer to it.
+// [ParseID] reads its text. Use a pointer to it for a column that can be NULL.
 type Of[T any] int64
 
 // Int64 is [ID.Int64].

@@ -14,8 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// methods are those of a type and of the pointer to it, with the type's own name
-// taken out of the signatures.
+// methods returns the methods of a type and of the pointer to it. In their signatures
+// it replaces the type's own name.
 func methods(t reflect.Type) map[string]string {
 	found := map[string]string{}
 	for i := range reflect.PointerTo(t).NumMethod() {
@@ -36,8 +36,8 @@ func TestOfHasTheMethodsOfID(t *testing.T) {
 	}
 }
 
-// results calls all methods of *T without GORM in their signatures, and so
-// returns all forms of an ID, and what each is read as.
+// results calls all methods of *T without GORM in their signatures. It returns all
+// forms of an ID, and the IDs that are read from them.
 func results[T ~int64](id T, read map[string]any) map[string][]any {
 	all := map[string][]any{}
 	v := reflect.ValueOf(&id)
@@ -50,7 +50,7 @@ func results[T ~int64](id T, read map[string]any) map[string][]any {
 		case v.Method(i).Type().NumIn() > 0 && v.Method(i).Type().In(0) == v.Type().Elem():
 			in = []reflect.Value{v.Elem()}
 		case v.Method(i).Type().NumIn() > 0:
-			continue // of GORM
+			continue // a method for GORM
 		}
 		for _, out := range v.Method(i).Call(in) {
 			all[name] = append(all[name], out.Interface())

@@ -12,8 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// connect opens a connection of pgx itself, without database/sql, in the given
-// mode.
+// connect opens a connection of pgx itself, without database/sql, in the given mode.
 func connect(t *testing.T, mode pgx.QueryExecMode) *pgx.Conn {
 	t.Helper()
 	config, err := pgx.ParseConfig(testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres)))
@@ -92,8 +91,8 @@ func TestPgxSmallIntegers(t *testing.T) {
 	})
 }
 
-// Without a prepared statement pgx does not learn the type of the parameter, and
-// then knows no slice of any named integer.
+// Without a prepared statement pgx does not learn the type of the parameter, and then
+// does not accept a slice of a named integer.
 func TestPgxArrays(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pgx.QueryExecMode{

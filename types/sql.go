@@ -22,16 +22,16 @@ var (
 	_ driver.Valuer = ID(0)
 )
 
-// Scan reads an ID from a row: from an int64, from a uint64 up to
-// [math.MaxInt64], from decimal text, as numeric and text columns and the text
-// protocol of MySQL give it, from that text in quotation marks, which is a string
-// in a JSON column, and from NULL, which is the zero ID; scan into a *ID to tell
-// them apart. GORM also passes it the keys of structs, which may be any integer or
-// string, or a named type of one, and ent a pointer to one.
+// Scan reads an ID from a row. It accepts an int64, a uint64 up to [math.MaxInt64], and
+// decimal text, which numeric and text columns and the text protocol of MySQL return.
+// It also accepts that text in quotation marks, which is a string in a JSON column, and
+// NULL, which becomes the zero ID. To distinguish NULL from zero, scan into a *ID. GORM
+// also calls Scan with the keys of structs, which may be any integer or string, or a
+// named type of these, and ent with a pointer to them.
 //
-// Scan is wider than [ParseID], for what is stored must stay readable: it takes
-// negative numbers, and in text a minus sign and leading zeros. All else is an
-// error, also a float64, whose last digits may be lost already, and null in a JSON
+// Scan accepts more than [ParseID], because stored data must stay readable. It reads
+// negative numbers, and in text a minus sign and leading zeros. Any other value is an
+// error, including a float64, whose last digits may already be lost, and null in a JSON
 // column. The ID is zero after an error.
 func (id *ID) Scan(src any) (err error) {
 	*id = 0
@@ -54,8 +54,8 @@ func (id *ID) Scan(src any) (err error) {
 	return err
 }
 
-// scanKind reads other integers, named types and pointers, which drivers do not give,
-// but GORM, its serializers and ent's generated code do.
+// scanKind reads other integers, named types and pointers. Drivers do not return these,
+// but GORM, its serializers and ent's generated code pass them to Scan.
 func (id *ID) scanKind(v reflect.Value) error {
 	switch {
 	case v.CanInt():
@@ -78,7 +78,8 @@ func scanText[T text](s T) (ID, error) {
 	return parseStored("ID.Scan", s)
 }
 
-// parseStored reads the text of any int64 for the function fn.
+// parseStored parses the decimal text of any int64. fn is the calling function, for
+// errors.
 func parseStored[T text](fn string, s T) (ID, error) {
 	n, err := strconv.ParseInt(string(s), 10, 64)
 	if errors.Is(err, strconv.ErrRange) {
@@ -90,11 +91,11 @@ func parseStored[T text](fn string, s T) (ID, error) {
 	return ID(n), nil
 }
 
-// Value gives the driver an int64, for the zero ID too: NULL is a nil *ID. The
-// error is always nil.
+// Value returns an int64, for the zero ID too. To write NULL, use a nil *ID. The error
+// is always nil.
 //
-// pgx asks it for parameters of every type, so an ID alone is a number in a jsonb
-// parameter too. In a struct or a map it is a string there.
+// pgx calls it for parameters of every type, so an ID alone is a number in a jsonb
+// parameter too. In a struct or a map there it is a string.
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
 var (
@@ -102,20 +103,20 @@ var (
 	_ schema.CreateClausesInterface = ID(0)
 )
 
-// ownType is the type of a field with no type in a tag. It is not GORM's own
-// "int", since GORM makes a primary key of that kind auto-increment.
+// ownType is the type of a field without a type in its tag. It is not GORM's own "int",
+// because GORM makes a primary key of that kind auto-increment.
 const ownType = "bigint"
 
-// GormDataType is the kind of column that GORM plans with, "bigint".
+// GormDataType returns the kind of column for GORM, "bigint".
 func (ID) GormDataType() string { return ownType }
 
-// GormDBDataType is the type of the column that GORM's migrator creates: integer
-// in SQLite, where only a primary key declared so is the table's row number and
-// needs no second index, and BIGINT in all other databases.
+// GormDBDataType returns the type of the column that GORM's migrator creates. It is
+// integer in SQLite, where a primary key of exactly this type is the table's row number
+// and needs no second index, and BIGINT in all other databases.
 //
-// It leaves the type to GORM where that knows better: a type in the field's own
-// gorm tag, the type of the key that a foreign key refers to, and a key with the
-// tag autoIncrement, which the database assigns.
+// It leaves the type to GORM in three cases: if the field's own gorm tag has a type, if
+// the field is a foreign key, which has the type of the key that it refers to, and if
+// the tag autoIncrement lets the database assign the key.
 func (ID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	if field != nil && (field.TagSettings["TYPE"] != "" || field.DataType != ownType) {
 		return ""
@@ -130,23 +131,24 @@ func (ID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 }
 
 // CreateClauses makes GORM return an error instead of inserting a row whose only
-// primary key is this field and is unset. The error names the cause and the fix:
-// package gormflake's plugin is not registered, the field has no tag, or a hook has
-// set the key back to 0. GORM calls CreateClauses once for each model. For a *ID, it
-// also keeps GORM from calling Value on a nil pointer.
+// primary key is this field and is unset. The error names the cause and the fix. Either
+// package gormflake's plugin is not registered, the field has no tag, or a hook has set
+// the key back to 0. GORM calls CreateClauses once for each model. For a *ID, it also
+// keeps GORM from calling Value on a nil pointer.
 //
 // A row may lack its key if the database assigns it, by the tag autoIncrement or
-// default, if the create omits it, and under gormflake.Skip. Without the plugin
-// GORM does not check creates that are [gorm.DB.Unscoped].
+// default, if the create omits it, and under gormflake.Skip. Without the plugin GORM
+// does not check creates that are [gorm.DB.Unscoped].
 func (ID) CreateClauses(field *schema.Field) []clause.Interface {
 	hideNil(field)
 	return guard.Clauses(field)
 }
 
 // hideNil makes GORM see no value, rather than a nil pointer, in a field that is a
-// pointer to an ID. It calls Value on the pointer when it puts the columns of a foreign
-// key of several columns together, and Value needs an ID. GORM has set the field's
-// functions already, and shares the schema with no other goroutine yet.
+// pointer to an ID. GORM calls Value on the pointer when it collects the columns of a
+// foreign key of several columns, and Value needs an ID. hideNil may change the field,
+// because GORM has already set the field's functions and does not share the schema with
+// another goroutine yet.
 func hideNil(field *schema.Field) {
 	valueOf := field.ValueOf
 	if field.FieldType.Kind() != reflect.Pointer || field.Serializer != nil || valueOf == nil {

@@ -47,7 +47,7 @@ func TestScan(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			id := types.ID(99) // of the row before
+			id := types.ID(99) // of the previous row
 			if err := id.Scan(test.src); err != nil || id != test.want {
 				t.Errorf("got %d, %v: want %d", int64(id), err, int64(test.want))
 			}
@@ -94,7 +94,7 @@ func TestScanErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			id := sample // of the row before
+			id := sample // of the previous row
 			err := id.Scan(test.src)
 			checkError(t, id, err, "types: ID.Scan"+test.want)
 		})

@@ -7,8 +7,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A leader that is killed, cut off or frozen costs no ID its uniqueness. With a
-// store that takes unanswered writes for done it does.
+// If the leader is killed, cut off or frozen, no ID is issued twice. With a store that
+// treats unanswered writes as acknowledged, IDs are issued twice.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	config := storetest.ClusterConfig{

@@ -17,7 +17,7 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A learner, which has the records and no vote, neither shows them nor writes.
+// A learner has the records and no vote. It neither returns records nor writes.
 func TestLearnerIsRefused(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Etcd(t)
@@ -67,7 +67,7 @@ func addLearner(t *testing.T, endpoints []string) string {
 	peer, address := "http://"+freeAddress(t), "http://"+freeAddress(t)
 	added, err := client.MemberAddAsLearner(t.Context(), []string{peer})
 	for began := time.Now(); err != nil; added, err = client.MemberAddAsLearner(t.Context(), []string{peer}) {
-		if time.Since(began) > time.Minute { // it takes none in the first seconds of its members
+		if time.Since(began) > time.Minute { // the cluster accepts no learner in the first seconds
 			t.Fatal(err)
 		}
 		time.Sleep(500 * time.Millisecond)
@@ -89,7 +89,7 @@ func addLearner(t *testing.T, endpoints []string) string {
 	return address
 }
 
-// awaitStart returns when a member answers what it can answer alone.
+// awaitStart waits until a member answers a request that it can answer alone.
 func awaitStart(t *testing.T, address string) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(100 * time.Millisecond) {

@@ -14,11 +14,11 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// New returns a store on the cluster that client is connected to. The client
-// stays the caller's, who closes it after the last generator.
+// New returns a store on the cluster that client is connected to. The caller closes the
+// client after the last generator.
 //
-// New asks nothing of the cluster. A nil client and a bad option fail every
-// call.
+// New sends no request. A nil client or an invalid option makes every call of the store
+// fail.
 func New(client *clientv3.Client, opts ...Option) lease.Store {
 	cfg := config{namespace: stores.DefaultNamespace}
 	err := option.Apply("etcdlease", opts, func(opt Option) error { return opt.apply(&cfg) })
@@ -42,7 +42,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 }
 
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
-	// Without options of its own a read goes through the leader.
+	// A read without further options goes through the leader.
 	reply, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 }
 
 func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
-	unchanged := clientv3.Compare(clientv3.Value(key), "=", from) // never true of an absent key
+	unchanged := clientv3.Compare(clientv3.Value(key), "=", from) // false if the key is absent
 	put, get := clientv3.OpPut(key, to), clientv3.OpGet(key)
 	txn := s.client.Txn(ctx).If(unchanged).Then(put).Else(get)
 	if from == stores.Absent {
@@ -87,14 +87,15 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 	return reply.Succeeded, nil
 }
 
-// holds reports whether the transaction has found the value.
+// holds reports whether the transaction has found the value under the key.
 //
-// The client sends a transaction again if the answer is DEADLINE_EXCEEDED or
-// CANCELLED while the context lasts (isContextError in its retry_interceptor.go).
-// A proxy, or a server that gives the stream up, may answer so for one that is
-// carried out, and the compare of the second fails because of the first. If
-// another process has overwritten the record in between, CompareAndSwap answers
-// false: of that write nothing is left, and nothing will come.
+// The client sends a transaction again if the answer is DEADLINE_EXCEEDED or CANCELLED
+// before the context ends (isContextError in its retry_interceptor.go). A proxy, or a
+// server that drops the stream, may give such an answer although the transaction is
+// carried out. The compare of the second transaction then fails because the first has
+// written the value. If another process has overwritten the record in between,
+// CompareAndSwap returns false, because that write was overwritten and cannot appear
+// again.
 func holds(reply *clientv3.TxnResponse, value string) bool {
 	for _, response := range reply.Responses {
 		for _, kv := range response.GetResponseRange().GetKvs() {
@@ -104,8 +105,8 @@ func holds(reply *clientv3.TxnResponse, value string) bool {
 	return false
 }
 
-// An Option changes a default of [New]. With a bad argument every call of the
-// store fails.
+// An Option changes a default of [New]. An invalid argument makes every call of the
+// store fail.
 type Option interface{ apply(*config) error }
 
 type config struct {
@@ -116,10 +117,10 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithNamespace keeps the workers of several applications apart in one cluster:
-// stores share their workers if, and only if, they share cluster and namespace.
-// It has 1 to 64 letters, digits, dots, hyphens and underscores, the first of
-// which is a letter or digit; case counts. The default is "default".
+// WithNamespace separates the workers of several applications in one cluster. Stores
+// share their workers if, and only if, they share the cluster and the namespace. It has
+// 1 to 64 letters, digits, dots, hyphens and underscores, the first of which is a
+// letter or digit; case counts. The default is "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
 		c.namespace = name

@@ -50,8 +50,8 @@ func TestLostAcknowledgement(t *testing.T) {
 	}
 }
 
-// The client, or what stands between, may repeat a request that has been
-// carried out: neither yes nor no is the answer then.
+// The client or a proxy may repeat a request that has been carried out. The store must
+// then return an error, neither true nor false.
 func TestRepeatedRequest(t *testing.T) {
 	t.Parallel()
 	client := connect(t, testserver.Etcd(t).URL())
@@ -59,7 +59,7 @@ func TestRepeatedRequest(t *testing.T) {
 	storetest.WrittenTwice(t, etcdlease.New(client))
 }
 
-// twice commits every transaction two times, and keeps the second reply.
+// twice commits every transaction twice, and keeps the second reply.
 type twice struct{ clientv3.KV }
 
 func (k twice) Txn(ctx context.Context) clientv3.Txn {
@@ -85,8 +85,8 @@ func (x twiceTxn) Commit() (*clientv3.TxnResponse, error) {
 	return x.b.Commit()
 }
 
-// The client itself repeats a transaction that was carried out, if something on
-// the way answers that it was cancelled.
+// The client itself repeats a transaction that was carried out, if a gateway answers
+// that it was cancelled.
 func TestClientRepeatsRequest(t *testing.T) {
 	t.Parallel()
 	gateway := &cancelling{kv: clientv3.RetryKVClient(connect(t, testserver.Etcd(t).URL()))}
@@ -104,7 +104,7 @@ func TestClientRepeatsRequest(t *testing.T) {
 	}
 }
 
-// cancelling is a gateway that gives every second answer to a transaction up.
+// cancelling is a gateway that drops every second answer to a transaction.
 type cancelling struct {
 	pb.UnimplementedKVServer
 	kv           pb.KVClient

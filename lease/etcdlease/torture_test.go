@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 
-// dial opens the store in a torture process; a cluster's endpoints have commas
-// between them.
+// dial opens the store in a torture process. The endpoints of a cluster are separated
+// by commas.
 func dial(_ context.Context, endpoints, namespace string) (lease.Store, func(), error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(endpoints, ","), Logger: zap.NewNop()})
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package leasetest shows whether a [lease.Store] keeps what package lease
-// builds on: a suite for its two methods, and a torture with real processes.
-// The tests of a store need no more than
+// Package leasetest tests whether a [lease.Store] fulfils the contract that package
+// lease relies on. [Conform] tests its methods, and [Torture] runs real processes
+// against it. A store needs only these tests:
 //
 //	func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 //
@@ -8,7 +8,7 @@
 //
 //	func TestTorture(t *testing.T) { leasetest.Torture(t, address) }
 //
-// [Memory] is a store for tests of code that uses a store.
+// [Memory] is a store in memory for tests of code that uses a store.
 package leasetest
 
 import (
@@ -19,19 +19,19 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/torture"
 )
 
-// An Opener returns a new handle on the store's namespace, with a connection of
-// its own where the store has connections. Handles of one namespace share their
-// records; handles of two do not. What has to be closed is closed by t.Cleanup.
+// An Opener returns a new handle on the store's namespace, with a connection of its own
+// if the store has connections. Handles of one namespace share their records; handles
+// of different namespaces do not. The Opener closes the handle with t.Cleanup.
 //
-// Namespaces consist of at most 40 letters, digits and hyphens, and Conform
-// never uses one again: records may be left behind.
+// A namespace consists of at most 40 letters, digits and hyphens. Conform uses each
+// namespace only once, so records may be left behind.
 type Opener func(t *testing.T, namespace string) lease.Store
 
-// Conform runs the suite: one subtest for each thing that a store promises, also
-// as a [lease.Clock], which has to be right within minutes, a [lease.Connector], a
-// [lease.Getter], a [lease.Queue] and a [lease.Checker], if it is one. It opens no more than six handles at a time, and
-// needs a store that is up for all of it. It makes some three thousand calls, a
-// third of them concurrently.
+// Conform runs the suite with one subtest for each property of a store. It also tests
+// the optional interfaces that the store implements: [lease.Clock], whose time must be
+// right within minutes, [lease.Connector], [lease.Getter], [lease.Queue] and
+// [lease.Checker]. The store must be up all the time. Conform opens at most six handles
+// at a time. It makes some three thousand calls, a third of them concurrently.
 func Conform(t *testing.T, open Opener) {
 	t.Helper()
 	conform(t, open, patience, prompt)

@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// A spoiledStore does one thing wrong. All handles of a namespace share one.
+// A spoiledStore makes one mistake. All handles of a namespace share a spoiledStore.
 type spoiledStore struct {
 	*leasetest.Memory
 	load func(ctx context.Context, m *leasetest.Memory) (map[int]lease.Record, error)
@@ -42,7 +42,7 @@ type (
 	swapFunc = func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error)
 )
 
-// comparing is a store that takes another record for the right one.
+// comparing returns a store that compares records by the function equal.
 func comparing(equal func(is, old lease.Record) bool) *spoiledStore {
 	return &spoiledStore{swap: func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
 		if is := m.Records()[worker]; equal(is, old) {
@@ -52,7 +52,7 @@ func comparing(equal func(is, old lease.Record) bool) *spoiledStore {
 	}}
 }
 
-// keeping is a store that keeps something else than it was given.
+// keeping returns a store that changes keys and records before it keeps them.
 func keeping(keep func(worker int, r lease.Record) (int, lease.Record)) *spoiledStore {
 	return &spoiledStore{swap: func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
 		_, old = keep(worker, old)
@@ -64,8 +64,8 @@ func keeping(keep func(worker int, r lease.Record) (int, lease.Record)) *spoiled
 func swapping(swap swapFunc) *spoiledStore { return &spoiledStore{swap: swap} }
 func loading(load loadFunc) *spoiledStore  { return &spoiledStore{load: load} }
 
-// spoiledStores are stores that each break a promise, and the subtests of
-// Conform that have to see it.
+// spoiledStores are stores that each break a promise, with the subtests of Conform that
+// must detect it.
 var spoiledStores = []struct {
 	name  string
 	store func() *spoiledStore
@@ -281,17 +281,18 @@ var spoiledStores = []struct {
 	}, "context_ended_before"},
 }
 
-// An optionalStore is all that a Store may also be, each of which may be spoiled.
+// An optionalStore implements all optional interfaces of a Store. A test may spoil
+// each.
 type optionalStore struct {
 	lease.Store
 	get     func(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error)
 	check   error
 	off     time.Duration
-	stands  time.Time // unless zero
+	stands  time.Time // if it is not zero, the clock stands at this time
 	connect func() lease.Store
-	places  chan struct{} // of connections
-	kept    bool          // they are not released
-	endless bool          // turns
+	places  chan struct{} // one for each connection
+	kept    bool          // connections are not released
+	endless bool          // there is no limit on turns
 }
 
 func (s *optionalStore) Now(ctx context.Context) (time.Time, error) {
@@ -318,7 +319,7 @@ func (s *optionalStore) Get(ctx context.Context, keys []int) (map[int]lease.Reco
 	return s.get(ctx, keys)
 }
 
-// getRight is Get as it should be.
+// getRight is a correct Get.
 func (s *optionalStore) getRight(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	records, err := s.Load(ctx)
 	maps.DeleteFunc(records, func(key int, _ lease.Record) bool { return !slices.Contains(keys, key) })
@@ -343,7 +344,7 @@ func (s *optionalStore) Enter(ctx context.Context) (func(), error) {
 
 func (s *optionalStore) Check(context.Context) error { return s.check }
 
-// optional makes a store that is also all that a Store may be.
+// optional returns a store with all optional interfaces, which spoil may change.
 func optional(spoil func(*optionalStore)) lease.Store {
 	s := &optionalStore{Store: leasetest.NewMemory(), places: make(chan struct{}, 5)}
 	s.connect = func() lease.Store { return s }
@@ -352,7 +353,7 @@ func optional(spoil func(*optionalStore)) lease.Store {
 	return s
 }
 
-// spoiledOptions break what only an optional interface promises.
+// spoiledOptions break promises of the optional interfaces.
 var spoiledOptions = []struct {
 	name  string
 	spoil func(*optionalStore)
@@ -415,8 +416,8 @@ func TestOptionalStoreConforms(t *testing.T) {
 	leasetest.Conform(t, opener(func() lease.Store { return optional(func(*optionalStore) {}) }))
 }
 
-// playSpoiled makes the test binary, started once more, run the suite on the
-// stores that it must not pass.
+// playSpoiled makes a child of the test binary run the suite on the stores that must
+// fail it.
 const playSpoiled = "GORMFLAKE_LEASETEST_SPOILED"
 
 func TestSpoiledStores(t *testing.T) {
@@ -450,13 +451,13 @@ func TestSpoiledStores(t *testing.T) {
 // promptly is how soon a spoiled store has to return after the end of a context.
 const promptly = 500 * time.Millisecond
 
-// conformSoon does not wait for spoiled stores as long as for real ones.
+// conformSoon is Conform with short limits for spoiled stores.
 func conformSoon(t *testing.T, open leasetest.Opener) {
 	t.Helper()
 	leasetest.ConformWithin(t, open, 4*promptly, promptly)
 }
 
-// opener makes one store per namespace.
+// opener returns an Opener that makes one store per namespace.
 func opener(open func() lease.Store) leasetest.Opener {
 	var mu sync.Mutex
 	stores := map[string]lease.Store{}

@@ -9,8 +9,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// prompt is how long after the end of its context a call may still take, on a
-// machine that has other things to do.
+// prompt is how long a call may take after the end of its context, on a busy machine.
 const prompt = 5 * time.Second
 
 func (s *suite) endedBefore() {
@@ -40,8 +39,9 @@ func (s *suite) endedBefore() {
 	}
 }
 
-// endsDuringWrite ends contexts while a write is on its way. Whatever the answer,
-// the record is one that was to be written, whole, and in its turn.
+// endsDuringWrite ends contexts during writes. Whether the write is acknowledged or
+// not, the record must be a complete record that was written, and must agree with the
+// acknowledgement.
 func (s *suite) endsDuringWrite() {
 	writer, reader := s.handle(), s.handle()
 	var answered int
@@ -70,8 +70,8 @@ func (s *suite) endsDuringWrite() {
 	}
 }
 
-// hurried swaps with a context that ends soon, by a deadline or by being
-// cancelled in turn.
+// hurried calls CompareAndSwap with a context that ends soon. For odd i the context has
+// a deadline, for even i it is cancelled.
 func (s *suite) hurried(h handle, i int, from, to lease.Record) (bool, error) {
 	s.Helper()
 	after := time.Duration(i*i) * 5 * time.Microsecond
@@ -91,8 +91,8 @@ func (s *suite) hurried(h handle, i int, from, to lease.Record) (bool, error) {
 	return swapped, err
 }
 
-// reload reads the records, if need be again: a store may need a moment after a
-// call that was broken off.
+// reload reads the records. It repeats a failed read, because a store may need a moment
+// after a call that was cancelled.
 func (s *suite) reload(h handle) map[int]lease.Record {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
@@ -108,7 +108,8 @@ func (s *suite) reload(h handle) map[int]lease.Record {
 	}
 }
 
-// settled waits until nothing is on its way any more, as far as one can see.
+// settled waits until two reads return the same records, so that probably no write is
+// still under way, and returns the record of worker 1.
 func (s *suite) settled(h handle) lease.Record {
 	s.Helper()
 	before := s.reload(h)

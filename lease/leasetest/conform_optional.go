@@ -8,11 +8,11 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// maxOff is how far the clock of a store may be off on the machines of a test.
-// A clock that goes by a time zone is off by more.
+// maxOff is how far the clock of a store may be off on the machines of a test. A clock
+// in a wrong time zone is off by more.
 const maxOff = 10 * time.Minute
 
-// clock tests a store that is a lease.Clock.
+// clock tests the store if it is a lease.Clock.
 func (s *suite) clock() {
 	if clock, ok := s.handle().Store.(lease.Clock); ok {
 		s.runs(clock)
@@ -48,8 +48,9 @@ func (s *suite) now(clock lease.Clock) time.Time {
 	return now
 }
 
-// connections tests a store that is a lease.Connector. One that does not release
-// its connections runs out of them. There may be a single one.
+// connections tests the store if it is a lease.Connector. It connects thirty times, so
+// that a store that does not release its connections runs out of them. It holds a
+// single connection at a time, because the store may have no more.
 func (s *suite) connections() {
 	h := s.handle()
 	connector, ok := h.Store.(lease.Connector)
@@ -79,7 +80,7 @@ func (s *suite) connections() {
 		s.gets(getter, []int{1}, map[int]lease.Record{1: is})
 	}
 	if ok {
-		s.runs(clock) // at last, with a context that has ended, which may end the connection
+		s.runs(clock) // last, because the ended context may close the connection
 	}
 	release()
 	ended, cancel := context.WithCancel(s.Context())
@@ -100,7 +101,7 @@ func (s *suite) connect(connector lease.Connector) (_ handle, release func()) {
 	return handle{s.T, store}, release
 }
 
-// some tests a store that is a lease.Getter.
+// some tests the store if it is a lease.Getter.
 func (s *suite) some() {
 	writer, reader := s.handle(), s.handle()
 	getter, ok := reader.Store.(lease.Getter)
@@ -129,7 +130,8 @@ func (s *suite) some() {
 	}
 }
 
-// gets expects exactly these records of the keys, and the time of a lease.Clock.
+// gets expects exactly these records for the keys, and the time if the store is a
+// lease.Clock.
 func (s *suite) gets(getter lease.Getter, keys []int, want map[int]lease.Record) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
@@ -153,7 +155,8 @@ func (s *suite) gets(getter lease.Getter, keys []int, want map[int]lease.Record)
 	}
 }
 
-// turns tests a store that is a lease.Queue: each turn that ends lets another begin.
+// turns tests the store if it is a lease.Queue. Each turn that ends must let another
+// claim enter.
 func (s *suite) turns() {
 	queue, ok := s.handle().Store.(lease.Queue)
 	if !ok {
@@ -182,14 +185,15 @@ func (s *suite) turns() {
 	}
 }
 
-// enter waits briefly.
+// enter waits for a turn for a fifth of a second.
 func (s *suite) enter(queue lease.Queue) (leave func(), err error) {
 	ctx, cancel := context.WithTimeout(s.Context(), patience/100)
 	defer cancel()
 	return queue.Enter(ctx)
 }
 
-// check tests a store that is a lease.Checker, on a server that is as it should be.
+// check tests the store if it is a lease.Checker. The server must be configured
+// correctly.
 func (s *suite) check() {
 	if checker, ok := s.handle().Store.(lease.Checker); ok {
 		ctx, cancel := context.WithTimeout(s.Context(), s.patience)

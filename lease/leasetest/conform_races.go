@@ -10,12 +10,12 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// maxErrors is how often a store may answer with nothing but errors, at once,
-// while others are busy in it.
+// maxErrors is how many errors of Load insist accepts while other goroutines use the
+// store.
 const maxErrors = 100
 
-// insist writes a record that nobody else writes. A store may answer with an
-// error while others are busy in it, and then the write has to be looked for.
+// insist writes a record that no other goroutine writes, until it has been written. A
+// busy store may return an error, and insist then reads whether the write has happened.
 func insist(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -40,7 +40,7 @@ func insist(ctx context.Context, store lease.Store, key int, from, to lease.Reco
 	}
 }
 
-// A contender is one of several that want to write at the same time.
+// A contender is a writer that competes with other writers, and its result.
 type contender struct {
 	record  lease.Record
 	swapped bool
@@ -67,7 +67,8 @@ func (s *suite) contend(handles []handle, n, key int, from lease.Record) []conte
 	return all
 }
 
-// settle checks that one at most has won, and returns what is there now.
+// settle checks that at most one writer has won, and exactly one if there were no
+// errors. It returns the current record.
 func (s *suite) settle(h handle, key int, from lease.Record, all []contender) lease.Record {
 	s.Helper()
 	is := h.load()[key]
@@ -112,7 +113,7 @@ func (s *suite) oneNext() {
 	}
 }
 
-// increments is one goroutine's share of the work in noUpdateLost.
+// increments is the work of one goroutine in noUpdateLost.
 type increments struct {
 	store         lease.Store
 	name          string
@@ -123,8 +124,8 @@ type increments struct {
 // maxTries is far above the increments of all goroutines together.
 const maxTries = 1000
 
-// run raises the bound by one until it has been told so often enough that it
-// did. Every try has a token of its own.
+// run raises the bound by one until c.wanted writes are acknowledged. Every try has its
+// own owner.
 func (c *increments) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*patience)
 	defer cancel()
@@ -168,14 +169,14 @@ func (s *suite) noUpdateLost() {
 	for i := range all {
 		swaps, unknown = swaps+all[i].swaps, unknown+all[i].errors
 	}
-	// A write that was answered with an error may have happened.
+	// A write that returned an error may have happened.
 	if got := handles[0].load()[1].Bound; got < swaps || got > swaps+unknown {
 		s.Errorf("the bound is %d after %d acknowledged increments and %d of unknown outcome", got, swaps, unknown)
 	}
 }
 
-// neverStale reads while another writes: a read that began after an
-// acknowledgement must show that write.
+// neverStale reads while another goroutine writes. A read must return every write that
+// was acknowledged before it began, or a later write.
 func (s *suite) neverStale() {
 	handles := s.handles(4)
 	var acknowledged atomic.Int64

@@ -37,8 +37,9 @@ func (s *suite) absentDiffers() {
 	h.holdsAll(nil)
 }
 
-// Databases compare text by case-folding collations, pad it with blanks, and
-// take % and _ for patterns.
+// exactCompare tries owners that are similar to the owner of the record, because
+// databases may compare text by case-folding collations, pad it with blanks, or read %
+// and _ as patterns.
 func (s *suite) exactCompare() {
 	h := s.handle()
 	is := lease.Record{Bound: now, Owner: "Ab%_|x:1"}
@@ -75,12 +76,13 @@ func (s *suite) overwriteChain() {
 		h.takes(1, is, next)
 		is = next
 	}
-	h.takes(1, is, lease.Record{Bound: now - 1, Owner: is.Owner}) // down as well
+	h.takes(1, is, lease.Record{Bound: now - 1, Owner: is.Owner}) // a lower bound too
 	h.takes(1, lease.Record{Bound: now - 1, Owner: is.Owner}, lease.Record{Bound: now - 1, Owner: "other"})
 }
 
-// A call that finds its record there already has not written it. A store that
-// answers true has trusted what it read, which may not be durable.
+// sameAgain repeats writes whose new record is already there. Such a call has not
+// written the record. A store that returns true has relied on reading it, which does
+// not make it durable.
 func (s *suite) sameAgain() {
 	h := s.handle()
 	first, second := lease.Record{Bound: now, Owner: "first"}, lease.Record{Bound: now + 1, Owner: "second"}
@@ -94,7 +96,7 @@ func (s *suite) sameAgain() {
 	h.holds(2, released)
 }
 
-// writesNothing expects anything but true.
+// writesNothing expects false or an error.
 func (h handle) writesNothing(key int, from, to lease.Record) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -105,7 +107,8 @@ func (h handle) writesNothing(key int, from, to lease.Record) {
 	}
 }
 
-// Whether a write that changes nothing has happened, nobody can see.
+// oldIsNew expects an error for a write that changes nothing, because its outcome could
+// not be read.
 func (s *suite) oldIsNew() {
 	h := s.handle()
 	is := lease.Record{Bound: now, Owner: "owner"}
@@ -136,7 +139,7 @@ func (s *suite) release() {
 	h.takes(9, free, lease.Record{Bound: now + 1, Owner: "next"})
 }
 
-// A zero record that was written equals one that never was.
+// zeroWritten checks that a zero record that was written equals an absent record.
 func (s *suite) zeroWritten() {
 	h := s.handle()
 	held := lease.Record{Bound: now, Owner: "holder"}
@@ -162,7 +165,7 @@ func (s *suite) bounds() {
 	for _, bound := range []int64{
 		0, 1, 9, 10, 999_999_999_999, now,
 		math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32 + 1,
-		1<<53 - 1, 1 << 53, 1<<53 + 1, // where a double loses the last bit
+		1<<53 - 1, 1 << 53, 1<<53 + 1, // values at which a double loses the last bit
 		math.MaxInt64 - 1, math.MaxInt64,
 	} {
 		next := lease.Record{Bound: bound, Owner: "owner"}
@@ -204,8 +207,8 @@ func (s *suite) largeKeys() {
 	h.holdsAll(want)
 }
 
-// manyWorkers writes every worker of the default layout, through handles that
-// write at the same time.
+// manyWorkers writes every worker of the default layout, concurrently through several
+// handles.
 func (s *suite) manyWorkers() {
 	const workers, writers = 1024, 16
 	handles := s.handles(4)
@@ -221,7 +224,7 @@ func (s *suite) manyWorkers() {
 			for key := writer; key < workers && ctx.Err() == nil; key += writers {
 				if err := insist(ctx, handles[writer%len(handles)], key, lease.Record{}, want[key]); err != nil && ctx.Err() == nil {
 					s.Errorf("key %d: %v", key, err)
-					cancel() // a store that fails for one key fails for the others too
+					cancel() // a store that fails for one key probably fails for all keys
 				}
 			}
 		})
@@ -273,5 +276,5 @@ func (s *suite) visible() {
 		reader.holds(1, next)
 		is = next
 	}
-	s.handle().holds(1, is) // one opened afterwards
+	s.handle().holds(1, is) // through a handle that is opened afterwards
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ConformWithin is Conform with other limits for calls that hang, and for those whose
+// ConformWithin is Conform with other limits for calls that hang, and for calls whose
 // context has ended.
 func ConformWithin(t *testing.T, open Opener, patience, prompt time.Duration) {
 	t.Helper()

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// WithGet returns a store that keeps its records in store, and reads some of them
-// as a [lease.Getter]. It has the clock of store, if that is a [lease.Clock].
+// WithGet returns a store that keeps its records in store, and is also a
+// [lease.Getter]. If store is a [lease.Clock], the returned store has its clock.
 func WithGet(store lease.Store) lease.Store {
 	if clock, ok := store.(lease.Clock); ok {
 		return struct {

@@ -15,27 +15,26 @@ import (
 // ErrFault is wrapped by the errors that a [Memory] returns for a [Fault].
 var ErrFault = errors.New("leasetest: injected fault")
 
-// A Fault is what goes wrong with a call of a [Memory].
+// A Fault is a failure of a call of a [Memory].
 type Fault int
 
 const (
-	// None lets the call be.
+	// None carries the call out normally.
 	None Fault = iota
-	// LoseRequest answers with an error at once. The call has no effect.
+	// LoseRequest returns an error at once. The call has no effect.
 	LoseRequest
-	// LoseReply carries the call out and answers with an error at once. What
-	// it has written is visible, but a [Memory.Crash] may undo it.
+	// LoseReply carries the call out and returns an error at once. The written record
+	// is visible, but a [Memory.Crash] may undo it.
 	LoseReply
-	// Hold keeps the call from being carried out and from being answered
-	// until [Memory.Deliver]. The caller stops waiting when its context ends,
-	// with an error; the call is then still on its way.
+	// Hold delays the call until [Memory.Deliver]. If the caller's context ends before,
+	// the caller gets an error, and Deliver still carries the call out.
 	Hold
-	// Repeat carries the call out twice and passes on the second answer, as a
-	// proxy that sends a statement again after it has lost the first answer.
+	// Repeat carries the call out twice and returns the second answer, like a proxy
+	// that sends a statement again after it has lost the first answer.
 	Repeat
 )
 
-// String names the fault.
+// String returns the name of the fault.
 func (f Fault) String() string {
 	switch f {
 	case None:
@@ -53,7 +52,7 @@ func (f Fault) String() string {
 	}
 }
 
-// A Call is one call of a [Memory].
+// A Call describes one call of a [Memory], for the hook of [Memory.OnCall].
 type Call struct {
 	// Swap is true for CompareAndSwap and false for Load, for which the
 	// fields below are zero.
@@ -62,17 +61,16 @@ type Call struct {
 	Old, New lease.Record
 }
 
-// Calls counts the calls of a [Memory], those that failed included.
+// Calls counts the calls of a [Memory], including failed calls.
 type Calls struct{ Loads, Swaps int }
 
-// A Memory is a [lease.Store] in memory, for tests: it can be made to fail in
-// all the ways in which a real one fails. [NewMemory] makes it. Its methods may
-// be called concurrently. Under testing/synctest it must be made inside the
-// bubble.
+// A Memory is a [lease.Store] in memory, for tests. It can be made to fail in all the
+// ways in which a real store fails. [NewMemory] makes it. Its methods may be called
+// concurrently. Under testing/synctest it must be made inside the bubble.
 type Memory struct {
 	mu      sync.Mutex
 	records map[int]lease.Record
-	undo    []replaced // by the writes after the last one that was acknowledged
+	undo    []replaced // records replaced since the last acknowledged write, for Crash
 	calls   Calls
 	down    bool
 	next    []Fault
@@ -80,7 +78,8 @@ type Memory struct {
 	held    []*heldCall
 }
 
-// A replaced record is what a write has replaced.
+// A replaced is a record that a write has replaced, or the fact that there was no
+// record.
 type replaced struct {
 	worker  int
 	record  lease.Record
@@ -98,7 +97,7 @@ var _ lease.Store = (*Memory)(nil)
 // NewMemory returns a store without records.
 func NewMemory() *Memory { return &Memory{records: map[int]lease.Record{}} }
 
-// Load returns a copy of all records.
+// Load returns a copy of all records, unless a fault is set for the call.
 func (m *Memory) Load(ctx context.Context) (map[int]lease.Record, error) {
 	var records map[int]lease.Record
 	err := m.call(ctx, Call{}, func(bool) { records = maps.Clone(m.records) })
@@ -108,7 +107,8 @@ func (m *Memory) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return records, nil
 }
 
-// CompareAndSwap replaces a record that equals old.
+// CompareAndSwap replaces the record of worker if it equals old, unless a fault is set
+// for the call.
 func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.Record) (bool, error) {
 	if err := stores.CheckRecords("leasetest", worker, old, to); err != nil {
 		return false, err
@@ -120,13 +120,14 @@ func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.R
 		}
 	})
 	if err != nil {
-		return false, err // swapped may yet be written, by Deliver
+		return false, err // Deliver may still write it
 	}
 	return swapped, nil
 }
 
-// write is called with the lock. One log orders all writes: one that is
-// acknowledged makes those before it durable.
+// write replaces a record, and remembers the old record for Crash. One log orders all
+// writes, so an acknowledged write makes the earlier writes durable. The caller holds
+// mu.
 func (m *Memory) write(worker int, to lease.Record, acknowledged bool) {
 	before, present := m.records[worker]
 	m.undo = append(m.undo, replaced{worker, before, present})
@@ -136,7 +137,8 @@ func (m *Memory) write(worker int, to lease.Record, acknowledged bool) {
 	}
 }
 
-// call carries one call out, or what its fault leaves of it.
+// call applies the fault that is set for the call, and carries it out if the fault
+// allows.
 func (m *Memory) call(ctx context.Context, c Call, carryOut func(acknowledged bool)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -164,8 +166,8 @@ func (m *Memory) locked(f func()) {
 	f()
 }
 
-// fault counts the call and returns what becomes of it. The hook is called without
-// the lock, so that it may use the store.
+// fault counts the call and returns its fault. It calls the hook without the lock, so
+// that the hook may use the store.
 func (m *Memory) fault(c Call) Fault {
 	m.mu.Lock()
 	fault, decide := m.scripted(c), m.decide
@@ -204,14 +206,14 @@ func (m *Memory) hold(ctx context.Context, carryOut func(acknowledged bool)) err
 	}
 }
 
-// Fail sets the faults of the next calls of CompareAndSwap, one each, after
-// those that are set already.
+// Fail sets the faults of the next calls of CompareAndSwap, one fault for each call,
+// after the faults that are already set.
 func (m *Memory) Fail(faults ...Fault) {
 	m.locked(func() { m.next = append(m.next, faults...) })
 }
 
-// OnCall sets a hook that is asked before every call for which neither
-// [Memory.Fail] nor [Memory.Down] has a fault. It may be called concurrently,
+// OnCall sets a hook that chooses the fault of every call for which neither
+// [Memory.Fail] nor [Memory.Down] has set a fault. The hook may be called concurrently,
 // and may use the store. Nil removes it.
 func (m *Memory) OnCall(decide func(Call) Fault) {
 	m.locked(func() { m.decide = decide })
@@ -223,8 +225,8 @@ func (m *Memory) Down() { m.locked(func() { m.down = true }) }
 // Up ends [Memory.Down].
 func (m *Memory) Up() { m.locked(func() { m.down = false }) }
 
-// Deliver carries out the calls that are on [Hold], in their order, and
-// returns how many there were. Callers who still wait get their answer.
+// Deliver carries out the calls that are on [Hold], in their order, and returns how
+// many there were. Callers that still wait get their answers.
 func (m *Memory) Deliver() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -240,23 +242,22 @@ func (m *Memory) Deliver() int {
 	return len(held)
 }
 
-// Held is the number of calls that are on [Hold].
+// Held returns the number of calls that are on [Hold].
 func (m *Memory) Held() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.held)
 }
 
-// Put writes a record past all faults and comparisons, as if another process
-// had written it and been answered: a store that forgets is one in which an old
-// record is put back.
+// Put writes a record without comparing it and without a fault, like an acknowledged
+// write of another process. To make the store forget a write, put the old record back.
 func (m *Memory) Put(worker int, record lease.Record) {
 	m.locked(func() { m.write(worker, record, true) })
 }
 
-// Crash undoes the writes that came after the last one that was acknowledged:
-// those whose reply was lost, or whose caller had stopped waiting when they were
-// delivered. It returns how many there were. Calls on [Hold] stay on their way.
+// Crash undoes all writes after the last acknowledged write. These are the writes whose
+// reply was lost, or whose caller had stopped waiting when they were delivered. It
+// returns how many there were. Calls on [Hold] remain on hold.
 func (m *Memory) Crash() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -271,14 +272,14 @@ func (m *Memory) Crash() int {
 	return len(undo)
 }
 
-// Records returns a copy of all records, past all faults and uncounted.
+// Records returns a copy of all records, without a fault and without counting a call.
 func (m *Memory) Records() map[int]lease.Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.records)
 }
 
-// Calls returns how often the store was called so far.
+// Calls returns how often the store has been called.
 func (m *Memory) Calls() Calls {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -105,7 +105,7 @@ func TestMemoryDown(t *testing.T) {
 	}
 }
 
-// A hook may use the store, for example to be another process that comes first.
+// A hook may use the store, for example to write like another process.
 func TestMemoryOnCall(t *testing.T) {
 	t.Parallel()
 	m := leasetest.NewMemory()
@@ -131,7 +131,7 @@ func TestMemoryOnCall(t *testing.T) {
 	}
 }
 
-// A crash undoes what nobody was told, unless a later write was acknowledged:
+// A crash undoes unacknowledged writes, unless a later write was acknowledged, because
 // one log orders all writes.
 func TestMemoryCrash(t *testing.T) {
 	t.Parallel()

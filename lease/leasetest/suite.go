@@ -8,19 +8,19 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// patience is how long a healthy store may take over a call.
+// patience is how long a healthy store may take for a call.
 const patience = 20 * time.Second
 
-// suite is one subtest of Conform, in a namespace of its own.
+// suite is one subtest of Conform, with its own namespace.
 type suite struct {
 	*testing.T
 	open      Opener
 	namespace string
 
-	patience, prompt time.Duration // as the constants, except in the suite's own tests
+	patience, prompt time.Duration // the constants, except in the suite's own tests
 }
 
-// handle is a store that fails the test where an error is not expected.
+// handle is a store that fails the test at an unexpected error.
 type handle struct {
 	t *testing.T
 	lease.Store
@@ -49,8 +49,8 @@ func (s *suite) handles(n int) []handle {
 	return all
 }
 
-// load returns all records, without those that are zero: whether a store keeps
-// a zero record or none is its own affair.
+// load returns all records that are not zero, because a store may return a zero record
+// or leave it out.
 func (h handle) load() map[int]lease.Record {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -78,7 +78,7 @@ func (h handle) swap(key int, from, to lease.Record) bool {
 	return swapped
 }
 
-// takes expects a write to happen, and to be there.
+// takes expects that a write succeeds and that the new record can be read.
 func (h handle) takes(key int, from, to lease.Record) {
 	h.t.Helper()
 	if !h.swap(key, from, to) {
@@ -87,7 +87,7 @@ func (h handle) takes(key int, from, to lease.Record) {
 	h.holds(key, to)
 }
 
-// refuses expects a write not to happen, and the current record to stay.
+// refuses expects that a write returns false, and that current is still the record.
 func (h handle) refuses(key int, from, to, current lease.Record) {
 	h.t.Helper()
 	if h.swap(key, from, to) {
@@ -103,7 +103,7 @@ func (h handle) holds(key int, want lease.Record) {
 	}
 }
 
-// holdsAll expects exactly these records and no other.
+// holdsAll expects exactly these records.
 func (h handle) holdsAll(want map[int]lease.Record) {
 	h.t.Helper()
 	got := h.load()

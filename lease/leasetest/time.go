@@ -7,8 +7,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// WithTime returns a store that keeps its records in store and has a clock of
-// its own, as a [lease.Clock]: its Now returns what now returns.
+// WithTime returns a store that keeps its records in store, and is also a [lease.Clock]
+// whose Now returns the result of now.
 func WithTime(store lease.Store, now func() time.Time) lease.Store {
 	return &timedStore{store, now}
 }

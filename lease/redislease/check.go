@@ -17,21 +17,23 @@ import (
 const (
 	wantPolicy, notShown = "noeviction", "not shown"
 
-	// lookEvery is how long settings are believed that nothing calls into question.
+	// lookEvery is how long the store relies on the settings that it has read, unless
+	// another server answers or a write raises a doubt.
 	lookEvery = 5 * time.Minute
 )
 
-// looked is when the settings were read, and the server that kept the records then.
+// looked is the time at which the settings were read, and the server that was then in
+// use.
 type looked struct {
-	at     time.Time // zero: they are to be read again
+	at     time.Time // zero if they are to be read again
 	server string
 }
 
-// Check implements [lease.Checker]: it fails if a server evicts keys, or cannot be
-// asked.
+// Check implements [lease.Checker]. It fails if a server evicts keys or does not
+// answer.
 func (s *store) Check(ctx context.Context) error { return s.check(ctx, s.doubt()) }
 
-// doubt makes the settings stale. It returns the server that they are of.
+// doubt marks the settings as stale. It returns the server from which they were read.
 func (s *store) doubt() (server string) {
 	if last := s.looked.Load(); last != nil {
 		server = last.server
@@ -40,14 +42,15 @@ func (s *store) doubt() (server string) {
 	return server
 }
 
-// stale reports whether the settings are to be read again: after a while, and
-// where another server answers.
+// stale reports whether to read the settings again, because they are older than
+// lookEvery or because another server answers.
 func (s *store) stale(server string) bool {
 	last := s.looked.Load()
 	return last == nil || last.server != server || time.Since(last.at) > lookEvery
 }
 
-// check reads the settings if they are stale, in one call for all that wait.
+// check reads the settings if they are stale. Concurrent calls wait for one call that
+// reads.
 func (s *store) check(ctx context.Context, server string) error {
 	_, err := stores.Call(ctx, s.Server, "check the server", func(ctx context.Context) (struct{}, error) {
 		s.lookMu.Lock()
@@ -57,7 +60,7 @@ func (s *store) check(ctx context.Context, server string) error {
 	return err
 }
 
-// refresh is for the holder of lookMu.
+// refresh reads the settings if they are stale. The caller holds lookMu.
 func (s *store) refresh(ctx context.Context, server string) error {
 	if !s.stale(server) {
 		return nil
@@ -69,7 +72,8 @@ func (s *store) refresh(ctx context.Context, server string) error {
 	return err
 }
 
-// look checks every master that may come to own the key.
+// look checks the server, or in a cluster every master, because any of them may come to
+// own the key.
 func (s *store) look(ctx context.Context) error {
 	if cluster, ok := s.client.(*redis.ClusterClient); ok {
 		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
@@ -79,8 +83,10 @@ func (s *store) look(ctx context.Context) error {
 	return s.lookAt(ctx, s.client, "")
 }
 
-// lookAt fails if a server evicts keys, and warns where its settings are not what
-// they were, if it may forget in a crash or shows its settings to nobody.
+// lookAt returns an error if a server evicts keys. If the settings have changed since
+// the last time, it also logs a warning if the server evicts keys, may forget in a
+// crash, or does not show its settings. At the first time the error replaces the
+// warning about evicted keys.
 func (s *store) lookAt(ctx context.Context, server redis.UniversalClient, address string) error {
 	now, err := settingsOf(ctx, server)
 	if err != nil {
@@ -106,14 +112,14 @@ func (s *store) lookAt(ctx context.Context, server redis.UniversalClient, addres
 	return evicting
 }
 
-// settings are those of a server that decide whether it forgets.
+// settings are the settings of a server that decide whether it forgets writes.
 type settings struct {
 	policy, appendonly, appendfsync, onRewrite string
-	waits                                      bool // it reports when its disk has a write
+	waits                                      bool // the server reports when a write is on its disk
 }
 
-// settingsOf reads INFO and CONFIG: hosted servers often refuse the latter, and
-// some other servers lack the former.
+// settingsOf reads the settings with INFO and with CONFIG, because hosted servers often
+// refuse CONFIG, and some other servers lack INFO.
 func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, error) {
 	info, err := server.Info(ctx).Result()
 	if err != nil && !refused(err) {
@@ -137,7 +143,7 @@ func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, er
 		appendfsync: cmp.Or(all["appendfsync"], notShown),
 		onRewrite:   cmp.Or(all["no-appendfsync-on-rewrite"], notShown),
 	}
-	if now.always() { // under everysec, some servers answer before their disk has the write
+	if now.always() { // under everysec, some servers answer before the write is on disk
 		err = server.Do(ctx, "WAITAOF", 0, 0, 0).Err()
 		now.waits = err == nil
 	}
@@ -157,8 +163,8 @@ func (s settings) evicting() error {
 
 func (s settings) always() bool { return s.appendonly == "yes" && s.appendfsync == "always" }
 
-// refused reports whether the server has answered that it does not do this, to
-// this user or at all.
+// refused reports whether the server has answered that it does not support the command,
+// or not for this user.
 func refused(err error) bool {
 	var answer redis.Error
 	if !errors.As(err, &answer) || redis.IsMaxClientsError(err) {

@@ -25,7 +25,7 @@ func TestServerSettings(t *testing.T) {
 	tests := []struct {
 		name            string
 		settings        []string
-		denied          string // to the client's user
+		denied          string // denied to the client's user
 		wantErr         string
 		wantLog, notLog string
 	}{
@@ -75,7 +75,7 @@ func TestServerSettings(t *testing.T) {
 	}
 }
 
-// A check that fails is repeated by the next call.
+// If a check fails, the next call repeats it.
 func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, append([]string{"--maxmemory-policy allkeys-lru"}, durable...)...)
@@ -97,8 +97,8 @@ func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 	storetest.Holds(t, store, map[int]lease.Record{})
 }
 
-// Settings that change are warned of once, and refuse who claims a worker, but
-// not who holds one.
+// The store warns of changed settings once. If the server evicts keys, it refuses
+// claims but still serves holders.
 func TestChangedSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -138,8 +138,8 @@ func TestChangedSettings(t *testing.T) {
 	}
 }
 
-// Settings are read once for all calls of a store, and again where another server
-// answers, which the time that a lease asks for shows as well.
+// The store reads the settings once for all its calls, and again if another server
+// answers. Now also detects another server.
 func TestSettingsAreReadAgainFromAnotherServer(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(context.Context, lease.Store) error{
@@ -158,7 +158,7 @@ func TestSettingsAreReadAgainFromAnotherServer(t *testing.T) {
 			store := redislease.New(client, redislease.WithLogger(log.logger()))
 			ask := func() { eventually(t, name, func() bool { return call(t.Context(), store) == nil }) }
 			ask()
-			const settings = 2 // of those that CONFIG shows
+			const settings = 2 // CONFIG shows two kinds of settings
 			eventually(t, "settings are read", func() bool { return asked(t, client, "config|get") == settings })
 			for range 10 {
 				ask()
@@ -177,8 +177,8 @@ func TestSettingsAreReadAgainFromAnotherServer(t *testing.T) {
 	}
 }
 
-// A client that spreads its reads over the replicas must read leases from the
-// master all the same.
+// Even if a client spreads its reads over the replicas, the store reads leases from the
+// master.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {

@@ -47,8 +47,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// The first call reads the settings, which takes a while: the time is that of
-// after it.
+// The first call reads the settings, which takes a while. Get must return the time
+// after that.
 func TestGetReturnsTheTimeOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))
@@ -79,7 +79,7 @@ func TestGetFails(t *testing.T) {
 	}
 }
 
-// Of all that start at once, one reads the settings.
+// If many calls start at once, one of them reads the settings.
 func TestSettingsAreReadOnceForAll(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))
@@ -98,7 +98,8 @@ func TestSettingsAreReadOnceForAll(t *testing.T) {
 	}
 }
 
-// Of all that extend their windows on a server that fails the check, one asks.
+// If many leases extend their windows on a server that fails the check, one of them
+// checks.
 func TestFailingChecksDoNotQueue(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, "--maxmemory-policy allkeys-lru"))
@@ -115,7 +116,7 @@ func TestFailingChecksDoNotQueue(t *testing.T) {
 	}
 }
 
-// No more claims work at once than there are connections in the smallest pool
+// At most as many claims work at once as there are connections in the smallest pool
 // that go-redis makes for two processors.
 func TestEnter(t *testing.T) {
 	t.Parallel()

@@ -15,14 +15,15 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// Redis acknowledges what its replicas may never get. Who settles for a window
-// issues nothing twice all the same, and who does not, does.
+// Redis acknowledges writes that its replicas may never get. IDs are issued twice
+// unless leases settle for a window.
 func TestClusterSentinel(t *testing.T) {
 	t.Parallel()
 	lossyFailovers(t, testcluster.RedisSentinel(t, durable...), openFailover)
 }
 
-// The disk of the master that the sentinels name is asked, also after failovers.
+// The store asks the master that the sentinels name about its disk, also after
+// failovers.
 func TestClusterSentinelValkey(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.ValkeySentinel(t, durable...)
@@ -49,9 +50,9 @@ func TestClusterRedis(t *testing.T) {
 	})
 }
 
-// lossyFailovers are those after which a master lacks what another has acknowledged;
-// the last one surely. The window outlasts them, so that holders issue on under what
-// the new master does not know of.
+// lossyFailovers injects failovers after which a master lacks acknowledged writes.
+// After the last fault this is certain. The window is longer than a failover, so that
+// holders continue to issue under writes that the new master lacks.
 func lossyFailovers(t *testing.T, cluster *testcluster.Cluster, open func(addresses []string) redis.UniversalClient) {
 	t.Helper()
 	config := storetest.ClusterConfig{

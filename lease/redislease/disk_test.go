@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// A server that has WAITAOF is believed when its disk has the write, whatever its
-// settings are by now. One that has been set otherwise is then found out.
+// If a server has WAITAOF, the store relies on its answer and not on the settings that
+// it read earlier. It thereby detects changed settings.
 func TestWritesAreOnDisk(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -72,8 +72,8 @@ func run(t *testing.T, client *redis.Client, command string) {
 	do(t, client, args...)
 }
 
-// What the user may not ask for, or the settings already rule out, is not waited
-// for.
+// The store does not wait for the disk if the user may not send WAITAOF, or if the
+// settings do not sync every write.
 func TestDiskIsNotAsked(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -1,4 +1,4 @@
-// Package redislease keeps worker leases in Redis or Valkey: it is a
+// Package redislease keeps worker leases in Redis or Valkey. [New] returns a
 // [lease.Store] over a go-redis client, for a single server, a master watched by
 // sentinels, or a cluster.
 //
@@ -6,43 +6,43 @@
 //	l, err := lease.Acquire(ctx, redislease.New(client), snowflake.TwitterLayout())
 //
 // A namespace is one hash, by default gormflake:{default}, with a field for each
-// worker. It never expires; do not delete it, nor set a time to live on it. The
-// user of the client needs the commands EVAL, HGET, HSET, HDEL, HGETALL, TIME and
-// INFO on that key, and should have CONFIG GET, WAITAOF and, in a cluster, CLUSTER.
+// worker. It never expires. Do not delete it or set a time to live on it. The user of
+// the client needs the commands EVAL, HGET, HSET, HDEL, HGETALL, TIME and INFO on that
+// key, and should have CONFIG GET, WAITAOF and, in a cluster, CLUSTER.
 //
-// The store is a [lease.Clock]: its time is the server's. Settings are read before
-// the first worker is leased, from each server that comes to answer, and every five
-// minutes.
+// The store is a [lease.Clock] with the time of the server. It reads the server's
+// settings before it leases the first worker, when another server answers, and every
+// five minutes.
 //
 // # What Redis may forget
 //
-// Everything rests on the store remembering what it has acknowledged, and Redis
-// as it comes does not:
+// Leases rely on a store that keeps acknowledged writes. By default Redis does not:
 //
 //   - A server under memory pressure evicts keys. The store refuses to work with
 //     any maxmemory-policy but noeviction.
-//   - A server that crashes loses what it has not written to its disk. Only with
-//     appendonly yes, appendfsync always and no-appendfsync-on-rewrite no is that
-//     nothing; appendfsync everysec loses up to a second, and snapshots minutes. The
-//     store warns where it is not so, or cannot see it. Under appendfsync always it
-//     asks a single server, or a master watched by sentinels, whether its disk has a
-//     write (WAITAOF, in Redis 7.2 and Valkey): no-appendfsync-on-rewrite yes then
-//     makes leases wait while the server saves, instead of forgetting them.
-//   - A replica that accepts writes (replica-read-only no) keeps them from its primary.
-//     The store refuses every replica, also a primary that becomes one. It needs INFO
+//   - A server that crashes loses writes that are not on its disk. It loses none
+//     with appendonly yes, appendfsync always and no-appendfsync-on-rewrite no. With
+//     appendfsync everysec it loses up to a second, and with snapshots minutes. The
+//     store logs a warning if the settings are different, or if it cannot read them. Under
+//     appendfsync always it asks a single server, or a master watched by sentinels, whether
+//     a write is on its disk (WAITAOF, in Redis 7.2 and Valkey). With
+//     no-appendfsync-on-rewrite yes, leases then wait while the server saves, instead of
+//     being forgotten.
+//   - A replica that accepts writes (replica-read-only no) does not send them to its primary.
+//     The store refuses every replica, also a primary that becomes a replica. It needs INFO
 //     for that.
 //   - A failover, by sentinels or in a cluster, promotes a replica that may not
-//     have received the last writes; so may a master that was cut off from the
-//     others and continues for a while. WAIT and min-replicas-to-write make it
-//     rarer, and rule it out by no means.
+//     have received the last writes. A master that was cut off may also continue
+//     for a while. WAIT and min-replicas-to-write make lost writes
+//     rarer, but do not rule them out.
 //   - Somebody deletes the key, flushes the database, or restores a backup.
 //
 // A process that takes a worker from such a server may start below ticks that were
-// issued already. Where that can happen, and for every server with replicas,
-// wait for one window before issuing under a worker:
+// already issued. If that can happen, and on every server with replicas, wait for one
+// window before issuing under a worker:
 //
 //	lease.Acquire(ctx, redislease.New(client), layout, lease.WithSettle(time.Minute))
 //
-// By then whatever the lost write allowed has passed, if the clocks of the
-// machines are roughly right.
+// If the clocks of the machines are roughly right, the window of a forgotten write has
+// passed by then.
 package redislease

@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// starters are of the servers that the store is tested on.
+// starters start the servers on which the store is tested.
 var starters = map[string]func(testing.TB, ...string) *testserver.Server{"Redis": testserver.Redis, "Valkey": testserver.Valkey}
 
 func onEach(t *testing.T, test func(t *testing.T, start func(testing.TB, ...string) *testserver.Server)) {
@@ -30,7 +30,7 @@ func onEach(t *testing.T, test func(t *testing.T, start func(testing.TB, ...stri
 
 var durable = []string{"--appendonly yes", "--appendfsync always"}
 
-// connect returns a client of its own; change may adjust its options.
+// connect returns a separate client. change may adjust its options.
 func connect(t *testing.T, url string, change ...func(*redis.Options)) *redis.Client {
 	t.Helper()
 	options, err := redis.ParseURL(url)
@@ -59,7 +59,7 @@ func do(t *testing.T, client redis.UniversalClient, args ...any) any {
 	return reply
 }
 
-// slowConfig delays what reads a server's settings.
+// slowConfig delays commands that read a server's settings.
 type slowConfig struct{ redis.Hook }
 
 const slowness = 300 * time.Millisecond
@@ -103,7 +103,7 @@ func (j *journal) matches(pattern string) int {
 	return len(regexp.MustCompile(pattern).FindAllString(j.String(), -1))
 }
 
-// asked returns how often a server has been asked this.
+// asked returns how often the server has received this command.
 func asked(t *testing.T, client redis.UniversalClient, command string) (calls int) {
 	t.Helper()
 	_, rest, _ := strings.Cut(fmt.Sprint(do(t, client, "INFO", "commandstats")), "cmdstat_"+command+":calls=")
@@ -111,7 +111,7 @@ func asked(t *testing.T, client redis.UniversalClient, command string) (calls in
 	return calls
 }
 
-// eventually waits for what a server does in its own time.
+// eventually waits until done returns true.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {

@@ -14,8 +14,8 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// The one list of what survives a loss of power: a setting that is found to forget
-// has to be named by the store.
+// The cases are settings and what they must survive in a loss of power. The store must
+// warn of every setting that forgets.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

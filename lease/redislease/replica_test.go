@@ -18,7 +18,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A replica that accepts writes leases the workers of its primary once more.
+// The store refuses a replica that accepts writes, because it would lease the workers
+// of its primary again.
 func TestWritableReplicaIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -42,7 +43,7 @@ func TestWritableReplicaIsRefused(t *testing.T) {
 	})
 }
 
-// A holder on a primary that is made a replica extends its window no more.
+// If a primary becomes a replica, a holder on it can no longer extend its window.
 func TestPrimaryBecomesReplica(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -56,7 +57,7 @@ func TestPrimaryBecomesReplica(t *testing.T) {
 	})
 }
 
-// replicaOf is the option that makes a server a replica of master.
+// replicaOf returns the option that makes a server a replica of master.
 func replicaOf(t *testing.T, master *testserver.Server) string {
 	t.Helper()
 	u, err := url.Parse(master.URL())
@@ -79,7 +80,7 @@ func isRefused(t *testing.T, store lease.Store) {
 	}
 }
 
-// withoutGuard takes the refusal of replicas out of the scripts.
+// withoutGuard removes the refusal of replicas from the scripts.
 type withoutGuard struct{ redis.Hook }
 
 func (withoutGuard) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -106,8 +107,9 @@ func dropGuard(cmd redis.Cmder) {
 	}
 }
 
-// repeated issues IDs under leases of one worker, and returns how many were issued twice.
-// What the replica is sent first, its primary does not know of.
+// repeated issues IDs under leases of one worker on each of the stores, and returns how
+// many were issued twice. The replica is first, so that its primary does not know of
+// its lease.
 func repeated(t *testing.T, stores ...lease.Store) (twice int) {
 	t.Helper()
 	var all []*snowflake.Generator
@@ -127,7 +129,7 @@ func repeated(t *testing.T, stores ...lease.Store) (twice int) {
 	issued := make([][]types.ID, len(all))
 	for i, gen := range all {
 		wg.Go(func() {
-			issued[i] = make([]types.ID, 100_000) // four seconds'
+			issued[i] = make([]types.ID, 100_000) // the IDs of four seconds
 			if err := gen.Fill(t.Context(), issued[i]); err != nil {
 				t.Error(err)
 			}

@@ -18,12 +18,13 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// New returns a store on the server that client is connected to. The client
-// stays the caller's, who closes it after the last generator.
+// New returns a store on the server that client is connected to. The caller closes the
+// client after the last generator.
 //
-// New asks nothing of the server: the first call does, and fails if the server
-// evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
-// server when its own is down) and a bad option fail every call.
+// New sends no request. The first call of the store reads the settings, and fails if
+// the server evicts keys. Every call fails if the client is nil, an option is invalid,
+// or the client is a [redis.Ring], which moves a key to an empty server when its own
+// server is down.
 func New(client redis.UniversalClient, opts ...Option) lease.Store {
 	cfg := config{namespace: stores.DefaultNamespace, log: slog.Default()}
 	err := option.Apply("redislease", opts, func(opt Option) error { return opt.apply(&cfg) })
@@ -38,12 +39,12 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 		Server: stores.Server{Package: "redislease", Err: err},
 		Turns:  stores.NewTurns(),
 		client: client,
-		key:    "gormflake:{" + cfg.namespace + "}", // braces: one slot of a cluster
+		key:    "gormflake:{" + cfg.namespace + "}", // the braces put the key into one slot of a cluster
 		log:    cfg.log,
 	}
 }
 
-// maxSync is how long the server's disk may take to have a write.
+// maxSync is how long the server may take to have a write on its disk.
 const maxSync = time.Second
 
 type store struct {
@@ -53,9 +54,9 @@ type store struct {
 	key    string
 	log    *slog.Logger
 
-	lookMu sync.Mutex             // held to read the settings
-	looked atomic.Pointer[looked] // nil: never
-	seen   sync.Map               // the settings last seen, by the server's address
+	lookMu sync.Mutex             // held while the settings are read
+	looked atomic.Pointer[looked] // nil if the settings were never read
+	seen   sync.Map               // the last settings, by the server's address
 }
 
 var (
@@ -66,19 +67,19 @@ var (
 	_ lease.Checker = (*store)(nil)
 )
 
-// refuseReplica is the start of every script: a replica that accepts writes
-// (replica-read-only no) answers like a server of its own, and keeps what it is sent
-// from all that use its primary. The client closes a connection after READONLY, so that
-// the next one may lead to the primary.
+// refuseReplica is the start of every script. A replica that accepts writes
+// (replica-read-only no) answers like an independent server, but clients of its primary
+// never see these writes. The client closes a connection after READONLY, so that the
+// next connection may lead to the primary.
 const refuseReplica = `
 local replication = redis.pcall('INFO', 'replication')
 if type(replication) == 'string' and string.find(replication, 'role:slave', 1, true) then
 	return redis.error_reply('READONLY the server is a replica (role:slave), which shares no lease with its primary, whatever replica-read-only is: want the address of the primary')
 end`
 
-// read returns the fields that it is asked for, or all. It is a script that
-// writes, though nothing ever is in a field without a name: go-redis sends it to
-// the master then, however the client is configured, and a replica refuses it.
+// read returns the given fields, or all fields. The HDEL, of a field that never exists,
+// makes it a script that writes. go-redis therefore sends it to the master with every
+// configuration of the client, and a replica refuses it.
 const read = refuseReplica + `
 redis.call('HDEL', KEYS[1], '')
 local info = redis.pcall('INFO', 'server')
@@ -96,8 +97,9 @@ table.insert(answer, server)
 table.insert(answer, string.format('%d%06d', time[1], time[2]))
 return answer`
 
-// The client sends a script once, but its hooks, or a proxy, may repeat one that
-// has been run. Its second run finds what the first has written, and answers -1.
+// compareAndSwap returns -1 if the record already has its new value. The client sends a
+// script once, but a hook of the client or a proxy may repeat a script that has been
+// run. The second run then finds the value of the first.
 const compareAndSwap = refuseReplica + `
 local current = redis.call('HGET', KEYS[1], ARGV[1]) or '0|'
 if current == ARGV[2] then
@@ -117,7 +119,7 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 	a, err := s.read(ctx, keys...)
 	if err == nil && s.stale(a.server) {
 		if err = s.check(ctx, a.server); err == nil {
-			a, err = s.read(ctx, keys...) // the time has changed meanwhile
+			a, err = s.read(ctx, keys...) // again, because the time has passed
 		}
 	}
 	return a.records, a.now, err
@@ -139,9 +141,9 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	})
 }
 
-// Now implements [lease.Clock]: it is the time of the server that keeps the
-// records. A lease asks for it before it extends its window, which no setting is
-// to prevent.
+// Now implements [lease.Clock]. It returns the time of the server that keeps the
+// records. A lease calls it before it extends its window, so Now reads stale settings
+// in the background, and their result does not prevent the extension.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
 	a, err := s.read(ctx, -1)
 	if err == nil && s.stale(a.server) && s.lookMu.TryLock() {
@@ -172,12 +174,12 @@ func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
 
 func (s *store) run(ctx context.Context, script string, args ...any) once {
 	command := s.eval(ctx, script, args...)
-	_ = s.client.Process(ctx, command) // the command has the error
+	_ = s.client.Process(ctx, command) // the command holds the error
 	return command
 }
 
-// write swaps a record and, where the server can be asked, waits until its disk
-// has it.
+// write swaps a record and, if the server supports WAITAOF, waits until the write is on
+// the server's disk.
 func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 	client, _ := s.client.(*redis.Client)
 	seen, _ := s.seen.Load("")
@@ -185,14 +187,14 @@ func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 		return s.run(ctx, compareAndSwap, args...).Int64()
 	}
 	swap, sync := s.eval(ctx, compareAndSwap, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())
-	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error { // over one connection, which WAITAOF is about
+	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error { // WAITAOF waits for the writes of its connection
 		return errors.Join(p.Process(ctx, swap), p.Process(ctx, sync))
 	})
 	reply, err := swap.Int64()
 	if err != nil || reply != 1 || len(sync.Val()) > 0 && sync.Val()[0] == 1 {
 		return reply, err
 	}
-	s.doubt() // a setting may have changed
+	s.doubt() // because a setting may have changed
 	return 0, fmt.Errorf("not on the server's disk: %v: want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", sync)
 }
 
@@ -200,15 +202,15 @@ func (s *store) eval(ctx context.Context, script string, args ...any) once {
 	return once{redis.NewCmd(ctx, append([]any{"EVAL", script, 1, s.key}, args...)...)}
 }
 
-// once is a command that the client does not send again after an error. A
-// repeated compare-and-swap would be answered for the second try alone, while
-// the first may have been carried out, or may be later.
+// once is a command that the client does not send again after an error. A repeated
+// compare-and-swap would be answered for the second try only, while the first may have
+// been carried out or may still be.
 type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-// An Option changes a default of [New]. With a bad argument every call of the
-// store fails.
+// An Option changes a default of [New]. An invalid argument makes every call of the
+// store fail.
 type Option interface{ apply(*config) error }
 
 type config struct {
@@ -220,11 +222,10 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithNamespace keeps the workers of several applications apart on one server:
-// stores share their workers if, and only if, they share server, database
-// number and namespace. It has 1 to 64 letters, digits, dots, hyphens and
-// underscores, the first of which is a letter or digit; case counts. The
-// default is "default".
+// WithNamespace separates the workers of several applications on one server. Stores
+// share their workers if, and only if, they share the server, the database number and
+// the namespace. It has 1 to 64 letters, digits, dots, hyphens and underscores, the
+// first of which is a letter or digit; case counts. The default is "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
 		c.namespace = name
@@ -232,8 +233,9 @@ func WithNamespace(name string) Option {
 	})
 }
 
-// WithLogger sets where a server that may forget is warned of, once per store.
-// The default is [slog.Default].
+// WithLogger sets the logger for warnings about a server that may forget writes. The
+// store logs them once, and again after its settings have changed. The default is
+// [slog.Default].
 func WithLogger(log *slog.Logger) Option {
 	return optionFunc(func(c *config) error {
 		c.log = log
@@ -241,14 +243,15 @@ func WithLogger(log *slog.Logger) Option {
 	})
 }
 
-// An answer is what the script read returns.
+// An answer is the result of the script read.
 type answer struct {
-	server  string // the ID of its run; "" where the user may not ask for it
+	server  string // run ID of the server; "" if the user may not read it
 	now     time.Time
 	records map[int]lease.Record
 }
 
-// decode reads fields and values in turn, and at the end the server and its time.
+// decode parses the reply of the script read: pairs of field and value, followed by the
+// server and its time.
 func decode(reply []string) (a answer, err error) {
 	end := len(reply) - 2
 	if end < 0 || end%2 != 0 {

@@ -29,8 +29,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// A reply that got lost must be an error, and the client, left to itself, would
-// send the script again.
+// A lost reply must be an error. By default the client would send the script again.
 func TestLostAcknowledgement(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -53,13 +52,13 @@ func TestLostAcknowledgement(t *testing.T) {
 	})
 }
 
-// What stands between may repeat a request that has been carried out: neither
-// yes nor no is the answer then.
+// A proxy may repeat a request that has been carried out. The store must then return an
+// error, neither true nor false.
 func TestRepeatedRequest(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
 		client := clientOf(t, start(t, durable...))
-		storetest.Holds(t, redislease.New(client), map[int]lease.Record{}) // the server's settings are read
+		storetest.Holds(t, redislease.New(client), map[int]lease.Record{}) // so that the server's settings are read
 		client.AddHook(twice{})
 		storetest.WrittenTwice(t, redislease.New(client))
 	})
@@ -102,7 +101,8 @@ func TestReplicaIsRefused(t *testing.T) {
 	})
 }
 
-// What these servers refuse has not happened: the script stops at its first write.
+// A write that the server refuses for these reasons has not happened, because the
+// script stops at its first write.
 func TestRefusedWritesAreNotApplied(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, setting, value, harmless, want string }{
@@ -126,8 +126,8 @@ func TestRefusedWritesAreNotApplied(t *testing.T) {
 	}
 }
 
-// A node of a cluster refuses what is not its slot's, or nobody's, before the
-// script runs.
+// A node of a cluster refuses keys of other slots, or of slots without a node, before
+// the script runs.
 func TestNodeRefusesOtherSlots(t *testing.T) {
 	t.Parallel()
 	node := testserver.Redis(t, append([]string{"--cluster-enabled yes"}, durable...)...)
@@ -188,7 +188,7 @@ func TestNeverExpires(t *testing.T) {
 	}
 }
 
-// The time comes from the server that keeps the records, to the microsecond.
+// Now returns the time of the server that keeps the records, in microseconds.
 func TestNow(t *testing.T) {
 	t.Parallel()
 	clock := redislease.New(clientOf(t, testserver.Redis(t, durable...))).(lease.Clock)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logging.Disable() // every client logs every failover
+	logging.Disable() // every client would log every failover
 	leasetest.Main(m, dial)
 }
 
@@ -36,7 +36,7 @@ func TestTorture(t *testing.T) {
 	})
 }
 
-// Two workers for eight processes: they change hands all the time.
+// Eight processes share two workers, which therefore change hands all the time.
 func TestTortureFewWorkers(t *testing.T) {
 	t.Parallel()
 	leasetest.Torture(t, testserver.Redis(t, durable...).URL(), leasetest.TortureConfig{Workers: 2})

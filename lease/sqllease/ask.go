@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// An asker sends the statements that inspect a connection.
+// An asker sends the statements that inspect a connection, each with a time limit.
 type asker struct {
 	conn  *sql.Conn
-	limit time.Duration // of each statement
+	limit time.Duration // for each statement
 }
 
-// ask reads the one row that the statement returns. Columns beyond dest are ignored.
+// ask scans the first row of the statement's result into dest. It ignores columns
+// beyond dest. No row is [sql.ErrNoRows].
 func (a asker) ask(ctx context.Context, statement string, dest ...any) error {
 	return a.timed(ctx, statement, func(ctx context.Context) error {
 		rows, err := a.conn.QueryContext(ctx, statement)
@@ -56,7 +57,7 @@ func (a asker) timed(ctx context.Context, statement string, f func(context.Conte
 	return unanswered(ctx, statement, began, f(ctx))
 }
 
-// A slowError is the error of a statement that was not answered before its time was over.
+// A slowError is the error of a statement that was not answered within its time.
 type slowError struct {
 	statement string
 	after     time.Duration
@@ -79,7 +80,7 @@ func (e *slowError) brief() string {
 	return text
 }
 
-// unanswered returns err, and names the statement if its context has ended.
+// unanswered returns err, with the statement and its time if ctx has ended.
 func unanswered(ctx context.Context, statement string, began time.Time, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err

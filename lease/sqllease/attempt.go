@@ -16,21 +16,20 @@ const (
 	minPause = time.Millisecond
 	maxPause = 50 * time.Millisecond
 
-	// maxMoves is how often a call goes to another server. A pool keeps few idle
-	// connections to a lost one, and what stands before a cluster leads new ones
-	// to each node in turn.
+	// maxMoves is how often a call tries another connection after an error of kind
+	// elsewhere. It is enough because a pool keeps few idle connections to a lost
+	// server, and a proxy before a cluster leads new connections to each node in turn.
 	maxMoves = 8
 
-	// grace is how long a driver may take to notice that its context has
-	// ended.
+	// grace is how long a driver may take to return after its context has ended.
 	grace = 100 * time.Millisecond
 )
 
-// attempt calls f with a connection, and again while the database was too busy
-// or the connection had died before anything was sent, until ctx ends, and up to
-// maxMoves times after an error of kind elsewhere. It takes the connection itself:
-// database/sql would repeat a statement unasked, and could not say whether it
-// waited for a connection or for an answer.
+// attempt calls f with a connection. It repeats the call until ctx ends if the database
+// was too busy, or if the connection had died before anything was sent. After an error
+// of kind elsewhere it repeats it up to maxMoves times. It takes the connection itself,
+// because database/sql would repeat a statement without being told to, and would not
+// report whether the time was spent waiting for a connection or for an answer.
 func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	began := time.Now()
 	for pause, moves := minPause, 0; ; pause = min(2*pause, maxPause) {
@@ -61,8 +60,8 @@ func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) err
 	return s.leaveLost(ctx, conn, err)
 }
 
-// leaveLost closes the connection after an error of kind elsewhere: the pool would
-// hand it out again and again.
+// leaveLost closes the connection after an error of kind elsewhere, because the pool
+// would otherwise return it again and again.
 func (s *store) leaveLost(ctx context.Context, conn *sql.Conn, err error) error {
 	if err != nil && s.classify(err) == elsewhere {
 		s.warnOnce(ctx, err)
@@ -71,8 +70,9 @@ func (s *store) leaveLost(ctx context.Context, conn *sql.Conn, err error) error 
 	return err
 }
 
-// worthAnother reports whether f may be called once more. A store that has one
-// connection cannot go elsewhere: that is up to who connects it again.
+// worthAnother reports whether to call f again after err, and counts the moves. A store
+// with a pin has only one connection, so it does not move. Its caller must connect
+// again.
 func (s *store) worthAnother(err error, moves *int) bool {
 	switch s.classify(err) {
 	case conflict:
@@ -84,11 +84,10 @@ func (s *store) worthAnother(err error, moves *int) bool {
 	return false
 }
 
-// classify returns what the error of a statement means. Whatever is a conflict was
-// rolled back: a statement that is its own transaction is applied as a whole, or
-// not at all.
+// classify returns the meaning of a statement's error. After a conflict the statement
+// is rolled back as a whole, because each statement is its own transaction.
 func (s *store) classify(err error) kind {
-	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // nothing was sent, by the driver's contract
+	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // by the driver's contract, nothing was sent
 		return conflict
 	}
 	if errors.Is(err, errStandby) || errors.Is(err, errDirty) {
@@ -100,10 +99,10 @@ func (s *store) classify(err error) kind {
 	case s.ready.Load() == nil:
 		return s.dialect().denied
 	}
-	return elsewhere // it may in other sessions
+	return elsewhere // another session may have the right
 }
 
-// A waitError is what is left of a call whose context has ended.
+// A waitError is the error of a call whose context has ended while it waited.
 type waitError struct {
 	text  string
 	cause error
@@ -112,8 +111,8 @@ type waitError struct {
 func (e *waitError) Error() string { return e.text + ": " + e.cause.Error() }
 func (e *waitError) Unwrap() error { return e.cause }
 
-// noConnection is the error of an attempt that got no connection, which names the
-// program's own use of the pool where that is the cause.
+// noConnection returns the error of an attempt that got no connection. If the program
+// itself uses all connections of the pool, the error says so.
 func (s *store) noConnection(ctx context.Context, began time.Time, err error) error {
 	if ctx.Err() == nil || !s.allInUse() {
 		return err
@@ -123,7 +122,8 @@ func (s *store) noConnection(ctx context.Context, began time.Time, err error) er
 		time.Since(began).Round(time.Millisecond), s.pool.Stats().MaxOpenConnections), context.Cause(ctx)}
 }
 
-// late is the error after ctx has ended; err is what the last attempt ran into.
+// late returns the error of a call whose ctx has ended. err is the error of the last
+// attempt, or nil.
 func (s *store) late(ctx context.Context, began time.Time, err error) error {
 	if wait := (*waitError)(nil); errors.As(err, &wait) {
 		return err
@@ -138,8 +138,8 @@ func (s *store) late(ctx context.Context, began time.Time, err error) error {
 	return &waitError{text, context.Cause(ctx)}
 }
 
-// bounded answers soon after ctx has ended, also where f does not: SQLite's
-// drivers wait for its lock as long as the busy timeout lasts.
+// bounded calls f and returns soon after ctx has ended even if f does not. For example,
+// SQLite's drivers wait for the lock until the busy timeout has passed.
 func bounded[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
 	began := time.Now()
 	patient, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))

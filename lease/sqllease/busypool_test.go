@@ -18,16 +18,16 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A busyPool is one whose connections transactions take all the time: each
+// A busyPool is a pool whose connections are always used by transactions. Each
 // goroutine creates rows, one after the other.
 type busyPool struct {
 	goroutines, connections int
 	transaction, window     time.Duration
 }
 
-// The window is extended in time where it is four times as long as the longest
-// transaction, whatever the queue is. Without long in GORMFLAKE_TEST_TORTURE,
-// the times are a twentieth of those in the table.
+// A lease extends its window in time if the window is four times as long as the longest
+// transaction, even with a long queue. Unless GORMFLAKE_TEST_TORTURE is long, the times
+// are a twentieth of the times in the table.
 func TestBusyPool(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.Postgres, testdb.SQLite} {
@@ -94,7 +94,7 @@ func (p busyPool) run(t *testing.T, db *gorm.DB, gen *snowflake.Generator) (crea
 	return good.Load(), bad.Load()
 }
 
-// create holds its connection before it asks for an ID, and after.
+// create holds its connection before and after it asks for an ID.
 func create(db *gorm.DB, gen *snowflake.Generator, takes time.Duration) error {
 	return db.Transaction(func(tx *gorm.DB) error {
 		time.Sleep(takes / 2)

@@ -49,7 +49,7 @@ func TestNow(t *testing.T) {
 	}
 }
 
-// wantNow expects the store's clock to be this machine's, on which the servers
+// wantNow expects the store to return the clock of this machine, on which the servers
 // of tests run.
 func wantNow(t *testing.T, store lease.Store) {
 	t.Helper()
@@ -77,9 +77,8 @@ func inMySQLZone(offset string) func(*testing.T, *gorm.DB) *gorm.DB {
 	}
 }
 
-// In the hour that local time repeats when daylight saving ends, the server's
-// clock is right. The variable timestamp is the time that a session takes for
-// the present one.
+// The server's time is right in the hour that local time repeats when daylight saving
+// ends. The variable timestamp sets the current time of a session.
 func TestNowAtTheEndOfDaylightSaving(t *testing.T) {
 	t.Setenv("TZ", "Europe/Berlin")
 	t.Run("mariadb", func(t *testing.T) { endsDaylightSaving(t, testserver.MariaDB(t)) })
@@ -116,7 +115,7 @@ func endsDaylightSaving(t *testing.T, s *testserver.Server) {
 	}
 }
 
-// SQLite's clock is the process's own, which it cannot judge.
+// SQLite only has the clock of the process, with which the process cannot check itself.
 func TestSQLiteHasNoClock(t *testing.T) {
 	t.Parallel()
 	store := newStore(testdb.Open(t, testdb.SQLite))

@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// survives injects faults of each kind, and wants no ID twice. Sound generators have
-// short windows and clocks that are wrong, or the default window, which outlasts
-// every fault. The control ignores what it is to compare.
+// survives injects faults of each kind, and expects no ID twice. Sound generators have
+// short windows and wrong clocks, or the default window, which is longer than every
+// fault. The generators of the control ignore the comparison in CompareAndSwap.
 func survives(t *testing.T, c storetest.ClusterConfig, faults, longOnly []testcluster.Fault) {
 	t.Helper()
 	c.Dial, c.Control, c.Repeat = dial, ignoringCompare, 7
@@ -32,8 +32,8 @@ func survives(t *testing.T, c storetest.ClusterConfig, faults, longOnly []testcl
 
 func ignoringCompare(store lease.Store) lease.Store { return ignoreCompare{store} }
 
-// ignoreCompare replaces whatever record is there. It takes its time, so that
-// members which see the same worker free all take it.
+// ignoreCompare replaces the record without comparing it. It waits first, so that
+// several members that see the same free worker take it.
 type ignoreCompare struct{ lease.Store }
 
 func (s ignoreCompare) CompareAndSwap(ctx context.Context, worker int, _, next lease.Record) (bool, error) {
@@ -45,8 +45,8 @@ func (s ignoreCompare) CompareAndSwap(ctx context.Context, worker int, _, next l
 	return s.Store.CompareAndSwap(ctx, worker, records[worker], next)
 }
 
-// Three nodes behind a proxy that knows nothing of their health. Half of the
-// members, by turns, have sessions that read synchronously.
+// The cluster has three nodes behind a proxy that does not check their health. Every
+// other member has a session that reads synchronously.
 func TestClusterGalera(t *testing.T) {
 	t.Parallel()
 	galera := testcluster.Galera(t)
@@ -63,9 +63,9 @@ func TestClusterGalera(t *testing.T) {
 	}}, []testcluster.Fault{testcluster.Killed, testcluster.CutOff}, []testcluster.Fault{testcluster.Frozen, testcluster.AllKilled})
 }
 
-// A primary, a synchronous and an asynchronous standby. Clients know all three
-// hosts, and use the one that accepts writes. Half of the members, by turns, have
-// transactions that are serializable.
+// The cluster has a primary, a synchronous and an asynchronous standby. Clients know
+// all three hosts, and use the host that accepts writes. Every other member has
+// serializable transactions.
 func TestClusterPostgres(t *testing.T) {
 	t.Parallel()
 	postgres := testcluster.Postgres(t)
@@ -76,7 +76,7 @@ func TestClusterPostgres(t *testing.T) {
 		[]testcluster.Fault{testcluster.Frozen, testcluster.Demoted, testcluster.StandbyCutOff})
 }
 
-// everyOther returns the parameter in every other call.
+// everyOther returns a function that returns the parameter in every other call.
 func everyOther(parameter string) func() string {
 	var calls atomic.Int64
 	return func() string {
@@ -87,9 +87,8 @@ func everyOther(parameter string) func() string {
 	}
 }
 
-// A cluster that fails over to a standby which lags forgets what it has
-// acknowledged, and IDs are issued twice. A settle of a window keeps them from
-// it.
+// A cluster that fails over to a lagging standby forgets acknowledged writes, so that
+// IDs are issued twice. Settling for a window prevents that.
 func TestClusterPostgresThatForgets(t *testing.T) {
 	t.Parallel()
 	storetest.Failovers(t, storetest.ClusterConfig{

@@ -55,8 +55,8 @@ func TestNewDBMistakes(t *testing.T) {
 	}
 }
 
-// The settings of a session that change what a statement does, or how it is
-// sent.
+// The cases are settings of a session that change the effect of a statement, or how it
+// is sent.
 func TestConformSettings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -87,7 +87,7 @@ func TestConformSettings(t *testing.T) {
 	}
 }
 
-// sqliteWith changes settings of the DSN, each from one value to another.
+// sqliteWith changes settings of the DSN. The changes are pairs of old and new value.
 func sqliteWith(changes ...string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
 		t.Helper()
@@ -150,7 +150,7 @@ func postgresSimple(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector 
 	}
 }
 
-// In memory, all handles must be one.
+// All handles of a database in memory must be one handle.
 func TestConformMemory(t *testing.T) {
 	t.Parallel()
 	d, err := dsn.Open("sqlite://:memory:")
@@ -167,7 +167,7 @@ func TestConformSharedCache(t *testing.T) {
 	t.Parallel()
 	testdb.Open(t, testdb.SQLiteMattn) // skips without cgo
 	shared := func() gorm.Dialector { return sqlite.Open("file:sqllease?mode=memory&cache=shared") }
-	open(t, shared()) // keeps it
+	open(t, shared()) // keeps the database
 	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
 		return newStore(open(t, shared()), sqllease.WithNamespace(namespace))
 	})

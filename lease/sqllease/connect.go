@@ -12,19 +12,20 @@ import (
 )
 
 const (
-	// openTimeout is how long a server may take to accept a connection. It does
-	// not run while others have all connections of the pool.
+	// openTimeout is how long a server may take to accept a connection. It does not
+	// apply while all connections of the pool are in use.
 	openTimeout = 5 * time.Second
 
-	// statementTimeout is how long a server may take over a statement that inspects a
-	// connection. A pool that keeps many connections gives each less, because all of
-	// them may be dead, but no less than minStatement.
+	// statementTimeout is how long a server may take for a statement that inspects a
+	// connection. If a pool keeps many connections, each gets less time, because all of
+	// them may be dead, but at least minStatement.
 	statementTimeout = 5 * time.Second
 	minStatement     = 2 * time.Second
 
-	// maxPlaces is in how many places of the pool's queue one call waits, and all calls
-	// of a store together in addition to one place each. One call has them all after a
-	// ninth of its time.
+	// maxPlaces is the largest number of places in the pool's queue for one call. In
+	// addition to a first place each, all calls of a store share that many places.
+	// queueSteps divides the time of a call into steps, after each of which it doubles
+	// its places. It reaches maxPlaces after a ninth of its time.
 	maxPlaces  = 128
 	queueSteps = 64
 )
@@ -46,8 +47,8 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	return withClock(over), p.release, nil
 }
 
-// statementLimit returns the time for each statement of an inspection, before which so
-// many other connections of the pool may have to be tried.
+// statementLimit returns the time limit for each statement of an inspection. It leaves
+// time to inspect as many other connections, which may be dead, before ctx ends.
 func statementLimit(ctx context.Context, others int) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -57,9 +58,10 @@ func statementLimit(ctx context.Context, others int) time.Duration {
 	return min(statementTimeout, max(minStatement, share))
 }
 
-// usable waits for a connection that answers, and on which the store may write. A
-// pool keeps those that a server has closed when it was restarted, or that a program
-// has left otherwise, but no more than it has open.
+// usable waits for a connection that answers and on which the store may write. It
+// discards connections of the pool that are dead after a restart of the server, or that
+// a program has left in a state in which the store must not write. It tries at most as
+// many as the pool had open, and after errors of kind elsewhere up to maxMoves more.
 func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
 	began := time.Now()
 	for dead := s.pool.Stats().OpenConnections; ; dead-- {
@@ -79,9 +81,10 @@ func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// open waits as long as ctx lasts where it waits for others to end, and for a
-// while where it waits for the server: a network that drops everything would
-// keep it for minutes after it works again.
+// open waits for a connection. While all connections of the pool are in use it waits
+// until ctx ends, because it depends on the program. Otherwise it waits for the server
+// for openTimeout at most, because in a network that drops all packets a dial would
+// hang for minutes after the network works again.
 func (s *store) open(ctx context.Context) (*sql.Conn, error) {
 	if !s.allInUse() {
 		brief, cancel := context.WithTimeout(ctx, openTimeout)
@@ -102,10 +105,10 @@ func (s *store) allInUse() bool {
 	return stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections
 }
 
-// queue waits for a connection that another returns. Package database/sql
-// hands it to a waiter chosen at random, and one among many may not be chosen
-// for minutes. So this one waits in several places, twice as many after each
-// step of its time.
+// queue waits for a connection that another user returns to the pool. Package
+// database/sql hands a returned connection to a waiter chosen at random, so among many
+// waiters a call may wait for minutes. To improve its chance, queue waits in several
+// places at once, and doubles their number after each step of its time.
 func (s *store) queue(ctx context.Context) (*sql.Conn, error) {
 	waiting, leave := context.WithCancel(ctx)
 	defer leave()
@@ -147,7 +150,8 @@ type answer struct {
 	err  error
 }
 
-// wait gives a connection back where another place had one first.
+// wait waits in one place of the queue. If another place has won, it returns its
+// connection to the pool.
 func (s *store) wait(ctx context.Context, answers chan<- answer) {
 	go func() {
 		conn, err := s.pool.Conn(ctx)
@@ -161,13 +165,13 @@ func (s *store) wait(ctx context.Context, answers chan<- answer) {
 	}()
 }
 
-// discard closes the connection instead of giving it back to the pool.
+// discard closes the connection instead of returning it to the pool.
 func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
 }
 
-// A pin is the connection of a store that has only this one.
+// A pin is the connection of a store that uses only this connection.
 type pin struct {
 	conn *sql.Conn
 	busy chan struct{} // held while the driver uses the connection
@@ -183,8 +187,8 @@ func (p *pin) use(ctx context.Context, f func(*sql.Conn) error) error {
 	}
 }
 
-// release gives the connection back to the pool, and waits for no call that
-// was abandoned: the pool has the connection back once the driver is done.
+// release returns the connection to the pool. It does not wait for an abandoned call:
+// in that case the pool gets the connection back once the driver is done.
 func (p *pin) release() {
 	select {
 	case p.busy <- struct{}{}:

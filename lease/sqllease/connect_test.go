@@ -47,7 +47,7 @@ func poolOf(t *testing.T, db *gorm.DB) *sql.DB {
 	return pool
 }
 
-// A connected store holds one connection, from first use to its release.
+// A connected store holds one connection until its release.
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -76,8 +76,8 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-// While another call, with no connection yet, looks after the table, the one
-// that has the connection does not wait for it.
+// A call without a connection is checking the table. The call that holds the connection
+// must not wait for it.
 func TestConnectedFirstUse(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -100,8 +100,8 @@ func TestConnectedFirstUse(t *testing.T) {
 	})
 }
 
-// Connect keeps its place in the queue of a busy pool, and says why it has left
-// it.
+// Connect keeps its place in the queue of a busy pool. Its error says why it has left
+// the queue.
 func TestConnectWaits(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -121,8 +121,8 @@ func TestConnectWaits(t *testing.T) {
 	})
 }
 
-// A call that has waited in several places of the queue returns the connections
-// that it does not need.
+// A call that has waited in several places of the queue returns the connections that it
+// does not need.
 func TestConnectReturnsOthers(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -172,7 +172,7 @@ func TestConnectFails(t *testing.T) {
 	})
 }
 
-// Connections that died with the server cost no error once it is back.
+// Connections that died with the server cause no error once the server is back.
 func TestConnectAfterRestart(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) (*testserver.Server, *gorm.DB){
@@ -207,8 +207,8 @@ func TestConnectAfterRestart(t *testing.T) {
 	}
 }
 
-// trusting opens the server's database by a driver that does not ask whether an idle
-// connection is alive.
+// trusting opens the server's database with a driver that does not check whether an
+// idle connection is alive.
 func trusting(t *testing.T, server *testserver.Server) (*testserver.Server, *gorm.DB) {
 	t.Helper()
 	config, err := mysqldriver.ParseDSN("root@tcp(" + server.Address() + ")/test")
@@ -232,8 +232,8 @@ func fill(t *testing.T, pool *sql.DB, n int) {
 	}
 }
 
-// A server that takes connections and says nothing does not keep Connect for
-// longer than it must.
+// If a server accepts connections and never answers, Connect gives up after its
+// timeouts.
 func TestConnectToSilence(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -251,7 +251,7 @@ func TestConnectToSilence(t *testing.T) {
 	}
 }
 
-// A call that was abandoned keeps its connection, and nobody waits for it.
+// An abandoned call keeps its connection, and no other call waits for it.
 func TestAbandonedCall(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -288,8 +288,8 @@ func TestAbandonedCall(t *testing.T) {
 	})
 }
 
-// A connection that dies under the store is an error, at once: another one has
-// not been waited for.
+// If a connection dies during a write, the store returns an error at once, without
+// waiting for another connection.
 func TestConnectionDies(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -306,8 +306,8 @@ func TestConnectionDies(t *testing.T) {
 	})
 }
 
-// The pool of an application whose transactions take all connections does not
-// keep a store with a pool of its own.
+// A store with its own pool works while the application's transactions use all
+// connections of their pool.
 func TestWithPool(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -19,7 +19,7 @@ func TestCrowd(t *testing.T) {
 	t.Parallel()
 	for target, limit := range map[testdb.Target]time.Duration{
 		testdb.Postgres: 30 * time.Second, testdb.MariaDB: 30 * time.Second,
-		testdb.MySQL: 2 * time.Minute, // with a binary log that it synchronizes
+		testdb.MySQL: 2 * time.Minute, // with a binary log that is synchronized
 	} {
 		t.Run(string(target), func(t *testing.T) {
 			storetest.Crowd(t, newStore(fortyConnections(t, testdb.Open(t, target))), limit)
@@ -38,7 +38,7 @@ func fortyConnections(t *testing.T, db *gorm.DB) *gorm.DB {
 	return db
 }
 
-// A hundred thousand workers in the table do not slow an extension, nor a claim.
+// A hundred thousand workers in the table do not slow an extension or a claim down.
 func TestExtensionAmongManyWorkers(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -8,88 +8,91 @@ import (
 	"strings"
 )
 
-// A dialect is what differs between the databases. In its SQL, %s is the quoted
-// table.
+// A dialect holds the SQL and the behavior in which the databases differ. In its SQL,
+// %s is the quoted table.
 type dialect struct {
-	name    string // as GORM's dialector has it
+	name    string // as GORM's dialector names it
 	quote   string
-	text    string // the type of a column of %d characters, which compares them byte by byte
-	options string // of CREATE TABLE
+	text    string // type of a text column of %d characters that compares byte by byte
+	options string // end of CREATE TABLE
 
 	insert string
 	update string
-	load   string // a row also where there is no record
+	load   string // returns a row even if there is no record
 
-	// begin starts the transaction of a write, which ends with COMMIT. Empty means
-	// that a statement is a transaction of its own.
+	// begin starts the transaction of a write, which ends with COMMIT. If it is empty,
+	// each statement is a transaction of its own.
 	begin string
 
-	// get is load by keys that are one text, with commas. Empty means load, with a
-	// condition.
+	// get is load for given keys, which are one text separated by commas. If it is
+	// empty, the store uses load with a condition on the keys.
 	get string
 
-	// now is an expression: the server's time in Unix microseconds. It is
-	// empty where that is the time of the process.
+	// now is an expression for the server's time in Unix microseconds. It is empty if
+	// the database has no clock but that of the process.
 	now string
 
-	// standby is an expression: whether the server that answers is one that
-	// lags behind another. Empty means that none does.
+	// standby is an expression that is true if the answering server may lag behind
+	// another server. It is empty if no server of this database does.
 	standby string
 
-	// primary is how to reach the one that does not.
+	// primary describes, for errors, how to reach a server that does not lag.
 	primary string
 
-	// silence is why an answer may be missing, and what to do about it.
+	// silence says, for errors, why an answer may be missing and how to fix that.
 	silence string
 
-	// untried is what leases were not tried with. Empty means that they were.
+	// untried says, for errors, in which setup leases were not tested. It is empty if
+	// they were tested in every setup.
 	untried string
 
 	classify func(err error) kind
 
-	// denied is what a lack of rights means at first use.
+	// denied is the kind of a "permission denied" error at first use.
 	denied kind
 
-	// inspect returns what the connection is found to be. Without a table it looks
-	// only at the session.
+	// inspect returns the state of a connection. If table is empty it inspects only the
+	// session.
 	inspect func(ctx context.Context, on asker, table table) (session, error)
 
-	// rollBack ends what a program has left open on a connection. Empty means that
-	// closing the connection does.
+	// rollBack is a statement that ends a transaction which a program has left open. If
+	// it is empty, the store closes the connection instead.
 	rollBack string
 
-	// shape reads the catalog, as far as every user can who may read the table.
+	// shape reads the catalog. It uses only the parts that every user who may read the
+	// table can see.
 	shape func(ctx context.Context, conn *sql.Conn, table table) (shape, error)
 
-	// addKey and alter repair a table. Alter gives a column its type and NOT NULL, by
-	// the column, the type, and the type without a collation; it is empty where the
-	// database has no statement for it.
+	// addKey returns SQL that adds the unique key. alter is SQL that gives a column its
+	// type and NOT NULL. Its arguments are the table, the column, the type, and the
+	// type without a collation. It is empty if the database has no such statement.
 	addKey func(*dialect, table) string
 	alter  string
 
-	// stray returns the schema in which a statement that names no schema would create
-	// the table, and another that has a table of this name with records, if the session
-	// may have been led astray; other is empty if it has not, or there is none. It is nil
-	// where a name leads to one place.
+	// stray returns two schemas: here, in which a statement without a schema would
+	// create the table, and other, which already has a table of this name with records.
+	// other is empty if there is no such table, or if the session's choice of a schema
+	// can be trusted. stray is nil if an unqualified name cannot lead to different
+	// schemas.
 	stray func(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error)
 
-	// renameQualified is set where a table's new name needs its schema.
+	// renameQualified reports whether RENAME TO needs the schema in the new name.
 	renameQualified bool
 }
 
-// kind is what an error means for the statement.
+// A kind is the meaning of an error for the statement.
 type kind int
 
 const (
-	unknown   kind = iota // it may have been applied
-	missing               // not applied: there is no such table, as far as we may know
-	denied                // not applied: the session's user or role may not
-	duplicate             // not applied: there is a row with that key
-	conflict              // not applied, and worth another try
-	elsewhere             // not applied by this server, and worth another try over a new connection
+	unknown   kind = iota // the statement may have been applied
+	missing               // not applied: the table does not exist, or the user may not know that it does
+	denied                // not applied: the session's user or role lacks the right
+	duplicate             // not applied: a row with that key exists
+	conflict              // not applied; another try may succeed
+	elsewhere             // not applied by this server; a try over a new connection may succeed
 )
 
-// table is a table's name, with the schema or without.
+// A table is the name of a table, with or without a schema.
 type table struct {
 	schema, name string
 	quoted       string
@@ -116,10 +119,10 @@ func dialectOf(name string) (*dialect, error) {
 	return nil, fmt.Errorf("sqllease: dialect %q is not supported: want sqlite, mysql or postgres", name)
 }
 
-// DDL returns the statement that creates the table, for those who do not let
-// their applications do it: dialect is "sqlite", "mysql" or "postgres". Of opts
-// only [WithTable] matters. Where the table exists, the store needs the rights
-// to SELECT, INSERT and UPDATE its rows.
+// DDL returns the statement that creates the table, for people who do not let their
+// applications create it. The dialect is "sqlite", "mysql" or "postgres". Of opts only
+// [WithTable] has an effect. If the table exists, the store needs only the rights to
+// SELECT, INSERT and UPDATE its rows.
 func DDL(dialect string, opts ...Option) (string, error) {
 	d, err := dialectOf(dialect)
 	if err != nil {
@@ -160,7 +163,8 @@ func (d *dialect) table(name string) table {
 	return d.qualified(name[:max(0, dot)], name[dot+1:])
 }
 
-// qualified is the table of that name, without a schema if that is empty.
+// qualified returns the table with that name in the schema, or without a schema if that
+// is empty.
 func (d *dialect) qualified(schema, name string) table {
 	quote := func(s string) string { return d.quote + strings.ReplaceAll(s, d.quote, d.quote+d.quote) + d.quote }
 	if schema == "" {
@@ -169,7 +173,8 @@ func (d *dialect) qualified(schema, name string) table {
 	return table{schema, name, quote(schema) + "." + quote(name)}
 }
 
-// reads completes one of the dialect's statements that read records.
+// reads completes a statement that reads records, with the dialect's standby and clock
+// expressions and the table.
 func (d *dialect) reads(format string, t table) string {
 	return fmt.Sprintf(format, cmp.Or(d.standby, "0"), cmp.Or(d.now, "NULL"), t.quoted)
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// dirt is what a program leaves on a connection that it returns to its pool.
+// dirt is the state in which a program returns a connection to its pool.
 type dirt struct {
 	name   string
 	leave  []string
-	logged string // what the store reports; empty: nothing
-	fails  bool   // the store has an error for it, on every connection that a pool has
+	logged string // the message that the store logs; may be empty
+	fails  bool   // the store returns an error, because every connection of the pool has this state
 }
 
 const (
-	openTransaction = "a transaction" // in progress, by MySQL; inside, by SQLite
+	openTransaction = "a transaction" // "in progress" in MySQL, "inside" in SQLite
 	insertOrder     = "INSERT INTO orders VALUES (1)"
 	hiding          = "CREATE TEMPORARY TABLE snowflake_workers AS SELECT * FROM snowflake_workers"
 	emptyHiding     = hiding + " WHERE 1 = 0"
@@ -66,7 +66,7 @@ var mysqlDirt = []dirt{
 }
 
 var postgresDirt = []dirt{
-	{"transaction", []string{"BEGIN"}, "", false}, // pgx closes it
+	{"transaction", []string{"BEGIN"}, "", false}, // pgx closes the connection
 	{"transaction that has read", []string{"BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT * FROM snowflake_workers"}, "", false},
 	{"transaction that has written", []string{"BEGIN", insertOrder}, "", false},
 	{"failed transaction", []string{"BEGIN", insertOrder, "SELECT 1 / 0"}, "", false},
@@ -85,8 +85,8 @@ var postgresDirt = []dirt{
 	{"no triggers", []string{"SET session_replication_role = replica"}, "", false},
 }
 
-// The store never writes inside what another program has begun, never commits it,
-// and never reads by it. What a pool hands out is found out before.
+// The store must not write, commit or read inside a transaction that another program
+// has begun. It detects the state of a connection before it uses it.
 func TestDirt(t *testing.T) {
 	t.Parallel()
 	for target, dirts := range map[testdb.Target][]dirt{
@@ -111,7 +111,7 @@ func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 	store := newStore(mine, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	swap(t, store, 1, lease.Record{}, first, true)
 	swap(t, store, 2, lease.Record{}, first, true)
-	before := log.String() // what the server is set to
+	before := log.String() // warnings about the server's settings
 	at := lease.Record{Bound: 1000, Owner: "first"}
 	statements := d.complete(t, db)
 	for _, write := range []func(next lease.Record) error{
@@ -141,7 +141,7 @@ func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 	wantUntouched(t, db, map[int]lease.Record{1: at, 2: first})
 }
 
-// complete names the schema and a role that has no rights.
+// complete inserts the schema, and a role without rights, into the statements.
 func (d dirt) complete(t *testing.T, db *gorm.DB) []string {
 	t.Helper()
 	text := strings.Join(d.leave, ";")
@@ -154,7 +154,8 @@ func (d dirt) complete(t *testing.T, db *gorm.DB) []string {
 	return strings.Split(strings.ReplaceAll(text, "%[1]s", schemaOf(t, db)), ";")
 }
 
-// leave does this over a connection of the pool, and returns that.
+// leave runs the statements over a connection of the pool, and returns the connection
+// to it.
 func leave(t *testing.T, db *gorm.DB, statements []string) {
 	t.Helper()
 	conn, err := poolOf(t, db).Conn(t.Context())
@@ -170,7 +171,7 @@ func leave(t *testing.T, db *gorm.DB, statements []string) {
 		}
 		switch {
 		case err == nil || strings.Contains(statement, "1 / 0") || strings.Contains(err.Error(), "already exists"):
-		case strings.Contains(statement, "sql_log_bin"), strings.Contains(statement, "replication_role"): // not everybody may
+		case strings.Contains(statement, "sql_log_bin"), strings.Contains(statement, "replication_role"): // some users may not
 			t.Skip(err)
 		default:
 			t.Fatalf("%s: %v", statement, err)
@@ -189,7 +190,7 @@ func logs(t *testing.T, conn *sql.Conn) (on bool) {
 	return on
 }
 
-// extendOver writes as a lease does, and tries again as it does.
+// extendOver writes like a lease that extends its window, and tries again as it does.
 func extendOver(t *testing.T, store lease.Store, from, to lease.Record) (err error) {
 	t.Helper()
 	for range 2 {
@@ -214,12 +215,12 @@ func extendOver(t *testing.T, store lease.Store, from, to lease.Record) (err err
 
 func swapped(ok bool, err error) error {
 	if err == nil && !ok {
-		err = context.Canceled // nobody else has written
+		err = context.Canceled // no other writer has written
 	}
 	return err
 }
 
-// wantUntouched wants these records, and that nothing else was committed.
+// wantUntouched expects these records, and that no other change was committed.
 func wantUntouched(t *testing.T, db *gorm.DB, want map[int]lease.Record) {
 	t.Helper()
 	got := load(t, newStore(db))
@@ -232,9 +233,9 @@ func wantUntouched(t *testing.T, db *gorm.DB, want map[int]lease.Record) {
 	}
 }
 
-// Behind PgBouncer in transaction mode, what a program has set is left on the
-// server's connection, and the next client gets it. In statement mode there is
-// no transaction to be left.
+// Behind PgBouncer in transaction mode, settings of a program stay on the server's
+// connection, which the next client uses. In statement mode a program cannot leave a
+// transaction open.
 func TestDirtBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)

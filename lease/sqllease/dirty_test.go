@@ -15,8 +15,9 @@ import (
 )
 
 // A program leaves a transaction open on the only connection of its pool, over which
-// its lease is extended, and rolls it back later. What the store was told is written
-// must not be undone: another process takes the worker at the bound that is there.
+// its lease is extended, and rolls it back later. The rollback must not undo an
+// acknowledged write of the store, because another process takes the worker at the
+// bound in the table.
 func TestDirtySession(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -42,8 +43,8 @@ func TestDirtySession(t *testing.T) {
 				pause(t.Context(), 2*window)
 				f.Clocks = []time.Duration{-20 * time.Second}
 				takers := f.Start(storetest.AtOnce, "other")
-				pause(t.Context(), window/3) // it waits where the row is locked
-				db.Exec("ROLLBACK")          // the connection may be another one by now, where it means nothing
+				pause(t.Context(), window/3) // the taker waits while the row is locked
+				db.Exec("ROLLBACK")          // on another connection the ROLLBACK has no effect
 				f.AwaitHolding(takers)
 				pause(t.Context(), window)
 				sum := f.Finish()

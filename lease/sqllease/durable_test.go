@@ -16,8 +16,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// A trigger sees the setting under which SQLite writes. EXTRA is 3, FULL 2,
-// NORMAL 1, OFF 0.
+// A trigger records the setting under which SQLite writes. EXTRA is 3, FULL 2, NORMAL
+// 1, OFF 0.
 func TestSQLiteWritesDurably(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -51,7 +51,7 @@ func TestSQLiteWritesDurably(t *testing.T) {
 	}
 }
 
-// synchronous is the same file, over one connection with this level.
+// synchronous opens the same file again, over one connection with this level.
 func synchronous(t *testing.T, db *gorm.DB, level int) *gorm.DB {
 	t.Helper()
 	mine := again(t, db)
@@ -87,8 +87,8 @@ func wantLevel(t *testing.T, db *gorm.DB, want int) {
 	}
 }
 
-// The connection has its setting back after a write that failed, too: one
-// whose context ended while another process had the writer lock.
+// The store also restores the setting of the connection after a failed write, whose
+// context ended while another process had the writer lock.
 func TestSQLiteSettingIsRestored(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
@@ -109,12 +109,11 @@ func TestSQLiteSettingIsRestored(t *testing.T) {
 	}
 }
 
-// A context that ends during the write does not keep the setting from being put
-// back.
+// The store restores the setting even if the context ends during the write.
 func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
-	p := &proxy{refuse: func(ctx context.Context, _ string) error { return ctx.Err() }} // as some drivers do
+	p := &proxy{refuse: func(ctx context.Context, _ string) error { return ctx.Err() }} // like some drivers
 	mine := proxied(t, sqliteNormal(t, db), p)
 	poolOf(t, mine).SetMaxOpenConns(1)
 	store := newStore(mine)
@@ -133,7 +132,7 @@ func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	wantLevel(t, mine, 1)
 }
 
-// The setting is made on the database in which the table is.
+// The store changes the setting of the database that contains the table.
 func TestSQLiteAttachedDatabase(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
@@ -155,7 +154,7 @@ func TestSQLiteAttachedDatabase(t *testing.T) {
 	}
 }
 
-// A connection whose setting cannot be put back does not return to the pool.
+// A connection whose setting cannot be restored does not return to the pool.
 func TestSQLiteSettingCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

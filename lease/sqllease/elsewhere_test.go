@@ -12,15 +12,15 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// eachAway runs test for every error with which a server says that the
-// statement belongs to another one.
+// eachAway runs test for every error by which a server refuses a statement that another
+// server would accept.
 func eachAway(t *testing.T, test func(t *testing.T, db *gorm.DB, refusal error)) {
 	t.Helper()
 	for target, texts := range map[testdb.Target][]string{
 		testdb.MySQL: {
 			"Error 1047 (08S01): WSREP has not yet prepared node for application use",
 			"Error 1290 (HY000): The MySQL server is running with the --read-only option so it cannot execute this statement",
-			"Error 1205 (HY000): Lock wait timeout exceeded; try restarting transaction", // a lost node, to a read that is to be synchronous
+			"Error 1205 (HY000): Lock wait timeout exceeded; try restarting transaction", // a lost node, for a synchronous read
 			"Error 1836 (HY000): Running in read-only mode",
 		},
 		testdb.Postgres: {"25006"},
@@ -36,7 +36,7 @@ func eachAway(t *testing.T, test func(t *testing.T, db *gorm.DB, refusal error))
 	}
 }
 
-// awayFrom is what the first n connections answer.
+// awayFrom makes the first n connections answer with err.
 func awayFrom(n int, err error) func(int) error {
 	return func(connection int) error {
 		if connection > n {
@@ -46,8 +46,8 @@ func awayFrom(n int, err error) func(int) error {
 	}
 }
 
-// A connection to a node that has left its cluster, or to a primary that has
-// become a standby, leaves the pool: the next call goes elsewhere.
+// A connection to a node that has left its cluster, or to a primary that has become a
+// standby, leaves the pool, so that the next call uses another connection.
 func TestLostServerLeavesThePool(t *testing.T) {
 	t.Parallel()
 	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
@@ -67,7 +67,7 @@ func TestLostServerLeavesThePool(t *testing.T) {
 	})
 }
 
-// A store over one connection cannot change it. Its call fails, and the next
+// A store over one connection cannot use another. Its call fails, and the lease's next
 // connection is another.
 func TestLostServerOfOneConnection(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestLostServerOfOneConnection(t *testing.T) {
 	})
 }
 
-// Where every server refuses, the error is theirs, and comes soon.
+// If every server refuses, the store soon returns their error.
 func TestEveryServerRefuses(t *testing.T) {
 	t.Parallel()
 	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
@@ -100,8 +100,8 @@ func TestEveryServerRefuses(t *testing.T) {
 	})
 }
 
-// A commit that was cut off may yet be made: only what is not applied is tried
-// again.
+// A commit that was cut off may still happen. The store only repeats writes that were
+// not applied.
 func TestCutOffCommitIsUnknown(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}

@@ -23,7 +23,7 @@ func ExampleNew() {
 	ctx := context.Background()
 	store := sqllease.New(db, sqllease.WithNamespace("orders"))
 
-	// What lease.Acquire does with it: take a worker by raising its bound.
+	// lease.Acquire takes a worker in the same way, by raising its bound.
 	taken := lease.Record{Bound: 1_760_000_000_000, Owner: "a fresh token"}
 	swapped, err := store.CompareAndSwap(ctx, 7, lease.Record{}, taken)
 	if err != nil {

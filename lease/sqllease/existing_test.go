@@ -11,7 +11,7 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// Who only reads leaves no table behind.
+// A store with ExistingTable that only reads creates no table.
 func TestExistingTable(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -16,13 +16,13 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// Before a failover all workers are held, and after it newcomers want some.
+// Before a failover all workers are held. After it newcomers want some of them.
 const (
 	failoverWorkers   = 4
 	failoverNewcomers = 3
 )
 
-// eachFailover runs GORMFLAKE_TEST_FAILOVERS failovers, or one.
+// eachFailover runs GORMFLAKE_TEST_FAILOVERS failovers, by default one.
 func eachFailover(t *testing.T, run func(t *testing.T, random *rand.Rand)) {
 	t.Helper()
 	runs := 1
@@ -39,8 +39,8 @@ func eachFailover(t *testing.T, run func(t *testing.T, random *rand.Rand)) {
 	}
 }
 
-// newRandom makes a schedule, though not its timing. To repeat one, put the seed
-// that it has logged here.
+// newRandom returns random numbers for a schedule, and logs their seed. To repeat a
+// schedule, though not its timing, put its seed here.
 func newRandom(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -48,8 +48,8 @@ func newRandom(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// A cut-off synchronous standby makes commits wait. A wait that is cancelled
-// leaves a row that everybody sees, and that the standby does not have.
+// A synchronous standby that is cut off makes commits wait. After a cancelled wait the
+// primary shows a row that the standby does not have.
 func TestFailoverSynchronousStandby(t *testing.T) {
 	t.Parallel()
 	eachFailover(t, func(t *testing.T, random *rand.Rand) {
@@ -65,8 +65,7 @@ func TestFailoverStalledLog(t *testing.T) {
 	})
 }
 
-// wantNothingLost is for failovers in which the store forgets nothing that it has
-// acknowledged.
+// wantNothingLost checks a failover in which the store forgets no acknowledged write.
 func wantNothingLost(t *testing.T, sum storetest.Tally) {
 	t.Helper()
 	if sum.Duplicates > 0 {
@@ -77,8 +76,8 @@ func wantNothingLost(t *testing.T, sum storetest.Tally) {
 	}
 }
 
-// A failover is a fault of one server, which members reach through proxies of their
-// own.
+// A failover is a fault of one server. Each member reaches the server through its own
+// proxy.
 type failover struct {
 	*storetest.Fleet
 	t       *testing.T
@@ -99,7 +98,7 @@ func beginFailover(t *testing.T, random *rand.Rand, server *testserver.Server, c
 	return f
 }
 
-// start adds n members, which begin within spread, in windows.
+// start adds n members, which begin within spread windows.
 func (f *failover) start(n int, address string, spread float64) ([]*storetest.Member, []*testserver.Proxy) {
 	proxies, urls := make([]*testserver.Proxy, n), make([]string, n)
 	for i := range proxies {
@@ -109,12 +108,12 @@ func (f *failover) start(n int, address string, spread float64) ([]*storetest.Me
 	return f.Start(func() time.Duration { return f.windows(0, spread) }, urls...), proxies
 }
 
-// windows is a random time between so many windows.
+// windows returns a random time between from and to windows.
 func (f *failover) windows(from, to float64) time.Duration {
 	return time.Duration((from + f.random.Float64()*(to-from)) * float64(f.Window))
 }
 
-// nap is a random time between so many windows.
+// nap sleeps for a random time between from and to windows, and returns it.
 func (f *failover) nap(from, to float64) time.Duration {
 	d := f.windows(from, to)
 	pause(f.t.Context(), d)
@@ -150,8 +149,8 @@ func stalledLog(t *testing.T, random *rand.Rand, wrap func(lease.Store) lease.St
 	return f.report()
 }
 
-// outage waits while no write is acknowledged, which every holder must notice whose
-// rules are whole.
+// outage waits while no write is acknowledged. Without a broken rule every holder must
+// notice that.
 func (f *failover) outage() {
 	f.t.Helper()
 	f.t.Logf("no acknowledgement for %v", f.nap(1.2, 2.2))
@@ -166,8 +165,8 @@ func (f *failover) outage() {
 	}
 }
 
-// recover brings a server back, at an address. Newcomers connect first, and the
-// holders follow one by one.
+// recover starts a server at an address. Newcomers connect first, and the holders
+// follow one by one.
 func (f *failover) recover(address string, start func() error) {
 	f.t.Helper()
 	f.disconnect()
@@ -201,9 +200,9 @@ func (f *failover) report() storetest.Tally {
 	return sum
 }
 
-// An asynchronous standby that was cut off has forgotten what was acknowledged.
-// A newcomer takes a worker that its holder still has: the holder finds out when
-// it looks next, logs that as an error, and stops under that worker.
+// An asynchronous standby that was cut off has forgotten acknowledged writes. A
+// newcomer takes a worker that its holder still has. The holder notices at its next
+// write, logs an error, and stops issuing under that worker.
 func TestFailoverAsynchronousStandby(t *testing.T) {
 	t.Parallel()
 	eachFailover(t, func(t *testing.T, random *rand.Rand) {
@@ -214,7 +213,7 @@ func TestFailoverAsynchronousStandby(t *testing.T) {
 		awaitStreaming(t, primary)
 		f.nap(0, 0.3)
 		replication.Lead("")
-		f.nap(1, 1.5) // what the standby knows of has ended by then
+		f.nap(1, 1.5) // until the windows that the standby knows of have ended
 		primary.Kill()
 		f.takeOver(standby)
 		for _, m := range f.holders {
@@ -227,10 +226,10 @@ func TestFailoverAsynchronousStandby(t *testing.T) {
 	})
 }
 
-// A primary that was frozen, replaced and thawed is a second store, and no holder
-// that reaches only one of them can know. With a synchronous standby the old one
-// acknowledges nothing any more. Without, both give out the same windows, until a
-// holder reaches the other store: that its own record is not there is the alarm.
+// A primary that was frozen, replaced and thawed is a second store. A holder that
+// reaches only one of them cannot notice it. With a synchronous standby the old primary
+// acknowledges no more writes. Without it, both give out the same windows, until a
+// holder reaches the other store, does not find its record there, and logs an error.
 func TestFailoverSplitBrain(t *testing.T) {
 	t.Parallel()
 	t.Run("synchronous", func(t *testing.T) {
@@ -266,8 +265,9 @@ func TestFailoverSplitBrain(t *testing.T) {
 	})
 }
 
-// splitBrain returns a while after the old primary of the holders has been thawed.
-// Newcomers have taken their workers from the new one.
+// splitBrain freezes the holders' primary, promotes the standby, and thaws the old
+// primary. It returns a while later, when newcomers have taken the holders' workers
+// from the new primary.
 func splitBrain(t *testing.T, random *rand.Rand, settings ...string) (*failover, *testserver.Server, []*storetest.Member) {
 	t.Helper()
 	primary := testserver.Postgres(t, settings...)
@@ -294,7 +294,7 @@ func (f *failover) lead(server *testserver.Server) {
 	}
 }
 
-// awaitStreaming returns when the standby has all that the primary has.
+// awaitStreaming waits until the standby has all changes of the primary.
 func awaitStreaming(t *testing.T, primary *testserver.Server) {
 	t.Helper()
 	db, err := openQuietly(primary.URL())
@@ -318,7 +318,8 @@ func awaitStreaming(t *testing.T, primary *testserver.Server) {
 	}
 }
 
-// takeOver lets newcomers take a worker each before its holder looks.
+// takeOver promotes the standby and lets newcomers take workers before their holders
+// reach it.
 func (f *failover) takeOver(standby *testserver.Server) {
 	f.t.Helper()
 	f.disconnect()
@@ -333,7 +334,7 @@ func (f *failover) takeOver(standby *testserver.Server) {
 	}
 }
 
-// awaitAlarm waits for the holder to look. It finds its worker taken from a
+// awaitAlarm waits until the holder's next write. It must find its worker taken from a
 // bound below its own, or its own record with such a bound.
 func (f *failover) awaitAlarm(m *storetest.Member) {
 	f.t.Helper()
@@ -349,7 +350,7 @@ func (f *failover) awaitAlarm(m *storetest.Member) {
 		worker, s.Losses, s.Regressions, m.Errors(), 2*f.Window)
 }
 
-// With a store that trusts what it reads, both failovers find duplicates.
+// With a store that trusts its reads, both failovers must cause duplicates.
 func TestFailoverFindsTrustedReads(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("GORMFLAKE_TEST_FAILOVERS") == "" {
@@ -375,9 +376,9 @@ func TestFailoverFindsTrustedReads(t *testing.T) {
 	}
 }
 
-// trustReads is the rule that issued IDs twice: a write that was not answered
-// counts if it is seen. It does not wait long for an answer, and so relies on
-// what it sees all the time.
+// trustReads breaks a rule, so that IDs are issued twice. It counts an unanswered write
+// if it can read it. It waits only briefly for an answer, so that it often relies on
+// reading.
 type trustReads struct{ lease.Store }
 
 func (s trustReads) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
@@ -388,7 +389,7 @@ func (s trustReads) CompareAndSwap(ctx context.Context, worker int, old, next le
 	if ok {
 		return true, nil
 	}
-	pause(ctx, notice) // until the server knows that nobody waits any more
+	pause(ctx, notice) // until the server has noticed that the client no longer waits
 	if records, lookErr := s.Load(ctx); lookErr == nil && records[worker] == next {
 		return true, nil
 	}

@@ -12,7 +12,8 @@ import (
 
 var errInjected = errors.New("injected")
 
-// failing lets the nth statement from now on fail before it reaches the database.
+// failing makes the nth statement from now on fail before it reaches the database. It
+// returns a function that returns the number of statements so far.
 func (p *proxy) failing(n int) (asked func() int) {
 	count := 0
 	p.lead(func(int) error {
@@ -28,8 +29,8 @@ func (p *proxy) failing(n int) (asked func() int) {
 	}
 }
 
-// Whichever statement of the first call fails, the call returns its error or has
-// done its work, and the next one starts over.
+// Each statement of the first call fails once. The call must return its error or
+// complete its work, and the next call starts again.
 func TestFirstUseFails(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -14,9 +14,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A host that is frozen accepts connections and says nothing. Each attempt to
-// connect begins with the first host of the DSN: without connect_timeout none
-// gets to the second.
+// A frozen host accepts connections and never answers. Each attempt to connect begins
+// with the first host of the DSN. Without connect_timeout no attempt reaches the second
+// host.
 func TestFrozenFirstHost(t *testing.T) {
 	t.Parallel()
 	url := testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres))

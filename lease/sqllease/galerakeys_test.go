@@ -27,8 +27,8 @@ type (
 func (guessedRow) TableName() string { return "guessed" }
 func (ownRow) TableName() string     { return "own" }
 
-// Without RETURNING, GORM guesses the keys of a batch from the first one. The
-// nodes of a Galera cluster take every third number.
+// Without RETURNING, GORM derives the keys of a batch from the first key. The nodes of
+// a Galera cluster use every third number, so that the other keys are wrong.
 func batchKeys(nodes []*testserver.Server) func(t *testing.T) {
 	return func(t *testing.T) {
 		var wrong, anothers, ownWrong int

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A reading is what one statement has read.
+// A reading is the result of one statement that reads records and the clock.
 type reading struct {
 	records map[int]lease.Record
 	time    time.Time
@@ -31,8 +31,8 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 	return r.records, r.time, err
 }
 
-// scan reads a row, which has no worker where there is no record: it shows the clock,
-// and whether the server is a standby.
+// scan adds a row to the reading. A row without a worker, which is returned if there is
+// no record, only contains the clock and whether the server is a standby.
 func (s *store) scan(rows *sql.Rows, r *reading) error {
 	var worker, bound, clock sql.NullInt64
 	var owner sql.NullString
@@ -57,8 +57,9 @@ func (s *store) scan(rows *sql.Rows, r *reading) error {
 	return nil
 }
 
-// selection is the statement that reads these keys, or all. The limit is in place of
-// the session's, which MySQL has too.
+// selection returns the statement that reads the records of these keys, or of all
+// workers if keys is empty. It ends with a LIMIT, because on MySQL a session can have a
+// default limit.
 func (s *store) selection(t table, keys []int) (statement string, args []any) {
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
 	statement, args = s.dialect().reads(s.dialect().load, t), []any{s.namespace}
@@ -72,11 +73,10 @@ func (s *store) selection(t table, keys []int) (statement string, args []any) {
 	return statement + noLimit, args
 }
 
-// noLimit ends a statement whose rows are all wanted, whatever limit the session has.
+// noLimit overrides the default limit of a session, for statements that need all rows.
 const noLimit = " LIMIT 9223372036854775807"
 
-// clocked is a store in a database that has a clock of its own. SQLite's is the
-// clock of the process that asks.
+// clocked is a store in a database with a clock of its own, which SQLite lacks.
 type clocked struct{ *store }
 
 var _ lease.Clock = clocked{}

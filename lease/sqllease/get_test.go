@@ -15,8 +15,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// Get returns the records of the keys that it is asked for, and the server's
-// time even where there is none.
+// Get returns the records of the given keys, and the server's time even if there is no
+// record.
 func TestGet(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -53,7 +53,8 @@ func wantGet(t *testing.T, store lease.Store, keys []int, want map[int]lease.Rec
 	}
 }
 
-// A claim reads by one text, which pgx keeps as a prepared statement.
+// A claim reads with one text for any number of keys, because pgx prepares a statement
+// for each text.
 func TestGetHasOneText(t *testing.T) {
 	t.Parallel()
 	var statements galeraStatements
@@ -84,8 +85,8 @@ func TestGetRefusesStandby(t *testing.T) {
 	}
 }
 
-// As many claims as there are turns work at once, and the next waits until one has
-// left.
+// As many claims as there are turns work at once. The next claim waits until another
+// has left.
 func TestEnter(t *testing.T) {
 	t.Parallel()
 	queue := newStore(testdb.Open(t, testdb.SQLite)).(lease.Queue)
@@ -112,8 +113,8 @@ func enter(t *testing.T, queue lease.Queue) (leave func()) {
 	return leave
 }
 
-// Get takes no longer where there are many records, even by a plan that the
-// server has made while there were few.
+// Get takes no longer if there are many records, even with a plan that the server has
+// made while there were few.
 func TestGetOfMany(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

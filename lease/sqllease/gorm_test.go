@@ -11,7 +11,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// Nothing that an application sets on its handles reaches the store.
+// Settings of the application's GORM handles do not affect the store.
 func TestSettingsOfGORM(t *testing.T) {
 	t.Parallel()
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -51,8 +51,8 @@ func TestSettingsOfGORM(t *testing.T) {
 	}
 }
 
-// The store prepares nothing in the session, so that poolers which keep none
-// serve it.
+// The store prepares no statements in the session, so that it works through poolers
+// that do not keep them.
 func TestPreparedStatements(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -91,7 +91,7 @@ func refusing(t *testing.T, db *gorm.DB) *gorm.DB {
 	return db
 }
 
-// onlyConnection is a handle that outlives the connection it was made for.
+// onlyConnection returns a handle that outlives the connection for which it was made.
 func onlyConnection(t *testing.T, db *gorm.DB) (handle *gorm.DB) {
 	t.Helper()
 	if err := db.Connection(func(tx *gorm.DB) error {

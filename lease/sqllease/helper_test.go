@@ -20,7 +20,7 @@ import (
 // patience is how long a call of a healthy database may take.
 const patience = 20 * time.Second
 
-// again opens the database of db once more, with a pool of its own.
+// again opens the database of db again, with another pool.
 func again(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	switch d := db.Dialector.(type) {
@@ -35,8 +35,8 @@ func again(t *testing.T, db *gorm.DB) *gorm.DB {
 	return nil
 }
 
-// newStore is sqllease.New, on a TiDB that is accepted and on which leases do not settle:
-// a moment of settling would hide what goes wrong before it ends.
+// newStore is sqllease.New. On TiDB it accepts the server, and leases need not settle,
+// because settling would hide faults that occur before its end.
 func newStore(db *gorm.DB, opts ...sqllease.Option) lease.Store {
 	store := sqllease.New(db, opts...)
 	if !isTiDB(db) {
@@ -57,7 +57,7 @@ func isTiDB(db *gorm.DB) bool {
 	return ok && strings.Contains(d.ServerVersion, "TiDB")
 }
 
-// unsettled is a store in a database without its lease.Settler.
+// unsettled is a store that is not a lease.Settler.
 type unsettled struct{ sqlStore }
 
 type sqlStore interface {
@@ -90,7 +90,7 @@ func load(t *testing.T, s lease.Store) map[int]lease.Record {
 	return records
 }
 
-// swap checks the answer of CompareAndSwap.
+// swap calls CompareAndSwap and checks its result.
 func swap(t *testing.T, s lease.Store, worker int, from, to lease.Record, want bool) {
 	t.Helper()
 	got, err := s.CompareAndSwap(within(t, patience), worker, from, to)

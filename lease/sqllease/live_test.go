@@ -17,8 +17,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A setting that changes while a lease lives is logged once for each change, by the
-// extension that comes next, and stops nobody.
+// If a setting changes while a lease is held, the next extension logs it once for each
+// change, and the lease continues.
 func TestSettingsChangeLive(t *testing.T) {
 	t.Parallel()
 	const flush = "innodb_flush_log_at_trx_commit is "
@@ -61,7 +61,8 @@ func generatorOf(t *testing.T, store lease.Store, window time.Duration) *snowfla
 	return gen
 }
 
-// What forgets only once the machine dies is named at first use.
+// At first use the store logs settings under which it only forgets when the machine
+// dies.
 func TestBinaryLog(t *testing.T) {
 	t.Parallel()
 	const forgets = " and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file"
@@ -90,7 +91,7 @@ func TestBinaryLog(t *testing.T) {
 	}
 }
 
-// undoing has a BEFORE trigger that keeps the record as it is.
+// undoing returns SQL that adds and drops a BEFORE trigger that keeps the old record.
 func undoing(db *gorm.DB) (add, drop []string) {
 	switch db.Dialector.Name() {
 	case "sqlite":
@@ -104,8 +105,8 @@ func undoing(db *gorm.DB) (add, drop []string) {
 	}, []string{"DROP TRIGGER keep_old ON snowflake_workers", "DROP FUNCTION keep_old()"}
 }
 
-// Check refuses a table that was fit at first use, and no longer is, by whatever
-// name the session would find it.
+// Check refuses a table that has become unfit since first use, even if the session's
+// name for it would lead to another table.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -133,8 +134,8 @@ func wantCheck(t *testing.T, store lease.Store, flaw string) {
 	}
 }
 
-// A trigger that undoes is not seen by an extension, which fails. Nobody acquires
-// a worker then, in place of a lost one or as a newcomer, before it is gone.
+// If a trigger undoes an extension, the extension fails. As long as the trigger exists,
+// no lease acquires a worker, neither in place of a lost worker nor as a newcomer.
 func TestUndoingTriggerAddedLive(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

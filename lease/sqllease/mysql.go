@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Binary columns compare byte by byte: every collation that both MySQL and
-// MariaDB know ignores blanks at the end.
+// Text columns are binary so that they compare byte by byte, because every collation
+// that both MySQL and MariaDB know ignores blanks at the end.
 var mysqlDialect = &dialect{
 	name:     "mysql",
 	quote:    "`",
@@ -27,7 +27,7 @@ var mysqlDialect = &dialect{
 	now:      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	classify: classifyMySQL,
-	denied:   missing, // where there is no right to know that there is none
+	denied:   missing, // without a right on the table, the error is the same if it is absent
 	inspect:  inspectMySQL,
 	shape:    mysqlShape,
 	addKey: func(_ *dialect, t table) string {
@@ -38,8 +38,8 @@ var mysqlDialect = &dialect{
 	renameQualified: true,
 }
 
-// mysqlNumber finds the number in the text of an error: the drivers have types
-// for it, and this package imports none.
+// mysqlNumber finds the number in the text of an error. The drivers have types for it,
+// but this package imports none of them.
 var mysqlNumber = regexp.MustCompile(`(?i)\berror (\d{4})\b`)
 
 func classifyMySQL(err error) kind {
@@ -54,19 +54,20 @@ func classifyMySQL(err error) kind {
 		return denied
 	case "1062":
 		return duplicate
-	case "1213", "1020": // deadlock, snapshot is stale
+	case "1213", "1020": // deadlock; stale snapshot
 		return conflict
-	case "1047", "1205": // a Galera node that is lost; the second, lock wait timeout, where a read is to be synchronous
+	case "1047", "1205": // a Galera node that has left its cluster; a lock wait timeout, also of a synchronous read
 		return elsewhere
-	case "1290", "1836", "1792": // read_only, InnoDB read only, a session that is
+	case "1290", "1836", "1792": // read_only; InnoDB is read only; the session is read only
 		return elsewhere
-	case "1568", "1099", "1100", "1223", "1665": // left open: a transaction, locks; an isolation level that the binary log excludes
+	case "1568", "1099", "1100", "1223", "1665": // an open transaction, locks, or an isolation level that the binary log cannot record
 		return elsewhere
 	}
 	return unknown
 }
 
-// With a binary log, InnoDB rolls back at its start what the log has not.
+// sync_binlog matters because at its start InnoDB rolls back transactions that are not
+// in the binary log.
 const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_flush_log_at_trx_commit,
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, CASE
     WHEN NOT @@SESSION.autocommit THEN 'autocommit=0, under which nothing that the store writes is committed'
@@ -93,9 +94,11 @@ func inspectMySQL(ctx context.Context, on asker, t table) (found session, err er
 	return found, err
 }
 
-// mysqlDirt is a setting that was found, or what does not show and is tried: within a
-// transaction, its level cannot be set. Without one, that is the level of the next
-// alone. A temporary table hides another one of its name.
+// mysqlDirt returns the state of the session in which the store must not write, or nil.
+// If setting is not empty, it describes that state. An open transaction cannot be read
+// from a variable, so mysqlDirt sets the isolation level, which fails within a
+// transaction. Outside a transaction the level applies only to the next transaction. It
+// also checks that no temporary table hides the real table.
 func mysqlDirt(ctx context.Context, on asker, t table, setting string) (dirt, err error) {
 	if setting != "" {
 		return fmt.Errorf("%w has %s: remove it from the program, the DSN or the server's settings", errDirty, setting), nil
@@ -115,14 +118,14 @@ func isTemporary(ctx context.Context, on asker, t table) (bool, error) {
 	return strings.HasPrefix(ddl, "CREATE TEMPORARY "), err
 }
 
-// mysqlDDL returns the statement that creates the table, or the view in its place, of
-// which the server returns four columns.
+// mysqlDDL returns the statement that creates the table, or the view in its place. For
+// a view the server returns four columns.
 func mysqlDDL(ctx context.Context, on asker, t table) (ddl string, err error) {
 	err = on.ask(ctx, "SHOW CREATE TABLE "+t.quoted, new(string), &ddl)
 	return ddl, err
 }
 
-// isClustered reports whether the server is one of a Galera cluster, whose nodes lag
+// isClustered reports whether the server is a node of a Galera cluster, whose nodes lag
 // behind each other.
 func isClustered(ctx context.Context, on asker) (bool, error) {
 	var value string
@@ -133,13 +136,13 @@ func isClustered(ctx context.Context, on asker) (bool, error) {
 	return strings.EqualFold(value, "ON"), err
 }
 
-// waitForAll makes every kind of statement wait until its node of a Galera
-// cluster has applied what the others have acknowledged: reads, UPDATE and
-// DELETE, INSERT and REPLACE.
+// waitForAll makes every kind of statement (reads, UPDATE and DELETE, INSERT and
+// REPLACE) wait until its node of a Galera cluster has applied the writes that other
+// nodes have acknowledged.
 const waitForAll = 1 | 2 | 4
 
-// synchronously calls f so that it sees all that was acknowledged to anybody. A
-// read that lags would be taken for a store that has forgotten.
+// synchronously calls f so that its statements see every acknowledged write. On a
+// Galera cluster, a lagging read would look like a store that has forgotten.
 func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() error) error {
 	if !s.clustered.Load() {
 		return f()
@@ -148,8 +151,8 @@ func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() erro
 	return while(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
 }
 
-// strayMySQL goes by what the session has done: a database that it was opened with is the
-// program's, and one that it has changed to may be anybody's.
+// strayMySQL trusts the database with which the session was opened, because it is the
+// program's. If the session has changed its database, any program may have chosen it.
 func strayMySQL(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
 	if err = on.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), '')").Scan(&here); err != nil {
 		return "", "", err
@@ -169,8 +172,8 @@ func strayMySQL(ctx context.Context, d *dialect, on execer, name string) (here, 
 	return here, other, err
 }
 
-// mysqlColumns asks about the columns. CHAR and BINARY are no text: what they return has
-// lost or gained characters at its end.
+// mysqlColumns reads the columns. It does not count CHAR and BINARY as text, because
+// their values lose or gain characters at the end.
 const mysqlColumns = `SELECT LOWER(COLUMN_NAME), CONCAT(COLUMN_TYPE, COALESCE(CONCAT(' with the collation ', COLLATION_NAME), '')),
   CASE WHEN LOWER(DATA_TYPE) = 'int' THEN 'integer'
     WHEN LOWER(DATA_TYPE) LIKE 'var%' OR LOWER(DATA_TYPE) LIKE '%text' OR LOWER(DATA_TYPE) LIKE '%blob' THEN 'text' ELSE LOWER(DATA_TYPE) END,
@@ -180,12 +183,13 @@ const mysqlColumns = `SELECT LOWER(COLUMN_NAME), CONCAT(COLUMN_TYPE, COALESCE(CO
   IS_NULLABLE = 'YES', COALESCE(GENERATION_EXPRESSION, '') <> ''
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?` + noLimit
 
-// mysqlParts asks for the kind, schema and engine of the table, its unique indexes
-// over both key columns, and the triggers that run before a row is written. The engines
-// are those that keep a unique key themselves, whether or not they forget.
+// mysqlParts reads the kind, schema and engine of the table, its unique indexes over
+// both key columns, and the triggers that run before a row is written. The listed
+// engines enforce a unique key, whether or not they can forget writes.
 //
-// An account without the right TRIGGER does not see the table's. The names have
-// different collations on MySQL, which a UNION of them refuses.
+// It does not find the triggers if the account lacks the right TRIGGER. It converts
+// names to utf8mb4, because on MySQL they have different collations, which a UNION
+// refuses.
 const mysqlParts = `SELECT 'table', CASE UPPER(CONVERT(TABLE_TYPE USING utf8mb4)) WHEN 'BASE TABLE' THEN '' WHEN 'VIEW' THEN 'a view' WHEN 'TEMPORARY' THEN 'a temporary table'
     ELSE CONCAT('of the type ', CONVERT(TABLE_TYPE USING utf8mb4)) END, CONVERT(TABLE_SCHEMA USING utf8mb4), ''
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?

@@ -12,14 +12,14 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// New returns a store in the database that db was opened on, for any number of
-// leases at once. It connects to nothing: that is done by the first call of the
-// store, which also creates the table if it is absent and checks the database's
-// settings, and which is repeated by the next call if it fails.
+// New returns a store in the database that db was opened on, for any number of leases
+// at once. New does not connect. The first call of the store connects, creates the
+// table if it does not exist, and checks the database's settings. If that fails, the
+// next call repeats it.
 //
-// What is wrong with db or opts is the error of every call: db must not be nil
-// or a transaction. A dialect other than sqlite, mysql and postgres is not
-// supported. There is nothing to close, but db's pool must stay open.
+// If db or opts are invalid, every call returns the error. db must not be nil or a
+// transaction. Its dialect must be sqlite, mysql or postgres. The store need not be
+// closed, but db's pool must stay open.
 func New(db *gorm.DB, opts ...Option) lease.Store {
 	if err := opened(db); err != nil {
 		return refusal{err}
@@ -27,10 +27,10 @@ func New(db *gorm.DB, opts ...Option) lease.Store {
 	return newStore(db.Dialector.Name(), opts, func() (*sql.DB, error) { return poolOf(db) })
 }
 
-// NewDB is [New] for programs without GORM. The dialect is sqlite, mysql, which is
-// MariaDB's too, or postgres, and db a pool of any driver of the database whose errors
-// have the server's codes, such as pgx's stdlib, lib/pq, go-sql-driver/mysql,
-// mattn/go-sqlite3 and modernc.org/sqlite.
+// NewDB is [New] for programs without GORM. The dialect is sqlite, mysql (also for
+// MariaDB) or postgres. db is a pool of any driver whose errors contain the server's
+// codes, such as pgx's stdlib, lib/pq, go-sql-driver/mysql, mattn/go-sqlite3 and
+// modernc.org/sqlite.
 func NewDB(db *sql.DB, dialect string, opts ...Option) lease.Store {
 	return newStore(dialect, opts, func() (*sql.DB, error) {
 		if db == nil {
@@ -73,12 +73,12 @@ func opened(db *gorm.DB) error {
 	return nil
 }
 
-// poolOf returns the pool that db was opened with. A handle made from it can
-// carry another one in its statement: a replica, after dbresolver.Read, or one
-// of several sources, chosen at random, after dbresolver.Write.
+// poolOf returns the pool that db was opened with. It ignores the pool in db's
+// statement, which can be a replica after dbresolver.Read, or a random source after
+// dbresolver.Write.
 func poolOf(db *gorm.DB) (*sql.DB, error) {
 	pool, _ := db.Config.ConnPool.(*sql.DB)
-	if connector, ok := db.Config.ConnPool.(gorm.GetDBConnector); ok { // *gorm.PreparedStmtDB is one
+	if connector, ok := db.Config.ConnPool.(gorm.GetDBConnector); ok { // for example *gorm.PreparedStmtDB
 		var err error
 		if pool, err = connector.GetDBConn(); err != nil {
 			return nil, fmt.Errorf("sqllease: the pool of db: %w", err)
@@ -95,7 +95,7 @@ func isTransaction(pool gorm.ConnPool) bool {
 	return ok
 }
 
-// refusal is a store that cannot work.
+// refusal is a store whose calls all return an error of New.
 type refusal struct{ err error }
 
 func (r refusal) Load(context.Context) (map[int]lease.Record, error) { return nil, r.err }

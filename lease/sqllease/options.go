@@ -14,8 +14,8 @@ const (
 	defaultNamespace = "default"
 	defaultTable     = "snowflake_workers"
 
-	// maxIdentifier is PostgreSQL's limit, which cuts longer names without an
-	// error; MySQL's is 64.
+	// maxIdentifier is PostgreSQL's limit, which cuts longer names without an error.
+	// MySQL's limit is 64.
 	maxIdentifier = 63
 	maxNamespace  = 64
 	maxOwner      = 128
@@ -23,15 +23,15 @@ const (
 
 var (
 	validTable  = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%[1]d}(\.[A-Za-z0-9_-]{1,%[1]d})?$`, maxIdentifier))
-	unprintable = regexp.MustCompile(`[^ -~]`) // or not ASCII
+	unprintable = regexp.MustCompile(`[^ -~]`) // matches control characters and non-ASCII
 )
 
-// ErrNoTable is wrapped by the errors of a store that finds no table of workers
-// and that [ExistingTable] keeps from creating one.
+// ErrNoTable is wrapped by the errors of a store that does not find the table of
+// workers and may not create it because of [ExistingTable].
 var ErrNoTable = errors.New("no table of workers")
 
-// An Option changes a default of [New]. With a bad argument every call of the
-// store fails.
+// An Option changes a default of [New]. An invalid argument makes every call of the
+// store fail.
 type Option interface{ apply(*config) error }
 
 type config struct {
@@ -47,9 +47,9 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 
-// WithNamespace keeps the workers of several applications apart in one table:
-// stores share their workers if, and only if, they share the namespace. It has
-// 1 to 64 characters of printable ASCII; case and blanks count. The default is
+// WithNamespace separates the workers of several applications in one table. Stores
+// share their workers if, and only if, they share the namespace. It has 1 to 64
+// characters of printable ASCII; case and blanks are significant. The default is
 // "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(cfg *config) error {
@@ -71,11 +71,11 @@ func WithTable(name string) Option {
 	})
 }
 
-// AllowVolatile accepts a database that may forget what it has acknowledged, or
-// an engine whose settings do not show it, such as TiDB, and silences the warnings.
-// Combine it with lease.WithSettle of at least one window, without which TiDB is still
-// refused, and elsewhere IDs can be issued twice after a crash. It does not accept a
-// table that is refused by a [TableError].
+// AllowVolatile accepts a database that may forget acknowledged writes, or an engine
+// whose settings do not show whether it forgets, such as TiDB, and disables the
+// warnings. Combine it with lease.WithSettle of at least one window. Without it, TiDB
+// is still refused, and on other databases IDs can be issued twice after a crash.
+// AllowVolatile does not accept a table that is refused with a [TableError].
 func AllowVolatile() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.volatile = true
@@ -83,11 +83,11 @@ func AllowVolatile() Option {
 	})
 }
 
-// WithPool sends the store's statements over this pool instead of the one that
-// db was opened with, which still determines the dialect. It must lead to the same
-// database, or SQLite file, and stay open. Use it where transactions take all
-// connections of db, and are longer than a quarter of the window: see Connections in
-// the package's documentation. The default is the pool of db.
+// WithPool sends the store's statements over this pool instead of the pool that db was
+// opened with. db still determines the dialect. The pool must lead to the same
+// database, or SQLite file, and stay open. Use it if transactions take all connections
+// of db for longer than a quarter of the window: see Connections in the package's
+// documentation. The default is the pool of db.
 func WithPool(pool *sql.DB) Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.pool = pool
@@ -95,8 +95,8 @@ func WithPool(pool *sql.DB) Option {
 	})
 }
 
-// WithLogger sets where warnings about the database's settings go, at first
-// use. The default is [slog.Default].
+// WithLogger sets the logger for warnings about the database's settings and
+// connections. The default is [slog.Default].
 func WithLogger(logger *slog.Logger) Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.logger = logger
@@ -104,9 +104,9 @@ func WithLogger(logger *slog.Logger) Option {
 	})
 }
 
-// ExistingTable never creates the table, for tools that only read and for
-// applications that may not: where there is none, every call fails with
-// [ErrNoTable].
+// ExistingTable keeps the store from creating the table. Use it for tools that only
+// read, and for applications without the right to create tables. If there is no table,
+// every call fails with [ErrNoTable].
 func ExistingTable() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.existing = true

@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// leased is a generator on a server that can be stopped.
+// leased returns a generator and its lease on a server that can be stopped.
 func leased(t *testing.T, server *testserver.Server, window time.Duration) (*lease.Lease, *snowflake.Generator) {
 	t.Helper()
 	store := newStore(open(t, postgres.Open(server.URL())))
@@ -32,8 +32,8 @@ func leased(t *testing.T, server *testserver.Server, window time.Duration) (*lea
 	return l, gen
 }
 
-// The database is down while the lease wants its next window, and back before
-// the one it has is over.
+// The database is down when the lease wants its next window, and back before the
+// current window ends. The generator does not notice.
 func TestShortOutageIsNotNoticed(t *testing.T) {
 	t.Parallel()
 	window, before, down := 6*time.Second, time.Second, 2*time.Second
@@ -72,14 +72,14 @@ func TestLongOutage(t *testing.T) {
 	l, gen := leased(t, server, 3*time.Second)
 	server.Kill()
 	until := l.Stats().Until
-	var asked, served time.Time // the call before the last one began at served
+	var asked, served time.Time // the call before the last began at served
 	var err error
 	for err == nil {
 		served, asked = asked, time.Now()
 		_, err = gen.Next(t.Context())
 	}
-	// A loop at the layout's cap asks for the next tick before it has come. The
-	// scheduler may keep the test waiting, but not between a call and its time.
+	// A loop that issues every ID of the layout asks for the next tick before it has
+	// come. The scheduler may delay the test, but not between a call and its time.
 	early, late := time.Until(until), served.Sub(until)
 	if max(early, late) > time.Millisecond || !errors.Is(err, snowflake.ErrFenced) {
 		t.Errorf("refused %v before the bound, and served %v after it: %v", early, late, err)

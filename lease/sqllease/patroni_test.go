@@ -17,9 +17,9 @@ const (
 
 var strict = []string{"synchronous_mode: true", "synchronous_mode_strict: true"}
 
-// Two PostgreSQL servers under Patroni, behind HAProxy. Whatever happens to the one
-// that leads, a synchronous standby has what was acknowledged. One that is not may
-// lack it.
+// Two PostgreSQL servers run under Patroni, behind HAProxy. A synchronous standby has
+// every acknowledged write when it takes over after a fault of the leader. An
+// asynchronous standby may lack some.
 func TestPatroni(t *testing.T) {
 	t.Parallel()
 	faults := []testcluster.Fault{testcluster.SwitchedOver, testcluster.Killed, testcluster.Frozen}
@@ -63,8 +63,8 @@ func (p *patroniRun) fleet(t *testing.T, window time.Duration) *storetest.Fleet 
 func (p *patroniRun) addresses() []string { return slices.Repeat(p.URLs(), patroniMembers) }
 
 // run injects a fault while members hold their workers, some with the default window,
-// and others come and go. The workers of these are taken at the bounds that the new
-// leader shows.
+// and other members come and go. New members then take the workers of the latter at the
+// bounds that the new leader shows.
 func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally {
 	t.Helper()
 	p.do(t, p.Whole)
@@ -72,7 +72,7 @@ func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally 
 	holders := steady.Start(storetest.AtOnce, p.addresses()...)
 	steady.AwaitHolding(holders)
 	usually := usual.Start(storetest.AtOnce, p.addresses()...)
-	if p.settle == 0 { // it would take a minute
+	if p.settle == 0 { // settling would take a minute
 		usual.AwaitHolding(usually)
 	}
 	began := p.beginFault(t, fault, restless)
@@ -94,7 +94,7 @@ func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, restless 
 	t.Helper()
 	generations := 5
 	if p.settle > 0 {
-		generations = 1 // each settles
+		generations = 1 // each member settles
 	}
 	restless.End(restless.ComeAndGo(generations, p.addresses()...))
 	if fault == storetest.Lost {
@@ -104,12 +104,12 @@ func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, restless 
 	members := restless.ComeAndGo(generations, p.addresses()...)
 	began := time.Now()
 	p.do(t, func() error { return p.Break(fault) })
-	restless.End(members) // or they would raise forgotten bounds before anybody sees them
+	restless.End(members) // otherwise they would raise forgotten bounds before another member reads them
 	return began
 }
 
-// healLater lets the old leader return: one that was frozen after 25 seconds. In strict
-// mode the new one acknowledges nothing before that.
+// healLater lets the old leader return. A frozen leader returns after 25 seconds,
+// because in strict mode the new leader acknowledges no write before that.
 func (p *patroniRun) healLater(t *testing.T, fault testcluster.Fault, began time.Time) <-chan error {
 	if fault == testcluster.Frozen {
 		pause(t.Context(), time.Until(began.Add(25*time.Second)))
@@ -128,15 +128,16 @@ func (p *patroniRun) do(t *testing.T, step func() error) {
 
 func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// The standby is lost, and later the leader; then the standby returns alone, and is not
-// promoted. Who promotes it by hand loses nothing in strict mode, in which the leader has
-// acknowledged nothing alone, and otherwise has a store that has forgotten.
+// The standby is lost, and later the leader. Then the standby returns alone, and
+// Patroni does not promote it. In strict mode the leader has acknowledged no write
+// alone, so that a promotion by hand loses nothing. Otherwise the promoted standby is a
+// store that has forgotten.
 func TestPatroniWithoutStandby(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []struct {
 		name     string
 		settings []string
-		alone    bool // the leader acknowledges
+		alone    bool // the leader acknowledges without a standby
 	}{{"strict", strict, false}, {"synchronous", strict[:1], true}} {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +166,7 @@ func TestPatroniWithoutStandby(t *testing.T) {
 	}
 }
 
-// wantAlone checks whether a leader without a standby acknowledges.
+// wantAlone checks whether a leader without a standby acknowledges writes.
 func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testserver.Server, want bool) (holders []*storetest.Member) {
 	t.Helper()
 	began := time.Now()

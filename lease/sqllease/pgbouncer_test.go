@@ -15,8 +15,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// Behind PgBouncer in transaction mode, the statements of one connection of ours
-// go over any of the server's.
+// Behind PgBouncer in transaction mode, the statements of one client connection use any
+// of the server's connections.
 func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -47,8 +47,8 @@ func behind(t *testing.T, bouncer *testserver.Server, mode string) *gorm.DB {
 	return open(t, postgres.Open(bouncer.URL()+"&default_query_exec_mode="+mode))
 }
 
-// Without max_prepared_statements, pgx's default mode fails: a statement that
-// one client has prepared is there, or is not, for another.
+// Without max_prepared_statements, pgx's default mode fails, because a statement that
+// one client has prepared exists, or is missing, for another client.
 func TestPgBouncerPreparedStatements(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -61,7 +61,7 @@ func TestPgBouncerPreparedStatements(t *testing.T) {
 	}
 }
 
-// With it, every mode works.
+// With max_prepared_statements, every mode of pgx works.
 func TestPgBouncerMaxPreparedStatements(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -72,12 +72,12 @@ func TestPgBouncerMaxPreparedStatements(t *testing.T) {
 	conformBehind(t, testserver.PgBouncer(t, server, "default_pool_size = 3", setting), "cache_statement")
 }
 
-// maxPrepared is the line of pgbouncer.ini, or empty where the version does not
-// know it.
+// maxPrepared returns the line for pgbouncer.ini, or "" if the version does not know
+// the setting.
 func maxPrepared(t *testing.T, server *testserver.Server, n int) string {
 	t.Helper()
 	url := strings.Replace(testserver.PgBouncer(t, server).URL(), "/postgres?", "/pgbouncer?", 1)
-	pool, err := sql.Open("pgx", url+"&default_query_exec_mode=simple_protocol") // GORM pings, which the console does not know
+	pool, err := sql.Open("pgx", url+"&default_query_exec_mode=simple_protocol") // GORM would ping
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,20 +8,20 @@ import (
 	"log/slog"
 )
 
-// durable makes the commit of its own statement wait for the disk, whatever
-// synchronous_commit is for the session: off loses acknowledged writes in a
-// crash. PostgreSQL evaluates it before the first row is written, because the
-// row depends on it.
+// durable makes the commit of its own statement wait for the disk even if the session
+// has synchronous_commit=off, under which a crash loses acknowledged writes. PostgreSQL
+// evaluates it before it writes the first row, because the statement's condition
+// depends on it.
 const durable = "WITH durable AS (SELECT set_config('synchronous_commit', 'on', true) AS is) "
 
-// getPostgres looks each key up separately. A list of keys may be compared with
-// every row of the namespace, by a plan that was made while there were few and is
-// kept with the prepared statement.
+// getPostgres looks each key up separately. With a condition on a list of keys,
+// PostgreSQL may compare the list with every row of the namespace. It would use a plan
+// that was made while there were few rows and is kept with the prepared statement.
 const getPostgres = selectSQL + `(unnest(CAST(string_to_array(CAST($2 AS text), ',') AS bigint[])) AS wanted(key)
   CROSS JOIN LATERAL (SELECT * FROM %s WHERE namespace = $1 AND worker_id = wanted.key LIMIT 2) AS records) ON true`
 
-// The collation "C" compares bytes, and an index under it does not depend on
-// the operating system's version.
+// The collation "C" compares bytes. An index under it does not depend on the version of
+// the operating system.
 var postgresDialect = &dialect{
 	name:  "postgres",
 	quote: `"`,
@@ -54,12 +54,12 @@ func stateOf(err error) string {
 	return state.SQLState()
 }
 
-// hint is what to do about an error where its text does not say it: about those of
-// statements that were prepared over one connection of a PostgreSQL server and used
-// over another. No other database's errors have such a state.
+// hint returns advice to append to an error, or "". It recognizes statements that were
+// prepared over one connection of a PostgreSQL server and used over another. Errors of
+// other databases have no SQLSTATE method, so that they get no hint.
 func hint(err error) string {
 	switch stateOf(err) {
-	case "26000", "42P05": // no such prepared statement, or another
+	case "26000", "42P05": // the prepared statement does not exist, or exists already
 		return "; behind a pooler in transaction mode, such as PgBouncer, add default_query_exec_mode=exec to the DSN, or set the pooler's max_prepared_statements"
 	}
 	return ""
@@ -73,7 +73,7 @@ func classifyPostgres(err error) kind {
 		return duplicate
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
 		return conflict
-	case "25006", "25P02": // a standby, the primary that has become one, or a session that is read-only; a failed transaction
+	case "25006", "25P02": // the server is a standby or the session read-only; a failed transaction
 		return elsewhere
 	case "42501":
 		return denied
@@ -81,8 +81,9 @@ func classifyPostgres(err error) kind {
 	return unknown
 }
 
-// inspectPostgres does not look for transactions: pgx does, whenever it is asked for
-// a connection, and closes one that is in any.
+// inspectPostgres reads two settings of the server. It does not look for open
+// transactions, because pgx checks for them whenever a connection is taken from the
+// pool, and closes such a connection.
 func inspectPostgres(ctx context.Context, on asker, _ table) (found session, err error) {
 	var fsync, pages string
 	err = on.ask(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes')", &fsync, &pages)
@@ -95,8 +96,8 @@ func inspectPostgres(ctx context.Context, on asker, _ table) (found session, err
 	return found, err
 }
 
-// strayPostgres trusts a search_path that the program has set in its DSN: schemas of one
-// database may be of different applications.
+// strayPostgres trusts a search_path that the program has set in its DSN, because
+// different schemas of one database may belong to different applications.
 func strayPostgres(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
 	var source string
 	err = on.QueryRowContext(ctx, "SELECT COALESCE(CAST(current_schema() AS text), ''), source FROM pg_settings WHERE name = 'search_path'").Scan(&here, &source)
@@ -112,8 +113,9 @@ WHERE relname = $1 AND relkind IN ('r', 'p') AND relpersistence <> 't' AND n.nsp
 	return here, other, err
 }
 
-// postgresColumns asks about the four columns. A domain is as good as the type that it is
-// based on. The type bytea is no text: a driver may send text for it, with escapes.
+// postgresColumns reads the four columns. A domain counts as the type that it is based
+// on. The type bytea does not count as text, because a driver may send text for it,
+// with escapes.
 const postgresColumns = `SELECT CAST(attname AS text), format_type(atttypid, atttypmod) || COALESCE(' with the nondeterministic collation ' || collname, ''),
   CASE plain WHEN 'character varying' THEN 'text' WHEN 'numeric' THEN 'decimal' ELSE plain END,
   COALESCE(CAST(substring(sized FROM '[(]([0-9]+)') AS bigint), 2147483647), COALESCE(CAST(substring(sized FROM ',(-?[0-9]+)') AS bigint), 0),
@@ -125,13 +127,12 @@ FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid
   CROSS JOIN LATERAL (SELECT format_type(base, NULL) AS plain, format_type(base, size) AS sized) f
 WHERE attrelid = to_regclass(CAST($1 AS text)) AND attname IN ('namespace', 'worker_id', 'bound', 'owner')`
 
-// postgresParts asks for everything but columns that could let a compare-and-swap
-// succeed twice, or a write vanish: the kind of the relation, its unique indexes over
-// both key columns, rules, triggers and row security.
+// postgresParts reads everything except columns that could let a compare-and-swap
+// succeed twice, or make a write vanish: the kind of the relation, its unique indexes
+// over both key columns, rules, triggers and row security.
 //
-// In pg_trigger.tgtype, 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT and 16 UPDATE.
-// A rule or trigger that is enabled for replicas alone does not concern the
-// store.
+// In pg_trigger.tgtype, 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT and 16 UPDATE. Rules and
+// triggers that are enabled only for replicas do not affect the store.
 const postgresParts = `WITH t AS (SELECT *, CAST($1 AS text) AS quoted FROM pg_class WHERE oid = to_regclass(CAST($1 AS text)))
 SELECT 'table', CASE
     WHEN relkind = 'v' THEN 'a view'

@@ -15,8 +15,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// A powerCase is a setting under which a machine loses power. The long form runs
-// those that are long only, too.
+// A powerCase is a setting under which a machine loses power. Cases with long run only
+// in the long form.
 type powerCase struct {
 	name     string
 	service  string
@@ -25,8 +25,8 @@ type powerCase struct {
 	long     bool
 }
 
-// The one list of what survives: a setting that is found to forget has to be named
-// by the store.
+// powerCases is the list of settings and what they must survive. The store must report
+// every setting that forgets.
 var powerCases = []powerCase{
 	{"PostgreSQL", "postgres", []string{"fsync=on"}, storetest.Durable, false},
 	{"PostgreSQL, synchronous_commit=off", "postgres", []string{"fsync=on", "synchronous_commit=off"}, storetest.Durable, false},
@@ -63,8 +63,8 @@ func (c powerCase) start(t *testing.T) (*testserver.Server, *testserver.Disk) {
 	return testserver.OnDisk(t, c.service, nil, c.settings...)
 }
 
-// galeraOnDisk starts a cluster of one node, which makes a new cluster of what it has
-// at every start.
+// galeraOnDisk starts a cluster of one node. At every start the node makes a new
+// cluster from its data.
 func galeraOnDisk(t *testing.T, settings []string) (*testserver.Server, *testserver.Disk) {
 	library := testserver.Find(t, testserver.EngineOf("galera"))
 	return testserver.OnDisk(t, "mariadb", func(e *testserver.Engine) {
@@ -79,7 +79,7 @@ func galeraOnDisk(t *testing.T, settings []string) (*testserver.Server, *testser
 	})...)
 }
 
-// Holders write the file of SQLite themselves, and end with the machine.
+// The holders themselves write SQLite's file, and end with the machine.
 func TestPowerLossSQLite(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

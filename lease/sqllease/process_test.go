@@ -18,13 +18,13 @@ const (
 	childSwaps    = 100
 )
 
-// Processes that write to one file lose nothing and need no busy timeout.
+// Processes that write to one file lose no write and need no busy timeout.
 func TestProcessesOnOneFile(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
 	dsn := sqliteWith("busy_timeout(5000)", "busy_timeout(0)")(t, db).(*sqlite.Dialector).DSN
-	// A read opens the WAL's index. Otherwise the first process recovers it, and
-	// SQLite refuses any other that opens the file then (SQLITE_BUSY_RECOVERY).
+	// A read opens the index of the WAL. Otherwise the first process recovers it, and
+	// SQLite refuses other processes that open the file then (SQLITE_BUSY_RECOVERY).
 	if err := db.Exec("SELECT count(*) FROM sqlite_master").Error; err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestProcessesOnOneFile(t *testing.T) {
 	}
 }
 
-// TestProcessesOnOneFileChild is one of the processes.
+// TestProcessesOnOneFileChild is one of the processes of TestProcessesOnOneFile.
 func TestProcessesOnOneFileChild(t *testing.T) {
 	dsn := os.Getenv(childVariable)
 	if dsn == "" {

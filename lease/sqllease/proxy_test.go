@@ -20,21 +20,23 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// A proxy stands between a pool and the real database, and may change what is
-// asked or answered.
+// A proxy stands between a pool and the real database, and may change statements and
+// answers.
 type proxy struct {
 	driver.Connector
 
 	mu sync.Mutex
-	// ask changes each statement. Nil changes nothing.
+	// ask changes each statement. Nil changes none.
 	ask func(statement string) string
-	// refuse is asked before each execution. Nil refuses nothing.
+	// refuse is called before each execution and may return an error for it. Nil
+	// refuses none.
 	refuse func(ctx context.Context, statement string) error
-	// away is asked before each statement what the server of the nth connection,
-	// counted from 1, refuses it with. Nil refuses nothing.
+	// away is called before each statement. It may return an error with which the
+	// server of the nth connection, counted from 1, refuses the statement. Nil refuses
+	// none.
 	away func(connection int) error
-	// write stands for the execution of the next INSERT or UPDATE, commit for that of
-	// the next COMMIT.
+	// write replaces the execution of the next INSERT or UPDATE, and commit that of the
+	// next COMMIT.
 	write, commit interception
 
 	connections int
@@ -90,7 +92,7 @@ func (p *proxy) Connect(ctx context.Context) (driver.Conn, error) {
 	return &proxyConn{conn, p, p.connections}, nil
 }
 
-// lead sets what the servers refuse statements with.
+// lead sets the errors with which servers refuse statements.
 func (p *proxy) lead(away func(connection int) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +108,7 @@ func (p *proxy) refusal(connection int) error {
 	return p.away(connection)
 }
 
-// onWrite sets what the next INSERT or UPDATE, and only that, goes through.
+// onWrite sets the interception of only the next INSERT or UPDATE.
 func (p *proxy) onWrite(write interception) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +122,7 @@ func (p *proxy) onCommit(commit interception) {
 	p.commit = commit
 }
 
-// take returns what the statement goes through, once.
+// take returns the interception for the statement, once.
 func (p *proxy) take(statement string) (on interception) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,8 +181,8 @@ func (c *proxyConn) ExecContext(ctx context.Context, statement string, args []dr
 	return execute()
 }
 
-// execute prepares the statement where the driver does not send arguments
-// otherwise.
+// execute executes the statement. It prepares the statement first if the driver cannot
+// send arguments otherwise.
 func (c *proxyConn) execute(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
 	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, statement, args)
 	if !errors.Is(err, driver.ErrSkip) {

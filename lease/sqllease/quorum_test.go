@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A primary that waits for any one of two standbys acknowledges what the other one
-// lacks. Who promotes the standby that is furthest loses nothing, and who promotes the
-// other one has a store that has forgotten.
+// A primary that waits for any one of two standbys acknowledges writes that the other
+// standby lacks. A promotion of the most advanced standby loses nothing. After a
+// promotion of the other standby the store has forgotten.
 func TestFailoverQuorum(t *testing.T) {
 	t.Parallel()
 	t.Run("furthest", func(t *testing.T) {
@@ -41,8 +41,8 @@ type quorum struct {
 	standbys []*testserver.Server
 }
 
-// newQuorum returns when one of two standbys, at random, has been cut off for a window
-// and more, and the primary is gone.
+// newQuorum cuts one of two standbys off, at random, for a window and more, and then
+// stops the primary.
 func newQuorum(t *testing.T, random *rand.Rand) *quorum {
 	t.Helper()
 	q := &quorum{primary: testserver.Postgres(t, "synchronous_standby_names=ANY 1 (s1, s2)")}
@@ -76,8 +76,8 @@ func (q *quorum) received(standby *testserver.Server) int {
 	return bytes
 }
 
-// promote lets takers whose clocks are behind start exactly at the bounds that the
-// standby shows, before the holders find it.
+// promote promotes the standby. Takers whose clocks are behind start exactly at the
+// bounds that the standby shows, before the holders reach it.
 func (q *quorum) promote(standby *testserver.Server) storetest.Tally {
 	q.t.Helper()
 	q.Clocks = []time.Duration{-20 * time.Second}

@@ -26,15 +26,15 @@ const (
 	regionRows      = 1000 // of each process
 )
 
-// A regionRow is written in a region and read where all rows meet.
+// A regionRow is written in a region and read in the merged database.
 type regionRow struct {
 	gormflake.Model
 	Region string
 }
 
-// Two databases that never met are merged. All processes have the same clock,
-// which stands still, and start the sequence at 0: nothing but the datacenter
-// keeps the IDs of the regions apart. Without it all of them repeat.
+// The test merges databases of two regions that have never been connected. All
+// processes have the same clock, which stands still, and start the sequence at 0. Only
+// the datacenter distinguishes the IDs of the regions. Without it all of them repeat.
 func TestRegionsMeet(t *testing.T) {
 	t.Parallel()
 	const all = 2 * regionProcesses * regionRows
@@ -65,8 +65,8 @@ func TestRegionsMeet(t *testing.T) {
 	}
 }
 
-// writeRegions returns what the processes of each region have written to its
-// database, all at the same time.
+// writeRegions runs the processes of all regions at the same time, and returns the rows
+// of each region.
 func writeRegions(t *testing.T, datacenters []string) [][]regionRow {
 	t.Helper()
 	regions := make([]*gorm.DB, len(datacenters))
@@ -102,8 +102,7 @@ func migrate(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// TestRegionsMeetChild is one of the processes, set up as docs/clusters.md
-// shows.
+// TestRegionsMeetChild is one of the processes, configured as docs/clusters.md shows.
 func TestRegionsMeetChild(t *testing.T) {
 	dsn := os.Getenv(regionVariable)
 	if dsn == "" {

@@ -7,8 +7,7 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// Proxies that stand before a database may repeat a statement whose answer they have
-// lost.
+// Proxies in front of a database may repeat a statement whose answer they have lost.
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{

@@ -9,7 +9,7 @@ import (
 )
 
 // A MariaDB primary is killed, and its replica promoted. With semi-synchronous
-// replication the replica has what was acknowledged, and without it what it got
+// replication the replica has all acknowledged writes. Otherwise it has the writes
 // before it was cut off.
 func TestClusterReplica(t *testing.T) {
 	t.Parallel()
@@ -44,18 +44,19 @@ func TestClusterReplica(t *testing.T) {
 
 const replicaWindow = 1500 * time.Millisecond
 
-// A replicaRow is failovers of one kind, and what was seen of them.
+// A replicaRow contains the results of failovers of one kind.
 type replicaRow struct {
 	semiSync bool
 	settle   time.Duration
 
 	n    int
 	sum  storetest.Tally
-	halt time.Duration // of members while no others start
+	halt time.Duration // of members while no other members start
 }
 
-// failovers kills one primary, or in the long form seven, whose replicas were cut
-// off a window before, and then, where nothing is lost, one whose replica was not.
+// failovers kills one primary, or seven in the long form, whose replicas were cut off a
+// window before. If no write may be lost, it then kills a primary whose replica was not
+// cut off.
 func (r *replicaRow) failovers(t *testing.T) {
 	t.Helper()
 	times := 1
@@ -98,7 +99,7 @@ func (r *replicaRow) failover(t *testing.T, cutOff bool) {
 	r.n, r.sum = r.n+1, r.sum.Plus(f.report())
 }
 
-// follow promotes the replica, to which all members go then.
+// follow promotes the replica, and leads all members to it.
 func (f *failover) follow(replica *testserver.Server) {
 	f.t.Helper()
 	if err := replica.PromoteReplica(); err != nil {
@@ -108,7 +109,7 @@ func (f *failover) follow(replica *testserver.Server) {
 	f.AwaitIssuing(f.holders)
 }
 
-// wantSemiSync shows that the primary has not gone on without its replica.
+// wantSemiSync checks that the primary has not continued without its replica.
 func wantSemiSync(t *testing.T, primary *testserver.Server) {
 	t.Helper()
 	if on, err := primary.SemiSync(); !on || err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// A schema whose name PostgreSQL writes in quotes is found again after the first use.
+// PostgreSQL quotes the schema's name. The store must find the schema again after first
+// use.
 func TestSchemaInCapitals(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -15,24 +15,26 @@ import (
 
 const orAccept = " (or accept it with AllowVolatile and lease.WithSettle)"
 
-// A session is what a connection is found to be.
+// A session is the state of a connection, as an inspection has found it.
 type session struct {
-	server   string // that answers, where it may be one of several
-	dirt     error  // what a program has left, under which the store must not write
+	server   string // the server that answers, if several may
+	dirt     error  // why the store must not write on it; nil if it may
 	findings []finding
 }
 
-// A finding is a setting under which the database can forget.
+// A finding is a setting under which the database can forget writes.
 type finding struct {
-	level slog.Level // Error: refused at first use
-	text  string     // what is found and how to fix it
+	level slog.Level // Error if the store refuses the setting at first use
+	text  string     // the setting and how to fix it
 }
 
-// errDirty is wrapped by what is found on a connection and not used.
+// errDirty is wrapped by errors about a connection that a program has left in a state
+// in which the store must not write.
 var errDirty = errors.New("the connection")
 
-// inspect refuses a connection on which the store must not write, at first use
-// also a server that forgets, and logs what has changed in its settings.
+// inspect returns an error if the store must not write on the connection. At first use
+// it also refuses a server whose settings can forget writes. Later it logs changed
+// settings.
 func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration) error {
 	var t table
 	on := asker{conn, limit}
@@ -56,10 +58,11 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration
 	return err
 }
 
-// checkEngine refuses an engine that speaks the protocol of another, before its
-// settings are believed, and chooses the dialect of one that has its own.
+// checkEngine refuses servers that use the protocol of PostgreSQL or MySQL but are
+// other products, because their settings do not mean the same. For TiDB it selects the
+// dialect.
 func (s *store) checkEngine(ctx context.Context, on asker) error {
-	if s.dialect() == sqliteDialect { // a library
+	if s.dialect() == sqliteDialect { // SQLite is a library, not a server
 		return nil
 	}
 	var version string
@@ -85,15 +88,15 @@ func (s *store) Unsettled() error {
 	return nil
 }
 
-// warnOnce logs why a connection has been closed.
+// warnOnce logs a cause for closing a connection, the first time that it occurs.
 func (s *store) warnOnce(ctx context.Context, cause error) {
 	if _, known := s.warned.LoadOrStore(cause.Error(), true); !known {
 		s.logger.WarnContext(ctx, "sqllease: connection not used, and what was open on it rolled back", "cause", cause)
 	}
 }
 
-// note returns what is to be refused, and logs what was not found when the server
-// was looked at last.
+// note logs the findings that this server did not have at the last inspection. With
+// refuse it returns the severe findings as an error instead.
 func (s *store) note(ctx context.Context, found session, refuse bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,8 +122,9 @@ func (s *store) Check(ctx context.Context) error {
 	return err
 }
 
-// while calls f while a setting of the connection, which get selects, is what change
-// makes of it, and then sets it back: the pool is the application's.
+// while reads a setting with the statement get, sets it to change of the value with the
+// statement set, calls f, and restores the setting, because the connection belongs to
+// the application's pool. If it cannot restore the setting, it closes the connection.
 func while(ctx context.Context, conn *sql.Conn, get, set string, change func(int) int, f func() error) error {
 	var before int
 	if err := conn.QueryRowContext(ctx, get).Scan(&before); err != nil {

@@ -20,8 +20,8 @@ const (
 	neverTried = ", whose settings do not show what it forgets, and on which leases were never tried: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease" + orAllow
 )
 
-// What a database says about its durability, and what it calls itself. Where the setting belongs to the
-// whole server, a proxy puts another value into the question.
+// The cases are a database's settings of durability, and its name and version. A proxy
+// replaces a setting of the whole server in the statement that reads it.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -119,7 +119,8 @@ func synchronousOff(t *testing.T, db *gorm.DB) *gorm.DB {
 	return open(t, sqliteWith("journal_mode(wal)", "synchronous(0)")(t, db))
 }
 
-// instead asks for another expression.
+// instead returns a function that opens the database through a proxy that replaces an
+// expression in statements.
 func instead(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
 	return func(t *testing.T, db *gorm.DB) *gorm.DB {
 		t.Helper()
@@ -129,7 +130,7 @@ func instead(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
 	}
 }
 
-// created makes the table by a changed DDL.
+// created returns a function that creates the table by a changed DDL.
 func created(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
 	return func(t *testing.T, db *gorm.DB) *gorm.DB {
 		t.Helper()
@@ -147,7 +148,7 @@ func ddl(t *testing.T, db *gorm.DB) string {
 	return statement
 }
 
-// A warning is logged once per store, however many calls come first at once.
+// The store logs a warning once, even if several first calls run at once.
 func TestWarnsOnce(t *testing.T) {
 	t.Parallel()
 	db := instead("current_setting('fsync')", "'off'")(t, testdb.Open(t, testdb.Postgres))
@@ -161,8 +162,8 @@ func TestWarnsOnce(t *testing.T) {
 	wantWarning(t, &log, "fsync is off")
 }
 
-// Without autocommit nothing would ever be committed, and every statement
-// would say that it had written.
+// Without autocommit no write would ever be committed, although every statement would
+// report that it had written.
 func TestMySQLAutocommit(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -185,8 +186,8 @@ func TestPostgresStandby(t *testing.T) {
 	}
 }
 
-// A trigger that PostgreSQL runs as part of the commit sees what the commit
-// goes by.
+// A trigger that PostgreSQL runs as part of the commit records the setting that the
+// commit uses.
 func TestPostgresCommitsDurably(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

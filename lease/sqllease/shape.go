@@ -11,22 +11,22 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// layoutKey is the lowest key of a record: the lease's own.
+// layoutKey is the lowest key of a record. The lease stores its layout under it.
 const layoutKey = -1
 
-// A TableError is the error of a store whose table cannot keep two processes
-// from holding one worker, or already holds two records of one. Nothing has
-// been written.
+// A TableError is the error of a store whose table cannot keep two processes from
+// holding one worker, or already holds two records of one worker. The failed call has
+// written nothing.
 type TableError struct {
-	Table string // as it is written in SQL
+	Table string // quoted as in SQL
 	Flaws []Flaw // at least one
 }
 
-// A Flaw is one reason of a [TableError]. All fields are set, and in one line.
+// A Flaw is one reason for a [TableError]. Every field is set, and has a single line.
 type Flaw struct {
-	Found string // such as "bound is integer"
-	Want  string // such as "BIGINT"
-	Fix   string // SQL, after what has to be done first
+	Found string // for example "bound is integer"
+	Want  string // for example "BIGINT"
+	Fix   string // SQL, after instructions to follow first, if any
 }
 
 // Error returns one line for each flaw.
@@ -38,38 +38,40 @@ func (e *TableError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// A shape is what the catalog of a database returns about the table.
+// A shape is the description of the table in the catalog of the database.
 type shape struct {
 	schema  string
-	kind    string // such as aView; empty for a plain table
-	fix     string // of the kind; empty for a new table
+	kind    string // for example aView; empty for a plain table
+	fix     string // SQL that replaces this kind; empty for the default, rebuild
 	columns map[string]column
 	keys    []uniqueKey
-	flaws   []Flaw // of other kinds
-	forgets string // why the table can lose writes
+	flaws   []Flaw // flaws that are not in columns or keys
+	forgets string // why the table can lose writes; empty if it cannot
 
-	clustered bool // see [isClustered]
+	clustered bool // whether the server is a node of a Galera cluster
 }
 
-// Kinds of tables that are refused.
+// Kinds of relations that the store refuses.
 const (
 	aView     = "a view"
 	temporary = "a temporary table"
 )
 
 type column struct {
-	typ       string // as the database writes it
-	exact     bool   // holds all values of the store, and compares them byte by byte
-	pads      bool   // blanks at the end do not count
+	typ       string // the type as the database writes it
+	exact     bool   // it holds all values of the store, and compares them byte by byte
+	pads      bool   // it ignores blanks at the end in comparisons
 	nullable  bool
 	generated bool
 }
 
-// A uniqueKey covers namespace and worker_id, and no other column.
+// A uniqueKey is a unique index over namespace and worker_id alone. The defect is empty
+// if it is usable.
 type uniqueKey struct{ name, defect string }
 
-// readColumns reads a query for the columns: each with its name and type in words, what
-// [holds] is asked about, and a [column]'s other fields in their order.
+// readColumns reads the columns from a query with nine columns: name, type as written,
+// type, size and scale as [holds] takes them, and the other fields of a [column] in
+// their order.
 func (found *shape) readColumns(ctx context.Context, conn *sql.Conn, query string, args ...any) error {
 	found.columns = map[string]column{}
 	return eachRow(ctx, conn, query, args, func(rows *sql.Rows) error {
@@ -83,8 +85,8 @@ func (found *shape) readColumns(ctx context.Context, conn *sql.Conn, query strin
 	})
 }
 
-// readParts reads a query for everything else: each row is a field of the shape and up to
-// three texts for it.
+// readParts reads the rest of the shape. In each row of the query the first column
+// names a field of the shape, and three more columns contain texts for it.
 func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string, args ...any) error {
 	return eachRow(ctx, conn, query, args, func(rows *sql.Rows) error {
 		var part, text, second, third string
@@ -122,7 +124,8 @@ func holds(column, typ string, size, scale int64) bool {
 	return false
 }
 
-// checkShape refuses a table in which a compare-and-swap could succeed twice.
+// checkShape returns a [TableError] if a compare-and-swap could succeed twice in the
+// table.
 func (s *store) checkShape(ctx context.Context, t table) (found shape, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) (err error) {
 		found, err = s.dialect().shape(ctx, conn, t)
@@ -141,8 +144,8 @@ func (s *store) tableError(flaws ...Flaw) error {
 	return &TableError{Table: s.table.quoted, Flaws: flaws}
 }
 
-// checkWorker refuses a record that the table's key should have kept out, and
-// one that no store has written.
+// checkWorker returns an error for a second record of a worker, which the table's key
+// should have prevented, and for a worker number that no store has written.
 func (s *store) checkWorker(records map[int]lease.Record, worker int) error {
 	if _, twice := records[worker]; twice {
 		return s.tableError(Flaw{
@@ -161,7 +164,8 @@ func (s *store) checkWorker(records map[int]lease.Record, worker int) error {
 	return nil
 }
 
-// flaws is empty for a table that can be used for the namespace.
+// flaws returns the reasons why the table cannot be used for the namespace. The result
+// is empty if it can.
 func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
 	switch found.kind {
 	case "":
@@ -236,8 +240,9 @@ func (d *dialect) alterColumn(t table, column string) string {
 	return fmt.Sprintf(d.alter, t.quoted, column, typ, plain)
 }
 
-// rebuild leads from any table to a new one. It merges all rows of a worker
-// into the highest bound, which is safe while no process holds it.
+// rebuild returns instructions and SQL that replace any table by a new table. The SQL
+// merges all rows of a worker into the highest bound, which is safe while no process
+// holds the worker.
 func (d *dialect) rebuild(t table) string {
 	name := t.name[:min(len(t.name), maxIdentifier-len("_old"))] + "_old"
 	old, newName := d.qualified(t.schema, name), d.qualified("", name).quoted

@@ -17,15 +17,14 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A broken table is one that cannot keep a worker to one holder.
+// A broken table is a table that cannot keep a worker to one holder.
 type broken struct {
 	name       string
-	statements string // that create it, separated by semicolons at the end of a line
-	found      string // the flaws
+	statements string // create it; separated by semicolons at the ends of lines
+	found      string // the expected flaws
 }
 
-// columns is a CREATE TABLE without a key; changes are pairs of a column and
-// its type.
+// columns returns a CREATE TABLE. The changes are pairs of a column and its type.
 func columns(key string, changes ...string) string {
 	types := map[string]string{"namespace": "VARCHAR(64) NOT NULL", "worker_id": "INTEGER NOT NULL", "bound": "BIGINT NOT NULL", "owner": "VARCHAR(128) NOT NULL"}
 	for i := 0; i < len(changes); i += 2 {
@@ -38,7 +37,7 @@ func columns(key string, changes ...string) string {
 		types["namespace"], types["worker_id"], types["bound"], types["owner"], key)
 }
 
-// elsewhere creates the table under another name.
+// elsewhere changes the name of the created table.
 func elsewhere(create string) string {
 	return strings.Replace(create, "snowflake_workers", "elsewhere", 1)
 }
@@ -116,11 +115,11 @@ var brokenMySQL = []broken{
 	{"two flaws", columns("", with("bound", "INT")...), "bound is int; " + noKey},
 }
 
-// displayWidth is what MariaDB adds to the name of a type. MySQL writes the name of an
-// engine in capitals.
+// displayWidth matches the width that MariaDB adds to the name of a type. MySQL writes
+// the name of an engine in capitals.
 var displayWidth = regexp.MustCompile(`(int)\(\d+\)`)
 
-// binary is what MySQL's columns compare by.
+// binary are the types with which MySQL compares byte by byte.
 var binary = []string{"namespace", "VARBINARY(64) NOT NULL", "owner", "VARBINARY(128) NOT NULL"}
 
 func with(changes ...string) []string { return append(append([]string{}, binary...), changes...) }
@@ -193,8 +192,8 @@ func TestBrokenTables(t *testing.T) {
 	}
 }
 
-// refusesTable creates the table, wants it to be refused before a write, and
-// accepted after its own fix.
+// refusesTable creates the table. It expects that the store refuses the table before a
+// write, and accepts it after running the fix of the error.
 func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
 	t.Helper()
 	script(t, db, shape.statements)
@@ -217,19 +216,19 @@ func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
 	if err := db.Raw("SELECT count(*) FROM snowflake_workers").Scan(&rows).Error; err != nil || rows != 0 {
 		t.Errorf("%d rows were written (%v), want none", rows, err)
 	}
-	if shape.found == "it is a view" { // whose fix is not SQL
+	if shape.found == "it is a view" { // its fix is not SQL
 		return
 	}
 	for _, flaw := range refused.Flaws {
 		fix(t, db, flaw)
-		if acquire(t, store) == nil { // a table that was built again has all of its flaws fixed
+		if acquire(t, store) == nil { // a rebuilt table has no flaws any more
 			return
 		}
 	}
 	t.Errorf("after the fixes %+v: %v", refused.Flaws, acquire(t, store))
 }
 
-// fix runs what the flaw has as its fix.
+// fix runs the flaw's fix.
 func fix(t *testing.T, db *gorm.DB, flaw sqllease.Flaw) {
 	t.Helper()
 	_, statements, found := strings.Cut(flaw.Fix, "and run ")
@@ -239,7 +238,7 @@ func fix(t *testing.T, db *gorm.DB, flaw sqllease.Flaw) {
 	script(t, db, strings.ReplaceAll(statements, "; ", ";\n"))
 }
 
-// script runs statements. One that begins with a minus sign must fail.
+// script runs statements. A statement that begins with a minus sign must fail.
 func script(t *testing.T, db *gorm.DB, statements string) {
 	t.Helper()
 	for statement := range strings.SplitSeq(statements, ";\n") {
@@ -268,7 +267,7 @@ func refusal(t *testing.T, err error) *sqllease.TableError {
 	return refused
 }
 
-// What only a superuser can create.
+// The cases need a superuser.
 func TestBrokenTablesOfPostgresExtensions(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []broken{
@@ -301,7 +300,7 @@ table "snowflake_workers" cannot keep a worker to one holder: `+noKey+`: want UN
 		`CREATE UNIQUE INDEX ON "snowflake_workers" (namespace, worker_id)`)
 }
 
-// Tables that people write by hand.
+// The cases are tables that people may write by hand.
 func TestGoodTables(t *testing.T) {
 	t.Parallel()
 	unique := columns("UNIQUE (worker_id, namespace)")
@@ -367,7 +366,7 @@ func acceptsTables(t *testing.T, target testdb.Target, tables map[string]string)
 	}
 }
 
-// acceptsTable wants extreme records to be kept.
+// acceptsTable expects that the store keeps extreme records.
 func acceptsTable(t *testing.T, store lease.Store) {
 	t.Helper()
 	last := lease.Record{Bound: 1<<63 - 1, Owner: strings.Repeat("~", 127) + "A"}
@@ -401,8 +400,8 @@ func TestMigratedTable(t *testing.T) {
 	})
 }
 
-// The collation ignores blanks at the end, and WithNamespace promises that they
-// count.
+// The collation ignores blanks at the end, although WithNamespace promises that they
+// are significant.
 func TestNamespaceWithBlankAtTheEnd(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -416,7 +415,7 @@ func TestNamespaceWithBlankAtTheEnd(t *testing.T) {
 	})
 }
 
-// A name with a schema leads to that table, not to another of its name.
+// A name with a schema means that table, not another of the same name.
 func TestShapeOfNamedTable(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -427,14 +426,14 @@ func TestShapeOfNamedTable(t *testing.T) {
 			t.Errorf("got %v, want the table with its schema and %s", refused, noKey)
 		}
 		fix(t, db, refused.Flaws[len(refused.Flaws)-1])
-		if db.Name() != "mysql" { // where the owner's collation is another flaw
+		if db.Name() != "mysql" { // in MySQL the owner's collation is another flaw
 			acceptsTable(t, newStore(db, sqllease.WithTable(schemaOf(t, db)+".Odd-1")))
 		}
 		acceptsTable(t, newStore(db))
 	})
 }
 
-// The fix of a table that was named with its schema leads to that table.
+// If a table was named with its schema, its fix names the schema too.
 func TestFixOfNamedTable(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -451,7 +450,7 @@ func TestFixOfNamedTable(t *testing.T) {
 	})
 }
 
-// A table that was found without a schema may be in one whose name has a dot.
+// A table that was found without a schema may be in a schema whose name contains a dot.
 func TestFixInSchemaWithDot(t *testing.T) {
 	t.Parallel()
 	db := synchronous(t, testdb.Open(t, testdb.SQLite), 1)
@@ -475,7 +474,7 @@ func TestFixOfNamedTrigger(t *testing.T) {
 	})
 }
 
-// Newer servers list a session's temporary tables among the others.
+// Newer servers list a session's temporary tables in the catalog.
 func TestTemporaryTableIsListed(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -487,8 +486,8 @@ func TestTemporaryTableIsListed(t *testing.T) {
 	})
 }
 
-// A row without a bound, in a table that somebody else has created, is not taken
-// for a worker that nobody holds.
+// A row without a bound, in a table that somebody else has created, must not look like
+// a free worker.
 func TestLoadRefusesNull(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -503,7 +502,7 @@ func TestLoadRefusesNull(t *testing.T) {
 	})
 }
 
-// SQLite keeps text in a column of integers.
+// SQLite can store text in a column of integers.
 func TestLoadRefusesText(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -515,7 +514,7 @@ func TestLoadRefusesText(t *testing.T) {
 	})
 }
 
-// Rows that a damaged index lets in.
+// A damaged index may have allowed several rows of a worker.
 func TestLoadRefusesRows(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

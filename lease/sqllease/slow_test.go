@@ -14,9 +14,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A database that takes 0.8 s for each statement keeps no process from starting, from
-// extending its window, or from releasing its worker. The long form shows where each
-// database ends.
+// With a database that takes 0.8 s for each statement, processes can still start,
+// extend their windows, and release their workers. The long form shows the limit of
+// each database.
 func TestSlowStatements(t *testing.T) {
 	t.Parallel()
 	times := []time.Duration{800 * time.Millisecond}
@@ -39,7 +39,7 @@ func TestSlowStatements(t *testing.T) {
 	}
 }
 
-// leaseSlowly returns what fails first.
+// leaseSlowly acquires, extends and releases a worker, and returns the first error.
 func leaseSlowly(t *testing.T, db *gorm.DB) error {
 	t.Helper()
 	began := time.Now()

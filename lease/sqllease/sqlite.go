@@ -22,13 +22,13 @@ var sqliteDialect = &dialect{
 		"end it sooner, or make the window longer",
 	classify: classifySQLite,
 	inspect:  inspectSQLite,
-	rollBack: "ROLLBACK", // closing would drop a database in memory
+	rollBack: "ROLLBACK", // because closing the connection would drop an in-memory database
 	shape:    sqliteShape,
 	addKey:   addKeySQLite,
 }
 
-// classifySQLite goes by SQLite's own texts, which the drivers pass on. Both
-// have error types of their own, and this package imports neither.
+// classifySQLite compares SQLite's own texts, which the drivers pass on. Both drivers
+// have error types, but this package imports neither driver.
 func classifySQLite(err error) kind {
 	switch text := err.Error(); {
 	case strings.Contains(text, "no such table"):
@@ -41,7 +41,8 @@ func classifySQLite(err error) kind {
 	return unknown
 }
 
-// inspectSQLite sets what is set already, which SQLite refuses within a transaction.
+// inspectSQLite reads the settings of the connection. To find an open transaction it
+// sets synchronous to its current value, which SQLite refuses within a transaction.
 func inspectSQLite(ctx context.Context, on asker, _ table) (found session, err error) {
 	var synchronous int
 	var journal, file string
@@ -52,7 +53,7 @@ func inspectSQLite(ctx context.Context, on asker, _ table) (found session, err e
 	if err != nil {
 		return found, err
 	}
-	if file != "" { // a database in memory has no other
+	if file != "" { // an in-memory database always has journal_mode MEMORY or OFF
 		found.findings = []finding{{slog.LevelError, "PRAGMA journal_mode is " + strings.ToUpper(journal) + ", which ruins the file when a process is killed while it writes: set it to WAL"}}
 	}
 	if synchronous == 0 {
@@ -65,13 +66,14 @@ func inspectSQLite(ctx context.Context, on asker, _ table) (found session, err e
 	return found, err
 }
 
-// synchronousExtra is the one setting under which SQLite loses no commit when
-// the power fails, whatever the journal is. FULL is as much with a write-ahead
-// log, but not with a journal whose deletion commits, and may be undone.
+// synchronousExtra is the only setting under which SQLite loses no commit in a power
+// failure with every kind of journal. With a write-ahead log FULL is enough. With a
+// rollback journal, deleting the journal commits, and under FULL a power failure may
+// undo that.
 const synchronousExtra = 3
 
-// durably calls write so that the disk has what it writes. Other databases wait for
-// that by their statements, or their settings.
+// durably calls write so that its commit is on disk when it returns. Only SQLite needs
+// this; the other databases get the same by their statements or settings.
 func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
 	if s.dialect() != sqliteDialect || s.volatile {
 		return write()
@@ -86,20 +88,22 @@ func addKeySQLite(d *dialect, t table) string {
 		d.qualified(t.schema, t.name+"_key").quoted, d.qualified("", t.name).quoted)
 }
 
-// sqliteTable asks which table a name means. Names without a schema lead to the
-// temporary tables first, and to attached files last.
+// sqliteTable finds the table that a name means. A name without a schema means a
+// temporary table first, then a table of the main file, then a table of an attached
+// file.
 const sqliteTable = `SELECT 'table', CASE WHEN schema = 'temp' THEN 'a temporary table' WHEN type = 'table' THEN '' ELSE 'a ' || type END, schema, ''
 FROM pragma_table_list
 WHERE name = ? COLLATE NOCASE AND (schema = ? COLLATE NOCASE OR ? = '') ORDER BY schema <> 'temp', schema <> 'main' LIMIT 1`
 
-// sqliteColumns asks about the columns. A column of the primary key counts as one without
-// NULL: the store writes none. The type is by the affinity that SQLite derives from its
-// name: drivers read a column of another numeric type, such as TIMESTAMP or BOOLEAN, as
-// something other than a number.
+// sqliteColumns reads the columns. It counts a column of the primary key as NOT NULL,
+// because the store never writes NULL. It derives the type from SQLite's affinity rules
+// for names of types, because drivers read columns of other numeric types, such as
+// TIMESTAMP or BOOLEAN, as values that are not numbers.
 //
-// A column compares byte by byte if it tells texts apart that differ in case, or in a
-// blank at the end. The catalog does not return its collation, but a compound SELECT
-// compares by the one of its first part.
+// A column compares byte by byte if it distinguishes texts that differ only in case, or
+// in a blank at the end. The catalog does not contain the collation. The query
+// therefore tests it with a compound SELECT, which compares by the collation of its
+// first part.
 const sqliteColumns = `SELECT name, CASE WHEN exact THEN type ELSE type || ' with a collation other than BINARY' END, CASE
     WHEN upper(type) LIKE '%%INT%%' THEN 'bigint'
     WHEN upper(type) LIKE '%%CHAR%%' OR upper(type) LIKE '%%CLOB%%' OR upper(type) LIKE '%%TEXT%%' OR upper(type) LIKE '%%BLOB%%' OR type = '' THEN 'text'
@@ -111,7 +115,7 @@ FROM (SELECT lower(name) AS name, type, NOT ("notnull" OR pk) AS nullable, hidde
     ELSE true END AS exact
   FROM pragma_table_xinfo(?, ?))`
 
-// sqliteKeys asks for the unique indexes over both key columns and no other.
+// sqliteKeys reads the unique indexes over both key columns alone.
 const sqliteKeys = `SELECT 'key', l.name, CASE
     WHEN l.partial THEN 'is partial'
     WHEN max(x.coll <> 'BINARY') THEN 'has a collation other than BINARY'
@@ -133,8 +137,8 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err
 	)
 }
 
-// sqliteHarmless matches a trigger that does not run before rows are written.
-// SQLite's default is BEFORE.
+// sqliteHarmless matches the DDL of a trigger that does not run before rows are
+// written. A trigger without AFTER or BEFORE is a BEFORE trigger.
 var sqliteHarmless = regexp.MustCompile(`(?is)^CREATE\s+TRIGGER\s+("(?:[^"]|"")*"|` + "`[^`]*`" + `|\[[^]]*\]|'[^']*'|\S+)\s+(AFTER|(BEFORE\s+)?DELETE)\b`)
 
 func (found *shape) readSQLiteTriggers(ctx context.Context, conn *sql.Conn, t table) error {

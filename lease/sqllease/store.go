@@ -12,11 +12,11 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// A store sends its statements over connections of its pool, not through GORM,
-// where callbacks, plugins and settings of the session could change them.
+// A store sends its statements over connections of its pool. It does not use GORM,
+// because callbacks, plugins and settings of a session could change the statements.
 type store struct {
 	*shared
-	pin *pin // nil: any connection of the pool
+	pin *pin // nil if the store uses any connection of the pool
 }
 
 var (
@@ -26,29 +26,29 @@ var (
 	_ lease.Checker   = (*store)(nil)
 )
 
-// shared is what a store has in common with those that [store.Connect] makes
-// of it.
+// shared is the state that a store shares with the stores that [store.Connect] returns.
 type shared struct {
 	config
 	stores.Turns
 	chosen atomic.Pointer[dialect]
 	table  table
 
-	// ready is the table with the schema in which it was found at first use, when it
-	// was created and checked: to a session, the name alone may mean another one later.
+	// ready is the table after it was created and checked at first use, with the schema
+	// in which it was found. The name alone could mean another table in a later
+	// session.
 	ready     atomic.Pointer[table]
-	clustered atomic.Bool   // see [isClustered]
+	clustered atomic.Bool   // whether the server is a node of a Galera cluster
 	gate      chan struct{} // held while the table is created and checked
 
-	places atomic.Int64 // that calls wait in, in addition to one each
+	places atomic.Int64 // in the pool's queue, beyond the first place of each call
 
-	warned sync.Map // by text, for warnOnce
+	warned sync.Map // texts that warnOnce has logged
 	mu     sync.Mutex
-	noted  map[string][]finding // by server
+	noted  map[string][]finding // last findings of each server
 }
 
-// dialect is the one that the caller has named, or its variant, once a connection has
-// shown which server answers.
+// dialect returns the dialect that the caller has named, or once a connection has shown
+// that the server needs it, its variant.
 func (s *shared) dialect() *dialect { return s.chosen.Load() }
 
 var errStandby = errors.New("the server is a standby, which lags")
@@ -67,9 +67,9 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	return onTable(ctx, s, func(t table) (bool, error) { return s.write(ctx, t, worker, from, to) })
 }
 
-// storable refuses what a database might cut or clamp to the column's size, and
-// a write that changes nothing: its answer could not show that it was made, and
-// MySQL would count no row for it.
+// storable returns an error for values that a database might cut or clamp to the
+// column's size. It also refuses a write that changes nothing, because MySQL counts no
+// row for it, so that the answer would not show whether the write was made.
 func storable(worker int, from, to lease.Record) error {
 	if worker != int(int32(worker)) {
 		return fmt.Errorf("sqllease: worker %d is out of range: want 32 bits", worker)
@@ -83,12 +83,11 @@ func storable(worker int, from, to lease.Record) error {
 	return nil
 }
 
-// write reports whether it was seen to write.
+// write replaces the record and reports whether the store has acknowledged the write.
 //
-// It repeats the statement only after errors by which it has not been applied.
-// A proxy that sends a statement twice, and loses the first answer, makes a no
-// of a yes: the caller then reads its own record as it would read another's, and
-// may not count it either.
+// It repeats the statement only after errors that mean that it was not applied. A proxy
+// that sends a statement twice, and loses the first answer, turns success into false.
+// The caller then reads its own new record, and must not count it as written either.
 func (s *store) write(ctx context.Context, t table, worker int, from, to lease.Record) (written bool, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) error {
 		return s.durably(ctx, conn, t, func() (err error) {
@@ -110,7 +109,7 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int
 		case s.classify(err) != duplicate:
 			return false, err
 		}
-		// The row that is there may hold the zero record.
+		// The existing row may hold the zero record.
 	}
 	rows, err := s.update(ctx, conn, t, worker, from, to)
 	if err == nil && rows > 1 {
@@ -119,9 +118,9 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int
 	return err == nil && rows == 1, err
 }
 
-// update returns how many rows the UPDATE has changed. In a cluster, a node that
-// has yet to apply the row that it is to replace changes none: only one that has
-// caught up can tell that the record differs.
+// update returns how many rows the UPDATE has changed. In a Galera cluster, a node that
+// has not yet applied the latest version of the row changes none. update therefore
+// repeats a statement that has changed no row after the node has caught up.
 func (s *store) update(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (rows int64, err error) {
 	once := func() (err error) {
 		rows, err = s.apply(ctx, conn, fmt.Sprintf(s.dialect().update, t.quoted), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
@@ -133,8 +132,9 @@ func (s *store) update(ctx context.Context, conn *sql.Conn, t table, worker int,
 	return rows, err
 }
 
-// apply executes a write. Where a statement is not a transaction of its own, the write
-// is committed if it has changed one row, and counts once the commit is acknowledged.
+// apply executes a write and returns the number of rows. If the dialect needs an
+// explicit transaction, it commits after a change of exactly one row, and the write
+// counts once the commit is acknowledged.
 func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
 	begin := s.dialect().begin
 	if begin == "" {
@@ -154,7 +154,7 @@ func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, arg
 	return rows, err
 }
 
-// An execer is a connection, or a transaction on one.
+// An execer is a connection, or a transaction on a connection.
 type execer interface {
 	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

@@ -16,8 +16,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// Another client's SET search_path stays on a connection that PgBouncer hands on. A
-// second table would be created there, and lease every worker once more.
+// Another client's SET search_path stays on a connection that PgBouncer reuses. A
+// second table would be created in that schema, and lease every worker again.
 func TestLeakedSearchPath(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -34,10 +34,10 @@ func TestLeakedSearchPath(t *testing.T) {
 	if got := load(t, newStore(behind(t, bouncer, "exec"), sqllease.WithTable("public.snowflake_workers")))[1]; got != first {
 		t.Errorf("with the schema: %+v, want %+v", got, first)
 	}
-	load(t, newStore(behind(t, bouncer, "exec"), sqllease.WithTable("b.snowflake_workers"))) // of its own, as it says
+	load(t, newStore(behind(t, bouncer, "exec"), sqllease.WithTable("b.snowflake_workers"))) // a table of its own, as requested
 }
 
-// Schemas that DSNs name, and other tables without records, are nobody's mistake.
+// Schemas that DSNs name, and other tables without records, are not errors.
 func TestSchemasOfSeveralApplications(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -51,8 +51,8 @@ func TestSchemasOfSeveralApplications(t *testing.T) {
 	swap(t, newStore(db), 1, lease.Record{}, first, true)
 }
 
-// A program that has changed the database of a pooled connection leads the store
-// elsewhere, on MySQL.
+// On MySQL, a program that has changed the database of a pooled connection leads the
+// store to another database.
 func TestChangedDatabase(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *testserver.Server{
@@ -74,12 +74,13 @@ func TestChangedDatabase(t *testing.T) {
 				t.Errorf("Load: %v\nwant %s", err, want)
 			}
 			elsewhere := open(t, mysql.Open("root@tcp("+server.Address()+")/elsewhere"))
-			swap(t, newStore(elsewhere), 1, lease.Record{}, first, true) // as its DSN says
+			swap(t, newStore(elsewhere), 1, lease.Record{}, first, true) // as its DSN requests
 		})
 	}
 }
 
-// A view takes the table's place while a holder runs: what it shows is the table still.
+// A view of the renamed table takes its place while a holder runs. The holder can still
+// extend its window, but Check refuses the view.
 func TestViewInPlaceOfTheTable(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *testserver.Server{
@@ -103,7 +104,7 @@ func TestViewInPlaceOfTheTable(t *testing.T) {
 	}
 }
 
-// A limit on rows is the session's, and no reason to find a column missing.
+// A session's limit on rows must not hide columns from the store.
 func TestRowLimitOfTheSession(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *testserver.Server{
@@ -123,7 +124,7 @@ func TestRowLimitOfTheSession(t *testing.T) {
 	}
 }
 
-// A replica that a proxy sends reads to is named: it lags.
+// The store names a replica to which a proxy sends reads, because it lags.
 func TestReadOnlyServerIsNamed(t *testing.T) {
 	t.Parallel()
 	server := testserver.MariaDB(t)
@@ -138,8 +139,8 @@ func TestReadOnlyServerIsNamed(t *testing.T) {
 	swap(t, store, 1, first, second, true)
 }
 
-// Journals with which a killed process ruins the file, and a database in memory, which
-// has no other.
+// The store refuses journal modes with which a killed process ruins the file. A
+// database in memory has no other mode and is accepted.
 func TestJournalMode(t *testing.T) {
 	t.Parallel()
 	for mode, refused := range map[string]bool{"OFF": true, "MEMORY": true, "WAL": false, "DELETE": false, "TRUNCATE": false, "PERSIST": false} {

@@ -19,8 +19,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// galeraStatements has one server of MariaDB pretend to be a node of a cluster,
-// and keeps what it is asked.
+// galeraStatements makes a server of MariaDB pretend to be a node of a cluster, and
+// records its statements.
 type galeraStatements struct {
 	mu  sync.Mutex
 	all []string
@@ -38,8 +38,8 @@ func (s *galeraStatements) ask(statement string) string {
 	return statement
 }
 
-// inspects reports whether the statement looks at the connection, and comes before
-// those that are meant here.
+// inspects reports whether the statement inspects the connection, so that the tests
+// ignore it.
 func inspects(statement string) bool {
 	return strings.Contains(statement, "@@hostname") || strings.HasPrefix(statement, "SET TRANSACTION") || strings.HasPrefix(statement, "SHOW CREATE")
 }
@@ -47,14 +47,14 @@ func inspects(statement string) bool {
 func (s *galeraStatements) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := slices.Compact(s.all) // some are asked to prepare, and then to run
+	all := slices.Compact(s.all) // some are prepared and then executed
 	s.all = nil
 	return all
 }
 
-// On a node of a cluster, the reads of a store wait for what other nodes have
-// acknowledged. So does an UPDATE that finds no row to replace, the second time.
-// The session of the application gets its own setting back.
+// On a node of a cluster, the reads of a store wait for writes that other nodes have
+// acknowledged. So does the second try of an UPDATE that has found no row to replace.
+// Afterwards the application's session has its own setting again.
 func TestSynchronousOnGalera(t *testing.T) {
 	t.Parallel()
 	const set, reset = "SET SESSION wsrep_sync_wait = 7", "SET SESSION wsrep_sync_wait = 0"
@@ -83,7 +83,7 @@ func TestSynchronousOnGalera(t *testing.T) {
 	}
 }
 
-// A session that waits for the cluster already keeps its setting.
+// A session that already waits for the cluster keeps its setting.
 func TestSynchronousSessionOnGalera(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MariaDB)
@@ -101,8 +101,8 @@ func TestSynchronousSessionOnGalera(t *testing.T) {
 	}
 }
 
-// Where the setting of a session cannot be changed, nothing is read; where it
-// cannot be set back, the application does not get the session.
+// If the session's setting cannot be changed, the store does not read. If it cannot be
+// restored, the application does not get the session.
 func TestSynchronousSettingFails(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MariaDB)
@@ -115,8 +115,8 @@ func TestSynchronousSettingFails(t *testing.T) {
 	limit(t, mine, 1)
 	store := newStore(mine)
 	swap(t, store, 1, lease.Record{}, first, true)
-	for n := 4; n <= 8; n++ { // after those that inspect the connection
-		fails := n < 8 // asked, set, read in two steps, set back
+	for n := 4; n <= 8; n++ { // after the statements that inspect the connection
+		fails := n < 8 // the statements read the setting, set it, read in two steps, and restore it
 		p.failing(n)
 		records, err := store.Load(within(t, patience))
 		if fails && !errors.Is(err, errInjected) || !fails && (err != nil || records[1] != first) {
@@ -129,7 +129,7 @@ func TestSynchronousSettingFails(t *testing.T) {
 	}
 }
 
-// A server that is alone is asked for nothing more.
+// The store sends no further statements to a server that is not in a cluster.
 func TestSynchronousOnOneServer(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -145,8 +145,8 @@ func TestSynchronousOnOneServer(t *testing.T) {
 	})
 }
 
-// lagging is a node whose reads show an old record until it continues. A store on
-// it must not show it: it would be taken for a store that has forgotten.
+// lagging tests a node whose reads return an old record until it continues. The store
+// must not return it, because the lease would conclude that the store has forgotten.
 func lagging(nodes []*testserver.Server) func(t *testing.T) {
 	return func(t *testing.T) {
 		there, here := galeraStore(t, nodes[0]), galeraStore(t, nodes[1])
@@ -178,8 +178,8 @@ func galeraDB(t *testing.T, node *testserver.Server) *gorm.DB {
 	return db
 }
 
-// lag has a node apply nothing until goOn is called, without slowing the others
-// down.
+// lag makes a node stop applying writes until goOn is called, without slowing the other
+// nodes down.
 func lag(t *testing.T, node *testserver.Server) (goOn func()) {
 	t.Helper()
 	conn, err := poolOf(t, galeraDB(t, node)).Conn(t.Context())

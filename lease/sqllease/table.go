@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// prepare creates and checks the table, and checks the settings, once for a
-// store: a table that vanishes later has forgotten what it held, and an error
-// says more than an empty one.
+// prepare creates and checks the table, and checks the settings, once for a store, and
+// returns the table. If the table vanishes later it is not created again, because it
+// has forgotten its records, and an error is clearer than an empty table.
 func (s *store) prepare(ctx context.Context) (table, error) {
-	if s.pin == nil && s.ready.Load() == nil { // one with a pin must not wait for one that waits for its connection
+	if s.pin == nil && s.ready.Load() == nil { // a pinned store must not wait for a call that waits for its connection
 		select {
 		case s.gate <- struct{}{}:
 			defer func() { <-s.gate }()
@@ -26,7 +26,7 @@ func (s *store) prepare(ctx context.Context) (table, error) {
 	return s.setUp(ctx)
 }
 
-// onTable calls f once the table is prepared, and is bounded.
+// onTable prepares the table and calls f with it. It returns soon after ctx has ended.
 func onTable[T any](ctx context.Context, s *store, f func(table) (T, error)) (T, error) {
 	return bounded(ctx, s, func() (none T, err error) {
 		t, err := s.prepare(ctx)
@@ -54,9 +54,11 @@ func (s *store) setUp(ctx context.Context) (t table, err error) {
 	return t, nil
 }
 
-// ensureTable creates the table only where the database says that there is
-// none: PostgreSQL, for one, would put another one before it in the search path.
-// Where creating it fails, somebody else may have done so in the same moment.
+// ensureTable creates the table if a query fails because the table does not exist. It
+// queries first because CREATE TABLE IF NOT EXISTS could create a second table, for
+// example in an earlier schema of PostgreSQL's search path. If CREATE TABLE fails,
+// another process may have created the table at the same moment, so ensureTable queries
+// again.
 func (s *store) ensureTable(ctx context.Context) error {
 	probe := fmt.Sprintf(probeSQL, s.table.quoted)
 	err := s.exec(ctx, probe)
@@ -85,11 +87,12 @@ func (s *store) exec(ctx context.Context, statement string) error {
 	})
 }
 
-// errStray is wrapped by the error of a store that would create a second table.
+// errStray is wrapped by the error of a store that would have to create a second table.
 var errStray = errors.New("workers would be leased from two tables")
 
-// create creates the table, unless the session leads to a schema where it is missing and
-// another schema has it: a pooler, or a program, may have left that setting.
+// create creates the table. It returns an error if the session's current schema lacks
+// the table and another schema has a table with records, because a pooler or a program
+// may have changed the session's schema.
 func (s *store) create(ctx context.Context) error {
 	if s.table.schema != "" || s.dialect().stray == nil {
 		return s.exec(ctx, s.dialect().create(s.table))
@@ -103,15 +106,15 @@ func (s *store) create(ctx context.Context) error {
 			return fmt.Errorf("%w: this session creates %s, and %s has records: want the table with its schema, by WithTable(%q)",
 				errStray, s.dialect().qualified(here, s.table.name).quoted, s.dialect().qualified(other, s.table.name).quoted, other+"."+s.table.name)
 		}
-		// The schema is named because a pooler may send this statement to another
-		// session, of which the search path was not looked at.
+		// Name the schema, because a pooler may send this statement over another
+		// session with another search path.
 		_, err = conn.ExecContext(ctx, s.dialect().create(s.dialect().qualified(here, s.table.name)))
 		return err
 	})
 }
 
 // withRecords returns the first schema whose table of that name has a row that the
-// session may read.
+// session may read, or "".
 func (d *dialect) withRecords(ctx context.Context, on execer, schemas []string, name string) (string, error) {
 	for _, schema := range schemas {
 		var one int
@@ -126,7 +129,7 @@ func (d *dialect) withRecords(ctx context.Context, on execer, schemas []string, 
 	return "", nil
 }
 
-// texts reads a query for one column.
+// texts returns the values of a query with one column.
 func texts(ctx context.Context, on execer, query string, args ...any) (all []string, err error) {
 	err = eachRow(ctx, on, query, args, func(rows *sql.Rows) error {
 		var text string

@@ -130,7 +130,7 @@ func schemaOf(t *testing.T, db *gorm.DB) string {
 	return schema
 }
 
-// First uses at once, by processes that know nothing of each other.
+// Several independent processes use the table for the first time at once.
 func TestCreateConcurrently(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -138,7 +138,7 @@ func TestCreateConcurrently(t *testing.T) {
 		stores := make([]lease.Store, processes)
 		var pool *gorm.DB
 		for i := range stores {
-			if i%4 == 0 { // servers have about a hundred connections, for everybody
+			if i%4 == 0 { // servers allow about a hundred connections in total
 				pool = again(t, db)
 				limit(t, pool, 1)
 			}
@@ -172,8 +172,8 @@ func limit(t *testing.T, db *gorm.DB, connections int) {
 	pool.SetMaxOpenConns(connections)
 }
 
-// A table that vanishes has forgotten its bounds: an empty one in its place
-// would say that every worker is free.
+// A table that vanishes has forgotten its bounds. If the store created an empty table,
+// every worker would be free.
 func TestTableDropped(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -192,8 +192,8 @@ func TestTableDropped(t *testing.T) {
 	})
 }
 
-// An error that says nothing about the table does not lead to creating one: it
-// could come before the real one in a search path.
+// The store does not create a table after an error that does not say that it is
+// missing, because the new table could hide the real table in a search path.
 func TestNotCreatedOnOtherErrors(t *testing.T) {
 	t.Parallel()
 	for target, failing := range map[testdb.Target]string{
@@ -218,7 +218,7 @@ func TestNotCreatedOnOtherErrors(t *testing.T) {
 	}
 }
 
-// Records of two namespaces stay apart also where they are equal.
+// Equal records of different namespaces are independent.
 func TestNamespacesWithEqualRecords(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -239,10 +239,10 @@ func TestNamespacesWithEqualRecords(t *testing.T) {
 	})
 }
 
-// An account that may not create the table works with one that is there.
+// An account that may not create the table can use an existing table.
 func TestWithoutCreateRight(t *testing.T) {
 	t.Parallel()
-	// Servers of the test's own: elsewhere it may not create users.
+	// The test starts servers, because on shared servers it may not create users.
 	tests := map[string]struct {
 		server     func(testing.TB, ...string) *testserver.Server
 		restricted func(*testing.T, *gorm.DB) (limited *gorm.DB, grantee string)
@@ -255,7 +255,7 @@ func TestWithoutCreateRight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := test.server(t).URL()
-			if name != "postgres" { // where everybody may do everything in the database test
+			if name != "postgres" { // on PostgreSQL every user may do everything in the database test
 				run(t, testdb.OpenURL(t, url), "CREATE DATABASE shop")
 				url = strings.Replace(url, "/test", "/shop", 1)
 			}
@@ -283,7 +283,7 @@ func mysqlUser(t *testing.T, db *gorm.DB) (limited *gorm.DB, grantee string) {
 	grantee = name + "@'%'"
 	run(t, db, "CREATE USER "+grantee+" IDENTIFIED BY '"+password+"'",
 		"CREATE TABLE orders (id BIGINT PRIMARY KEY)",
-		"GRANT SELECT ON orders TO "+grantee) // or the database is out of reach
+		"GRANT SELECT ON orders TO "+grantee) // otherwise the user cannot connect to the database
 	t.Cleanup(func() { run(t, db, "DROP USER "+grantee) })
 	return open(t, mysqlWith(func(c *mysql.Config) {
 		c.DSNConfig.User, c.DSNConfig.Passwd = name, password

@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// tidb is how package compatible names TiDB.
+// tidb is the name of TiDB in package compatible.
 const tidb = "TiDB"
 
-// tidbDialect is MySQL's but for what TiDB ignores, lacks or has in addition.
+// tidbDialect is the dialect of MySQL, except where TiDB differs.
 //
-// Outside an explicit pessimistic transaction, a statement commits by the protocol that
-// tidb_enable_1pc and tidb_enable_async_commit choose: with TiDB's embedded storage, two
-// UPDATEs of one value then both change a row.
+// It writes in explicit pessimistic transactions. Outside of these, a statement commits
+// by the protocol that tidb_enable_1pc and tidb_enable_async_commit choose. With TiDB's
+// embedded storage, two UPDATEs of one value then both change a row.
 var tidbDialect = func() *dialect {
 	d := *mysqlDialect
 	d.begin = "BEGIN PESSIMISTIC"
-	d.stray = nil // it does not count how often a session has changed its database
+	d.stray = nil // TiDB does not count how often a session has changed its database
 	d.classify = classifyTiDB
 	d.inspect = inspectTiDB
 	d.shape = tidbShape
 	d.untried = "on which leases were tried with its embedded storage, and not with the one-phase and the asynchronous commit of a cluster of TiKV"
-	d.addKey, d.alter = (*dialect).rebuild, "" // it changes no type of a key's column
+	d.addKey, d.alter = (*dialect).rebuild, "" // TiDB cannot change the type of a key column
 	return &d
 }()
 
-// tidbAborted finds a commit that was rolled back: by a conflict, or because the row that
-// it inserts is there.
+// tidbAborted matches the error of a commit that was rolled back, because of a conflict
+// or (8141) because the inserted row exists.
 var tidbAborted = regexp.MustCompile(`(?i)\berror (?:8002|8022|9007|(8141))\b`)
 
 func classifyTiDB(err error) kind {
@@ -50,8 +50,9 @@ const tidbSession = `SELECT CASE
     WHEN @@SESSION.tidb_enable_external_ts_read THEN 'tidb_enable_external_ts_read'
     ELSE '' END`
 
-// inspectTiDB refuses what makes reads old, which writes do not survive. The settings of
-// InnoDB are there, and mean nothing.
+// inspectTiDB reports session settings that make reads return old data, as well as
+// autocommit=0. It does not read the settings of InnoDB, because TiDB has them but
+// ignores them.
 func inspectTiDB(ctx context.Context, on asker, t table) (found session, err error) {
 	var setting string
 	if err := on.ask(ctx, tidbSession, &setting); err != nil {
@@ -61,11 +62,11 @@ func inspectTiDB(ctx context.Context, on asker, t table) (found session, err err
 	return found, err
 }
 
-// tidbShape finds what only the table's DDL shows.
+// tidbShape adds the properties that only the table's DDL shows.
 func tidbShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 	found, err := mysqlShape(ctx, conn, t)
 	if found.kind == temporary {
-		found.fix = "DROP TEMPORARY TABLE " + t.quoted // it cannot be renamed
+		found.fix = "DROP TEMPORARY TABLE " + t.quoted // TiDB cannot rename it
 	}
 	if err != nil || found.kind != "" {
 		return found, err

@@ -26,7 +26,8 @@ import (
 
 const untried = "on which leases were tried with its embedded storage, and not with the one-phase and the asynchronous commit of a cluster of TiKV"
 
-// What TiDB has and MySQL has not. "make tidb" also runs the tests of MySQL on it.
+// TestTiDB tests features that TiDB has and MySQL lacks. "make tidb" also runs the
+// tests of MySQL on TiDB.
 func TestTiDB(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)
@@ -64,7 +65,7 @@ func TestTiDB(t *testing.T) {
 	}
 }
 
-// freshOn is an empty database of the server.
+// freshOn creates an empty database on the server and opens it.
 func freshOn(t *testing.T, server *testserver.Server) *gorm.DB {
 	t.Helper()
 	name := "db_" + strings.ToLower(rand.Text())
@@ -77,7 +78,7 @@ func refusesTiDB(t *testing.T, db *gorm.DB) {
 		db.Dialector.(*mysql.Dialector).ServerVersion, untried, orAllow))
 }
 
-// A lease that does not settle writes nothing.
+// A lease that does not settle for a window must not write.
 func wantsSettle(t *testing.T, db *gorm.DB) {
 	const window = 300 * time.Millisecond
 	acquire := func(store lease.Store, settle time.Duration) (*lease.Lease, error) {
@@ -131,7 +132,7 @@ var tidbGood = map[string]string{
 	"TTL in a comment":     columns(primary, binary...) + " COMMENT 'TTL = never, CACHED ON, CREATE GLOBAL TEMPORARY'",
 }
 
-// What a session may be set to.
+// The cases are settings of a session.
 func TestTiDBConform(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)
@@ -154,7 +155,7 @@ func TestTiDBConform(t *testing.T) {
 	}
 }
 
-// What MySQL, asked in place of TiDB, shows of its dialect.
+// The test uses MySQL in place of TiDB for the dialect of TiDB.
 func TestLikeTiDB(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -167,7 +168,7 @@ func TestLikeTiDB(t *testing.T) {
 	})
 }
 
-// What TiDB's DDL shows, in the place of that of MySQL's table, and a temporary table.
+// A proxy adds properties of TiDB's DDL to that of MySQL's table.
 func TestLikeTiDBTables(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -198,7 +199,8 @@ func TestLikeTiDBTables(t *testing.T) {
 	})
 }
 
-// A write that cannot begin is not made, and a row that its commit finds is another's.
+// If a transaction cannot begin, the store does not write. If the commit finds a row,
+// another process has written it.
 func TestLikeTiDBBegin(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -217,7 +219,7 @@ func TestLikeTiDBBegin(t *testing.T) {
 	})
 }
 
-// likeTiDB has MySQL answer as TiDB does.
+// likeTiDB returns a proxy with which MySQL answers like TiDB.
 func likeTiDB() *proxy {
 	const version = "'8.0.11-TiDB-v8.4.0'"
 	return &proxy{ask: strings.NewReplacer("VERSION()", version, "version()", version, "BEGIN PESSIMISTIC", "BEGIN",
@@ -231,18 +233,18 @@ func TestTiDBCommit(t *testing.T) {
 	meetAtCommit(t, func(t *testing.T) *gorm.DB { return freshOn(t, server) }, func() *proxy { return &proxy{} })
 }
 
-// meetAtCommit wants a write to be what its commit was.
+// meetAtCommit expects that the result of a write is the result of its commit.
 func meetAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through func() *proxy) {
 	t.Helper()
 	for _, test := range append(tidbOutcomes(), outcomes...) {
 		switch test.name {
 		case "another was first", "sent twice by a proxy":
-			continue // no other is, because the row is locked; the second commit has nothing to do
+			continue // not possible, because the row is locked and the second commit does nothing
 		}
 		for name, from := range map[string]lease.Record{"update": first, "insert": {}} {
 			t.Run(test.name+" "+name, func(t *testing.T) {
 				db := database(t)
-				db.Exec("DELETE FROM snowflake_workers") // of the test before, if there is one
+				db.Exec("DELETE FROM snowflake_workers") // of the previous test
 				test.meet(t, db, through(), from, (*proxy).onCommit)
 			})
 		}
@@ -286,8 +288,8 @@ func TestTiDBServer(t *testing.T) {
 
 const onePhase = "?tidb_enable_1pc=1&tidb_enable_async_commit=1"
 
-// A million IDs in all, while clients are killed and paused, the server is killed, and
-// answers to commits are lost.
+// The processes issue a million IDs in total, while clients are killed and paused, the
+// server is killed, and answers to commits are lost.
 func TestTortureTiDB(t *testing.T) {
 	t.Parallel()
 	for name, params := range map[string]string{"two phases": "", "one phase, asynchronous": onePhase} {
@@ -300,18 +302,19 @@ func TestTortureTiDB(t *testing.T) {
 	})
 }
 
-// contended has eight processes claim one worker, all the time.
+// contended configures eight processes that claim one worker all the time.
 func contended(ids int) leasetest.TortureConfig {
 	return leasetest.TortureConfig{Workers: 1, Window: 100 * time.Millisecond, Skew: -1, IDs: ids}
 }
 
-// breakVariable has the processes of a torture send no BEGIN and no COMMIT.
+// breakVariable makes the processes of a torture send no BEGIN and no COMMIT.
 const (
 	breakVariable   = "SQLLEASE_TEST_AUTOCOMMIT"
 	tortureVariable = "SQLLEASE_TEST_TORTURE"
 )
 
-// The same torture finds IDs issued twice where each statement is a transaction of its own.
+// The torture must find IDs that were issued twice if each statement is its own
+// transaction.
 func TestTortureTiDBFindsAutocommit(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)
@@ -327,7 +330,7 @@ func TestTortureTiDBFindsAutocommit(t *testing.T) {
 	t.Error("no ID was issued twice, want some, or the torture finds nothing")
 }
 
-// TestTortureTiDBChild is the torture that finds them.
+// TestTortureTiDBChild is the torture of TestTortureTiDBFindsAutocommit.
 func TestTortureTiDBChild(t *testing.T) {
 	url := os.Getenv(tortureVariable)
 	if url == "" {
@@ -336,7 +339,8 @@ func TestTortureTiDBChild(t *testing.T) {
 	leasetest.Torture(t, url, contended(20_000))
 }
 
-// poolFor opens a pool whose statements commit by themselves, if this process is to.
+// poolFor opens a pool. If breakVariable is set, each of its statements commits on its
+// own.
 func poolFor(connector driver.Connector) *sql.DB {
 	if os.Getenv(breakVariable) == "" {
 		return sql.OpenDB(connector)

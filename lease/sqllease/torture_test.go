@@ -44,7 +44,7 @@ func dialWith(url string, opts ...sqllease.Option) (lease.Store, func(), error) 
 	return newStore(db, opts...), func() { pool.Close() }, nil
 }
 
-// openQuietly keeps the driver from logging every connection that is cut.
+// openQuietly opens a database without the driver's log messages about cut connections.
 func openQuietly(url string) (*gorm.DB, error) {
 	dialector, err := dsn.Open(url)
 	if err != nil {
@@ -61,8 +61,7 @@ func openQuietly(url string) (*gorm.DB, error) {
 	return gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 }
 
-// A file has no connection that could be cut: the processes lose answers
-// themselves.
+// A file has no connection that could be cut, so the processes themselves lose answers.
 func TestTortureSQLite(t *testing.T) {
 	t.Parallel()
 	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{LoseOneIn: 4, Duration: 4 * time.Second})
@@ -72,14 +71,14 @@ func sqliteURL(t *testing.T) string {
 	return "sqlite://" + filepath.Join(t.TempDir(), "workers.db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)"
 }
 
-// Two workers for eight processes: they change hands all the time.
+// Eight processes share two workers, which therefore change hands all the time.
 func TestTortureFewWorkers(t *testing.T) {
 	t.Parallel()
 	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{Workers: 2, Window: 300 * time.Millisecond, Duration: 4 * time.Second})
 }
 
-// The server is killed while it is set to forget what it has acknowledged: the
-// store's own statements must keep it from that.
+// The server is killed while its settings let it forget acknowledged writes. The
+// store's own statements must prevent that.
 func TestTorturePostgres(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t, "fsync=on", "synchronous_commit=off", "wal_writer_delay=10s")
@@ -97,7 +96,8 @@ func TestTortureMySQL(t *testing.T) {
 	storetest.Torture(t, testserver.MySQL(t), leasetest.TortureConfig{})
 }
 
-// A server that is set to forget is refused, before a worker is taken.
+// The store refuses a server whose settings can forget writes, before it takes a
+// worker.
 func TestMariaDBThatForgetsIsRefused(t *testing.T) {
 	t.Parallel()
 	t.Run("mariadb", func(t *testing.T) {

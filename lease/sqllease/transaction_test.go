@@ -54,7 +54,7 @@ func beginPrepared(t *testing.T, db *gorm.DB) *gorm.DB {
 	return tx
 }
 
-// onConn is a handle whose root pool is already a transaction.
+// onConn returns a handle whose root pool is already a transaction.
 func onConn(t *testing.T, db *gorm.DB, pool gorm.ConnPool) *gorm.DB {
 	t.Helper()
 	config := *db.Config
@@ -62,7 +62,7 @@ func onConn(t *testing.T, db *gorm.DB, pool gorm.ConnPool) *gorm.DB {
 	return &gorm.DB{Config: &config}
 }
 
-// wantError expects the error of both methods.
+// wantError expects the error from both methods.
 func wantError(t *testing.T, name string, store lease.Store, want string) {
 	t.Helper()
 	if _, err := store.Load(within(t, patience)); err == nil || err.Error() != want {
@@ -101,7 +101,7 @@ func TestRefusesHandles(t *testing.T) {
 	}
 }
 
-// An unreadyPool connects later, as wrappers for tracing and failover do.
+// An unreadyPool connects later, like wrappers for tracing and failover.
 type unreadyPool struct{ gorm.ConnPool }
 
 func (unreadyPool) GetDBConn() (*sql.DB, error) { return nil, errors.New("not connected yet") }
@@ -134,7 +134,8 @@ func TestInsideTransaction(t *testing.T) {
 	})
 }
 
-// deferred lets a transaction of SQLite begin without the writer lock.
+// deferred returns a handle with which a transaction of SQLite begins without the
+// writer lock.
 func deferred(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	d, ok := db.Dialector.(*sqlite.Dialector)
@@ -145,8 +146,8 @@ func deferred(t *testing.T, db *gorm.DB) *gorm.DB {
 	return open(t, sqlite.New(sqlite.Config{DriverName: d.DriverName, DSN: file}))
 }
 
-// A transaction that has the only connection of the pool waits for the call,
-// and the call for the connection: the context ends it.
+// A transaction that holds the only connection of the pool waits for the call, and the
+// call waits for the connection. The end of the context ends both waits.
 func TestPoolOfOne(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -167,7 +168,7 @@ func TestPoolOfOne(t *testing.T) {
 	})
 }
 
-// wantLate expects both methods to end with their context, and to say why.
+// wantLate expects both methods to end with their context, and an error that says why.
 func wantLate(t *testing.T, store lease.Store, text string) {
 	t.Helper()
 	wantLateSwap(t, store, text)
@@ -176,8 +177,8 @@ func wantLate(t *testing.T, store lease.Store, text string) {
 	checkLate(t, "Load", ctx, err, text)
 }
 
-// wantLateSwap gives up on a swap that waits. It finds nothing to replace when it
-// is carried out after all.
+// wantLateSwap gives up a swap that waits. If the swap is carried out later, it finds
+// no record to replace.
 func wantLateSwap(t *testing.T, store lease.Store, text string) {
 	t.Helper()
 	ctx := within(t, 200*time.Millisecond)
@@ -196,8 +197,8 @@ func checkLate(t *testing.T, call string, ctx context.Context, err error, text s
 	}
 }
 
-// A call that waits for a locked row ends with its context, whose cause it passes
-// on, and says what it may have waited for.
+// A call that waits for a locked row ends with its context. Its error contains the
+// cause of the context and the possible reason for the wait.
 func TestLockedRow(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -218,8 +219,8 @@ func TestLockedRow(t *testing.T) {
 
 const writerLock = "a transaction of the application, or of another process, holds SQLite's writer lock"
 
-// Whatever the busy timeout is, a call waits for the writer as long as its
-// context lasts, and not longer.
+// A call waits for the writer lock until its context ends, independent of the busy
+// timeout.
 func TestSQLiteWriter(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {

@@ -23,8 +23,8 @@ type (
 
 var errReset = errors.New("connection reset by peer")
 
-// An outcome is a fault that a write can meet between the store and the database, and
-// what comes of it.
+// An outcome is a fault of a write between the store and the database, and its expected
+// result.
 type outcome struct {
 	name    string
 	fault   func(execute execution, other lease.Store) (driver.Result, error)
@@ -61,8 +61,8 @@ var outcomes = []outcome{
 	}, false, "sqllease: connection reset by peer", overwritten},
 }
 
-// Only a write that was seen to be made is answered by true, and what is read
-// afterwards is the base of the next.
+// CompareAndSwap returns true only for an acknowledged write. A later read gives the
+// base of the next write.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, test := range outcomes {
@@ -77,7 +77,7 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// meet has the statement that on sets up suffer the fault.
+// meet makes a statement suffer the fault. The function on sets up the interception.
 func (o outcome) meet(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, on func(*proxy, interception)) {
 	t.Helper()
 	store, other := newStore(proxied(t, db, p)), newStore(db)
@@ -118,7 +118,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// Errors of a busy database are worth another try.
+// The store tries again after errors of a busy database.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	for target, texts := range map[testdb.Target][]string{
@@ -142,13 +142,13 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// A stateError has its text for SQLSTATE, as PostgreSQL's drivers do.
+// A stateError has its text as SQLSTATE, like errors of PostgreSQL's drivers.
 type stateError string
 
 func (e stateError) Error() string    { return string(e) }
 func (e stateError) SQLState() string { return string(e) }
 
-// A record that is the new one already was not written by this call.
+// A call that finds its new record already written has not written it.
 func TestWrittenByAnother(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -160,7 +160,7 @@ func TestWrittenByAnother(t *testing.T) {
 	})
 }
 
-// A row of zeros, as a person may have inserted it, is a record that is absent.
+// A row of zeros, which a person may have inserted, counts as an absent record.
 func TestZeroRow(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -172,7 +172,7 @@ func TestZeroRow(t *testing.T) {
 	})
 }
 
-// An answer that counts other rows than one is neither a yes nor a no.
+// An answer that counts more or less than one row is an error.
 func TestOddCounts(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -207,7 +207,8 @@ func quotedTable(db *gorm.DB) string {
 	return `"snowflake_workers"`
 }
 
-// Connections that have died in the pool cost another try, not an error.
+// After connections have died in the pool, a call tries another connection instead of
+// failing.
 func TestPoolOfDeadConnections(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

@@ -7,9 +7,9 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A leader that is killed, cut off or frozen costs no ID its uniqueness. With a
-// store that takes unanswered writes for done it does. Generators meet a leader that
-// is cut off in the long form only: an election may then take half a minute.
+// If the leader is killed, cut off or frozen, no ID is issued twice. With a store that
+// treats unanswered writes as acknowledged, IDs are issued twice. The short form does
+// not cut the leader off, because an election may then take half a minute.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	config := storetest.ClusterConfig{

@@ -17,11 +17,11 @@ import (
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 
-// cutOffPatience is for a machine that is busy; a quiet one takes three seconds.
+// cutOffPatience is for a busy machine. An idle machine takes three seconds.
 const cutOffPatience = 45 * time.Second
 
-// A client whose session is on the leader writes again soon after that leader is
-// cut off from the others, though not from the client.
+// A client whose session is on the leader writes again soon after that leader is cut
+// off from the other servers, but not from the client.
 func TestClusterCutOffSession(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.ZooKeeper(t)
@@ -65,7 +65,7 @@ func writeAgain(t *testing.T, store lease.Store) (failed int) {
 		cancel()
 		if err == nil {
 			if !ok {
-				t.Log("a call that failed has written") // unknown outcomes may
+				t.Log("a call that failed has written") // allowed, because their outcome is unknown
 			}
 			return failed
 		}
@@ -75,7 +75,7 @@ func writeAgain(t *testing.T, store lease.Store) (failed int) {
 	return failed
 }
 
-// connectToLeader connects until chance has led a session to the leader.
+// connectToLeader connects again and again, until a session is on the leader.
 func connectToLeader(t *testing.T, addresses []string) *zk.Conn {
 	t.Helper()
 	for range 100 {

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 
-// The servers of other tests do not wait for the disk. ZooKeeper shows to no client
-// whether it does: the store warns, unless it is told.
+// Servers of other tests do not wait for the disk. ZooKeeper does not show clients
+// whether a server does, so the store warns unless it has WithForceSync.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for forceSync, test := range map[string]struct {

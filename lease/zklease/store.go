@@ -18,11 +18,11 @@ import (
 
 const root = "/gormflake"
 
-// New returns a store on the ensemble that conn is connected to. The connection
-// stays the caller's, who closes it after the last generator.
+// New returns a store on the ensemble that conn is connected to. The caller closes the
+// connection after the last generator.
 //
-// New asks nothing of the ensemble. A nil connection and a bad option fail every
-// call.
+// New sends no request. A nil connection or an invalid option makes every call of the
+// store fail.
 func New(conn *zk.Conn, opts ...Option) lease.Store {
 	cfg := config{namespace: stores.DefaultNamespace, acl: zk.WorldACL(zk.PermAll), log: slog.Default()}
 	err := option.Apply("zklease", opts, func(opt Option) error { return opt.apply(&cfg) })
@@ -42,9 +42,9 @@ func New(conn *zk.Conn, opts ...Option) lease.Store {
 type store struct {
 	stores.Server
 	conn   *zk.Conn
-	folder string // of the namespace
+	folder string // path of the namespace
 	acl    []zk.ACL
-	warn   func() // the first time it is called
+	warn   func() // logs the warning on its first call
 }
 
 var _ lease.Store = (*store)(nil)
@@ -76,8 +76,8 @@ func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	return s.loadNodes(ctx, names)
 }
 
-// readers is how many nodes are asked for at a time: the answer to one is
-// hardly longer in coming than the answers to all.
+// readers is how many nodes are read at a time. A server answers 16 requests hardly
+// later than one.
 const readers = 16
 
 func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Record, error) {
@@ -110,10 +110,11 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 	return records, errors.Join(errs...)
 }
 
-// swap starts again whenever somebody else has written in between: what is
-// there then may be the same again. The client sends a request once, and answers
-// with an error if the connection breaks before the reply, so that a write that
-// was overtaken has not happened, whatever the node contains.
+// swap compares the node with from and sets it to to, if the node still has the version
+// that was compared. If another process has written the node in between, swap starts
+// again, because the node may again contain from. The client sends each request only
+// once, and returns an error if the connection breaks before the reply. A write that
+// was overtaken has therefore not happened, even if the node contains its record.
 func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	s.warn()
 	if _, err := s.conn.Sync(path); err != nil {
@@ -141,8 +142,8 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	return false, context.Cause(ctx)
 }
 
-// overtaken reports whether a write has not happened because the node is no
-// longer what was read.
+// overtaken reports whether a write has not happened because another process has
+// changed the node after it was read.
 func overtaken(err error) bool {
 	return errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrNoNode)
 }
@@ -162,8 +163,8 @@ func (s *store) create(path, data string) error {
 	return err
 }
 
-// An Option changes a default of [New]. With a bad argument every call of the
-// store fails.
+// An Option changes a default of [New]. An invalid argument makes every call of the
+// store fail.
 type Option interface{ apply(*config) error }
 
 type config struct {
@@ -177,10 +178,10 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithNamespace keeps the workers of several applications apart in one ensemble:
-// stores share their workers if, and only if, they share ensemble and namespace.
-// It has 1 to 64 letters, digits, dots, hyphens and underscores, the first of
-// which is a letter or digit; case counts. The default is "default".
+// WithNamespace separates the workers of several applications in one ensemble. Stores
+// share their workers if, and only if, they share the ensemble and the namespace. It
+// has 1 to 64 letters, digits, dots, hyphens and underscores, the first of which is a
+// letter or digit; case counts. The default is "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
 		c.namespace = name
@@ -188,9 +189,9 @@ func WithNamespace(name string) Option {
 	})
 }
 
-// WithACL sets who may do what with the nodes that the store creates, parents
-// included; nodes that exist keep theirs. The connection itself needs to read,
-// write and create. The default lets everybody do everything.
+// WithACL sets the access control list of the nodes that the store creates, including
+// parents. Existing nodes keep theirs. The connection itself needs to read, write and
+// create. The default lets every client do everything.
 func WithACL(acl []zk.ACL) Option {
 	return optionFunc(func(c *config) error {
 		c.acl = slices.Clone(acl)
@@ -198,9 +199,10 @@ func WithACL(acl []zk.ACL) Option {
 	})
 }
 
-// WithForceSync states that no server of the ensemble has forceSync=no, under which
-// it forgets acknowledged writes when its machine dies. ZooKeeper shows the setting
-// to no client: without this statement the store logs a warning.
+// WithForceSync states that every server of the ensemble runs with forceSync=yes, the
+// default. With forceSync=no a server forgets acknowledged writes when its machine
+// dies. ZooKeeper does not show the setting to clients, so the store logs a warning
+// without this option.
 func WithForceSync() Option {
 	return optionFunc(func(c *config) error {
 		c.forceSync = true
@@ -208,8 +210,8 @@ func WithForceSync() Option {
 	})
 }
 
-// WithLogger sets where the store warns, once, that it cannot see whether the
-// servers forget. The default is [slog.Default].
+// WithLogger sets the logger for the warning, logged once, that the store cannot read
+// whether the servers forget writes. The default is [slog.Default].
 func WithLogger(log *slog.Logger) Option {
 	return optionFunc(func(c *config) error {
 		c.log = log

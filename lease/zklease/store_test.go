@@ -44,7 +44,7 @@ func TestLostAcknowledgement(t *testing.T) {
 	}
 }
 
-// Who comes too late is told so, and not by an error.
+// A writer that is too late gets false, and not an error.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	server := testserver.ZooKeeper(t)
@@ -60,8 +60,8 @@ func TestConcurrentWriters(t *testing.T) {
 	}
 }
 
-// race lets all stores replace one record, and returns what the only one to
-// succeed has written.
+// race lets all stores replace one record. It returns the record of the winner, which
+// must be the only one.
 func race(t *testing.T, stores []lease.Store, worker int, from lease.Record) lease.Record {
 	t.Helper()
 	winners := make(chan lease.Record, len(stores))
@@ -162,7 +162,7 @@ func TestForeignNode(t *testing.T) {
 	}
 }
 
-// A node that went with its session would take the bound with it.
+// If a node vanished with its session, its bound would vanish too.
 func TestNodesArePersistent(t *testing.T) {
 	t.Parallel()
 	server := testserver.ZooKeeper(t)

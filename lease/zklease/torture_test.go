@@ -15,14 +15,14 @@ import (
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 
-// sessionTimeout is long enough for servers on a busy machine; a client waits for
-// two thirds of it for one that is mute.
+// sessionTimeout is long enough for servers on a busy machine. If a server does not
+// answer, a client waits for two thirds of it.
 const sessionTimeout = 4 * time.Second
 
 func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 
-// dial opens the store in a torture process; an ensemble's addresses have commas
-// between them.
+// dial opens the store in a torture process. The addresses of an ensemble are separated
+// by commas.
 func dial(ctx context.Context, addresses, namespace string) (lease.Store, func(), error) {
 	return dialWith(zklease.WithForceSync())(ctx, addresses, namespace)
 }

@@ -1,6 +1,7 @@
-// Package stores has what the stores of leases share: calls that end with their context,
-// and the turns of claims. For stores that keep a record in one value, it also has the text
-// of a record and the names of namespaces.
+// Package stores implements the common parts of the stores of leases: calls that end
+// with their context ([Call], [Await]), and a limit for concurrent claims ([Turns]).
+// For stores that keep a record in one value, it also formats and parses records, and
+// checks the names of namespaces.
 package stores
 
 import (
@@ -15,14 +16,14 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A Server is what all calls of a store have in common.
+// A Server holds the values that all calls of a store use.
 type Server struct {
-	Package string // of the store, for errors
-	Err     error  // of New; every call returns it
+	Package string // name of the store's package, for errors
+	Err     error  // error of New, which every call returns
 }
 
-// Call returns what f does, or why ctx has ended: see [Await]. An error says what
-// was to be done.
+// Call returns the result of f, or the cause of ctx if that ends first, as [Await]
+// does. Errors are prefixed with the package and what.
 func Call[T any](ctx context.Context, s Server, what string, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	if s.Err != nil {
@@ -35,7 +36,8 @@ func Call[T any](ctx context.Context, s Server, what string, f func(context.Cont
 	return value, nil
 }
 
-// Swap is [lease.Store.CompareAndSwap] by a function that swaps texts of records.
+// Swap is [lease.Store.CompareAndSwap] for stores that keep a record as text. It calls
+// swap with the texts of both records.
 func (s Server) Swap(ctx context.Context, worker int, from, to lease.Record, swap func(ctx context.Context, from, to string) (bool, error)) (bool, error) {
 	if err := CheckRecords(s.Package, worker, from, to); err != nil {
 		return false, err
@@ -45,9 +47,9 @@ func (s Server) Swap(ctx context.Context, worker int, from, to lease.Record, swa
 	})
 }
 
-// Await returns when call or ctx ends, for clients that know no contexts or wait
-// for their own timeouts instead, or do not pass on why it has ended. The call
-// continues in the background.
+// Await returns when call or ctx ends. Use it for clients that ignore contexts, that
+// wait for their own timeouts, or that do not return the cause of a context. If ctx
+// ends, the call continues in the background.
 func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -77,21 +79,21 @@ const DefaultNamespace = "default"
 
 var validNamespace = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// CheckNamespace accepts what can be in a key or a path of every server. The
-// error has prefix, the name of the store's package.
+// CheckNamespace returns an error unless the name can be part of a key or a path on
+// every server. The error starts with prefix, the name of the store's package.
 func CheckNamespace(prefix, name string) error {
 	return option.Check(validNamespace.MatchString(name), "%s: WithNamespace(%q): want 1 to 64 letters, digits, dots, hyphens and underscores, "+
 		"the first a letter or digit", prefix, name)
 }
 
-// ErrPresent is the error of a write that finds its own record there already,
-// and whose request may have been sent twice: the first may have written it.
+// ErrPresent is the error of a write that finds its new record already written. Its
+// request may have been sent twice, so that the first request may have written it.
 var ErrPresent = errors.New("the record is the new one already, and this call may have written it: " +
 	"want another write, from the record as it is")
 
-// CheckRecords refuses a write that would change nothing: whether such a write
-// has happened, nobody can see. The error has prefix, the name of the store's
-// package.
+// CheckRecords refuses a write that would change nothing, because a reader could not
+// see whether such a write has happened. The error starts with prefix, the name of the
+// store's package.
 func CheckRecords(prefix string, worker int, old, next lease.Record) error {
 	if old != next {
 		return nil
@@ -99,16 +101,17 @@ func CheckRecords(prefix string, worker int, old, next lease.Record) error {
 	return fmt.Errorf("%s: write worker %d: old record %s, new record %s: want two that differ", prefix, worker, FormatRecord(old), FormatRecord(next))
 }
 
-// Absent is the text of a record that is absent.
+// Absent is the text of an absent record.
 const Absent = "0|"
 
-// FormatRecord writes bound|owner, for stores that keep a record in one value. An
-// owner may have bars of its own: the bound has none.
+// FormatRecord returns bound|owner, for stores that keep a record in one value. The
+// owner may contain bars, because the first bar ends the bound.
 func FormatRecord(r lease.Record) string {
 	return strconv.FormatInt(r.Bound, 10) + "|" + r.Owner
 }
 
-// ParseRecord reads what [FormatRecord] has written, and nothing else.
+// ParseRecord parses a text that [FormatRecord] has returned. Any other text is an
+// error.
 func ParseRecord(s string) (lease.Record, error) {
 	bound, owner, _ := strings.Cut(s, "|")
 	n, err := strconv.ParseInt(bound, 10, 64)
@@ -118,7 +121,8 @@ func ParseRecord(s string) (lease.Record, error) {
 	return lease.Record{}, fmt.Errorf("lease: record %q: want bound|owner", s)
 }
 
-// Add reads a worker's record, and the name under which a server keeps it.
+// Add parses a worker's record, and the name under which a server keeps it, and adds it
+// to records.
 func Add(records map[int]lease.Record, name, text string) error {
 	worker, err := strconv.Atoi(name)
 	if err != nil {
@@ -130,13 +134,13 @@ func Add(records map[int]lease.Record, name, text string) error {
 	return nil
 }
 
-// maxTurns is how many claims of a process work at once. More do not get more done,
-// and take each other's time. It is less than the connections that a client of Redis
-// has on two processors, which extensions use too.
+// maxTurns is how many claims of a process work at once. More claims are not faster in
+// total, and slow each other down. It is smaller than the number of connections that a
+// Redis client has on two processors, because extensions need connections too.
 const maxTurns = 16
 
-// Turns limit how many claims work at once. Go serves those that wait for a channel in
-// their order.
+// Turns limit how many claims work at once. Waiting claims get their turn in order,
+// because a Go channel serves its senders in order.
 type Turns chan struct{}
 
 // NewTurns returns the turns of a store.

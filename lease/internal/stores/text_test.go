@@ -10,7 +10,7 @@ import (
 
 func TestRecordText(t *testing.T) {
 	t.Parallel()
-	// Golden: processes of other versions read it.
+	// This form must not change, because processes of other versions read it.
 	for text, want := range map[string]lease.Record{
 		"1763733600000|web-1/42/XYZ": {Bound: 1763733600000, Owner: "web-1/42/XYZ"},
 		"0|":                         {},

@@ -7,15 +7,15 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// A wall clock that is further ahead than the limit is believed once both clocks
-// agree for [clock.Agreement]: they may move apart by a second and a thousandth of
-// the time that has passed.
+// A generator believes a wall clock that is further ahead than the limit once both
+// clocks have agreed for [clock.Agreement]. They may differ by a second and a
+// thousandth of the time that has passed.
 func TestFarAheadIsBelieved(t *testing.T) {
 	t.Parallel()
 	const limit = 100 * time.Millisecond
 	const allowed = time.Second + clock.Agreement/1000
 	for name, test := range map[string]struct {
-		step    time.Duration // of the wall clock, at first
+		step    time.Duration // of the wall clock, before the first comparison
 		passed  time.Duration // until the second comparison
 		apart   time.Duration // a further step during that time
 		believe bool
@@ -31,8 +31,8 @@ func TestFarAheadIsBelieved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// The clock starts at its epoch, and has run for long: a first comparison
-			// agrees with none before.
+			// The clock starts at its epoch and has run for an hour, so that the first
+			// comparison cannot agree with an earlier one.
 			epoch := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 			wall, elapsed := epoch.Add(time.Hour), time.Hour
 			var c clock.Clock
@@ -59,8 +59,8 @@ func TestFarAheadIsBelieved(t *testing.T) {
 	}
 }
 
-// Where the wall clock is the only clock, its steps forward up to the limit count as
-// time passing, larger ones do not.
+// If the wall clock is the only clock, its steps forward up to the limit count as time
+// passing. Larger steps do not.
 func TestFarAheadByTheWallClockAlone(t *testing.T) {
 	t.Parallel()
 	const limit = 10 * time.Minute

@@ -1,15 +1,15 @@
-// Package clock keeps the time of a generator, and knows nothing of its IDs.
+// Package clock keeps the time of a generator. It does not depend on IDs.
 //
-// A [Clock] tells logical time, which starts at the wall clock and runs with the
-// monotonic clock. [Clock.Compare] compares it with the wall clock. Compare takes a
-// step forward at once, unless the step is larger than the limit; the wall clock must
-// then keep its new time for [Agreement] first. Compare only reports a step back, and
-// the caller decides whether logical time may follow it, by [Clock.Follow].
+// A [Clock] returns logical time, which starts at the wall clock and runs with the
+// monotonic clock. [Clock.Compare] compares it with the wall clock. Compare follows a
+// step forward at once, unless the step is larger than the limit. In that case the wall
+// clock must first keep its new time for [Agreement]. Compare only reports a step back,
+// and the caller decides whether logical time may follow it, by [Clock.Follow].
 //
-// A comparison that the caller accepts is trusted for [MaxUncompared]: until then an
-// ID needs one reading of the monotonic clock, and does not look at the wall clock.
-// [Clock.Due] reports whether that time is over, and [Clock.Reconfirm] renews it
-// without the lock if nothing has happened. [Clock.Sleep] waits for a tick to come.
+// The caller marks a comparison that it accepts as trusted for [MaxUncompared]. During
+// that time an ID needs one reading of the monotonic clock and none of the wall clock.
+// [Clock.Due] reports whether that time is over. [Clock.Reconfirm] renews it without
+// the lock if the wall clock has not stepped. [Clock.Sleep] waits for a tick to come.
 package clock
 
 import (
@@ -19,33 +19,34 @@ import (
 	"time"
 )
 
-// A Reading returns what both clocks show at one instant: the wall clock, and how
-// much time has passed since some start, which never goes back.
+// A Reading returns both clocks at one instant: the wall clock, and the time since some
+// start, which never goes back.
 type Reading func() (wall time.Time, elapsed time.Duration)
 
-// MaxUncompared is the time for which a comparison with the wall clock is trusted,
-// and so how long a step of the wall clock, or a suspension of the machine, may go
-// unnoticed. It is this long because the comparison takes about as long as all else that
-// an ID needs, and should be made for fewer than one in ten in a program that makes an ID
-// every 30 ms.
+// MaxUncompared is the time for which a comparison with the wall clock is trusted. A
+// step of the wall clock, or a suspension of the machine, may be unnoticed for this
+// time. It is this long because a comparison takes about as long as the rest of the
+// work for an ID. In a program that makes an ID every 30 ms, fewer than one in ten IDs
+// should need a comparison.
 const MaxUncompared = time.Second
 
 // Config configures a [Clock].
 type Config struct {
 	Epoch   time.Time     // of logical time
 	Tick    time.Duration // ticks are counted from the epoch
-	MaxJump time.Duration // the largest step forward that is taken at once
+	MaxJump time.Duration // the largest step forward that is followed at once
 
-	Wall func() time.Time // replaces the machine's wall clock, from which elapsed time is then derived
+	Wall func() time.Time // replaces the machine's wall clock; elapsed time is then derived from it
 	Read Reading          // replaces both clocks
 
 	NeverTrust bool // compare the clocks at every call, as a scripted clock always does
 }
 
-// A Clock tells logical time, base + elapsed, counted from the epoch. All methods
-// may be called concurrently. The caller of some of them holds the lock.
+// A Clock returns logical time, base + elapsed, counted from the epoch. All methods may
+// be called concurrently. The caller of some of them must hold the lock.
 type Clock struct {
-	// What an ID needs comes first, to be on one cache line. Base changes under the lock.
+	// The fields that an ID needs come first, so that they share a cache line. base
+	// changes under the lock.
 	base    atomic.Int64 // logical time at elapsed zero, in nanoseconds since the epoch
 	trusted atomic.Int64 // elapsed time until which the last comparison is trusted, or never
 	Tick    uint64       // nanoseconds
@@ -53,28 +54,28 @@ type Clock struct {
 
 	epoch     time.Time
 	epochUnix int64        // nanoseconds
-	offset    atomic.Int64 // wall minus logical time when last compared; 0 after a step forward was taken. It changes under the lock.
+	offset    atomic.Int64 // wall minus logical time at the last comparison; changes under the lock
 
-	// Uncompared, for which a comparison is trusted, is MaxUncompared, and Skewed is nil,
-	// except in tests, which set them before the clock is used.
+	// Uncompared is how long a comparison is trusted, normally MaxUncompared. Skewed is
+	// nil, except in tests. Tests set both before the clock is used.
 	Uncompared time.Duration
 	Skewed     func() time.Duration // see Skew
 
-	Scripted bool // not the machine's clock: it is compared at every call, and never slept on for long
+	Scripted bool // not the machine's clock; it is compared at every call, and never slept on for long
 	maxJump  time.Duration
 	wallOnly bool    // elapsed time is derived from the wall clock
-	Read     Reading // of both clocks
+	Read     Reading // reads both clocks
 	wakeup   wakeup
 
 	sync.Mutex               // held to compare the clocks, and to move logical time
-	ahead      ahead         // under the lock
-	compared   time.Duration // elapsed time of the last comparison, under the lock
+	ahead      ahead         // guarded by the lock
+	compared   time.Duration // elapsed time of the last comparison; guarded by the lock
 
 	stepsBack       atomic.Uint64
 	largestStepBack atomic.Int64
 }
 
-// Init starts the clock, which is not to be copied after that.
+// Init starts the clock. It must not be copied afterwards.
 func (c *Clock) Init(config Config) {
 	c.epoch = config.Epoch
 	c.epochUnix = config.Epoch.UnixNano()
@@ -99,13 +100,13 @@ func (c *Clock) Init(config Config) {
 	c.base.Store(int64(wall.Sub(c.epoch) - elapsed))
 }
 
-// machine takes both readings from one call, so that they belong together.
+// machine reads both clocks of the machine by one call, so that they belong together.
 func (c *Clock) machine() (wall time.Time, elapsed time.Duration) {
 	now := time.Now()
 	return now.Round(0).Add(c.Skew()), now.Sub(c.Start)
 }
 
-// Skew returns how far a test puts the machine's wall clock off: zero, otherwise.
+// Skew returns the error that a test adds to the machine's wall clock, normally zero.
 func (c *Clock) Skew() time.Duration {
 	if c.Skewed == nil {
 		return 0
@@ -113,9 +114,9 @@ func (c *Clock) Skew() time.Duration {
 	return c.Skewed()
 }
 
-// derived derives elapsed time from the wall clock. A small step forward is time
-// passing, unless it only makes up for a small step back just before; a larger
-// one is a step of the clock, in which no time has passed.
+// derived returns a Reading that derives elapsed time from the wall clock. A small step
+// forward counts as time passing, unless it only makes up for a small step back before.
+// A larger step is a step of the clock, in which no time has passed.
 func derived(wall func() time.Time, small time.Duration) Reading {
 	var (
 		mu      sync.Mutex
@@ -142,7 +143,7 @@ func derived(wall func() time.Time, small time.Duration) Reading {
 	}
 }
 
-// elapsed is the cheap reading: the monotonic clock alone.
+// elapsed reads the monotonic clock only, which is cheap.
 func (c *Clock) elapsed() time.Duration {
 	if c.Scripted {
 		_, elapsed := c.Read()

@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// scripted returns a clock whose time the test sets, an hour after its epoch at first,
+// scripted returns a clock whose time the test sets. It starts an hour after its epoch,
 // with ticks of a millisecond.
 func scripted() (c *clock.Clock, wall, elapsed *time.Duration) {
 	c, wall, elapsed = new(clock.Clock), new(time.Duration), new(time.Duration)
@@ -21,9 +21,9 @@ func scripted() (c *clock.Clock, wall, elapsed *time.Duration) {
 	return c, wall, elapsed
 }
 
-// Where the wall clock is the only clock, its small steps forward are time passing,
-// except what makes up for a small step back. Larger ones in either direction are
-// steps of the clock.
+// If the wall clock is the only clock, its small steps forward count as time passing,
+// except the part that makes up for a small step back. Larger steps in either direction
+// are steps of the clock.
 func TestTimeByTheWallClockAlone(t *testing.T) {
 	t.Parallel()
 	const ms, small = time.Millisecond, 20 * time.Millisecond
@@ -62,7 +62,7 @@ func TestTimeByTheWallClockAlone(t *testing.T) {
 	}
 }
 
-// A tick so far away that it cannot be counted is as far as can be.
+// If a tick is too far away to be counted, Until returns the longest Duration.
 func TestUntil(t *testing.T) {
 	t.Parallel()
 	const tick, last = time.Millisecond, math.MaxInt64 / uint64(time.Millisecond)
@@ -83,8 +83,8 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// A start in a tick to come is a step back of the wall clock; one in a tick that
-// has begun moves nothing.
+// A start in a future tick counts as a step back of the wall clock. A start in a tick
+// that has begun does not move logical time.
 func TestStartAt(t *testing.T) {
 	t.Parallel()
 	const tick = time.Millisecond

@@ -2,11 +2,11 @@ package clock
 
 import "time"
 
-// noise is how far the wall clock may seem behind because time passes between
-// the two readings; beyond it, the clock was stepped back.
+// noise is how far the wall clock may seem behind because time passes between the two
+// readings. If it is further behind, the clock was stepped back.
 const noise = 50 * time.Microsecond
 
-// never is the time until which no comparison is ever trusted.
+// never is the value of trusted of a clock whose comparisons are never trusted.
 const never = -1
 
 // Base returns logical time at elapsed zero.
@@ -15,14 +15,14 @@ func (c *Clock) Base() time.Duration { return time.Duration(c.base.Load()) }
 // Trusts reports whether the last comparison is trusted at an elapsed time.
 func (c *Clock) Trusts(elapsed time.Duration) bool { return int64(elapsed) < c.trusted.Load() }
 
-// Due reports whether the clocks are to be compared at the moment.
+// Due reports whether the clocks have to be compared at the moment.
 func (c *Clock) Due(at Moment) bool { return !c.Trusts(at.elapsed) }
 
-// Trust has the last comparison trusted until it is MaxUncompared old. The caller
+// Trust marks the last comparison as trusted until it is MaxUncompared old. The caller
 // holds the lock.
 func (c *Clock) Trust() { c.trustUntil(c.compared + c.Uncompared) }
 
-// Distrust has the next call compare the clocks.
+// Distrust makes the next call compare the clocks.
 func (c *Clock) Distrust() { c.trustUntil(0) }
 
 func (c *Clock) trustUntil(elapsed time.Duration) {
@@ -31,9 +31,9 @@ func (c *Clock) trustUntil(elapsed time.Duration) {
 	}
 }
 
-// Reconfirm compares the clocks without the lock. If it finds nothing to do, because
-// nothing is left of an earlier step and the wall clock has made none since, the
-// comparison is trusted, and Reconfirm returns the logical time and true.
+// Reconfirm compares the clocks without the lock. If the wall clock has not stepped,
+// and no offset is left of an earlier step, it marks the comparison as trusted, and
+// returns the logical time and true.
 func (c *Clock) Reconfirm() (logical uint64, ok bool) {
 	if c.trusted.Load() == never || c.offset.Load() != 0 {
 		return 0, false
@@ -47,11 +47,11 @@ func (c *Clock) Reconfirm() (logical uint64, ok bool) {
 	return logical, true
 }
 
-// Compare compares logical time with the wall clock, whose time it returns. A
-// step forward is taken at once, or once it is believed: the machine was
-// suspended, or its clock was corrected. A step back is only recorded. The offset
-// is what remains, negative where the wall clock is behind. The caller holds the
-// lock.
+// Compare compares logical time with the wall clock, and returns the wall clock's time.
+// It follows a step forward at once, or once the new time is believed, because the
+// machine was suspended, or its clock was corrected. It only records a step back. It
+// returns the remaining offset, which is negative if the wall clock is behind. The
+// caller holds the lock.
 func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
 	wall, elapsed, offset := c.measure()
 	c.compared = elapsed
@@ -63,9 +63,10 @@ func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
 	return wall, offset
 }
 
-// measure repeats a suspicious reading: the process may have been paused
-// between the two clocks. As the wall clock is read first, it then seems behind;
-// that it is ahead is always true, and taken however little it is.
+// measure reads both clocks. It repeats a suspicious reading up to twice, because the
+// process may have been paused between the two clocks. It reads the wall clock first,
+// so that a pause can only make the wall clock seem behind. Therefore it ignores a
+// small negative offset, but no positive offset.
 func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 	for i := range 3 {
 		w, e := c.Read()
@@ -92,13 +93,13 @@ func (c *Clock) record(before, now time.Duration) {
 	c.largestStepBack.Store(max(c.largestStepBack.Load(), int64(back)))
 }
 
-// Offset returns how far the wall clock was ahead of logical time when last
-// compared; negative where it was behind.
+// Offset returns how far the wall clock was ahead of logical time at the last
+// comparison. It is negative if the wall clock was behind.
 func (c *Clock) Offset() time.Duration { return time.Duration(c.offset.Load()) }
 
-// Follow moves logical time by the offset that Compare returned, to the wall
-// clock's, and moves it back if commit, which is called after the move, fails.
-// The caller holds the lock.
+// Follow moves logical time to the wall clock by the offset that Compare returned, and
+// then calls commit. If commit fails, it moves logical time back. The caller holds the
+// lock.
 func (c *Clock) Follow(offset time.Duration, commit func() bool) {
 	c.base.Add(int64(offset))
 	if !commit() {
@@ -108,8 +109,8 @@ func (c *Clock) Follow(offset time.Duration, commit func() bool) {
 	c.offset.Store(0)
 }
 
-// StartAt moves logical time forward to a tick that the wall clock has not
-// reached; the difference counts as a step back. The caller holds the lock.
+// StartAt moves logical time forward to a tick that the wall clock has not reached. The
+// difference counts as a step back. The caller holds the lock.
 func (c *Clock) StartAt(tick uint64) {
 	lead := c.Until(tick)
 	if lead <= 0 {
@@ -131,22 +132,22 @@ func (c *Clock) StepsBack() (steps uint64, largest time.Duration) {
 // before that time is believed.
 const Agreement = time.Minute
 
-// maxApart is how far the clocks may move apart in that time, on top of a
-// thousandth of it: they may run at slightly different rates.
+// maxApart is how far the difference of the clocks may change in that time, in addition
+// to a thousandth of it, because the clocks may run at slightly different rates.
 const maxApart = time.Second
 
 // ahead observes a wall clock that is further ahead than the limit.
 type ahead struct {
 	seen  bool
 	since time.Duration // elapsed time when the agreement began
-	skew  time.Duration // wall minus elapsed time, then
+	skew  time.Duration // wall minus elapsed time at that moment
 	wall  time.Duration // since the epoch, at the last comparison
-	steps time.Duration // see follow
+	steps time.Duration // sum of the steps forward; see follow
 }
 
-// believes reports whether the wall clock's time, which is ahead of logical time by
-// the offset, is to be taken: it is within the limit, or the clocks have agreed on it
-// for long enough.
+// believes reports whether logical time may follow the wall clock, which is ahead by
+// the offset. It may if the offset is within the limit, or if the clocks have agreed on
+// it for long enough.
 func (c *Clock) believes(wall time.Time, elapsed, offset time.Duration) bool {
 	if offset <= c.maxJump {
 		c.ahead = ahead{}
@@ -159,8 +160,9 @@ func (c *Clock) believes(wall time.Time, elapsed, offset time.Duration) bool {
 	return c.ahead.agrees(since, elapsed)
 }
 
-// agrees notes a comparison. The last one may be long ago: that the clocks
-// agreed then and agree now is enough.
+// agrees records a comparison, and reports whether the clocks have agreed for long
+// enough. The comparisons may be far apart. It is enough that the clocks agreed at
+// both.
 func (a *ahead) agrees(wall, elapsed time.Duration) bool {
 	passed, skew := elapsed-a.since, wall-elapsed
 	if !a.seen || (skew-a.skew).Abs() > maxApart+passed/1000 {
@@ -170,9 +172,9 @@ func (a *ahead) agrees(wall, elapsed time.Duration) bool {
 	return passed >= Agreement
 }
 
-// follow is the elapsed time where it must be derived from the wall clock. A
-// clock that is read rarely moves in large steps: those forward count as time
-// passing, unless they are further jumps.
+// follow returns the elapsed time if it must be derived from the wall clock. A clock
+// that is read rarely moves in large steps. Steps forward count as time passing, unless
+// they are above the limit.
 func (a *ahead) follow(wall, limit time.Duration) time.Duration {
 	if step := wall - a.wall; a.seen && step > 0 && step <= limit {
 		a.steps += step

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// Logical time follows a step back only if the caller could commit to it: else
-// calls that read the old time and calls that read the new one could meet.
+// Logical time follows a step back only if commit succeeds. Otherwise calls that have
+// read the old time and calls that have read the new time could issue the same ID.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	const back = 10 * time.Minute
@@ -53,8 +53,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Between the two clocks of a reading the process may have been paused. The best
-// of three readings counts, and one without a pause is enough.
+// The process may have been paused between the two clocks of a reading. Compare uses
+// the best of three readings. One reading without a pause is enough.
 func TestCompareTakesTheBestReading(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
@@ -96,7 +96,7 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 	}
 }
 
-// A comparison reads a scripted clock once, and takes no step of it for noise.
+// A comparison reads a scripted clock only once, and treats no step of it as noise.
 func TestCompareReadsAScriptedClockOnce(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{time.Minute, 1, 0, -1, -49_999, -50_000, -time.Minute} {
@@ -108,7 +108,7 @@ func TestCompareReadsAScriptedClockOnce(t *testing.T) {
 			return read()
 		}
 		c.Lock()
-		want := min(step, 0) // a step forward is taken
+		want := min(step, 0) // a step forward is followed
 		if _, offset := c.Compare(); offset != want || reads != 1 {
 			t.Errorf("offset %v after %d readings, want %v after one", offset, reads, want)
 		}
@@ -119,8 +119,8 @@ func TestCompareReadsAScriptedClockOnce(t *testing.T) {
 	}
 }
 
-// A clock that returns from a jump that was not believed has made a step back only
-// as far as it is behind.
+// If a clock returns from a jump that was not believed, it has made a step back only as
+// far as it is behind logical time.
 func TestStepBackFromAJump(t *testing.T) {
 	t.Parallel()
 	const tick = time.Millisecond
@@ -140,8 +140,8 @@ func TestStepBackFromAJump(t *testing.T) {
 	}
 }
 
-// One of those who wait for the same tick sleeps, and wakes the others; a caller
-// for whom it would be late sleeps alone.
+// One of the callers that wait for the same tick sleeps, and wakes the others. A caller
+// for whom it would be too late sleeps alone.
 func TestSleepTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestSleepTogether(t *testing.T) {
 	})
 }
 
-// A caller may be woken 70 µs after its tick, as any sleeper may, but no later.
+// A caller may be woken 70 µs after its tick, like any sleeper, but no later.
 func TestSleepUntilALateLeader(t *testing.T) {
 	t.Parallel()
 	const due, late = 30 * time.Millisecond, 70 * time.Microsecond
@@ -201,7 +201,7 @@ func TestSleepUntilALateLeader(t *testing.T) {
 	}
 }
 
-// A scripted clock may move at any time: it is read every millisecond.
+// A scripted clock may move at any time, so Sleep reads it every millisecond.
 func TestSleepOnAScriptedClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestCanceledSleepWithALeader(t *testing.T) {
 	}
 }
 
-// However the time is slept, the context may end it.
+// The context may end every kind of sleep.
 func TestCanceledSleep(t *testing.T) {
 	t.Parallel()
 	for _, left := range []time.Duration{50 * time.Microsecond, 500 * time.Microsecond, 30 * time.Millisecond} {
@@ -259,9 +259,9 @@ func TestCanceledSleep(t *testing.T) {
 	}
 }
 
-// A long sleep ends before its time, so that a step of the clock is noticed and the
-// last millisecond can be slept precisely. The very last moment is not slept but
-// yielded away, at most until a clock that stands still is found to do so.
+// A long sleep ends before its time, so that the caller notices a step of the clock and
+// can sleep precisely for the last millisecond. At the very end the caller yields
+// instead of sleeping, for a limited time if the clock stands still.
 func TestSleepEndsEarly(t *testing.T) {
 	t.Parallel()
 	for _, left := range []time.Duration{1, 69_999, 70_000, 70_001, 500_000, 1_070_000, 1_070_001, 2_000_000, 50_999_999, 51_000_000, 51_000_001, time.Hour} {
@@ -298,8 +298,7 @@ func started() *clock.Clock {
 	return c
 }
 
-// A comparison is trusted until it is ten milliseconds old, unless the clock is
-// scripted.
+// A comparison is trusted for MaxUncompared, unless the clock is scripted.
 func TestTrust(t *testing.T) {
 	t.Parallel()
 	c := started()
@@ -340,8 +339,8 @@ func TestScriptedClockIsNeverTrusted(t *testing.T) {
 	}
 }
 
-// A comparison without the lock renews the trust only if the wall clock is where it was,
-// or a little behind, and if nothing is left of a step.
+// A comparison without the lock renews the trust only if the wall clock has not moved,
+// or is a little behind, and if no offset is left of a step.
 func TestReconfirm(t *testing.T) {
 	t.Parallel()
 	c := started()
@@ -372,7 +371,7 @@ func TestReconfirmAfterAStepBack(t *testing.T) {
 	c.Lock()
 	defer c.Unlock()
 	c.StartAt(c.TickAt(c.Now().Logical) + 10_000)
-	skew := -c.Offset() - 10*time.Microsecond // the wall clock is where logical time is
+	skew := -c.Offset() - 10*time.Microsecond // the wall clock shows logical time
 	c.Skewed = func() time.Duration { return skew }
 	for range 1000 {
 		if _, ok := c.Reconfirm(); ok {

@@ -8,31 +8,30 @@ import (
 )
 
 const (
-	// oversleep is how much later than asked a sleeper may wake.
+	// oversleep is how much too late a sleeper may wake up.
 	oversleep = 70 * time.Microsecond
 
-	// maxYields bounds the yielding at a wait's end, for clocks that do not
-	// move while a goroutine runs.
+	// maxYields limits the yielding at the end of a wait, for clocks that do not move
+	// while a goroutine runs.
 	maxYields = 2000
 
-	// maxSleep bounds one sleep: the wall clock may step forward during it.
+	// maxSleep limits one sleep, because the wall clock may step forward during it.
 	maxSleep = 50 * time.Millisecond
 
 	// poll is how often a scripted clock is read.
 	poll = time.Millisecond
 )
 
-// A wakeup wakes all who wait for a tick. One of them, the leader, sleeps and
-// reads the clock, and the others sleep until it broadcasts: if each of them read
-// the clock, they would cost as much CPU as spinning does.
+// A wakeup wakes all callers that wait for a tick. One of them, the leader, sleeps and
+// reads the clock. The other callers sleep until the leader broadcasts. If each of them
+// read the clock, they would cost as much CPU as spinning does.
 type wakeup struct {
 	mu   sync.Mutex
-	done chan struct{} // closed by the leader; nil while there is none
+	done chan struct{} // closed by the leader; nil if there is no leader
 	due  time.Duration // when the leader will broadcast, in elapsed time
 }
 
-// Sleep lets the given time pass, or some of it. It returns an error when ctx
-// ends first.
+// Sleep waits for the given time or less. It returns an error if ctx ends first.
 func (c *Clock) Sleep(ctx context.Context, left time.Duration) error {
 	done, leader := c.lead(left)
 	switch {
@@ -50,8 +49,8 @@ func (c *Clock) Sleep(ctx context.Context, left time.Duration) error {
 	}
 }
 
-// lead makes the caller the leader, or returns the leader's channel, or neither
-// if the leader will be late for the caller.
+// lead makes the caller the leader, or returns the leader's channel. It returns neither
+// if the leader will be too late for the caller.
 func (c *Clock) lead(left time.Duration) (done chan struct{}, leader bool) {
 	due := c.elapsed() + left
 	c.wakeup.mu.Lock()
@@ -73,8 +72,8 @@ func (c *Clock) broadcast() {
 	c.wakeup.done = nil
 }
 
-// waitUntil first sleeps, then yields the CPU for the last moment, in which a
-// sleeper would be late.
+// waitUntil sleeps, and yields the CPU for the last moment, because a sleeper would
+// wake up too late.
 func (c *Clock) waitUntil(ctx context.Context, left time.Duration) error {
 	switch {
 	case c.Scripted:
@@ -94,8 +93,8 @@ func (c *Clock) waitUntil(ctx context.Context, left time.Duration) error {
 	return pause(ctx, time.Until(end))
 }
 
-// shortSleep sleeps for less than about a millisecond. The runtime's own sleep is
-// rounded up to milliseconds in programs that use the network.
+// shortSleep sleeps for less than about a millisecond. It does not use the runtime's
+// sleep, which is rounded up to milliseconds in programs that use the network.
 func (c *Clock) shortSleep(ctx context.Context, d time.Duration) error {
 	before := c.elapsed()
 	if nanosleep(d); c.elapsed() == before {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// stale is the version of a record that the store never shows again.
+// stale is the version in place of every version that the store can never show again.
 const stale num = -1
 
-// canonical returns the one of all states that differ only in the names of
-// processes and versions, as far as that is easily found, and where the
-// processes have gone.
+// canonical returns one representative of all states that differ only in the names of
+// processes and versions, as far as that is easily found. It also returns the new
+// positions of the processes.
 func (s state) canonical() (state, [maxProcesses]num) {
 	s.prune()
 	order := s.sortProcesses()
@@ -19,8 +19,9 @@ func (s state) canonical() (state, [maxProcesses]num) {
 	return s, order
 }
 
-// prune drops the writes that can never find the record that they replace. A
-// process that waits for one is free to read again, as after a timeout.
+// prune drops the writes whose old record the store can never show again, because they
+// cannot land. A process that waits for such a write may read again, as after a
+// timeout.
 func (s *state) prune() {
 	for i, w := range s.late {
 		if w != empty && !s.mayShow(w.worker, w.old) {
@@ -42,8 +43,8 @@ func (s *state) prune() {
 	}
 }
 
-// mayShow reports whether the store may show a version now or later: after a
-// crash, or because it is on its way.
+// mayShow reports whether the store may show a version now or later, because the
+// version is durable, in the log, or on its way.
 func (s *state) mayShow(worker, version num) bool {
 	if s.store.durable[worker].version == version {
 		return true
@@ -56,7 +57,7 @@ func (s *state) mayShow(worker, version num) bool {
 		})
 }
 
-// same names every process by its number.
+// same returns names that give every process its own number.
 func same() (names [maxProcesses]num) {
 	for i := range names {
 		names[i] = num(i)
@@ -81,7 +82,8 @@ func (s *state) sortProcesses() (to [maxProcesses]num) {
 	return to
 }
 
-// compare leaves out the versions, which only ever equal each other or do not.
+// compare orders processes. It ignores the versions, which are only ever compared for
+// equality.
 func (pr process) compare(q process) int {
 	return cmp.Or(
 		-cmp.Compare(pr.mode, q.mode), cmp.Compare(pr.worker, q.worker), cmp.Compare(pr.next, q.next),
@@ -94,7 +96,7 @@ func (w write) compare(o write) int {
 	return cmp.Or(-cmp.Compare(w.worker, o.worker), cmp.Compare(w.new.owner, o.new.owner), cmp.Compare(w.new.bound, o.new.bound))
 }
 
-// nameVersions numbers the versions in the order in which they are met.
+// nameVersions numbers the versions in the order in which eachVersion visits them.
 func (s *state) nameVersions() {
 	var names [32]num
 	next := num(1)
@@ -110,7 +112,7 @@ func (s *state) nameVersions() {
 	})
 }
 
-// fresh is a version that no record has.
+// fresh returns a version that no record has.
 func (s *state) fresh() num {
 	var top num
 	s.eachVersion(func(v *num) { top = max(top, *v) })

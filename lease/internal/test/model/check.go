@@ -11,25 +11,24 @@ type Config struct {
 	Workers   int  // 1 or 2
 	Ticks     int  // 1 to 8; no bound is above it
 	Late      int  // 0 to 2: writes on their way whose sender has stopped waiting
-	Volatile  int  // 0 to 3: writes that the store shows and a crash may forget
+	Volatile  int  // 0 to 3: visible writes that a crash may forget
 	Evict     bool // an operator takes workers from their holders
-	Layouts   bool // a process has one of two layouts
+	Layouts   bool // each process has one of two layouts
 	Mutant    Mutant
 }
 
-// A Result is what Check has found.
+// A Result is the result of Check.
 type Result struct {
-	States int // all that can be reached, or those before the violation
-	Steps  int // between them
+	States int // all reachable states, or the states before the violation
+	Steps  int // between these states
 
-	// Violation describes what went wrong, and Trace is the shortest way there.
-	// They are empty if all states were visited and nothing was found.
+	// Violation describes the violation, and Trace is the shortest way to it. They are
+	// empty if all states were visited without a violation.
 	Violation string
 	Trace     []string
 }
 
-// Check visits every state that can be reached, in the order of the steps that
-// it takes, until it finds a violation.
+// Check visits every reachable state, breadth first, until it finds a violation.
 func Check(c Config) (Result, error) {
 	if err := c.validate(); err != nil {
 		return Result{}, err
@@ -64,16 +63,16 @@ func (c Config) validate() error {
 	return nil
 }
 
-// A search goes through the states breadth first.
+// A search visits the states breadth first.
 type search struct {
 	config   Config
 	seen     map[state]struct{}
 	nodes    []node
-	frontier []found // all states that are equally far from the start
+	frontier []found // states at the greatest distance from the start so far
 	result   Result
 }
 
-// A node is how a state was reached first.
+// A node is the step by which a state was first reached, and its previous state.
 type node struct {
 	parent int32
 	step   step
@@ -119,8 +118,8 @@ func (s *search) expand() {
 	}
 }
 
-// trace takes the steps to a node again, to know which process is which, and
-// then the last one.
+// trace repeats the steps that lead to a node, to find out which process each step
+// means, and adds the last step. The names of processes change in canonical states.
 func (s *search) trace(at int32, last step) []string {
 	steps := []step{last}
 	for ; s.nodes[at].parent >= 0; at = s.nodes[at].parent {

@@ -7,22 +7,22 @@ import (
 )
 
 // A Seen is a record as it was observed. Bounds are in ticks since the start of the
-// trace, that of a layout is 1 or 2. Each token has a number of its own as its holder,
-// nobody has 0.
+// trace. The bound of a layout is 1 or 2. Holder is a number for each token, or 0 if
+// the record has no holder.
 type Seen struct {
 	Bound    int64
 	Holder   int
 	Released bool
-	Text     string // its owner, as it is
+	Text     string // the owner, unchanged
 }
 
 func (s Seen) String() string { return fmt.Sprintf("{%d %d %v}", s.Bound, s.Holder, s.Released) }
 
-// Tokens number the tokens as they appear.
+// Tokens maps each token to a number, in the order of their appearance.
 type Tokens map[string]int
 
-// Seen returns a worker's record as its bound and owner show it. The first three parts
-// of an owner are the token.
+// Seen returns a worker's record with this bound and owner. The first three parts of an
+// owner are its token.
 func (t Tokens) Seen(bound int64, owner string) Seen {
 	token := strings.Join(strings.SplitN(owner, "/", 4)[:min(3, strings.Count(owner, "/")+1)], "/")
 	if token != "" && t[token] == 0 {
@@ -31,7 +31,7 @@ func (t Tokens) Seen(bound int64, owner string) Seen {
 	return Seen{Bound: bound, Holder: t[token], Text: owner, Released: owner == "" || strings.HasSuffix(owner, "/released")}
 }
 
-// SeenLayout returns the record of one of two layouts.
+// SeenLayout returns the record of the layout with this number, 1 or 2.
 func SeenLayout(number, bound int64, owner string) Seen {
 	if owner == "" {
 		return Seen{}
@@ -39,35 +39,35 @@ func SeenLayout(number, bound int64, owner string) Seen {
 	return Seen{Bound: number, Text: fmt.Sprint(bound, owner)}
 }
 
-// An EventKind is what was observed.
+// An EventKind is the kind of an observation.
 type EventKind string
 
 // The kinds of events.
 const (
-	Loaded   EventKind = "loaded"   // a read of Keys, when the store was read; OK: it was answered
+	Loaded   EventKind = "loaded"   // a read of Keys at the moment when the store was read; OK: it was answered
 	Sent     EventKind = "sent"     // a compare-and-swap of Worker from Old to New
-	Landed   EventKind = "landed"   // it was compared; OK: and written
+	Landed   EventKind = "landed"   // a sent write was compared; OK: it was written
 	Answered EventKind = "answered" // a call returned; OK: a write was acknowledged; Late: it may still land
 	Issued   EventKind = "issued"   // the first ID of a Tick of Worker
 	Holds    EventKind = "holds"    // the lease of the token Holder may issue below Tick
-	Died     EventKind = "died"     // without a trace; Late: its write may still land
+	Died     EventKind = "died"     // the process ended without a trace; Late: its write may still land
 	Crashed  EventKind = "crashed"  // the store forgot the last Tick writes that it showed
 	Operated EventKind = "operated" // an operator wrote New over Worker's record
-	Began    EventKind = "began"    // in a view, of a call that issues what Issued shows at its end
+	Began    EventKind = "began"    // in a view: a call began whose IDs the Issued events at its end show
 )
 
 // LayoutWorker is the key of the layout's record.
 const LayoutWorker = -1
 
-// An Event is something observed of an implementation.
+// An Event is an observation of an implementation.
 type Event struct {
-	At       time.Duration // since the start, for people
+	At       time.Duration // since the start, for readers
 	Kind     EventKind
 	Process  int
-	Call     int // of Loaded to Answered: which call of the store
+	Call     int // of Loaded to Answered: the number of the store call
 	Worker   int
 	Keys     []int
-	Layout   int64 // of Loaded: the process's, if it is known
+	Layout   int64 // of Loaded: the layout of the process, if it is known
 	Records  map[int]Seen
 	Old, New Seen
 	Tick     int64

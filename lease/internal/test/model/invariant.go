@@ -2,9 +2,9 @@ package model
 
 import "fmt"
 
-// breach describes a tick that was issued, or that a process may issue, and is
-// not below the bound that the store shows, or shows after a crash. The same
-// for the layout.
+// breach describes a tick that was issued, or that a process may issue, and is not
+// below the visible bound and the durable bound. It also describes IDs under a layout
+// that the store does not keep. It returns "" if the invariant holds.
 func (s *state) breach() string {
 	if kept := s.store.durable[layoutKey].bound; s.layout != 0 && kept != s.layout {
 		return fmt.Sprintf("ticks were issued under layout %d, and the store keeps layout %d", s.layout, kept)

@@ -1,6 +1,6 @@
 package model
 
-// starts lets a process claim, under either layout if there are two.
+// starts lets a process claim a worker, under either layout if there are two.
 func (sr *stepper) starts(p num) {
 	if !sr.config.Layouts {
 		sr.claims(p)
@@ -10,8 +10,8 @@ func (sr *stepper) starts(p num) {
 	sr.joins(p, 2)
 }
 
-// joins reads the layout of the store, writes it where there is none, and
-// refuses another. A claim does so before each of its writes.
+// joins reads the layout of the store, writes it if it is absent, and refuses another
+// layout. A claim does so before each of its writes.
 func (sr *stepper) joins(p, layout num) {
 	st := step{kind: join, process: p, a: layout}
 	switch r := sr.state.store.read(layoutKey); {
@@ -28,9 +28,10 @@ func (sr *stepper) joins(p, layout num) {
 	}
 }
 
-// checks reads the layout once more, now that a write to the same log was
-// acknowledged. The record that was there before that write is durable with it,
-// unless a crash came first, and the record is gone: then it returns the worker.
+// checks reads the layout once more, after the claim was acknowledged. The
+// acknowledgement has made the layout's record durable, because both are in one log. If
+// a crash came before, the record is gone or another, and the process releases the
+// worker.
 func (sr *stepper) checks(p num) {
 	r := sr.state.store.read(layoutKey)
 	sr.change(step{kind: check, process: p}, func(s *state) {

@@ -2,24 +2,25 @@ package model
 
 import "math"
 
-// A Loss is a store that crashes at second zero and forgets what it has
+// A Loss describes a store that crashes at second zero and forgets writes that it has
 // acknowledged to a holder whose clock is right. Times are in seconds.
 type Loss struct {
-	Window int // that each write reserves; the holder writes every third of it
-	React  int // from when the holder could write until it has stopped
+	Window int // window of each write; the holder writes every third of it
+	React  int // time from when the holder could write until it has stopped
 
-	Last    int  // when the holder wrote before the crash, at most zero
-	Started int  // when it acquired the worker, at most Last and a multiple of thirds before
-	Lost    int  // writes of so many seconds are gone
-	Down    int  // how long nobody reaches the store
-	Cut     int  // how much longer the holder does not
-	Clock   int  // how far the taker's is ahead; it is behind if negative
+	Last    int  // time of the holder's last write before the crash, at most zero
+	Started int  // time when it acquired the worker: Last, or a multiple of thirds before
+	Lost    int  // writes of the last Lost seconds are gone
+	Down    int  // how long no process reaches the store
+	Cut     int  // how much longer the holder does not reach it
+	Clock   int  // how far the taker's clock is ahead; behind if negative
 	Ahead   bool // the taker has WithMaxAhead
-	Settle  int  // of the taker
+	Settle  int  // WithSettle of the taker
 }
 
-// Repeated is how many seconds of ticks are issued twice at worst: those that the
-// holder issues before it stops, from the one on from which the taker issues.
+// Repeated returns how many seconds of ticks are issued twice at worst. These are the
+// ticks that the holder issues before it stops, after the tick from which the taker
+// issues.
 func (l Loss) Repeated() int {
 	bound, lost := l.shown()
 	if !lost {
@@ -29,9 +30,9 @@ func (l Loss) Repeated() int {
 	return max(0, min(l.stops(), l.Last+l.Window)-max(begin, bound))
 }
 
-// shown is the bound that the store shows after the crash, and whether that is not
-// the one that it has acknowledged last. Of a worker that was acquired after what
-// the store has kept, it shows nothing: it is free.
+// shown returns the bound that the store shows after the crash, and whether it is
+// another bound than the last acknowledged one. If the store has forgotten all writes
+// of the holder, the worker is free.
 func (l Loss) shown() (bound int, lost bool) {
 	kept := l.Last
 	for kept > -l.Lost && kept >= l.Started {
@@ -43,7 +44,7 @@ func (l Loss) shown() (bound int, lost bool) {
 	return kept + l.Window, kept < l.Last
 }
 
-// taken is when a taker that waits for it has the worker.
+// taken returns when the taker has the worker.
 func (l Loss) taken(bound int) int {
 	if l.Ahead {
 		return l.Down
@@ -51,15 +52,15 @@ func (l Loss) taken(bound int) int {
 	return max(l.Down, bound-l.Clock)
 }
 
-// stops is when the holder issues nothing more: its next write finds what has
-// happened. While the store does not answer it tries all the time.
+// stops returns when the holder stops issuing, because its next write finds that it has
+// lost the worker. While the store does not answer, the holder tries continuously.
 func (l Loss) stops() int {
 	return max(l.Last+l.Window/3, l.Down+l.Cut) + l.React
 }
 
-// Worst is the most that is repeated in any of the losses for which test is true,
-// with a window of 60 s and a reaction of 1 s: times about a third of the window
-// apart, and every moment between two writes.
+// Worst returns the largest Repeated of all losses that pass test, with a window of 60
+// s and a reaction of 1 s. It tries times of about a third of the window, and every
+// moment between two writes.
 func Worst(test func(Loss) bool) int {
 	worst := math.MinInt
 	for _, started := range []int{0, 20, 40, 60, 1000} {

@@ -6,8 +6,9 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// What a store that forgets can repeat, at worst, with a window of 60 s: the table
-// of docs/guarantees.md. Each row is as small as it can be.
+// The table is that of docs/guarantees.md. It contains the longest time for which a
+// store that forgets can let ticks be issued twice, with a window of 60 s. No value can
+// be smaller.
 func TestWhatALossRepeats(t *testing.T) {
 	t.Parallel()
 	held := func(l model.Loss) bool { return l.Started <= -l.Lost }

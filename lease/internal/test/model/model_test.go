@@ -13,10 +13,10 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// The small sizes take a second in all, the usual ones half a minute, the long ones some
-// minutes and 3 GB.
-// Each shows what the others have no room for: three processes, two workers,
-// writes that arrive late or vanish, an operator, a chain of windows.
+// The small sizes take a second in total, the usual sizes half a minute, the long sizes
+// some minutes and 3 GB. Each size has something that makes the other sizes too large,
+// such as three processes, two workers, writes that arrive late or vanish, an operator,
+// or a chain of windows.
 var (
 	small = []model.Config{
 		{Processes: 2, Workers: 1, Ticks: 3},
@@ -100,7 +100,7 @@ func check(t *testing.T, c model.Config) model.Result {
 	return r
 }
 
-// A model that finds nothing may be blind: each mistake must show.
+// The model must find each mistake. Otherwise its success would not mean much.
 func TestEveryMutantIsFound(t *testing.T) {
 	t.Parallel()
 	for _, m := range model.Mutants() {
@@ -116,8 +116,8 @@ func TestEveryMutantIsFound(t *testing.T) {
 	}
 }
 
-// worldOf is one in which a mutant shows. The layouts have one of their own, as
-// they take so many states.
+// worldOf returns a size at which a mutant shows. The mutants of layouts have a
+// separate size, because layouts need so many states.
 func worldOf(m model.Mutant) model.Config {
 	if m == model.TrustLayout || m == model.SameLayout || m == model.UnreadLayout {
 		return model.Config{Processes: 2, Workers: 1, Ticks: 2, Volatile: 1, Layouts: true, Mutant: m}
@@ -125,8 +125,8 @@ func worldOf(m model.Mutant) model.Config {
 	return model.Config{Processes: 2, Workers: 1, Ticks: 2, Late: 1, Volatile: 1, Evict: true, Mutant: m}
 }
 
-// A store that never forgets what it shows lets a process trust what it reads.
-// Without one that does, the model would not see the mistake.
+// If a store never forgets a visible write, a process may trust its reads. Without a
+// volatile store, the model would not detect this mistake.
 func TestTrustReadNeedsAVolatileStore(t *testing.T) {
 	t.Parallel()
 	for _, m := range []model.Mutant{model.TrustRead, model.TrustReadExtending} {

@@ -1,29 +1,29 @@
 package model
 
-// A Mutant is a mistake in the protocol, or a world in which no protocol holds.
+// A Mutant is a mistake in the protocol, or a world in which no protocol is safe.
 type Mutant string
 
 // The mutants. Each lets a tick be issued twice, or under two layouts.
 const (
 	Unchanged          Mutant = ""
-	FromNow            Mutant = "from-now"             // a window begins at the clock, where the old bound is ahead of it
+	FromNow            Mutant = "from-now"             // a window begins at the clock, although the old bound is ahead of it
 	TTLOnly            Mutant = "ttl-only"             // the bound is not checked when issuing
 	TrustTimeout       Mutant = "trust-timeout"        // a write without an answer counts
 	TrustRead          Mutant = "trust-read"           // a record that was read counts
-	TrustReadExtending Mutant = "trust-read-extending" // the same, but not in a claim
+	TrustReadExtending Mutant = "trust-read-extending" // the same, except in a claim
 	TrustLayout        Mutant = "trust-layout"         // a layout that was read counts
 	SameLayout         Mutant = "same-layout"          // a layout that reads the same twice counts, even if it was written twice
-	UnreadLayout       Mutant = "unread-layout"        // a claim that cannot read the layout once more issues
+	UnreadLayout       Mutant = "unread-layout"        // a claim that cannot read the layout once more issues nevertheless
 	ExtendLower        Mutant = "extend-lower"         // an extension may lower the bound
 	NoToken            Mutant = "no-token"             // the owner is the host's name
-	IssueAfterRelease  Mutant = "issue-after-release"  // issuing continues while the worker is released
-	ReleaseLast        Mutant = "release-last"         // a worker is released at its last tick, not above
+	IssueAfterRelease  Mutant = "issue-after-release"  // the process issues while it releases the worker
+	ReleaseLast        Mutant = "release-last"         // a worker is released at its last tick, not above it
 	LowerHeld          Mutant = "lower-held"           // an operator lowers the bound of a worker whose holder may still issue
-	Lossy              Mutant = "lossy"                // the store forgets what it has acknowledged
+	Lossy              Mutant = "lossy"                // the store forgets acknowledged writes
 	Fork               Mutant = "fork"                 // a process is copied with its lease
 )
 
-// Mutants returns all of them, without Unchanged.
+// Mutants returns all mutants except Unchanged.
 func Mutants() []Mutant {
 	return []Mutant{
 		FromNow, TTLOnly, TrustTimeout, TrustRead, TrustReadExtending, TrustLayout, SameLayout, UnreadLayout,
@@ -31,7 +31,7 @@ func Mutants() []Mutant {
 	}
 }
 
-// mutantSteps are those that the world takes.
+// mutantSteps takes the steps that only the world of a mutant has.
 func (sr *stepper) mutantSteps() {
 	switch sr.config.Mutant {
 	case Lossy:

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// shown is how many events of a process are shown with the rejected one.
+// shown is how many events of a process an error shows in addition to the rejected
+// event.
 const shown = 20
 
-// rejected is the error of an event: the reason, the process's grants as the model sees
-// them, and its last events.
+// rejected returns the error of an event that the model does not allow. It contains the
+// reason why, the process's grants in the model, and its last events.
 func (r *Replay) rejected(events []Event, at int, why error) error {
 	process := events[at].Process
 	var last []string

@@ -7,24 +7,25 @@ import (
 	"fmt"
 )
 
-// A Replay takes the steps of the model that explain what was observed. Each grant of
+// A Replay takes the steps of the model that explain the observed events. Each grant of
 // an observed process is a process of the model.
 type Replay struct {
 	Steps int // taken
 
 	sr     stepper
-	grants [maxProcesses]grant // what each process of the model is
-	writer map[int]num         // of each observed process, the grant that has written last
-	calls  map[int]call        // the writes, by their numbers
+	grants [maxProcesses]grant // the grant of each process of the model
+	writer map[int]num         // by observed process: the grant that has written last
+	calls  map[int]call        // writes by the number of their call
 }
 
-// A grant is known by its token: zero stands for a process of the model that is free.
+// A grant is identified by its token. Token zero means that the process of the model is
+// free.
 type grant struct{ process, token int }
 
-// A call is the write of a grant.
+// A call is a write of a grant.
 type call struct{ grant, version num }
 
-// NewReplay returns one of a store without records.
+// NewReplay returns a replay that starts with a store without records.
 func NewReplay() *Replay {
 	r := &Replay{writer: map[int]num{}, calls: map[int]call{}}
 	r.sr.config = Config{Processes: maxProcesses, Workers: maxWorkers, Ticks: maxTicks - 1, Late: maxLate, Volatile: maxVolatile, Evict: true, Layouts: true}
@@ -32,7 +33,7 @@ func NewReplay() *Replay {
 	return r
 }
 
-// Check replays all events, up to the first one that the model does not allow.
+// Check replays the events, up to the first event that the model does not allow.
 func (r *Replay) Check(events []Event) error {
 	events = advanceIssues(events)
 	next := writesAfter(events)
@@ -48,7 +49,7 @@ func (r *Replay) Check(events []Event) error {
 	return nil
 }
 
-// breachChecks is how many events are between two checks of the invariant.
+// breachChecks is the number of events between two checks of the invariant.
 const breachChecks = 5000
 
 func (r *Replay) breach() error {
@@ -58,7 +59,8 @@ func (r *Replay) breach() error {
 	return nil
 }
 
-// event takes the steps that an event is. Next is the write that is based on a read.
+// event takes the steps that explain an event. Next is the write that is based on the
+// event, if that is a read.
 func (r *Replay) event(e Event, next *Event) error {
 	switch e.Kind {
 	case Loaded:
@@ -104,8 +106,8 @@ func (r *Replay) take(st step) error {
 
 func (r *Replay) model(p num) *process { return &r.sr.state.processes[p] }
 
-// grantOf is the grant of a token. It is a new one for a token that is new, which shows
-// that an earlier claim of the process has ended.
+// grantOf returns the grant of a token. A new token shows that an earlier claim of the
+// process has ended, so grantOf ends that grant and starts another.
 func (r *Replay) grantOf(process, token int) (num, error) {
 	if p, ok := r.find(token); ok {
 		return p, nil
@@ -132,7 +134,7 @@ func (r *Replay) find(token int) (num, bool) {
 	return 0, false
 }
 
-// each visits the grants of an observed process.
+// each calls visit for the grants of an observed process.
 func (r *Replay) each(process int, visit func(p num)) {
 	for p, g := range r.grants {
 		if g.token != 0 && g.process == process {
@@ -141,7 +143,7 @@ func (r *Replay) each(process int, visit func(p num)) {
 	}
 }
 
-// end ends the grants of a process in some modes.
+// end ends the grants of a process whose mode satisfies in.
 func (r *Replay) end(process int, late bool, in func(mode) bool) (err error) {
 	r.each(process, func(p num) {
 		if pr := r.model(p); in(pr.mode) {

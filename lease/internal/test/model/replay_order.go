@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// advanceIssues moves what a process issued while a read was on its way back to it
-// before that read: the two commute, and the model reads in one step.
+// advanceIssues moves IDs that a process issued while it waited for the answer of a
+// read before that read. The order does not matter, and the model reads in one step.
 func advanceIssues(events []Event) []Event {
 	type placed struct {
 		Event
@@ -36,7 +36,7 @@ func advanceIssues(events []Event) []Event {
 	return out
 }
 
-// writesAfter finds, for each read, the write that was based on it.
+// writesAfter returns for each read the write that was based on it.
 func writesAfter(events []Event) map[int]*Event {
 	last, after := map[int]int{}, map[int]*Event{}
 	for i := range events {

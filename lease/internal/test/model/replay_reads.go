@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// loaded takes the step that a read is part of. The keys show which read it is.
+// loaded takes the step that contains a read. The keys show which read it is.
 func (r *Replay) loaded(e Event, next *Event) error {
 	if !e.OK {
 		return nil
@@ -21,7 +21,7 @@ func (r *Replay) loaded(e Event, next *Event) error {
 	case len(e.Keys) == 1:
 		return r.reloads(e)
 	case next == nil:
-		return nil // nothing came of it
+		return nil // the process did not use the answer
 	case next.Worker == LayoutWorker:
 		_, err := r.joins(e.Process, next.token(), num(next.New.Bound))
 		return err
@@ -45,7 +45,8 @@ func modelKey(key int) num {
 	return num(key)
 }
 
-// checks is a read of the layout after a claim, if there is one.
+// checks takes the read of the layout after a claim, if a grant of the process waits
+// for it.
 func (r *Replay) checks(process int) (err error) {
 	r.each(process, func(p num) {
 		if r.model(p).mode == checking {
@@ -55,7 +56,7 @@ func (r *Replay) checks(process int) (err error) {
 	return err
 }
 
-// reloads is a read of one worker, by the grant whose write of it failed.
+// reloads takes a read of one worker by the grant whose write of that worker failed.
 func (r *Replay) reloads(e Event) error {
 	p := r.writer[e.Process]
 	pr := r.model(p)
@@ -65,7 +66,7 @@ func (r *Replay) reloads(e Event) error {
 	return r.take(step{kind: read, process: p, worker: pr.worker})
 }
 
-// joins reads the layout, or writes it, for the claim of a token.
+// joins takes the step that reads or writes the layout, for the claim of a token.
 func (r *Replay) joins(process, token int, layout num) (num, error) {
 	p, err := r.grantOf(process, token)
 	if err != nil || r.model(p).mode > claiming {
@@ -74,12 +75,12 @@ func (r *Replay) joins(process, token int, layout num) (num, error) {
 	return p, r.take(step{kind: join, process: p, a: layout})
 }
 
-// claims is a read of many workers, on which a write is based.
+// claims takes a read of many workers on which a write is based.
 func (r *Replay) claims(e Event, next *Event) error {
 	layout := cmp.Or(e.Layout, e.Records[LayoutWorker].Bound)
 	p, err := r.joins(e.Process, next.token(), num(layout))
 	if err != nil || r.model(p).mode != claiming {
-		return err // or nothing came of it: another grant of the process writes next
+		return err // or the read was not used, because another grant of the process writes next
 	}
 	st := step{kind: claim, process: p, worker: num(next.Worker), a: num(next.New.Bound)}
 	found := r.sr.state.store.read(st.worker)

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// The calls of a trace, in short.
+// Short forms of the calls of a trace.
 func load(shown map[int]model.Seen, keys ...int) []model.Event {
 	return []model.Event{{Kind: model.Loaded, Keys: keys, Records: shown, OK: true}, {Kind: model.Answered}}
 }
@@ -42,7 +42,8 @@ func by(process int, events []model.Event) []model.Event {
 
 func held(bound int64) model.Seen { return model.Seen{Bound: bound, Holder: 1} }
 
-// The traces that have shown something, as short as they can be.
+// The cases are the shortest traces that have revealed a mistake or a case of the
+// protocol.
 func TestReplay(t *testing.T) {
 	layout := model.Seen{Bound: 1}
 	read := load(map[int]model.Seen{model.LayoutWorker: layout}, model.LayoutWorker, 0, 1)

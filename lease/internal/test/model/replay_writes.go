@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// token identifies the grant of a write. That of the layout has none of its own.
+// token identifies the grant of a write. For the layout's record, which has no token,
+// it returns a number of the process.
 func (e Event) token() int {
 	if e.Worker == LayoutWorker {
 		return -1 - e.Process
@@ -32,8 +33,8 @@ func (r *Replay) sent(e Event) error {
 	return nil
 }
 
-// sends takes the steps by which a grant writes. Joining and claiming are taken at the
-// read.
+// sends takes the step by which a grant writes. The steps of joining and claiming were
+// already taken at the read.
 func (r *Replay) sends(p num, e Event) error {
 	st := step{kind: extend, process: p, worker: num(e.Worker), a: num(e.New.Bound)}
 	switch m := r.model(p).mode; {
@@ -50,7 +51,7 @@ func (r *Replay) sends(p num, e Event) error {
 	return r.take(st)
 }
 
-// landed is a write that was compared: of a grant that waits for it, or a late one.
+// landed takes the landing of a write, for which a grant waits or which is late.
 func (r *Replay) landed(e Event) error {
 	c := r.calls[e.Call]
 	st, s := step{kind: arrive, process: c.grant}, &r.sr.state
@@ -68,7 +69,7 @@ func (r *Replay) landed(e Event) error {
 	return r.take(st)
 }
 
-// lateWrite is the index of a write whose sender no longer waits, or -1.
+// lateWrite returns the index of the late write of this version, or -1.
 func (s *state) lateWrite(version num) int {
 	for i, w := range s.late {
 		if w != empty && w.new.version == version {
@@ -97,7 +98,7 @@ func (r *Replay) answered(e Event) error {
 	return r.take(step{kind: answer, process: c.grant})
 }
 
-// issued looks for the grant whose worker it is.
+// issued takes the step that issues an ID, for the grant that holds its worker.
 func (r *Replay) issued(e Event) error {
 	holder := num(-1)
 	r.each(e.Process, func(p num) {

@@ -2,7 +2,8 @@
 
 package model
 
-// What a state has room for: large, as a Replay keeps one.
+// Limits of a state for a Replay. They are large, because a Replay keeps only one
+// state.
 const (
 	maxProcesses = 64
 	maxWorkers   = 16

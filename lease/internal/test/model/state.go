@@ -4,40 +4,40 @@ type mode num
 
 const (
 	idle     mode = iota
-	joining       // writes its layout
-	claiming      // wants a worker, under a token of its own
-	checking      // has a worker, and reads the layout once more
-	holding       // may issue below what was acknowledged
-	stopped       // issues nothing more, and releases the worker
+	joining       // is writing its layout
+	claiming      // wants a worker, under its own token
+	checking      // has a worker, and has to read the layout once more
+	holding       // may issue below the acknowledged bound
+	stopped       // does not issue any more, and releases the worker
 )
 
 type status num
 
 const (
 	none   status = iota
-	sent          // on its way
-	landed        // visible, its answer is on its way
+	sent          // the write is on its way
+	landed        // the write is visible, and its answer is on its way
 )
 
-// A process has one grant; a lease with two is two processes.
+// A process has one grant. A lease with two grants is two processes.
 type process struct {
 	mode         mode
 	worker       num
 	next         num // the lowest tick that it may issue
 	acknowledged num // the bound that counts
 	base         base
-	tried        [maxWorkers]num // by a claim: one above the bound from which it would issue
+	tried        [maxWorkers]num // of a claim, by worker: the bound from which it would issue, plus one
 
-	layout num // zero if all have the same
+	layout num // zero if all processes have the same layout
 	joined num // the version of the layout's record
 
-	// The write that it waits for replaces base by bound to, under version.
+	// The pending write replaces base by a record with bound to and this version.
 	status  status
 	to      num
 	version num
 }
 
-// A base is what the next write needs of the record that it replaces.
+// A base is the bound and version of the record that the next write replaces.
 type base struct{ bound, version num }
 
 func baseOf(r record) base { return base{r.bound, r.version} }
@@ -46,18 +46,18 @@ func (pr process) hasBase() bool {
 	return pr.status == sent || pr.mode >= checking
 }
 
-// nobody owns a record whose grant has ended; process i owns as i+1.
+// nobody is the owner of a record whose grant has ended. Process i is the owner i+1.
 const nobody num = 0
 
 type state struct {
 	store     store
 	issued    [maxWorkers][maxTicks]bool
-	layout    num // of all that was issued
+	layout    num // the layout of all issued IDs
 	processes [maxProcesses]process
 	late      [maxLate]write // whose sender no longer waits
 }
 
-// empty is a place for a late write.
+// empty marks a free place for a late write.
 var empty = write{worker: -1}
 
 func initial() (s state) {
@@ -77,7 +77,7 @@ func (s *state) send(p, worker num, from base, to num) {
 	pr.worker, pr.base, pr.status, pr.to, pr.version = worker, from, sent, to, s.fresh()
 }
 
-// write is what a process has sent.
+// write returns the write that a process has sent.
 func (s *state) write(p num) write {
 	pr := s.processes[p]
 	if pr.mode == joining {
@@ -86,8 +86,8 @@ func (s *state) write(p num) write {
 	return write{pr.worker, pr.base.version, record{pr.to, p + 1, pr.version, pr.mode == stopped}}
 }
 
-// wait ends the wait for an answer. A claim remembers what it has tried, and
-// reads again.
+// wait ends the wait for an answer. A claim remembers the workers that it has tried,
+// and reads again.
 func (pr *process) wait() {
 	pr.status, pr.to, pr.version = none, 0, 0
 	if pr.mode == joining || pr.mode == claiming {
@@ -95,7 +95,8 @@ func (pr *process) wait() {
 	}
 }
 
-// count makes the process use what it has written.
+// count makes the process use the record that it has written, after the
+// acknowledgement.
 func (s *state) count(p num) {
 	pr := &s.processes[p]
 	written, worker := base{pr.to, pr.version}, pr.worker
@@ -122,8 +123,8 @@ func (pr *process) hold(worker num, b base) {
 	}
 }
 
-// end ends a grant. The process remembers nothing, and nobody owns what it has
-// written: no later grant has its token.
+// end ends a grant. The process forgets its state. The records that it has written get
+// no owner, because no later grant has its token.
 func (s *state) end(p num) {
 	s.processes[p] = process{}
 	s.eachRecord(func(r *record) {
@@ -145,7 +146,7 @@ func (s *state) eachRecord(visit func(*record)) {
 	}
 }
 
-// room is the index of an empty place for a late write, or -1.
+// room returns the index of a free place for a late write, or -1.
 func (s *state) room(limit int) int {
 	for i := range limit {
 		if s.late[i] == empty {

@@ -2,11 +2,11 @@ package model
 
 import "fmt"
 
-// A kind is one of the things that can happen.
+// A kind is the kind of a step.
 type kind num
 
 const (
-	join    kind = iota // reads the layout, and writes a where there is none
+	join    kind = iota // reads the layout, and writes layout a if there is none
 	check               // reads the layout once more
 	claim               // a claim reads worker and writes bound a, to issue from b
 	again               // a claim reads a record of its own and writes bound a
@@ -14,27 +14,27 @@ const (
 	extend              // writes bound a
 	read                // reads the record of its worker
 	issue               // tick a
-	stop                // issues nothing more; a as for timeout
+	stop                // the process stops issuing; a as for timeout
 	release             // writes bound a, and that the worker is released
 	arrive              // the write lands, or is refused
 	answer              // the write is acknowledged
 	timeout             // the process stops waiting; a is 1 if the write is still on its way
 	deliver             // late write number a arrives
 	die                 // the process loses its memory; a as for timeout
-	crash               // the store forgets its log, but for the first a writes
+	crash               // the store forgets its log except the first a writes
 	evict               // an operator releases worker at bound b; a as for timeout
-	forget              // the store forgets a record that it has acknowledged
+	forget              // the store forgets an acknowledged record
 	clone               // process becomes a copy of process a
 )
 
-// A step is something that happens in a state.
+// A step is an event that changes a state.
 type step struct {
 	kind            kind
 	process, worker num
 	a, b            num
 }
 
-// describe writes the step down for a reader who knows processes by name.
+// describe returns the step as text, with the given names of the processes.
 func (st step) describe(names [maxProcesses]num) string {
 	switch st.kind {
 	case deliver:

@@ -2,13 +2,13 @@ package model
 
 import "fmt"
 
-// A stepper finds all steps of a state.
+// A stepper enumerates all steps of a state.
 type stepper struct {
 	config  Config
 	state   state
 	visit   func(step, state)
 	violate func(step, string)
-	taken   *step // by a Replay: the only step to look at
+	taken   *step // set by a Replay: the only step to take
 	took    bool
 }
 
@@ -32,7 +32,8 @@ func (sr *stepper) all() {
 
 func (sr *stepper) is(m Mutant) bool { return sr.config.Mutant == m }
 
-// change visits the state that a step leads to.
+// change visits the state that results from a step. For a Replay it changes its state
+// instead, if the step is the step to take.
 func (sr *stepper) change(st step, f func(*state)) {
 	if sr.taken != nil {
 		if st == *sr.taken && !sr.took {
@@ -59,8 +60,8 @@ func (sr *stepper) processSteps(p num) {
 	}
 }
 
-// only narrows the values that a step may have to the one that was observed, if
-// a Replay takes the step.
+// only returns the range of values from low to high for a step. For a Replay it narrows
+// the range to the observed value.
 func (sr *stepper) only(low, high num, observed func(step) num) (from, to num) {
 	if sr.taken == nil {
 		return low, high
@@ -73,7 +74,7 @@ func (sr *stepper) only(low, high num, observed func(step) num) (from, to num) {
 
 func toA(st step) num { return st.a }
 
-// requests are the steps of a process that waits for no answer.
+// requests takes the steps of a process that does not wait for an answer.
 func (sr *stepper) requests(p num) {
 	switch pr := sr.state.processes[p]; pr.mode {
 	case idle:
@@ -98,7 +99,8 @@ func (sr *stepper) requests(p num) {
 	}
 }
 
-// claims asks for any worker: with the right clock, any bound has passed.
+// claims takes claims of every worker, because with a suitable clock any bound has
+// passed.
 func (sr *stepper) claims(p num) {
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
@@ -115,7 +117,7 @@ func (sr *stepper) claims(p num) {
 	}
 }
 
-// earliest is where a window that replaces a record may begin.
+// earliest returns the first tick of a window that replaces the record r.
 func (sr *stepper) earliest(r record) num {
 	if sr.is(FromNow) {
 		return 0
@@ -123,8 +125,8 @@ func (sr *stepper) earliest(r record) num {
 	return r.bound
 }
 
-// claimsAgain writes a record of the claim's own once more, which an earlier
-// write has left without an answer, and reports whether there is one.
+// claimsAgain writes a record with the claim's own token once more, after an earlier
+// write without an answer. It reports whether there is such a record.
 func (sr *stepper) claimsAgain(p num) bool {
 	found := false
 	for w := range num(sr.config.Workers) {
@@ -153,7 +155,8 @@ func (sr *stepper) own(p num, r record) bool {
 	return r.owner == p+1 && !r.released
 }
 
-// extends writes a bound that is no lower: the same one after the clock was set back.
+// extends writes a bound that is not lower. It is the same after the clock was set
+// back.
 func (sr *stepper) extends(p num) {
 	pr := sr.state.processes[p]
 	low := max(pr.base.bound, pr.acknowledged)
@@ -167,7 +170,7 @@ func (sr *stepper) extends(p num) {
 	}
 }
 
-// issues takes each tick that the process may issue, and so any pause.
+// issues takes each tick that the process may issue, which includes any pause.
 func (sr *stepper) issues(p num) {
 	pr := sr.state.processes[p]
 	end := pr.acknowledged
@@ -189,7 +192,7 @@ func (sr *stepper) issues(p num) {
 	}
 }
 
-// reads looks up the record of the process's worker.
+// reads takes a read of the record of the process's worker.
 func (sr *stepper) reads(p num) {
 	pr := sr.state.processes[p]
 	r := sr.state.store.read(pr.worker)
@@ -197,7 +200,7 @@ func (sr *stepper) reads(p num) {
 		switch own := sr.own(p, r); {
 		case own && (pr.mode == stopped || r.bound >= pr.acknowledged):
 			sr.rebase(&s.processes[p], r)
-		case own: // the store has forgotten: the release restores the bound
+		case own: // the store has forgotten, and the release restores the bound
 			p := &s.processes[p]
 			p.mode, p.base, p.next = stopped, baseOf(r), pr.acknowledged
 		default:
@@ -206,8 +209,8 @@ func (sr *stepper) reads(p num) {
 	})
 }
 
-// rebase makes a record that was read the base of the next write, and nothing
-// else.
+// rebase makes a record that was read the base of the next write. It must not make its
+// bound count.
 func (sr *stepper) rebase(pr *process, r record) {
 	pr.base = baseOf(r)
 	if sr.is(TrustRead) || sr.is(TrustReadExtending) {
@@ -215,8 +218,8 @@ func (sr *stepper) rebase(pr *process, r record) {
 	}
 }
 
-// stops seals the grant, whether a write is under way or not. A claim that cannot
-// read the layout once more does the same.
+// stops ends the issuing of a grant, with or without a pending write. A claim that
+// cannot read the layout once more does the same.
 func (sr *stepper) stops(p num) {
 	sr.abandon(step{kind: stop, process: p}, func(s *state, p num) {
 		pr := &s.processes[p]
@@ -229,8 +232,8 @@ func (sr *stepper) stops(p num) {
 	})
 }
 
-// releases writes a bound above all that was issued. It may be higher, where what
-// the generator has reserved was not issued.
+// releases writes a bound above all issued ticks. It may be higher if the generator has
+// reserved ticks and not issued them.
 func (sr *stepper) releases(p num) {
 	pr := sr.state.processes[p]
 	low := pr.next

@@ -1,7 +1,7 @@
 package model
 
-// A record is what the store keeps of a worker. No two writes have the same
-// version; zero was never written.
+// A record is the stored state of a worker. No two writes have the same version.
+// Version zero means that the record was never written.
 type record struct {
 	bound    num
 	owner    num
@@ -11,7 +11,7 @@ type record struct {
 
 func (r record) isHeld() bool { return r.owner != nobody && !r.released }
 
-// layoutKey is where the record of the layout is, which is its bound.
+// layoutKey is the index of the layout's record, whose bound is the layout.
 const layoutKey num = maxWorkers
 
 // A write replaces the record of version old.
@@ -22,11 +22,11 @@ type write struct {
 
 type store struct {
 	durable [maxWorkers + 1]record
-	log     [maxVolatile]write // visible and not yet durable, oldest first
-	pending num                // how many of log are in use
+	log     [maxVolatile]write // visible writes that are not durable yet, oldest first
+	pending num                // the number of writes in log
 }
 
-// read returns what the store shows of a worker.
+// read returns the visible record of a worker.
 func (s *store) read(worker num) record {
 	for i := s.pending - 1; i >= 0; i-- {
 		if s.log[i].worker == worker {
@@ -36,8 +36,8 @@ func (s *store) read(worker num) record {
 	return s.durable[worker]
 }
 
-// land makes a write visible if it finds the record that it replaces, and
-// reports whether it did.
+// land makes a write visible if the visible record has the version that it replaces,
+// and reports whether it did.
 func (s *store) land(w write, volatile int) bool {
 	if s.read(w.worker).version != w.old {
 		return false
@@ -64,12 +64,12 @@ func (s *store) flush(n num) {
 	s.pending -= n
 }
 
-// acknowledge makes a write durable, and all before it.
+// acknowledge makes a write durable, and all writes before it.
 func (s *store) acknowledge(version num) {
 	s.flush(s.position(version) + 1)
 }
 
-// position finds a version in the log, or is -1 for one that is durable.
+// position returns the index of a version in the log, or -1 if it is already durable.
 func (s *store) position(version num) num {
 	for i := range s.pending {
 		if s.log[i].new.version == version {
@@ -79,7 +79,7 @@ func (s *store) position(version num) num {
 	return -1
 }
 
-// truncate makes the first n writes of the log durable, and forgets the rest.
+// truncate makes the first n writes of the log durable, and forgets the other writes.
 func (s *store) truncate(n num) {
 	s.flush(n)
 	s.log, s.pending = [maxVolatile]write{}, 0

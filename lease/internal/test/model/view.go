@@ -8,14 +8,15 @@ import (
 	"slices"
 )
 
-// A View replays what one process of many has seen of a real store. Nobody knows the
-// order in which the store worked, so every record that is read is taken as another's
-// doing: what is checked is what this process makes of it.
+// A View replays the observations of one of several processes on a real store. The
+// order of the store's work is unknown. Therefore the view accepts every record that
+// the process reads as a write of another process, and only checks what this process
+// does with it.
 type View struct {
 	*Replay
-	versions map[string]num // of records, by worker and text
+	versions map[string]num // versions of records, by worker and text
 	last     num
-	began    []Event // issued by the call under way, and not yet taken
+	began    []Event // issued by the current call, and not replayed yet
 }
 
 // NewView returns a view of a store without records.
@@ -39,8 +40,8 @@ func (v *View) Check(events []Event) error {
 	return nil
 }
 
-// rank replaces bounds and ticks by their ranks: the model compares them only. Those of
-// the layouts stay.
+// rank replaces bounds and ticks by their ranks, because the model only compares them.
+// The numbers of layouts do not change.
 func rank(events []Event) []Event {
 	values := []int64{0, 1, 2}
 	events = slices.Clone(events)
@@ -69,7 +70,7 @@ func rank(events []Event) []Event {
 	return events
 }
 
-// issuedBy finds, for the beginning of each call, what it has issued.
+// issuedBy returns, for the beginning of each call, the IDs that the call has issued.
 func issuedBy(events []Event) map[int][]Event {
 	by, began := map[int][]Event{}, 0
 	for i, e := range events {
@@ -106,14 +107,14 @@ func (v *View) see(e Event, next *Event, ids []Event) error {
 	return v.event(e, next)
 }
 
-// issueBegun takes what the call under way has issued as early as it can.
+// issueBegun takes the IDs of the current call, as early as the model allows.
 func (v *View) issueBegun() {
 	for len(v.began) > 0 && v.issued(v.began[0]) == nil {
 		v.began = v.began[1:]
 	}
 }
 
-// adopt makes the store show what was read.
+// adopt makes the store show the records of a read.
 func (v *View) adopt(e Event) {
 	for _, key := range e.Keys {
 		seen, ok := e.Records[key]
@@ -137,7 +138,8 @@ func (v *View) version(key int, seen Seen) num {
 	return v.versions[text]
 }
 
-// send names the write, which may be read later.
+// send takes the step of a write, and gives its record the version by which a later
+// read recognizes it.
 func (v *View) send(e Event) error {
 	if err := v.sent(e); err != nil {
 		return err
@@ -148,7 +150,7 @@ func (v *View) send(e Event) error {
 	return nil
 }
 
-// arrive lets a write that was acknowledged find what it replaces.
+// arrive lets an acknowledged write find the record that it replaces.
 func (v *View) arrive(e Event) {
 	if c, ok := v.calls[e.Call]; ok && e.OK {
 		w := v.sr.state.write(c.grant)

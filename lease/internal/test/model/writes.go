@@ -1,6 +1,6 @@
 package model
 
-// writeSteps is what becomes of the write that a process waits for.
+// writeSteps takes the steps of the write that a process waits for.
 func (sr *stepper) writeSteps(p num) {
 	switch sr.state.processes[p].status {
 	case none:
@@ -22,8 +22,8 @@ func (sr *stepper) writeSteps(p num) {
 	})
 }
 
-// arrives ends the wait for a write that is refused: the process reads again,
-// as after a timeout.
+// arrives lets the write of a process land. If it is refused, the process stops waiting
+// and reads again, as after a timeout.
 func (sr *stepper) arrives(s *state, p num) {
 	if s.store.land(s.write(p), sr.config.Volatile) {
 		s.processes[p].status = landed
@@ -32,8 +32,8 @@ func (sr *stepper) arrives(s *state, p num) {
 	s.processes[p].wait()
 }
 
-// abandon lets a process do something for which it stops waiting for its write.
-// If that is on its way, it gets lost, or arrives late.
+// abandon lets a process do something for which it stops waiting for its write. If the
+// write is still on its way, it gets lost or arrives late.
 func (sr *stepper) abandon(st step, f func(*state, num)) {
 	sr.change(st, func(s *state) { f(s, st.process) })
 	room := sr.state.room(sr.config.Late)
@@ -75,8 +75,8 @@ func (s *state) crash(kept num) {
 	s.store.truncate(kept)
 }
 
-// evictions lets an operator take each worker from its holder, and raise its bound, or
-// lower that of a worker that nobody holds.
+// evictions lets an operator take each worker from its holder and raise its bound, or
+// lower the bound of a worker without holder.
 func (sr *stepper) evictions() {
 	if !sr.config.Evict || sr.taken != nil && sr.taken.kind != evict {
 		return
@@ -88,15 +88,16 @@ func (sr *stepper) evictions() {
 			high = num(sr.config.Ticks) // by many ticks at once
 		}
 		for to, end := sr.only(sr.lowest(w, r), high, toB); to <= end; to++ {
-			if sr.taken != nil || to != r.bound || r.isHeld() { // or it would change nothing but the version
+			if sr.taken != nil || to != r.bound || r.isHeld() { // otherwise only the version would change
 				sr.evicts(w, r, to)
 			}
 		}
 	}
 }
 
-// lowest is how far an operator may lower a bound: above all that was issued, where no
-// process has the worker, or gets it with the answer to what has landed.
+// lowest returns the lowest bound that an operator may set. It is above all issued
+// ticks if no process has the worker, or gets it with the answer to a write that has
+// landed. Otherwise it is the current bound.
 func (sr *stepper) lowest(worker num, r record) num {
 	for _, pr := range sr.state.processes {
 		mayIssue := pr.worker == worker && (pr.mode > claiming || pr.status == landed)

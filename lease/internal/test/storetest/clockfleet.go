@@ -18,13 +18,13 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// healthyWindow lasts over a restart of the server.
+// healthyWindow is longer than a restart of the server.
 const healthyWindow = 7500 * time.Millisecond
 
-// A clockFleet is processes that share a store, each with a worker of its own.
+// A clockFleet is a set of processes that share a store. Each has its own worker.
 type clockFleet struct {
 	t      *testing.T
-	layout snowflake.Layout // which has times from 1970 to 6429
+	layout snowflake.Layout // with times from 1970 to 6429
 	client Client
 	over   chan struct{}
 	wg     sync.WaitGroup
@@ -47,12 +47,12 @@ func (f *clockFleet) add(name string, client Client, worker int64, opts ...lease
 	return p
 }
 
-// healthy adds a process whose clock is the machine's. No call of it may fail.
+// healthy adds a process with the clock of the machine. None of its calls may fail.
 func (f *clockFleet) healthy(worker int64) *clockProcess {
 	return f.add("healthy", f.client, worker, lease.WithWindow(healthyWindow))
 }
 
-// stop ends all processes, and compares what they have issued.
+// stop ends all processes, and fails the test if two IDs are equal.
 func (f *clockFleet) stop() {
 	f.t.Helper()
 	close(f.over)
@@ -73,7 +73,7 @@ func (f *clockFleet) stop() {
 	f.t.Logf("%d IDs, %d errors of processes whose clocks are right, whose longest call took %v", ids, failures, longest.Round(time.Microsecond))
 }
 
-// lead is how far the worker's bound is ahead of the right time.
+// lead returns how far the worker's bound is ahead of the machine's clock.
 func (f *clockFleet) lead(worker int64) time.Duration {
 	records, err := f.client.Store.Load(context.Background())
 	if err != nil {
@@ -82,15 +82,14 @@ func (f *clockFleet) lead(worker int64) time.Duration {
 	return max(0, time.Until(time.UnixMilli(records[int(worker)].Bound)).Round(time.Millisecond))
 }
 
-// A clockProcess is one process, which is started again for as long as it cannot
-// start.
+// A clockProcess is a process. It starts again after each failure to start.
 type clockProcess struct {
 	fleet  *clockFleet
 	name   string
 	client Client
 	worker int64
 	opts   []lease.Option
-	ahead  atomic.Int64 // of its clock
+	ahead  atomic.Int64 // how far its clock is ahead
 	log    journal
 	lease  *lease.Lease
 	gen    *snowflake.Generator
@@ -98,10 +97,10 @@ type clockProcess struct {
 
 	// Of a process whose clock is right.
 	failures int
-	longest  time.Duration // call
+	longest  time.Duration // the longest call
 }
 
-// skewed gives the process a clock of its own.
+// skewed gives the process its own clock.
 func (p *clockProcess) skewed() *clockProcess {
 	p.opts = append(p.opts, lease.WithClock(func() time.Time {
 		return time.Now().Round(0).Add(time.Duration(p.ahead.Load()))
@@ -109,8 +108,8 @@ func (p *clockProcess) skewed() *clockProcess {
 	return p
 }
 
-// acquire tries again where a busy machine is slower than a call of a short window
-// may be.
+// acquire leases the worker. It tries again after a timeout, because on a busy machine
+// a store call may take longer than its limit under a short window.
 func (p *clockProcess) acquire() (err error) {
 	for began := time.Now(); time.Since(began) < clockBlock; {
 		p.lease, err = lease.Acquire(context.Background(), p.client.Store, p.fleet.layout, p.opts...)
@@ -140,7 +139,8 @@ func (p *clockProcess) next() (err error) {
 	return err
 }
 
-// end ends the process in order, which fails where it was killed.
+// end ends the process in order. Errors are ignored, because its connection may be
+// closed.
 func (p *clockProcess) end() {
 	switch {
 	case p.gen != nil:
@@ -169,7 +169,8 @@ func (p *clockProcess) issue() {
 	})
 }
 
-// retry returns how long it takes until the process issues, or gives up.
+// retry returns how long it takes until the process issues an ID, and the last error if
+// that takes longer than limit.
 func (p *clockProcess) retry(limit time.Duration) (time.Duration, error) {
 	began := time.Now()
 	for {
@@ -181,7 +182,8 @@ func (p *clockProcess) retry(limit time.Duration) (time.Duration, error) {
 	}
 }
 
-// keepTrying is a service that is called, and started again, all the time.
+// keepTrying calls next again and again for d, like a service that is restarted after
+// failures.
 func (p *clockProcess) keepTrying(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		_ = p.next()
@@ -190,7 +192,7 @@ func (p *clockProcess) keepTrying(d time.Duration) {
 
 var clockError = regexp.MustCompile(`^lease: acquiring a worker: the clock shows (\S+Z) and the store's (\S+Z): want at most WithMaxSkew\(`)
 
-// wantBothTimes expects the error of a process that was refused for its clock.
+// wantBothTimes expects the error of a process that was refused because of its clock.
 func (p *clockProcess) wantBothTimes(err error, ours, theirs time.Duration) {
 	p.fleet.t.Helper()
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A Client is a store over connections of its own.
+// A Client is a store with its own connections.
 type Client struct {
 	Store lease.Store
 	Close func()
@@ -25,15 +25,15 @@ const (
 	day = 24 * time.Hour
 )
 
-// A wrongClock is what happens to the clock of a process, which is ahead of the
-// right time, or behind.
+// A wrongClock is the clock of a process. Each duration is how far it is ahead of the
+// right time, or behind if negative.
 type wrongClock struct {
 	name     string
-	start    time.Duration // when it starts
-	early    time.Duration // once it has a worker, and no generator
+	start    time.Duration // when the process starts
+	early    time.Duration // once it has a worker, before it has a generator
 	later    time.Duration // once it has issued an ID
-	defaults bool          // of the options, instead of short times
-	refused  bool          // when it starts
+	defaults bool          // the options have their defaults instead of short times
+	refused  bool          // the process must be refused when it starts
 }
 
 func wrongClocks() []wrongClock {
@@ -61,9 +61,9 @@ func (w wrongClock) options() []lease.Option {
 	return []lease.Option{lease.WithMaxSkew(clockSkew), lease.WithWindow(clockWindow)}
 }
 
-// WrongClocks runs processes whose clocks are wrong, of which half are killed
-// and half corrected, among others whose clocks are right. The store's clock is
-// this machine's.
+// WrongClocks runs processes whose clocks are wrong next to processes whose clocks are
+// right. Half of the wrong processes are killed, and the clocks of the other half are
+// corrected. The store has the clock of this machine.
 func WrongClocks(t *testing.T, open func() Client) {
 	t.Helper()
 	f, wrong := newClockFleet(t, open), wrongClocks()
@@ -87,7 +87,7 @@ func WrongClocks(t *testing.T, open func() Client) {
 	wg.Wait()
 }
 
-// beKilled ends the process, whose worker another one wants.
+// beKilled kills the process, whose worker the successor wants.
 func (p *clockProcess) beKilled(w wrongClock, successor *clockProcess) {
 	t := p.fleet.t
 	p.goWrong(w)
@@ -141,9 +141,9 @@ func (p *clockProcess) goWrong(w wrongClock) {
 	p.keepTrying(clockWindow * 3 / 2)
 }
 
-// setRight corrects the clock, and returns how long that may take to be believed:
-// a large jump must have kept its new time for a minute. Unless that minute is to
-// be real, the clock passes it in one step, which is within the limit for jumps.
+// setRight corrects the clock, and returns how long a generator may take to trust it.
+// After a large jump the clock must keep its new time for a minute. In the short form
+// the clock simulates this minute by one step, which is within the limit for jumps.
 func (p *clockProcess) setRight() time.Duration {
 	const minute = 61 * time.Second
 	if Long() {
@@ -156,12 +156,12 @@ func (p *clockProcess) setRight() time.Duration {
 	return clockBlock
 }
 
-// WrongServerClock restarts the server with other clocks, as a failover does,
-// while processes whose clocks are right issue IDs.
+// WrongServerClock restarts the server with other clocks, as a failover does, while
+// processes whose clocks are right issue IDs.
 func WrongServerClock(t *testing.T, server *testserver.Server, open func() Client) {
 	t.Helper()
 	const wrong = 2 * time.Hour
-	server.SetClock(0) // or skips the test
+	server.SetClock(0) // skips the test if the server cannot have another clock
 	f := newClockFleet(t, open)
 	defer f.stop()
 	running := []*clockProcess{f.starts(0)}
@@ -185,7 +185,7 @@ func WrongServerClock(t *testing.T, server *testserver.Server, open func() Clien
 	f.wantWarnings(running, 1, 1)
 }
 
-// starts adds a process that is to acquire its worker at once.
+// starts adds a process that must acquire its worker at once.
 func (f *clockFleet) starts(worker int64) *clockProcess {
 	f.t.Helper()
 	p := f.healthy(worker)
@@ -212,7 +212,8 @@ func (f *clockFleet) restart(server *testserver.Server, ahead time.Duration) {
 	f.t.Logf("restarted in %v, %v ahead", took.Round(time.Millisecond), ahead)
 }
 
-// serverTime asks more than once, as connections that the restart has cut fail.
+// serverTime returns the server's time. It tries several times, because connections
+// fail that the restart has cut.
 func (f *clockFleet) serverTime() (now time.Time, err error) {
 	for range 10 {
 		if now, err = f.client.Store.(lease.Clock).Now(f.t.Context()); err == nil {
@@ -222,8 +223,8 @@ func (f *clockFleet) serverTime() (now time.Time, err error) {
 	return now, err
 }
 
-// wantWarnings waits until all have extended their windows, and counts what they
-// have logged of the server's clock.
+// wantWarnings waits until all processes have extended their windows, and counts the
+// warnings in their logs about the server's clock.
 func (f *clockFleet) wantWarnings(all []*clockProcess, behind, agrees int) {
 	f.t.Helper()
 	f.awaitExtensions(all)
@@ -253,7 +254,7 @@ func (f *clockFleet) awaitExtensions(all []*clockProcess) {
 	}
 	began := time.Now()
 	for _, p := range all {
-		// A failure is over a moment after the extension is counted.
+		// Stats reports a failure until a moment after the extension is counted.
 		for s := p.lease.Stats(); s.Extensions == before[p] || s.Failure != nil; s = p.lease.Stats() {
 			if time.Since(began) > 2*healthyWindow {
 				f.t.Fatalf("worker %d: no extension within two windows: %v", p.worker, p.lease.Stats().Failure)

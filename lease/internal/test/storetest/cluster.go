@@ -15,44 +15,46 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// Lost is a fault that a [testcluster.Cluster] does not have: the leader acknowledges
-// for a window and more what no replica gets, and is killed.
+// Lost is a fault that a [testcluster.Cluster] does not have. The replicas are cut off,
+// the leader acknowledges writes for a window and more, and is then killed.
 const Lost testcluster.Fault = "replicas cut off, leader killed"
 
-// A ClusterConfig is what [Failovers] and [TortureCluster] do to a cluster.
+// A ClusterConfig configures [Failovers] and [TortureCluster].
 type ClusterConfig struct {
 	Cluster *testcluster.Cluster
-	Dial    leasetest.Dialer // of a generator
-	Address func() string    // that it dials; nil: all of the cluster's URLs
+	Dial    leasetest.Dialer // opens the store of a generator
+	Address func() string    // address to dial; nil means all URLs of the cluster
 
-	// Faults are injected in turn, each once or, in the long form, Repeat times or
-	// more.
+	// Faults are injected in turn, each once, or at least Repeat times in the long
+	// form.
 	Faults []testcluster.Fault
 	Repeat int
 
-	// Manual has the test decide when a leader is broken, and how long nobody leads:
-	// at random, half a window or more.
+	// Manual makes the test decide when a leader is broken, and for how long there is
+	// no leader: a random time of at least half a window.
 	Manual bool
 
-	// Follow wants all sound generators to issue before the cluster is healed.
+	// Follow makes the test wait until all sound generators issue before it heals the
+	// cluster.
 	Follow bool
 
-	// Window is the sound generators' and, where they settle, the control's: two
-	// seconds. Holders are how many there are of them: four. Clocks are by how much
-	// their clocks are off, in turn.
+	// Window is the window of the sound generators and, with Settles, of the control.
+	// The default is two seconds. Holders is the number of sound generators, by default
+	// four. Clocks are the errors of their clocks, in turn.
 	Window  time.Duration
 	Holders int
 	Clocks  []time.Duration
 
-	// Default adds sound generators with the default window, which outlasts every
-	// fault: none of their calls may fail.
+	// Default adds sound generators with the default window. It is longer than every
+	// fault, so that none of their calls may fail.
 	Default bool
 
-	// Settles has the sound generators wait for a window before they issue under
-	// a worker, and the control not.
+	// Settles makes the sound generators wait for a window before they issue under a
+	// worker. The control does not wait.
 	Settles bool
 
-	// Control breaks the store of generators that have to issue IDs twice then.
+	// Control breaks the store of the control's generators, which then have to issue
+	// IDs twice.
 	Control func(lease.Store) lease.Store
 }
 
@@ -60,23 +62,24 @@ const (
 	// controlWindow is shorter than a failover, so that windows end during it.
 	controlWindow = time.Second
 
-	// There is a worker for each holder, and none for newcomers, so that they take
-	// what the store says is free.
+	// The control has a worker for each holder. Newcomers therefore take workers that
+	// the store shows as free.
 	controlHolders = 4
 	newcomers      = 3
 
-	// moreForControl is how many more faults there are at most until the control has
+	// moreForControl is the largest number of additional faults until the control has
 	// issued an ID twice.
 	moreForControl = 5
 
-	// minClusterIDs is what the long form issues, if need be by further faults.
+	// minClusterIDs is how many IDs the long form issues, with further faults if
+	// needed.
 	minClusterIDs = 1_000_000
 )
 
 // Long reports whether GORMFLAKE_TEST_TORTURE asks for the long form.
 func Long() bool { return os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" }
 
-// failovers are what [Failovers] has going on.
+// failovers is the state of [Failovers].
 type failovers struct {
 	ClusterConfig
 	t              *testing.T
@@ -86,9 +89,10 @@ type failovers struct {
 	rows           map[testcluster.Fault]*clusterRow
 }
 
-// Failovers has generators issue IDs while the leader of their cluster is broken,
-// and fails the test if one is issued twice, or if none is in the control: other
-// generators, on the same cluster and at the same time, with a rule broken.
+// Failovers has generators issue IDs while the leader of their cluster is broken, and
+// fails the test if an ID is issued twice. At the same time it runs the control: other
+// generators on the same cluster that break a rule. The test also fails if the control
+// issues no ID twice.
 func Failovers(t *testing.T, c ClusterConfig) {
 	t.Helper()
 	c.Window, c.Holders = cmp.Or(c.Window, 2*time.Second), cmp.Or(c.Holders, controlHolders)
@@ -119,7 +123,7 @@ func (f *failovers) start() {
 	f.sound, f.control = NewFleet(f.t, soundly), NewFleet(f.t, broken)
 	f.holders = f.sound.Start(f.spread, f.addresses(f.Holders)...)
 	f.control.AwaitHolding(f.control.Start(f.spread, f.addresses(controlHolders)...))
-	if f.Settles { // newcomers whose clocks are behind begin exactly at a bound that is forgotten
+	if f.Settles { // newcomers whose clocks are behind then begin exactly at a forgotten bound
 		f.control.Clocks = []time.Duration{-time.Minute}
 	}
 	f.sound.AwaitHolding(f.holders)
@@ -130,10 +134,12 @@ func (f *failovers) start() {
 	}
 }
 
-// spread has generators renew their leases at different times.
+// spread returns a random delay, so that generators renew their leases at different
+// times.
 func (f *failovers) spread() time.Duration { return rand.N(f.Window / 2) }
 
-// aWhile is between half a window and one and a half.
+// aWhile waits between half a window and one and a half, if the test breaks the leader
+// manually.
 func (f *failovers) aWhile() {
 	if f.Manual {
 		pause(f.t.Context(), f.Window/2+rand.N(f.Window))
@@ -166,17 +172,18 @@ func (c *ClusterConfig) schedule() (faults []testcluster.Fault) {
 	return faults
 }
 
-// A clusterRow is what the sound generators did during the faults of one kind.
+// A clusterRow describes the sound generators during all faults of one kind.
 type clusterRow struct {
 	faults, ids int
-	failover    time.Duration // the longest until another led
-	halt        time.Duration // the longest without an ID, of any of the holders
-	excess      time.Duration // the most by which a halt was longer than its failover
+	failover    time.Duration // the longest time until another leader
+	halt        time.Duration // the longest time of any holder without an ID
+	excess      time.Duration // the most by which such a time was longer than its failover
 }
 
-// inject breaks the leader, with newcomers that want workers, and heals the cluster.
-// Sound newcomers come only where the store forgets: elsewhere they would take the
-// workers of holders whose windows have ended, and these would halt until they go.
+// inject breaks the leader, starts newcomers that want workers, and heals the cluster.
+// Sound newcomers start only with a fault after which the store forgets. With other
+// faults they would take the workers of holders whose windows have ended, and these
+// would stop until the newcomers leave.
 func (f *failovers) inject(fault testcluster.Fault) {
 	f.t.Helper()
 	before := f.sound.issued()
@@ -192,9 +199,9 @@ func (f *failovers) inject(fault testcluster.Fault) {
 	f.do(fault, f.Cluster.Failover)
 	took := time.Since(began)
 	if fault == Lost {
-		time.Sleep(f.Window + f.Window/4) // newcomers have settled by then, and issue
+		time.Sleep(f.Window + f.Window/4) // until newcomers have settled and issue
 	}
-	if f.Follow && fault != testcluster.StandbyCutOff { // which no failover ends
+	if f.Follow && fault != testcluster.StandbyCutOff { // no failover ends this fault
 		f.sound.AwaitIssuing(f.holders)
 	}
 	f.do(fault, f.heal)
@@ -218,7 +225,7 @@ func (f *failovers) record(fault testcluster.Fault, got clusterRow) {
 	row.failover, row.halt, row.excess = max(row.failover, got.failover), max(row.halt, got.halt), max(row.excess, got.excess)
 }
 
-// heal waits in the long form until the old leader follows, too.
+// heal heals the cluster. In the long form it waits until the old leader follows too.
 func (f *failovers) heal() error {
 	if err := f.Cluster.Heal(); err != nil || !Long() {
 		return err
@@ -240,7 +247,7 @@ func (f *failovers) breakLeader(fault testcluster.Fault) error {
 	if err := f.Cluster.CutReplicas(); err != nil {
 		return err
 	}
-	time.Sleep(f.Window + f.Window/8) // what the replicas know of has ended by then
+	time.Sleep(f.Window + f.Window/8) // until the windows that the replicas know of have ended
 	return f.Cluster.Break(testcluster.Killed)
 }
 
@@ -279,8 +286,8 @@ func (f *failovers) judge(which string, got Tally) {
 	}
 }
 
-// CutOffIsMute cuts the leader off, and checks that a client of that member alone
-// is neither shown what it holds nor told that it has written.
+// CutOffIsMute cuts the leader off. It checks that a client of that member alone can no
+// longer read its records, and gets no write acknowledged.
 func CutOffIsMute(t *testing.T, c *testcluster.Cluster, dial leasetest.Dialer) {
 	t.Helper()
 	whole := open(t, dial, strings.Join(c.URLs(), ","))
@@ -308,8 +315,8 @@ func CutOffIsMute(t *testing.T, c *testcluster.Cluster, dial leasetest.Dialer) {
 	Holds(t, whole, map[int]lease.Record{1: Second})
 }
 
-// writeSomehow tries until the record is there: the client may ask the member that
-// is cut off in its turn.
+// writeSomehow tries until the record is written. The client may send a request to the
+// member that is cut off.
 func writeSomehow(t *testing.T, store lease.Store, worker int, from, to lease.Record) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < fleetPatience; time.Sleep(retryPause) {
@@ -334,7 +341,7 @@ func open(t *testing.T, dial leasetest.Dialer, address string) lease.Store {
 	return store
 }
 
-// TrustUnanswered is a store that takes a write for done that was not answered.
+// TrustUnanswered returns a store that treats an unanswered write as acknowledged.
 func TrustUnanswered(store lease.Store) lease.Store { return trusting{store} }
 
 type trusting struct{ lease.Store }
@@ -344,8 +351,8 @@ func (s trusting) CompareAndSwap(ctx context.Context, worker int, old, to lease.
 	return swapped || err != nil, nil
 }
 
-// TortureCluster runs the torture on a cluster whose leader is broken, in another
-// way each time, and healed.
+// TortureCluster runs the torture on a cluster. In place of a killed server it breaks
+// the leader, by another fault each time, and heals the cluster.
 func TortureCluster(t *testing.T, c ClusterConfig) {
 	t.Helper()
 	b := &breaking{ClusterConfig: c}
@@ -357,16 +364,16 @@ func TortureCluster(t *testing.T, c ClusterConfig) {
 	t.Logf("faults: %v", b.counts())
 }
 
-// breaking is a cluster as the torture breaks it.
+// breaking is a cluster in the form of a torture's Server.
 type breaking struct {
 	ClusterConfig
 	n   int
 	err error
 }
 
-// Kill waits for a failover, but for every fourth time: the leader then returns
-// while the others may be about to elect another. A cluster that the test fails over
-// is without a leader until Start.
+// Kill breaks the leader and waits for a failover, except every fourth time, when the
+// leader returns while the other members may be about to elect a new one. If the test
+// controls failovers, the cluster has no leader until Start.
 func (b *breaking) Kill() {
 	b.err = b.Cluster.Break(b.Faults[b.n%len(b.Faults)])
 	b.n++

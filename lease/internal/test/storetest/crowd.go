@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// crowd is how many leases the long form has.
+// crowd is the number of leases in the long form.
 const crowd = 10_000
 
 // crowdLayout has more workers than the crowd takes.
@@ -23,10 +23,10 @@ var crowdLayout = snowflake.Layout{
 	Epoch: time.UnixMilli(1577836800000).UTC(), Tick: time.Millisecond, WorkerBits: 14, SequenceBits: 8,
 }
 
-// Crowd acquires ten thousand leases at once, or a thousand in the short form, as
-// after a cold start: all get a worker of their own, none of them fails, and the
-// median takes three calls of the store. The client has to have at most forty
-// connections. The long form may take as long as limit.
+// Crowd acquires ten thousand leases at once, or a thousand in the short form, as after
+// a cold start. Every lease must get its own worker without an error, and the median
+// must take three calls of the store. The client must have at most forty connections.
+// The long form may take as long as limit.
 func Crowd(t *testing.T, store lease.Store, limit time.Duration) {
 	n := crowd
 	if !Long() {
@@ -72,7 +72,8 @@ func Crowd(t *testing.T, store lease.Store, limit time.Duration) {
 	})
 }
 
-// atOnce calls f for all numbers below n, by so many goroutines.
+// atOnce calls f for all numbers below n, in parallel in the given number of
+// goroutines.
 func atOnce(n, goroutines int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -86,8 +87,8 @@ func atOnce(n, goroutines int, f func(i int)) {
 	wg.Wait()
 }
 
-// AmongMany compares how long it takes to extend a window in a store that has many
-// workers with one that has few. It fails if that is half as much again.
+// AmongMany compares how long it takes to extend a window in a store with many workers
+// and in a store with few. It fails if the former takes half as long again.
 func AmongMany(t *testing.T, few, many lease.Store) {
 	t.Helper()
 	const rounds = 200

@@ -30,37 +30,37 @@ const (
 // A FleetConfig describes the members of a fleet.
 type FleetConfig struct {
 	Dial           leasetest.Dialer
-	Workers        int // that they share
+	Workers        int // shared by the members
 	Window, Settle time.Duration
 	Wrap           func(lease.Store) lease.Store // may be nil
-	Clocks         []time.Duration               // by how much the members' are off, in turn; may be nil
+	Clocks         []time.Duration               // errors of the members' clocks, in turn; may be nil
 }
 
 // A Fleet is a set of generators that share a few workers and issue IDs all the time.
-// Each has a client of its own, and stands for a process. At the end, the IDs of all
-// of them are compared.
+// Each generator has its own client, and stands for a process. At the end, the fleet
+// compares the IDs of all generators.
 type Fleet struct {
 	FleetConfig
 	t         *testing.T
 	namespace string
 	ctx       context.Context
 
-	steps atomic.Int64 // of the model, that the ended members have taken
+	steps atomic.Int64 // steps of the model for the members that have ended
 
 	mu      sync.Mutex
 	members []*Member
 }
 
-// A Member is one generator of a [Fleet].
+// A Member is a generator of a [Fleet].
 type Member struct {
 	*Fleet
 	address string
-	ahead   time.Duration // its clock
+	ahead   time.Duration // how far its clock is ahead
 	cancel  context.CancelFunc
 	done    chan struct{}
 	holding chan struct{}   // closed once lease and first are set
-	log     journal         // its errors
-	seen    *trace.Recorder // of the store
+	log     journal         // errors in its log
+	seen    *trace.Recorder // records the calls of its store
 	trace   bytes.Buffer
 
 	lease *lease.Lease
@@ -68,18 +68,18 @@ type Member struct {
 
 	mu       sync.Mutex
 	ids      []types.ID
-	last     time.Time     // of an ID
-	halt     time.Duration // the longest time between two
+	last     time.Time     // time of the last ID
+	halt     time.Duration // the longest time between two IDs
 	refusals int
 	late     int
 }
 
-// A Tally is what members have issued together.
+// A Tally counts the IDs and errors of several members.
 type Tally struct {
 	IDs, Duplicates, Regressions int
 
 	Refusals int // calls that failed
-	Late     int // IDs under a member's first worker by calls that began after it knew of its loss
+	Late     int // IDs under a member's first worker by calls that began after the member knew of its loss
 }
 
 func (s Tally) String() string {
@@ -94,7 +94,7 @@ func (s Tally) Plus(other Tally) Tally {
 	}
 }
 
-// NewFleet returns a fleet that has no members yet, and ends with the test.
+// NewFleet returns a fleet without members. It ends with the test.
 func NewFleet(t *testing.T, config FleetConfig) *Fleet {
 	f := &Fleet{FleetConfig: config, t: t, ctx: t.Context(), namespace: "fleet-" + strings.ToLower(rand.Text()[:16])}
 	t.Cleanup(func() {
@@ -104,7 +104,7 @@ func NewFleet(t *testing.T, config FleetConfig) *Fleet {
 	return f
 }
 
-// Start adds a member for each address, which it dials after the delay.
+// Start adds a member for each address. Each member dials its address after a delay.
 func (f *Fleet) Start(delay func() time.Duration, addresses ...string) []*Member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,11 +128,11 @@ func (f *Fleet) Start(delay func() time.Duration, addresses ...string) []*Member
 	return added
 }
 
-// AtOnce returns zero: a member starts without a delay.
+// AtOnce returns zero, so that members start without a delay.
 func AtOnce() time.Duration { return 0 }
 
-// ComeAndGo has members start and end, in so many generations, and returns the last
-// one, which has just acquired its workers.
+// ComeAndGo starts and ends members, in the given number of generations. It returns the
+// members of the last generation, which have just acquired their workers.
 func (f *Fleet) ComeAndGo(generations int, addresses ...string) (members []*Member) {
 	f.t.Helper()
 	const life = 200 * time.Millisecond
@@ -155,7 +155,7 @@ func (f *Fleet) End(members []*Member) {
 	}
 }
 
-// AwaitHolding returns when all of them hold a worker.
+// AwaitHolding waits until each of the members holds a worker.
 func (f *Fleet) AwaitHolding(members []*Member) {
 	f.t.Helper()
 	limit := time.After(fleetPatience)
@@ -168,7 +168,7 @@ func (f *Fleet) AwaitHolding(members []*Member) {
 	}
 }
 
-// AwaitIssuing returns when all of them have issued an ID after the call.
+// AwaitIssuing waits until each of the members has issued an ID after the call.
 func (f *Fleet) AwaitIssuing(members []*Member) {
 	f.t.Helper()
 	began := time.Now()
@@ -182,13 +182,13 @@ func (f *Fleet) AwaitIssuing(members []*Member) {
 	}
 }
 
-// Finish ends all members, and returns what they have issued.
+// Finish ends all members, and returns their tally.
 func (f *Fleet) Finish() Tally {
 	f.End(f.members)
 	return f.Tally()
 }
 
-// Tally is what all members have issued so far.
+// Tally returns the tally of all members so far.
 func (f *Fleet) Tally() (sum Tally) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -209,7 +209,7 @@ func (f *Fleet) Tally() (sum Tally) {
 	return sum
 }
 
-// issued is how many IDs there are so far.
+// issued returns the number of IDs so far.
 func (f *Fleet) issued() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -221,8 +221,8 @@ func (f *Fleet) issued() (n int) {
 	return n
 }
 
-// TakeHalt is the longest time that one of them has been without an ID since the
-// last call.
+// TakeHalt returns the longest time that a member has been without an ID since the last
+// call of TakeHalt.
 func TakeHalt(members []*Member) (longest time.Duration) {
 	for _, m := range members {
 		m.mu.Lock()
@@ -236,10 +236,10 @@ func TakeHalt(members []*Member) (longest time.Duration) {
 // Stats returns the statistics of the lease, once it holds a worker.
 func (m *Member) Stats() lease.Stats { return m.lease.Stats() }
 
-// First returns the statistics as they were when the member held its first worker.
+// First returns the statistics at the time when the member held its first worker.
 func (m *Member) First() lease.Stats { return m.first }
 
-// Errors returns what the member's lease has logged.
+// Errors returns the log of the member's lease.
 func (m *Member) Errors() string { return m.log.String() }
 
 // Issued returns how many IDs the member has issued.
@@ -278,7 +278,7 @@ func (m *Member) run(ctx context.Context) {
 	m.steps.Add(int64(steps))
 }
 
-// shut releases a worker. The store may be down.
+// shut releases a worker. It gives up after a second, because the store may be down.
 func shut(f func(context.Context) error) {
 	closing, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -300,8 +300,8 @@ func (m *Member) open(ctx context.Context) (lease.Store, func()) {
 	return nil, nil
 }
 
-// acquire tries until the member can issue. One that is too slow to begin within
-// its window takes another worker.
+// acquire tries until the member has a generator. If the member is too slow to begin
+// within its window, it takes another worker.
 func (m *Member) acquire(ctx context.Context, store lease.Store) *snowflake.Generator {
 	for ; ctx.Err() == nil; pause(ctx, retryPause) {
 		l, err := lease.Acquire(ctx, store, snowflake.TwitterLayout(), m.options()...)
@@ -309,7 +309,7 @@ func (m *Member) acquire(ctx context.Context, store lease.Store) *snowflake.Gene
 			continue
 		}
 		first := l.Stats()
-		// On a shared tick, sequences that start at zero certainly collide.
+		// Sequences that start at zero certainly collide in a shared tick.
 		gen, err := snowflake.New(l, snowflake.WithSequenceStart(snowflake.StartZero))
 		if err != nil {
 			m.t.Log(err)
@@ -337,7 +337,7 @@ func (m *Member) options() []lease.Option {
 	return options
 }
 
-// issue issues one ID and many by turns.
+// issue issues one ID and blocks of IDs, in turn.
 func (m *Member) issue(ctx context.Context, gen *snowflake.Generator) {
 	var block [32]types.ID
 	for n := 0; ctx.Err() == nil; n++ {
@@ -361,7 +361,7 @@ func next(ctx context.Context, gen *snowflake.Generator, ids []types.ID) (err er
 	return err
 }
 
-// refused counts a call that failed, unless the member is to end.
+// refused counts a failed call, unless the member is ending.
 func (m *Member) refused(ctx context.Context) {
 	if ctx.Err() == nil {
 		m.mu.Lock()
@@ -371,8 +371,9 @@ func (m *Member) refused(ctx context.Context) {
 	pause(ctx, retryPause)
 }
 
-// note keeps IDs. If the member knew of a loss before the call, they may be under
-// its first worker only if it has taken that once more.
+// note remembers IDs. If the member knew of the loss of its first worker before the
+// call, it counts IDs under that worker as late, unless the member has taken the worker
+// again.
 func (m *Member) note(ids []types.ID, knewLoss bool) {
 	now := time.Now()
 	m.mu.Lock()

@@ -18,8 +18,8 @@ func newFleet(t *testing.T, open func() lease.Store) *storetest.Fleet {
 	return storetest.NewFleet(t, storetest.FleetConfig{Dial: dial, Window: fleetWindow, Workers: 3})
 }
 
-// While the store is down for longer than a window, members halt and their calls
-// fail. They continue after it.
+// While the store is down for longer than a window, members stop and their calls fail.
+// They continue afterwards.
 func TestFleetHalts(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// RaiseParallel lets more parallel tests run at a time than there are processors, because
-// those of leases mostly wait. It changes nothing where -parallel is set, or where the
-// tests start servers, which are load enough.
+// RaiseParallel lets more parallel tests run at a time than there are processors,
+// because tests of leases mostly wait. It changes nothing if -parallel is set, or if
+// the tests start servers, which are load enough.
 func RaiseParallel() {
 	flag.Parse()
 	set := os.Getenv("GORMFLAKE_TEST_SERVERS") != ""

@@ -13,11 +13,11 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A Durability is what a store does about a setting.
+// A Durability is how a store treats a setting.
 type Durability string
 
-// A durable setting has to survive every loss of power, and any other is seen to
-// forget.
+// A durable setting has to survive every loss of power. Under any other setting the
+// test must see that the store forgets.
 const (
 	Durable Durability = "durable"
 	Warned  Durability = "warned"
@@ -28,12 +28,12 @@ const (
 type PowerLoss struct {
 	Setting Durability
 	Disk    *testserver.Disk
-	Server  *testserver.Server // nil: the store is a file that the processes themselves write
-	Address string             // of the store; the server's URL if it is empty
-	Started func()             // is called whenever the server has started; may be nil
+	Server  *testserver.Server // nil if the processes themselves write the store's file
+	Address string             // address of the store; the server's URL if it is empty
+	Started func()             // called whenever the server has started; may be nil
 
-	// Open dials stores that log to the logger. A volatile one accepts a setting that
-	// is refused.
+	// Open returns a dialer of stores that log to the logger. With volatile the stores
+	// accept a setting that is otherwise refused.
 	Open func(log *slog.Logger, volatile bool) leasetest.Dialer
 }
 
@@ -41,15 +41,17 @@ const (
 	powerWorkers = 4
 	powerWindow  = 6 * time.Second
 
-	// Takers whose clocks are behind start exactly at the bounds that the store shows.
+	// The clocks of takers are behind, so that takers start exactly at the bounds that
+	// the store shows.
 	powerBehind = -30 * time.Second
 )
 
-// LosesPower has generators come and go, copies the disk while everything stands
-// still, starts the server from the copy, and has others take all workers. The first
-// ones know nothing of it, as processes of other machines. An ID may be issued twice
-// only under a setting that the store warns of or refuses, and then has to be: in one
-// of some images.
+// LosesPower starts and ends generators, copies the disk while all processes are
+// paused, starts the server from the copy, and has other generators take all workers.
+// The first generators continue, like processes on other machines that do not know of
+// the failure. An ID may be issued twice only under a setting that the store warns of
+// or refuses. Under such a setting an ID must be issued twice in at least one of
+// several images.
 func LosesPower(t *testing.T, p PowerLoss) {
 	t.Helper()
 	if p.Address == "" {
@@ -74,8 +76,8 @@ func LosesPower(t *testing.T, p PowerLoss) {
 	}
 }
 
-// wants reports whether another image is to be taken. A control may need some until it
-// finds a duplicate.
+// wants reports whether to take another image. A control may need several images until
+// an ID is issued twice.
 func (p *PowerLoss) wants(images int, sum Tally) bool {
 	switch {
 	case p.Setting == Durable && Long():
@@ -100,7 +102,7 @@ func (p *PowerLoss) start(t *testing.T) {
 	}
 }
 
-// named checks what the store does at the start of a process.
+// named checks the warning or error of the store when a process starts.
 func (p *PowerLoss) named(t *testing.T) {
 	t.Helper()
 	var log journal
@@ -141,26 +143,26 @@ func (p *PowerLoss) image(t *testing.T) (Tally, time.Duration) {
 	f.Clocks = []time.Duration{powerBehind}
 	takers := f.Start(AtOnce, p.addresses()...)
 	f.AwaitHolding(takers)
-	time.Sleep(powerWindow/3 + powerWindow/12) // holders extend their windows, and find out
+	time.Sleep(powerWindow/3 + powerWindow/12) // until holders have extended their windows, and have noticed
 	got := f.Finish()
 	t.Logf("down for %v: %v", down.Round(10*time.Millisecond), got)
 	return got, TakeHalt(holders)
 }
 
-// comeAndGo returns members that have just acquired their workers, as others have
-// before them. That the first ones have released theirs is on the disk: who sees that
-// and no more starts where the next ones started.
+// comeAndGo returns members that have just acquired their workers, after earlier
+// members. The disk has the release of the earlier members. A taker that finds only
+// this release would start where the returned members started.
 func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
 	t.Helper()
 	f.End(f.ComeAndGo(1, p.addresses()...))
-	time.Sleep(1100 * time.Millisecond) // the longest that a server keeps it to itself
+	time.Sleep(1100 * time.Millisecond) // the longest time that a server delays its writes to the disk
 	if err := p.Disk.Sync(); err != nil {
 		t.Fatal(err)
 	}
 	return f.ComeAndGo(4, p.addresses()...)
 }
 
-// fail ends the processes that run on the machine itself.
+// fail ends the processes that run on the machine, and copies the disk.
 func (p *PowerLoss) fail(t *testing.T, end func()) {
 	t.Helper()
 	copied := p.Disk.CopyFrozen

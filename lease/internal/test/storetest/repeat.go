@@ -11,8 +11,9 @@ import (
 )
 
 // Repeated has generators issue IDs through a proxy that sends every third of their
-// writes twice, and passes on the second answer alone: a "no" to what is written. None
-// of them may take that for a copy of its process, or for another holder.
+// writes twice, and returns only the second answer, which is "no" although the record
+// was written. No generator may conclude that a copy of its process or another holder
+// has written.
 func Repeated(t *testing.T, server *testserver.Server, dial leasetest.Dialer) {
 	t.Helper()
 	const members, window = 4, 1500 * time.Millisecond
@@ -24,7 +25,7 @@ func Repeated(t *testing.T, server *testserver.Server, dial leasetest.Dialer) {
 	f := NewFleet(t, FleetConfig{Dial: dial, Workers: 2 * members, Window: window})
 	all := f.Start(AtOnce, url, url, url, url)
 	f.AwaitHolding(all)
-	proxy.RepeatSome(host+"/", 3) // as the tokens of the processes begin
+	proxy.RepeatSome(host+"/", 3) // the prefix of the processes' tokens
 	time.Sleep(repeatWindows() * window)
 	f.AwaitIssuing(all)
 	sum, halt, losses := f.Finish(), TakeHalt(all), 0

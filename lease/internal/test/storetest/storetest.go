@@ -1,6 +1,6 @@
-// Package storetest has the tests that every store with a server must pass in
-// addition to the suite of package leasetest: lost answers, killed and paused
-// servers, wrong clocks, and clusters that fail over while generators issue IDs.
+// Package storetest contains the tests that every store with a server must pass in
+// addition to the suite of package leasetest. They cover lost answers, killed and
+// paused servers, wrong clocks, and clusters that fail over while generators issue IDs.
 //
 // # A new store
 //
@@ -40,13 +40,13 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// A Setup is how the tests of a store get servers and handles.
+// A Setup starts servers and opens handles for the tests of a store.
 type Setup struct {
 	Start func(testing.TB) *testserver.Server
 	Open  func(t *testing.T, server *testserver.Server, namespace string) lease.Store
 }
 
-// All has a subtest for each thing that every store with a server must do.
+// All runs a subtest for each property that every store with a server must have.
 func All(t *testing.T, s Setup) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Setup){
@@ -88,7 +88,7 @@ func Write(t *testing.T, store lease.Store, worker int, from, to lease.Record) {
 	}
 }
 
-// Holds checks all records of the store.
+// Holds checks that the store has exactly these records.
 func Holds(t *testing.T, store lease.Store, want map[int]lease.Record) {
 	t.Helper()
 	if got, err := store.Load(t.Context()); err != nil || !maps.Equal(got, want) {
@@ -96,7 +96,7 @@ func Holds(t *testing.T, store lease.Store, want map[int]lease.Record) {
 	}
 }
 
-// Reconnected waits until the store's client has found its server again.
+// Reconnected waits until the store's client has reconnected to its server.
 func Reconnected(t *testing.T, store lease.Store) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -112,7 +112,8 @@ func Reconnected(t *testing.T, store lease.Store) {
 	}
 }
 
-// SurvivesKill kills the server after some writes, and starts it again.
+// SurvivesKill kills the server after some writes, starts it again, and expects the
+// records.
 func SurvivesKill(t *testing.T, s Setup) {
 	t.Helper()
 	server := s.Start(t)
@@ -133,8 +134,8 @@ func SurvivesKill(t *testing.T, s Setup) {
 	Holds(t, store, map[int]lease.Record{3: Second, -1: First})
 }
 
-// EndsWithContext pauses the server: the calls of a store must end with their
-// contexts, also the first call, and the store must work again afterwards.
+// EndsWithContext pauses the server. All calls of a store must end with their contexts,
+// also the first call, and the store must work again afterwards.
 func EndsWithContext(t *testing.T, s Setup) {
 	t.Helper()
 	server := s.Start(t)
@@ -171,11 +172,10 @@ func ends(t *testing.T, name string, call func(context.Context) error) {
 	}
 }
 
-// loseEvery is how many answers to writes there are for each that the torture
-// loses.
+// loseEvery is the number of answers to writes for each answer that the torture loses.
 const loseEvery = 4
 
-// Torture runs the torture over a proxy that loses answers to writes, while the
+// Torture runs the torture through a proxy that loses answers to writes, while the
 // server is killed and started again.
 func Torture(t *testing.T, server *testserver.Server, config leasetest.TortureConfig) {
 	t.Helper()
@@ -183,11 +183,11 @@ func Torture(t *testing.T, server *testserver.Server, config leasetest.TortureCo
 	if err != nil {
 		t.Fatal(err)
 	}
-	TortureLosing(t, server, host+"/", "", config) // as the tokens of the processes begin
+	TortureLosing(t, server, host+"/", "", config) // the prefix of the processes' tokens
 }
 
-// TortureLosing is Torture where the mark, in place of an owner, is in the requests whose
-// answers are lost. Params are added to the server's URL.
+// TortureLosing is Torture for requests without an owner. The proxy loses answers to
+// requests that contain mark. Params are added to the server's URL.
 func TortureLosing(t *testing.T, server *testserver.Server, mark, params string, config leasetest.TortureConfig) {
 	t.Helper()
 	proxy, url := server.Proxy(t)
@@ -200,8 +200,8 @@ func TortureLosing(t *testing.T, server *testserver.Server, mark, params string,
 	}
 }
 
-// Refuses checks that every call of a store that was made from bad arguments
-// fails with an error that contains want.
+// Refuses checks that every call of a store with invalid arguments fails with an error
+// that contains want.
 func Refuses(t *testing.T, store lease.Store, want string) {
 	t.Helper()
 	_, loadErr := store.Load(t.Context())
@@ -213,9 +213,9 @@ func Refuses(t *testing.T, store lease.Store, want string) {
 	}
 }
 
-// WrittenTwice writes to a store whose every request is carried out two times,
-// and answered for the second: it must not say yes, because it has seen no write,
-// nor no, because it has written.
+// WrittenTwice writes to a store through a proxy that sends every request twice and
+// returns the second answer. The store must return an error. It must not return true,
+// because it has not seen its write, nor false, because it has written.
 func WrittenTwice(t *testing.T, store lease.Store) {
 	t.Helper()
 	for _, write := range []struct{ from, to lease.Record }{{lease.Record{}, First}, {First, Second}} {

@@ -18,8 +18,8 @@ type child struct {
 	command *exec.Cmd
 	stdin   io.Closer // the process ends when it is closed
 	output  bytes.Buffer
-	ready   firstWrite    // by its first words: it has begun
-	gone    chan struct{} // closed when the process is
+	ready   firstWrite    // closed by its first output, which means that it has begun
+	gone    chan struct{} // closed when the process has ended
 }
 
 // A firstWrite is closed by the first write.
@@ -57,7 +57,7 @@ func startChild(s script, number int) (*child, error) {
 		return nil, err
 	}
 	go func() {
-		_ = c.command.Wait() // ProcessState has more
+		_ = c.command.Wait() // ProcessState has the details
 		close(c.gone)
 	}()
 	return c, c.awaitReady()
@@ -74,7 +74,7 @@ func (c *child) awaitReady() error {
 	return c.outcome()
 }
 
-// outcome is how the process has ended, and what it logged.
+// outcome returns an error with the exit state of the process and its output.
 func (c *child) outcome() error {
 	<-c.gone
 	if _, err := os.Stat(c.journal); err != nil && c.output.Len() == 0 {
@@ -89,10 +89,10 @@ func (c *child) kill() {
 	_ = c.stdin.Close()
 }
 
-// endTimeout is for a process that gives its worker back on a busy machine.
+// endTimeout is how long a process may take to release its worker on a busy machine.
 const endTimeout = 4 * closing
 
-// end asks the process to end in order, and waits for that.
+// end asks the process to end in order, and waits until it has ended.
 func (c *child) end() error {
 	if err := c.command.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("%w; %w", err, c.outcome())

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A clock is wrong by its base, and from time to time steps to another offset within
-// the skew of that.
+// A clock is wrong by its base. From time to time it steps to another offset, which
+// differs from the base by at most skew.
 type clock struct {
 	mu           sync.Mutex
 	random       *rand.Rand
 	base, offset time.Duration
-	skew         time.Duration // zero: it never steps
-	next         time.Time     // of a step
+	skew         time.Duration // zero if it never steps
+	next         time.Time     // time of the next step
 	steps        int
 }
 

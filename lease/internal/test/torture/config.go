@@ -54,8 +54,7 @@ func newTorture(t *testing.T, c Config) *torture {
 	c.Pauses = max(0, cmp.Or(c.Pauses, pauses))
 	c.Outages = cmp.Or(c.Outages, 1)
 	c.Seed = cmp.Or(c.Seed, rand.Uint64())
-	// 2,000 IDs a second are a tenth of what eight processes do on an idle
-	// machine.
+	// 2,000 IDs a second are a tenth of the rate of eight processes on an idle machine.
 	limit := time.Minute + 3*c.Duration + time.Duration(c.IDs)*time.Second/2000
 	return &torture{Config: c, limit: limit}
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Findings runs a torture without judging it.
+// Findings runs a torture and returns its findings without a report.
 func Findings(t *testing.T, address string, config Config) *findings {
 	t.Helper()
 	return runTorture(t, address, newTorture(t, config))
 }
 
-// An Entry is one of a journal.
+// An Entry is an entry of a journal.
 type Entry = entry
 
-// Markers of what has happened.
+// Markers of events.
 var (
 	Started = markerOf(started, 0)
 	Refused = markerOf(refused, 0)
@@ -28,7 +28,7 @@ var (
 
 const testEpoch = 1_760_000_000_000
 
-// ID is an ID of that many milliseconds after some instant.
+// ID returns the entry of an ID in the given tick, in milliseconds after testEpoch.
 func ID(worker, tick, sequence int64) Entry {
 	id, err := layout.Compose(snowflake.Parts{Time: time.UnixMilli(testEpoch + tick), Worker: worker, Sequence: sequence})
 	if err != nil {
@@ -37,12 +37,12 @@ func ID(worker, tick, sequence int64) Entry {
 	return Entry(id)
 }
 
-// Grant is the marker of a grant that takes the place of one whose window ended
-// at a tick.
+// Grant returns the marker of a grant that replaces a grant whose window ended at the
+// boundary.
 func Grant(worker, boundary int64) Entry { return grantMarker(worker, testEpoch+boundary) }
 
-// Examine reads the journals of processes that have written these entries, and
-// some bytes of another.
+// Examine writes the entries of each process, and some bytes of an incomplete entry, to
+// a journal, and examines the journals.
 func Examine(t *testing.T, processes ...[]Entry) *findings {
 	t.Helper()
 	r := &runner{began: time.Now()}
@@ -62,7 +62,7 @@ func Examine(t *testing.T, processes ...[]Entry) *findings {
 	return r.examine()
 }
 
-// Judge judges findings of a torture with this config.
+// Judge reports findings for a torture with this config.
 func Judge(t *testing.T, f *findings, config Config) {
 	t.Helper()
 	newTorture(t, config).report(t, f)

@@ -10,16 +10,16 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// findings are what all journals show together.
+// findings are the combined results of all journals.
 type findings struct {
 	faultCounts
 	took                       time.Duration
 	processes, grants, workers int
 	ids, refusals, steps       int
-	lost                       int // answers to writes
-	duplicates, shared         int // IDs issued again; ticks of a worker under two grants
-	falling, strangers         int // IDs not above the one before; under a worker not granted
-	unreadable, rejected       int // journals; traces, by the model
+	lost                       int // lost answers to writes
+	duplicates, shared         int // IDs that were issued again; ticks of a worker under two grants
+	falling, strangers         int // IDs that are not above the previous ID; IDs under a worker that was not granted
+	unreadable, rejected       int // journals; traces that the model rejects
 	replayed                   int // steps of the model
 	examples                   []string
 }
@@ -45,7 +45,7 @@ func (f *findings) String() string {
 	return text
 }
 
-// violations counts what must never be.
+// violations counts the findings that must never occur.
 func (f *findings) violations() int {
 	return f.duplicates + f.shared + f.falling + f.strangers + f.unreadable
 }
@@ -72,7 +72,7 @@ func (c *torture) report(t *testing.T, f *findings) {
 	}
 }
 
-// An issue is an ID, and the grant that it was issued under.
+// An issue is an ID, and the grant under which it was issued.
 type issue struct {
 	id    types.ID
 	grant int32
@@ -85,7 +85,7 @@ type grantInfo struct {
 	boundary int64
 }
 
-// An examiner puts the journals together.
+// An examiner combines the journals.
 type examiner struct {
 	findings
 	grants []grantInfo
@@ -112,12 +112,12 @@ func (r *runner) examine() *findings {
 	return &e.findings
 }
 
-// A reader goes through one journal.
+// A reader reads one journal.
 type reader struct {
 	*examiner
 	process int
 	last    types.ID
-	current int32 // grant
+	current int32 // index of the grant
 	pending []int32
 }
 
@@ -162,8 +162,8 @@ func (r *reader) id(id types.ID) {
 	r.issues = append(r.issues, issue{id, r.current})
 }
 
-// attribute finds out whether the ID is the first under a newer grant. Some IDs
-// that follow the marker of a grant may be of the one before.
+// attribute finds out whether the ID is the first under a newer grant. Some IDs after
+// the marker of a grant may still belong to the previous grant.
 func (r *reader) attribute(id types.ID) {
 	for i, newer := range slices.Backward(r.pending) {
 		g := r.grants[newer]
@@ -195,7 +195,7 @@ func (e *examiner) compare() {
 	e.workers = len(workers)
 }
 
-// sameTick counts the issues at the start that share worker and tick.
+// sameTick counts the issues at the start that have the same worker and tick.
 func sameTick(issues []issue) int {
 	n := 1
 	for n < len(issues) && issues[n].id>>layout.SequenceBits == issues[0].id>>layout.SequenceBits {

@@ -101,8 +101,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// playFailing makes the test binary, started once more, run tortures that must
-// fail.
+// playFailing makes a child of the test binary run tortures that must fail.
 const playFailing = "GORMFLAKE_LEASETEST_FAILING"
 
 func TestFailingTortures(t *testing.T) {

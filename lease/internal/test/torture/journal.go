@@ -7,9 +7,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// An entry of a journal is an ID, or a marker: the top bit, a kind and a
-// payload. Entries are whole or, at the end of a process that was killed,
-// missing.
+// An entry of a journal is an ID, or a marker. A marker has the top bit, a kind and a
+// payload. An entry is complete, or is missing at the end of a journal whose process
+// was killed.
 type entry uint64
 
 const (
@@ -19,14 +19,14 @@ const (
 	entryBytes        = 8
 )
 
-// The markers. A grant's payload is its worker's key and the time in Unix
-// milliseconds at which the window of the grant before it ended.
+// The markers. A grant's payload is its worker's key and the time in Unix milliseconds
+// at which the window of the previous grant ended.
 const (
 	granted entry = iota
-	started       // a generator begins, which knows nothing of the one before
-	refused       // for want of a window; once until it continues
-	stepped       // the clock, once or more often
-	lost          // answers to writes; the payload is how many
+	started       // a generator begins, without knowledge of the previous generator
+	refused       // a call failed without a window; written once until the process continues
+	stepped       // the clock has stepped, once or more often
+	lost          // answers to writes were lost; the payload is their number
 )
 
 const (
@@ -41,14 +41,15 @@ func grantMarker(key int64, boundary int64) entry {
 	return markerOf(granted, entry(key)&keyMask<<keyShift|entry(max(0, boundary))&timeMask)
 }
 
-// A journal is the file of one process. What was appended stays, also when
-// the process is killed at once.
+// A journal is the file of one process. Appended entries stay even if the process is
+// killed immediately afterwards.
 type journal struct {
 	file *os.File
 	buf  []byte
 }
 
-// traceSuffix makes the name of a journal that of its process's trace.
+// traceSuffix is appended to the name of a journal to get the name of its process's
+// trace.
 const traceSuffix = ".trace"
 
 func openJournal(path string) (*journal, error) {
@@ -74,7 +75,7 @@ func (j *journal) append(markers []entry, ids []types.ID) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// readJournal calls visit for every whole entry.
+// readJournal calls visit for every complete entry.
 func readJournal(path string, visit func(entry)) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -13,12 +13,12 @@ var errLost = errors.New("leasetest: answer lost")
 
 // A loser loses answers to writes.
 type loser struct {
-	oneIn int // 0 loses none
+	oneIn int // 0 means that it loses none
 	lost  atomic.Int64
 }
 
-// over returns the store with answers that get lost. It has connections if the
-// store has.
+// over returns a store that loses answers of the given store. It is a lease.Connector
+// if that store is.
 func (l *loser) over(store lease.Store) lease.Store {
 	if l.oneIn == 0 {
 		return store
@@ -30,7 +30,8 @@ func (l *loser) over(store lease.Store) lease.Store {
 	return losing
 }
 
-// markers returns how many answers were lost since the last call.
+// markers returns a marker with the number of answers that were lost since the last
+// call.
 func (l *loser) markers() []entry {
 	if n := l.lost.Swap(0); n > 0 {
 		return []entry{markerOf(lost, entry(n))}

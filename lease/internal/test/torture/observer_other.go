@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// An observer does nothing without the build tag, so that programs which use this
-// package have no part of the model.
+// An observer does nothing without the build tag replay, so that programs that use this
+// package do not contain the model.
 type observer struct{}
 
 func observe(store lease.Store, _ string) (lease.Store, observer, error) {

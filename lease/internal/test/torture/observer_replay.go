@@ -23,7 +23,8 @@ func observe(store lease.Store, path string) (lease.Store, observer, error) {
 	return r.Store, observer{r}, nil
 }
 
-// replay replays what a process has seen, unless it was killed before it saw anything.
+// replay replays the trace of a process. A process that was killed early may have no
+// trace.
 func replay(path string) (steps int, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,13 +20,13 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// scriptVariable makes the test binary play a torture process.
+// scriptVariable makes the test binary run as a torture process.
 const scriptVariable = "GORMFLAKE_TORTURE_PROCESS"
 
-// layout is the torture's: short ticks and few workers collide soonest.
+// layout has short ticks and few workers, so that mistakes soon lead to collisions.
 var layout = snowflake.TwitterLayout()
 
-// A script is what a process is to do, from its start to its end.
+// A script tells a process how to run, from its start to its end.
 type script struct {
 	Address, Namespace, Journal string
 	Workers, LoseOneIn          int
@@ -34,14 +34,14 @@ type script struct {
 	Seed                        uint64
 }
 
-// Exit codes of a process that nobody has ended.
+// Exit codes of a process that ended on its own.
 const (
 	exitFailed   = 1
 	exitOrphaned = 4
 )
 
-// orphanCheck ends the process with its parent, which holds the other end of
-// its standard input.
+// orphanCheck ends the process when its parent ends, because the parent holds the other
+// end of its standard input.
 func orphanCheck() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(exitOrphaned)
@@ -78,7 +78,8 @@ func failed(err error) int {
 	return exitFailed
 }
 
-// run issues until ctx ends. Only what must not happen is an error.
+// run issues IDs until ctx ends. It returns an error only for events that must not
+// happen.
 func (s *script) run(ctx context.Context, j *journal, dial Dialer) error {
 	store, closeStore := s.open(ctx, dial)
 	if store == nil {
@@ -106,7 +107,7 @@ func (s *script) run(ctx context.Context, j *journal, dial Dialer) error {
 	return nil
 }
 
-// again is the pause before something is tried once more.
+// again is the pause before a process tries something again.
 const again = 20 * time.Millisecond
 
 func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
@@ -124,7 +125,7 @@ func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
 			lease.WithWindow(s.Window), lease.WithClock(clock.now), lease.WithMaxAhead(3*time.Hour),
-			lease.WithMaxSkew(24*time.Hour), // clocks are an hour off, and more through those that run ahead
+			lease.WithMaxSkew(24*time.Hour), // clocks are an hour off, and processes that run ahead more
 			lease.WithDatacenter(0), lease.WithWorkers(0, int64(s.Workers)-1))
 		if err == nil {
 			return leased
@@ -141,8 +142,8 @@ func nap(ctx context.Context, d time.Duration) {
 	}
 }
 
-// An issuer takes IDs from a generator, and writes each down before it takes
-// the next.
+// An issuer takes IDs from a generator, and writes each ID to the journal before it
+// takes the next.
 type issuer struct {
 	journal  *journal
 	seen     observer
@@ -150,14 +151,14 @@ type issuer struct {
 	answers  *loser
 	random   *rand.Rand
 	window   time.Duration
-	patience time.Duration // without a window to issue in
-	refused  time.Time     // since when there is no window
+	patience time.Duration // how long it waits without a window
+	refused  time.Time     // since when there has been no window
 	steps    int
 	block    [5000]types.ID
 }
 
-// errStarved makes a process acquire another lease, having had no window for too
-// long. It then takes a worker from another, so that workers change hands.
+// errStarved makes a process acquire another lease after it had no window for too long.
+// It may then take a worker from another process, so that workers change hands.
 var errStarved = errors.New("leasetest: no window for too long")
 
 // closing is how long a process may take to release its worker.
@@ -183,18 +184,18 @@ func (i *issuer) serve(ctx context.Context, leased *lease.Lease) error {
 	return err
 }
 
-// shut releases a worker. The store may be down: then it stays leased until
-// its bound.
+// shut releases a worker. If the store is down, the worker stays leased until its
+// bound.
 func shut(f func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
 	_ = f(ctx)
 }
 
-// generator makes one. A grant that was over before it could begin, because the
-// process was paused in between, has ended the lease.
+// generator makes a generator. If the process was paused until the window of the grant
+// was over, the failed generator has ended the lease, and the error is errStarved.
 func (i *issuer) generator(source snowflake.WorkerSource) (*snowflake.Generator, error) {
-	// On a shared tick, sequences that start at zero certainly collide.
+	// Sequences that start at zero certainly collide in a shared tick.
 	gen, err := snowflake.New(source, snowflake.WithSequenceStart(snowflake.StartZero))
 	if errors.Is(err, snowflake.ErrFenced) {
 		return nil, errors.Join(i.noteRefusal(), errStarved)
@@ -219,7 +220,7 @@ func (i *issuer) issue(ctx context.Context, gen *snowflake.Generator, watched *w
 	}
 }
 
-// nextOf is Next in the form of Fill.
+// nextOf returns gen.Next with the signature of Fill.
 func nextOf(gen *snowflake.Generator) func(context.Context, []types.ID) error {
 	return func(ctx context.Context, dst []types.ID) (err error) {
 		dst[0], err = gen.Next(ctx)
@@ -244,7 +245,7 @@ func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.I
 	return err
 }
 
-// noteRefusal writes down, once, that there is no window to issue in.
+// noteRefusal writes a marker, once, that there is no window.
 func (i *issuer) noteRefusal() error {
 	if !i.refused.IsZero() {
 		return nil
@@ -253,7 +254,7 @@ func (i *issuer) noteRefusal() error {
 	return i.journal.append([]entry{markerOf(refused, 0)}, nil)
 }
 
-// starved is errStarved if there has been no window for longer than the process waits.
+// starved returns errStarved if there has been no window for longer than i.patience.
 func (i *issuer) starved() error {
 	if time.Since(i.refused) > i.patience {
 		return errStarved

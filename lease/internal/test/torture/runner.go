@@ -21,20 +21,20 @@ type runner struct {
 	dir       string
 	began     time.Time
 	fail      context.CancelFunc
-	numbers   atomic.Int64 // of processes
+	numbers   atomic.Int64 // number of the last process
 
 	mu       sync.Mutex
 	children []*child
 	done     faultCounts
 }
 
-// faultCounts count what was done to the processes.
+// faultCounts count the faults that were injected.
 type faultCounts struct {
-	pauses, kills, ends, outages int // pauses: those longer than the window
+	pauses, kills, ends, outages int // pauses: only if longer than the window
 	longest                      time.Duration
 }
 
-// runTorture runs the processes, ends them all, and reads what they have written.
+// runTorture runs the processes, ends them all, and reads their journals.
 func runTorture(t *testing.T, address string, c *torture) *findings {
 	t.Helper()
 	requireSignals(t)
@@ -64,7 +64,8 @@ func runTorture(t *testing.T, address string, c *torture) *findings {
 	return r.examine()
 }
 
-// awaitEnough returns when all that was asked for has happened, or will not.
+// awaitEnough returns when everything that was asked for has happened, or when the
+// limit has passed.
 func (r *runner) awaitEnough(ctx context.Context) {
 	for ctx.Err() == nil {
 		nap(ctx, 100*time.Millisecond)
@@ -87,7 +88,7 @@ func (r *runner) enough() bool {
 			size += info.Size()
 		}
 	}
-	return size/entryBytes >= int64(r.IDs)*101/100 // some entries are markers
+	return size/entryBytes >= int64(r.IDs)*101/100 // because some entries are markers
 }
 
 func (r *runner) note(change func(*faultCounts)) {
@@ -103,7 +104,8 @@ func (r *runner) failf(format string, args ...any) {
 	r.fail()
 }
 
-// breakServer kills the store every few windows, for up to one and a half.
+// breakServer kills the store every few windows. The store stays down for up to one and
+// a half windows.
 func (r *runner) breakServer(ctx context.Context) {
 	random := rand.New(rand.NewPCG(r.Seed, 1<<32))
 	for {
@@ -121,12 +123,12 @@ func (r *runner) breakServer(ctx context.Context) {
 	}
 }
 
-// windows is a random time between so many windows.
+// windows returns a random time between from and to windows.
 func (r *runner) windows(random *rand.Rand, from, to float64) time.Duration {
 	return time.Duration((from + random.Float64()*(to-from)) * float64(r.Window))
 }
 
-// A slot is a place for one process after another.
+// A slot runs one process after another.
 type slot struct {
 	*runner
 	random *rand.Rand
@@ -140,7 +142,7 @@ func (r *runner) newSlot(n int) *slot {
 	return s
 }
 
-// within is a random time of at most d, either way.
+// within returns a random time between -d and d.
 func (s *slot) within(d time.Duration) time.Duration {
 	return time.Duration(s.random.Int64N(int64(2*d)+1)) - d
 }
@@ -165,7 +167,7 @@ func (s *slot) run(ctx context.Context) {
 	}
 }
 
-// injectFault pauses, kills or ends the process, and reports whether one is
+// injectFault pauses, kills or ends the process, and reports whether a process is
 // running after that.
 func (s *slot) injectFault(ctx context.Context) bool {
 	switch n := s.random.IntN(8); {
@@ -214,7 +216,7 @@ func (s *slot) kill() {
 	s.note(func(d *faultCounts) { d.kills++ })
 }
 
-// end lets the process release its worker.
+// end ends the process in order, so that it releases its worker.
 func (s *slot) end() bool {
 	if err := s.child.end(); err != nil {
 		s.failf("ending %v: %v", s.child, err)
@@ -248,7 +250,8 @@ func (s *slot) start() bool {
 	return true
 }
 
-// clockOffset is the slot's, but now and then a process is an hour off.
+// clockOffset returns the offset of the slot's clock. Two of eight processes are an
+// hour off in addition.
 func (s *slot) clockOffset() time.Duration {
 	switch s.random.IntN(8) {
 	case 0:

@@ -1,5 +1,5 @@
-// Package torture runs the processes of leasetest.Torture, pauses, kills and ends them,
-// and compares the IDs that they have written down.
+// Package torture implements leasetest.Torture. It runs processes, pauses, kills and
+// ends them, and compares the IDs in their journals.
 package torture
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A Dialer opens the store in a process of its own.
+// A Dialer opens the store in a torture process.
 type Dialer func(ctx context.Context, address, namespace string) (store lease.Store, closeStore func(), err error)
 
-// Main runs the tests, or plays the part of a process if [Run] has started it as one.
+// Main runs the tests, or a torture process if [Run] has started the binary as such.
 func Main(m *testing.M, dial Dialer) {
 	if text := os.Getenv(scriptVariable); text != "" {
 		os.Exit(play(text, dial))
@@ -31,7 +31,8 @@ func Run(t *testing.T, address string, config Config) {
 	c.report(t, runTorture(t, address, c))
 }
 
-// FreshNamespace returns a name that begins with prefix and that no earlier run has used.
+// FreshNamespace returns a name that begins with prefix and that no earlier run has
+// used.
 func FreshNamespace(prefix string) string {
 	return prefix + "-" + strings.ToLower(rand.Text()[:16])
 }

@@ -18,11 +18,11 @@ func TestMain(m *testing.M) {
 	torture.Main(m, dial)
 }
 
-// quits is the address that ends a process.
+// quits is an address that makes a process exit.
 const quits = "quits"
 
-// dial returns a store that no other process sees, and that is down for longer than a
-// window at times.
+// dial returns a store that no other process sees, and that is sometimes down for
+// longer than a window.
 func dial(_ context.Context, address, _ string) (lease.Store, func(), error) {
 	if address == quits {
 		fmt.Fprintln(os.Stderr, "quits")
@@ -39,7 +39,7 @@ func dial(_ context.Context, address, _ string) (lease.Store, func(), error) {
 	return store, nil, nil
 }
 
-// A server that is killed keeps the processes from nothing.
+// A server whose Kill does not affect the processes.
 type server struct{}
 
 func (server) Start() error { return nil }
@@ -47,7 +47,7 @@ func (server) Kill()        {}
 
 const window = 300 * time.Millisecond
 
-// quick is a torture in which much happens within seconds.
+// quick returns a torture that injects many faults within seconds.
 func quick() torture.Config {
 	return torture.Config{
 		Processes: 4, Workers: 2, Window: window, Skew: time.Second,
@@ -55,8 +55,8 @@ func quick() torture.Config {
 	}
 }
 
-// One process after another issues no ID twice, though none knows of those before it:
-// each begins later.
+// Processes that run one after the other issue no ID twice, although they do not know
+// of each other, because each begins later.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	config := quick()
@@ -64,8 +64,8 @@ func TestTorture(t *testing.T) {
 	torture.Run(t, "", config)
 }
 
-// A torture that finds nothing may be blind: processes that do not see each other's
-// records issue IDs twice, soon, though not in every run of three seconds.
+// The torture must find duplicates. Processes that do not see each other's records
+// issue IDs twice, although not in every run of three seconds.
 func TestTortureFindsDuplicates(t *testing.T) {
 	t.Parallel()
 	config := quick()

@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// watchedSource notes the grants that a generator is given.
+// watchedSource remembers the grants that it returns to a generator.
 type watchedSource struct {
 	snowflake.WorkerSource
 
@@ -24,8 +24,8 @@ func (w *watchedSource) Grant(ctx context.Context, layout snowflake.Layout) (*sn
 	return g, err
 }
 
-// Extend notes a grant that takes the place of another. What was taken in the
-// same call under that one is below the end of its window.
+// Extend remembers a grant that replaces another. IDs that the same call took under the
+// other grant are below the end of its window.
 func (w *watchedSource) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	g, err := w.WorkerSource.Extend(ctx, held, need)
 	if err == nil && g != held {
@@ -41,7 +41,7 @@ func (w *watchedSource) note(g *snowflake.Grant, boundary int64) {
 	w.pending = append(w.pending, grantMarker(key, boundary))
 }
 
-// markers returns what was noted since the last call.
+// markers returns the markers of the grants since the last call.
 func (w *watchedSource) markers() []entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()

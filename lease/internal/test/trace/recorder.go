@@ -1,5 +1,5 @@
-// Package trace writes down what one process sees of a store and makes of it, for the
-// model of the protocol to replay.
+// Package trace records the calls of a process to its store, and the IDs that it
+// issues, so that the model of the protocol can replay them.
 package trace
 
 import (
@@ -16,36 +16,37 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A Recorder writes down what a process sees of its store.
+// A Recorder records the calls of a process to its store.
 type Recorder struct {
-	Store lease.Store // as the process is to use it
+	Store lease.Store // the store for the process to use
 
 	mu     sync.Mutex
 	calls  int
 	events int
 	out    *json.Encoder
 	tokens model.Tokens
-	last   model.Event // Issued, by the one caller for IDs
+	last   model.Event // the last Issued event; used only by the caller that issues
 }
 
-// A view is all that a lease.Store may be, as the keys of a read show which one it is.
+// A view implements all optional interfaces of a lease.Store, because the keys of a
+// read show which read it is.
 type view struct {
 	lease.Store
 	*Recorder
 }
 
-// maxEvents is how many are written.
+// maxEvents is how many events a recorder writes.
 const maxEvents = 20_000
 
-// New returns a recorder that writes each event to out by one call, so that those of a
-// process that is killed are whole.
+// New returns a recorder that writes each event to out by one call, so that the events
+// of a killed process are complete.
 func New(store lease.Store, out io.Writer) *Recorder {
 	r := &Recorder{out: json.NewEncoder(out), tokens: model.Tokens{}}
 	r.Store = view{store, r}
 	return r
 }
 
-// emit writes an event. If that fails, the trace ends before the next one.
+// emit writes an event. If that fails, the trace ends there.
 func (r *Recorder) emit(e model.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +55,7 @@ func (r *Recorder) emit(e model.Event) {
 	}
 }
 
-// Stop ends the trace, which may be read then, and returns how often the store was
+// Stop ends the trace, which can be read then, and returns how often the store was
 // called.
 func (r *Recorder) Stop() (calls int) {
 	r.mu.Lock()
@@ -72,7 +73,7 @@ func (r *Recorder) call() int {
 
 func (r *Recorder) seen(key int, stored lease.Record) model.Seen {
 	if key == model.LayoutWorker {
-		return model.SeenLayout(1, stored.Bound, stored.Owner) // the process refuses others
+		return model.SeenLayout(1, stored.Bound, stored.Owner) // the process refuses other layouts
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,10 +143,10 @@ func (v view) Check(ctx context.Context) error {
 	return nil
 }
 
-// Began is the beginning of a call for IDs.
+// Began records the beginning of a call for IDs.
 func (r *Recorder) Began() { r.emit(model.Event{Kind: model.Began}) }
 
-// Issued is the end of a call that has issued IDs of the layout.
+// Issued records the end of a call that has issued IDs of the layout.
 func (r *Recorder) Issued(layout snowflake.Layout, ids []types.ID) {
 	for _, id := range ids {
 		p := layout.Decompose(id)

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// Replay returns an error if the model does not allow what a process did, by the events
-// that its view has written, and how many steps of the model that were.
+// Replay replays the events that a recorder has written. It returns an error if the
+// model does not allow them, and the number of steps in the model.
 func Replay(in io.Reader) (steps int, err error) {
 	var events []model.Event
 	for d := json.NewDecoder(in); err == nil; {
