@@ -31,9 +31,9 @@ var charts = []chart{
 		{"gormflake", "Request/every=1ms/peer=gormflake", "ours"},
 		{"bwmarrin/snowflake", "Request/every=1ms/peer=bwmarrin", ""},
 	}},
-	{"One ID in a loop", []bar{
-		{"gormflake, leased", "Next/peer=leased", "ours"},
-		{"bwmarrin/snowflake", "Next/peer=bwmarrin", ""},
+	{"IDs on two processors at once, per ID", []bar{
+		{"gormflake, leased", "NextParallel/peer=leased", "ours"},
+		{"bwmarrin/snowflake", "NextParallel/peer=bwmarrin", ""},
 	}},
 	{"1,000 orders of 10 lines, PostgreSQL", []bar{
 		{"gormflake, COPY", "Orders/db=postgres/fk=off/peer=copy", "ours"},
