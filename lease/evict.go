@@ -14,7 +14,8 @@ import (
 // Evict releases a worker whose holder is known to be dead, or is to stop. h is one of
 // in.Holders. Evict keeps the bound, so no ID is issued twice even if the holder is
 // alive: within a third of its window the holder finds that the worker is lost
-// ([ErrLost]), and takes another worker. The evicted worker is free once the bound has
+// ([ErrLost]), and takes another worker, or the same again if no other is free. The
+// evicted worker is free for other processes once the bound has
 // passed. [WithMaxAhead] prefers it to workers that are held.
 //
 // Evict fails if the record has changed since the inspection, because a holder that has
