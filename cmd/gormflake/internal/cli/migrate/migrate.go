@@ -17,6 +17,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // New returns the command migrate, which has others below it.
@@ -210,7 +211,7 @@ func (s *selection) register(cmd *cobra.Command) {
 func (s *selection) all() []string {
 	patterns := slices.Clone(s.patterns)
 	for _, schema := range s.schemas {
-		patterns = append(patterns, schema+".*")
+		patterns = append(patterns, plan.QuoteDotted(schema)+".*")
 	}
 	return patterns
 }
@@ -244,11 +245,22 @@ func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([
 // themselves, and those of an online move that is under way.
 var notSelected = regexp.MustCompile(`^(goose_db_version|schema_migrations|sqlmigrate_\w+|_.*_sf(new|old))$`)
 
-func match(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
-	schema, name, qualified := strings.Cut(pattern, ".")
-	if !qualified {
-		schema, name = "", pattern
+// cutSchema divides a pattern at its first dot. A schema whose name has a dot is quoted,
+// as in "a.b".orders.
+func cutSchema(pattern string) (schema, name string) {
+	if quoted, ok := strings.CutPrefix(pattern, `"`); ok {
+		if schema, name, ok = strings.Cut(quoted, `".`); ok {
+			return schema, name
+		}
 	}
+	if schema, name, ok := strings.Cut(pattern, "."); ok {
+		return schema, name
+	}
+	return "", pattern
+}
+
+func match(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
+	schema, name := cutSchema(pattern)
 	all, err := (&readonly.Database{Ctx: ctx, DB: db, Dialect: db.Name()}).Tables(schema)
 	if err != nil {
 		return nil, err

@@ -63,6 +63,28 @@ func TestMigrateSelection(t *testing.T) {
 	})
 }
 
+// A dot in the name of a schema divides nothing.
+func TestMigrateDottedSchema(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
+		if db.Name() != "postgres" {
+			t.Skip("the command reads the schemas of PostgreSQL alike")
+		}
+		clitest.Execute(t, db, `CREATE SCHEMA "shop.v2"`, `CREATE TABLE "shop.v2".orders (id serial PRIMARY KEY)`)
+		t.Cleanup(func() { clitest.Execute(t, db, `DROP SCHEMA "shop.v2" CASCADE`) })
+		for _, args := range [][]string{{"--schema", "shop.v2"}, {"--tables", `"shop.v2".*`}} {
+			if got := planned(t, url, args...); !slices.Equal(got, []string{"orders"}) {
+				t.Errorf("%q selects %q, want orders", args, got)
+			}
+			got := clitest.Command(t, append([]string{"migrate", "apply", "--dsn", url, "--yes", "--save", ""}, args...)...)
+			if got.Code != clitest.OK {
+				t.Errorf("apply %q: %+v", args, got)
+			}
+		}
+	})
+}
+
 // A schema that is not on the search_path.
 func TestMigrateOtherSchema(t *testing.T) {
 	t.Parallel()
