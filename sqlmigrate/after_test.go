@@ -44,7 +44,8 @@ func (beforeLine) TableName() string  { return "lines" }
 func (afterOrder) TableName() string  { return "orders" }
 func (afterLine) TableName() string   { return "lines" }
 
-// What a program does at its start and with its first order, before and after.
+// After Apply, AutoMigrate does not change the schema, Check passes, and the program can create
+// orders, also for rows from before the move.
 func TestAfterApply(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -10,9 +10,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A pool that has asked for the columns before they were widened must not take
-// the answer to the next question for a table that is not there: its reference
-// would be forgotten.
+// A driver caches the statement that reads the columns. After the columns were widened,
+// the cached statement fails once, and Inspect must not take this error for a missing
+// table, because it would drop the reference.
 func TestInspectAgainOnThePool(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

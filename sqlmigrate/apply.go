@@ -11,37 +11,41 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/run"
 )
 
-// ErrIncomplete is in the error of [Plan.Apply] for a plan that has been carried out,
-// if a phase that was asked for has left something undone, or if the tables do not
-// take Snowflake IDs after the last phase. The error says why.
+// ErrIncomplete is in the error that [Plan.Apply] returns if it applied the plan, but a
+// requested phase left work undone, or the tables reject Snowflake IDs after the last
+// phase. The text of the error gives the reason.
 var ErrIncomplete = run.ErrIncomplete
 
-// Apply carries out the plan, on one connection. On PostgreSQL and SQLite each
-// phase is one transaction. MySQL and MariaDB have none for such statements:
-// after an error, call Apply of the same plan or of a new one, and it resumes
-// where the last one stopped: a journal in the database knows the foreign keys
-// that are dropped for the time being.
+// Apply applies the plan on one connection. On PostgreSQL and SQLite the statements of a
+// phase run in transactions. Most phases are one transaction; on PostgreSQL, phase guard
+// has two, and a phase has several if it needs more locks than the server's lock table
+// can hold. MySQL and MariaDB have no transactions for such statements. There, after an
+// error, call Apply of the same plan or of a new plan, which resumes after the last
+// statement that succeeded. A journal in the database records the foreign keys that are
+// dropped in the meantime.
 //
-// While there are blockers, nothing is changed and the error is the one of
-// [Plan.Err]. An empty plan is not an error. [ErrIncomplete] is one of a plan that
-// has been carried out. After any other error, its text says which statement failed
-// and what has been changed.
+// While there are blockers, Apply does not change the database, and returns the error of
+// [Plan.Err]. An empty plan is not an error. [ErrIncomplete] means that the plan has been
+// applied. The text of any other error gives the statement that failed and the changes
+// that are kept.
 //
-// When ctx ends, Apply returns as soon as the server has ended the statement,
-// so that nobody waits behind one that is left over: it needs another connection
-// of db's pool, and five seconds at most, or the error says how to end it.
+// When ctx ends, Apply returns as soon as the server has ended the statement, so that no
+// other session waits behind a statement without a client. To end it, Apply needs another
+// connection of db's pool and at most five seconds; if it fails, the error says how to
+// end the statement by hand.
 //
-// db is as for [Inspect], and must be the database that was inspected. Other
-// programs can continue; the plan says what they have to wait for.
+// db is the same kind of handle as for [Inspect], and must be of the inspected database.
+// Other programs can continue to run; the plan says which of their statements have to
+// wait.
 func (p *Plan) Apply(ctx context.Context, db *gorm.DB, opts ...ApplyOption) error {
 	return p.carryOut(ctx, db, opts, run.Work.Apply)
 }
 
-// Revert takes back what [Plan.Apply] of the same plan has done, phase by phase
-// in reverse order. Before it changes anything it makes sure that no phase has
-// a reason not to be taken back, such as keys that would not fit any more.
-// Everything else is as with Apply, except that an empty plan is an error:
-// what Inspect finds after Apply does not say what was there before.
+// Revert takes back the changes that [Plan.Apply] of the same plan made, phase by phase
+// in reverse order. Before it changes anything, it checks that every phase can be taken
+// back; for example, all keys must fit into the old columns. Errors, ctx and db are as
+// for Apply, but an empty plan is an error, because the plan that Inspect creates after
+// Apply does not know the earlier schema.
 func (p *Plan) Revert(ctx context.Context, db *gorm.DB, opts ...ApplyOption) error {
 	if p.Empty() {
 		return errors.New("sqlmigrate: the plan is empty, so it does not say what to take back: call Revert of the plan that was applied, or run its files down")

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/run"
 )
 
-// An ApplyOption changes how [Plan.Apply] and [Plan.Revert] go about it.
+// An ApplyOption changes how [Plan.Apply] and [Plan.Revert] work.
 type ApplyOption interface {
 	applyTo(c *run.Config) error
 }
@@ -19,9 +19,9 @@ type applyOptionFunc func(*run.Config) error
 
 func (f applyOptionFunc) applyTo(c *run.Config) error { return f(c) }
 
-// WithProgress calls fn before each statement and after the last one of each
-// phase, one call at a time. What fn does delays the next statement, which may
-// be holding locks.
+// WithProgress calls fn before each statement and after the last statement of each phase,
+// one call at a time. While fn runs, the next statement has to wait, and the transaction
+// may hold locks.
 func WithProgress(fn func(Progress)) ApplyOption {
 	return applyOptionFunc(func(c *run.Config) error {
 		if fn == nil {
@@ -32,7 +32,7 @@ func WithProgress(fn func(Progress)) ApplyOption {
 	})
 }
 
-// A RunOption is for [Plan.Apply] and [Plan.Revert], and for the methods of
+// A RunOption is an option of [Plan.Apply] and [Plan.Revert], and of the methods of
 // [OnlinePlan].
 type RunOption interface {
 	ApplyOption
@@ -44,18 +44,19 @@ type runOption struct {
 	onlineOptionFunc
 }
 
-// WithLockTimeout limits how long a statement waits for a lock to d: while it waits,
-// everything that comes after it waits too. Then it is tried again, as [WithRetryFor]
-// says.
+// WithLockTimeout limits how long a statement waits for a lock to d. The limit matters
+// because, while the statement waits, all later statements for the same table wait behind
+// it. After a timeout, the statement is tried again, see [WithRetryFor].
 //
-// For [Plan.Apply] the default is 5 seconds. Zero leaves it at what the database, or
-// on SQLite the connection, is set to, which may be no limit at all. MySQL and MariaDB
-// count in whole seconds, rounded up.
+// For [Plan.Apply] the default is 5 seconds. Zero keeps the timeout that the database, or
+// on SQLite the connection, is configured with, which may be unlimited. MySQL and MariaDB
+// count in whole seconds; d is rounded up.
 //
 // For a short step of an [OnlinePlan], such as the swap, the default is 200 ms, and d
-// is a millisecond or more. MariaDB and MySQL try first for as long, or for three seconds
-// if that is longer, while nobody waits behind the step (on MySQL for 10 ms at most). If
-// it then waits on MariaDB, that is for a second, the least that the server counts.
+// must be a millisecond or more. MariaDB and MySQL first try for d, or for three seconds
+// if that is longer, in a way in which no program waits behind the step (on MySQL for at
+// most 10 ms). If the step then has to wait on MariaDB, it waits for a second, because
+// that is the shortest timeout of the server.
 func WithLockTimeout(d time.Duration) RunOption {
 	return runOption{
 		func(c *run.Config) error {
@@ -69,14 +70,14 @@ func WithLockTimeout(d time.Duration) RunOption {
 	}
 }
 
-// WithRetryFor limits for how long is tried again what has waited too long for a lock,
-// see [WithLockTimeout], or was in a deadlock. Zero means that the first such error is
-// the last. The end of the context ends the attempts too.
+// WithRetryFor limits how long a statement is tried again after it waited too long for a
+// lock, see [WithLockTimeout], or was the victim of a deadlock. Zero means that the first
+// such error is returned. The end of the context also ends the attempts.
 //
-// For [Plan.Apply] the default is 2 minutes. Everything up to the lock is repeated, on
-// MySQL and MariaDB the statement alone. In the pauses between attempts, which grow from
-// a quarter of a second to 15 seconds, no lock is held, and what has waited goes ahead.
-// [WithProgress] is told of each.
+// For [Plan.Apply] the default is 2 minutes. An attempt repeats the whole transaction,
+// and on MySQL and MariaDB the statement alone. Between attempts there are pauses that
+// grow from a quarter of a second to 15 seconds. In a pause no lock is held, so that the
+// sessions that waited can proceed. [WithProgress] reports each attempt.
 //
 // For a short step of an [OnlinePlan] the default is 10 minutes.
 func WithRetryFor(d time.Duration) RunOption {
@@ -92,9 +93,8 @@ func WithRetryFor(d time.Duration) RunOption {
 	}
 }
 
-// WithPhases leaves out all phases but these. A phase that the plan does not
-// have, because there is nothing to do, is not an error. The order is always the
-// plan's.
+// WithPhases applies only the named phases, always in the order of the plan. If the plan
+// does not have such a phase, because the phase has no work, that is not an error.
 func WithPhases(names ...PhaseName) ApplyOption {
 	return applyOptionFunc(func(c *run.Config) error {
 		if len(names) == 0 {

@@ -48,7 +48,8 @@ func TestPhases(t *testing.T) {
 	wantRuns(t, f, [][]string{{"up 4"}, {"check 2"}, {"check 2", "down 4"}})
 }
 
-// The driver of MySQL answers so to the statement after the one that was cancelled.
+// MySQL's driver returns ErrBadConn for the statement after a statement that was
+// cancelled. The error of Apply must contain the cancellation too.
 func TestApplyCancelledBetweenStatements(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -150,7 +151,7 @@ func TestFailureAfterPhase(t *testing.T) {
 	p.Phases[0].Steps = p.Phases[0].Steps[1:]
 	p.Phases[1].Steps[0].Up = append(p.Phases[1].Steps[0].Up, sqlmigrate.Statement{SQL: "up 5"})
 	err := p.Apply(t.Context(), sqlite(t))
-	migratetest.WantError(t, err, "phase widen, after its last") // the fake fails there
+	migratetest.WantError(t, err, "phase widen, after its last") // the fake engine fails there
 	f.FailAt = 0
 	p.Phases[0].Steps[0].Up = nil
 	f.FailAt = 2

@@ -26,8 +26,9 @@ const (
 	withKey    = "INSERT INTO o_audit (aid, o_id) VALUES (1, 1)"
 )
 
-// inserting is all that the manuals name as running INSERT inside the database. What a
-// write fires blocks the plan, and what programs call is a note.
+// inserting has every way in which the manuals say that the database itself can run an
+// INSERT. A way that a write starts is a blocker, and a way that programs start is a
+// note.
 var inserting = map[string]map[string]string{
 	"postgres": {
 		"trigger: after insert":  pgTrigger + "AFTER INSERT" + pgRow,
@@ -62,8 +63,8 @@ var inserting = map[string]map[string]string{
 	},
 }
 
-// Code that inserts without a key fails once the database assigns none. The plan says so
-// before that, and does not where the code gives one.
+// Code that inserts rows without a key fails once the database no longer assigns keys.
+// The plan reports such code, and does not report code that gives a key.
 func TestCodeThatInserts(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -97,7 +98,7 @@ func runCode(t *testing.T, db *gorm.DB, code string) {
 	migratetest.Run(t, db, code)
 }
 
-// dropCode drops whatever of these there is.
+// dropCode drops the objects that runCode may have created.
 func dropCode(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	switch db.Name() {
@@ -110,7 +111,8 @@ func dropCode(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// A DEFAULT that calls a function gives keys to such code, and stays.
+// If a DEFAULT calls a function that returns a key, the code works after the move,
+// because the plan keeps the DEFAULT.
 func TestCodeWithComputedKeys(t *testing.T) {
 	t.Parallel()
 	for target, created := range map[testdb.Target][]string{
@@ -132,7 +134,7 @@ func TestCodeWithComputedKeys(t *testing.T) {
 	}
 }
 
-// A trigger that comes after the move is found by the trial of tables as they are.
+// TryKeys finds a trigger that was created after the move.
 func TestTryKeysFindsCode(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -148,7 +150,8 @@ func TestTryKeysFindsCode(t *testing.T) {
 	})
 }
 
-// A trigger that writes the key into a narrow column fails with the first large one.
+// A trigger that writes the key to a narrow column would fail at the first Snowflake ID,
+// so it is a blocker.
 func TestTriggerIntoNarrowColumn(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL} {

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// handPlan is one that was made by hand for SQLite, under an engine that
-// records.
+// handPlan returns a plan for SQLite that no engine has made. It runs on f, which records
+// its calls.
 func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 	p := &sqlmigrate.Plan{
 		Dialect: "sqlite",

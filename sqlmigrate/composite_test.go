@@ -12,12 +12,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Which column of a key is meant is the same on every database.
+// All databases choose the same column of a composite key.
 func TestCompositeKeys(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, columns string
-		want          []string // that are moved
+		want          []string // the columns that are moved
 		note, blocked bool
 	}{
 		{"one integer", "tenant varchar(20) NOT NULL, id int NOT NULL, PRIMARY KEY (tenant, id)", []string{"id"}, false, false},
@@ -64,8 +64,8 @@ func movedColumns(plan *sqlmigrate.Plan) []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// A column whose default holds something else than numbers of a counter is no key, and
-// neither is one that refers to another: it keeps its default, and takes zero.
+// A column is not a key if its default is not a counter, or if it refers to another key.
+// It keeps its default, and accepts zero.
 func TestDefaultsThatAreNoCounters(t *testing.T) {
 	t.Parallel()
 	tenant := map[string]string{
@@ -90,7 +90,7 @@ func TestDefaultsThatAreNoCounters(t *testing.T) {
 			t.Errorf("rows of store 0: %d, %v, want one", zero, err)
 		}
 		if tenant[db.Name()] == "" {
-			return // SQLite has no sessions with a setting
+			return // SQLite has no settings of a session
 		}
 		migratetest.Run(t, db, "CREATE TABLE ev (tenant_id int NOT NULL DEFAULT "+tenant[db.Name()]+", id varchar(36), PRIMARY KEY (tenant_id, id))")
 		if plan := migratetest.MustInspect(t, db, "ev"); !plan.Empty() || !strings.Contains(strings.Join(plan.Notes, "\n"), "a key of 2 columns") {

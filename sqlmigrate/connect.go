@@ -23,7 +23,7 @@ func checkHandle(db *gorm.DB) error {
 	return nil
 }
 
-// engineFor is the engine of the database that db is a handle of.
+// engineFor returns the engine of db's database.
 func engineFor(db *gorm.DB) (engine.Engine, error) {
 	if err := checkHandle(db); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func engineFor(db *gorm.DB) (engine.Engine, error) {
 	return engineOf(db.Dialector.Name())
 }
 
-// checkDialect is for a plan, which is of one database.
+// checkDialect returns an error unless db is a handle of a database of dialect want.
 func checkDialect(db *gorm.DB, want string) error {
 	if err := checkHandle(db); err != nil {
 		return err
@@ -42,7 +42,7 @@ func checkDialect(db *gorm.DB, want string) error {
 	return nil
 }
 
-// read is [withConn] for an fn that finds something.
+// read calls fn as [withConn] does, and returns the result of fn.
 func read[T any](ctx context.Context, db *gorm.DB, fn func(*sql.Conn) (T, error)) (T, error) {
 	var found T
 	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {
@@ -52,9 +52,9 @@ func read[T any](ctx context.Context, db *gorm.DB, fn func(*sql.Conn) (T, error)
 	return found, err
 }
 
-// withConn calls fn with one connection: db's own if it is a handle of
-// [gorm.DB.Connection] or was opened on one, and else one of its pool, which
-// goes back afterwards.
+// withConn calls fn with one connection. If db is a handle of [gorm.DB.Connection], or
+// was opened on one connection, fn gets this connection. Otherwise fn gets a connection
+// of db's pool, which withConn returns to the pool.
 func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error {
 	conn, pool, err := poolOf(db)
 	if err != nil {
@@ -70,8 +70,9 @@ func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error 
 	return errors.Join(fn(conn), engine.ReturnConn(conn))
 }
 
-// poolOf goes by the pool that db was opened with: a handle made from it can
-// carry a replica's pool.
+// poolOf returns the connection that db is pinned to, or else the pool with which db was
+// opened. A handle that was derived from db may use the pool of a replica, so poolOf
+// ignores that pool.
 func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	root := db.Config.ConnPool
 	current := root
@@ -93,8 +94,8 @@ func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	return nil, pool, err
 }
 
-// otherConns is the pool for connections in addition to withConn's, or nil if
-// db was opened on one.
+// otherConns returns the pool for further connections besides the connection of
+// [withConn], or nil if db was opened on a single connection.
 func otherConns(db *gorm.DB) *sql.DB {
 	pool, _ := unwrap(db.Config.ConnPool)
 	return pool
@@ -119,7 +120,7 @@ func isTransaction(pool gorm.ConnPool) bool {
 	return ok
 }
 
-// engines has one for each of GORM's dialects.
+// engines maps the name of each GORM dialect to its engine.
 var engines = map[string]engine.Engine{
 	"mysql":    mysql.Engine{},
 	"postgres": postgres.Engine{},
@@ -134,7 +135,7 @@ func engineOf(dialect string) (engine.Engine, error) {
 	return e, nil
 }
 
-// onlines has one for each of GORM's dialects that can.
+// onlines maps the names of the dialects that support online moves to their drivers.
 var onlines = map[string]engine.Online{
 	"mysql":    myonline.New(),
 	"postgres": pgonline.New(),

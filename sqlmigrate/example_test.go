@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Order and Line are as they will be: their tables were made with
+// Order and Line are the models after the move. Their tables were created with
 // AUTOINCREMENT.
 type Order struct {
 	ID    types.ID `snowflake:"pk"`
@@ -41,7 +41,7 @@ func ExampleInspect() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := plan.Err(); err != nil { // what blocks it
+	if err := plan.Err(); err != nil { // the blockers
 		log.Fatal(err)
 	}
 	for _, phase := range plan.Phases { // or fmt.Print(plan)

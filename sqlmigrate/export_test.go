@@ -13,15 +13,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Ran is one call of an engine's run.
+// A Ran is one call of an engine's Run.
 type Ran struct {
 	SQL         []string
 	LockTimeout time.Duration
 }
 
-// A FakeEngine records what it is asked for instead of doing it.
+// A FakeEngine records the calls of its methods, and does not use a database.
 type FakeEngine struct {
-	FailAt int // the statement of a run that fails, counted from 1
+	FailAt int // number of the statement of a run that fails, from 1 on
 	Err    error
 	Runs   []Ran
 	plan   *Plan
@@ -59,7 +59,7 @@ func (*FakeEngine) Script(statements []plan.Statement, format engine.Format) str
 	return text
 }
 
-// Transactions and LockTimeout ask the plan's database.
+// Transactions and LockTimeout call the engine of the plan's database.
 func (f *FakeEngine) Transactions() bool { return engines[f.plan.Dialect].Transactions() }
 
 func (f *FakeEngine) LockTimeout(err error) bool { return engines[f.plan.Dialect].LockTimeout(err) }
@@ -79,7 +79,7 @@ func (*FakeEngine) Sample(context.Context, *sql.Conn, plan.TableName, []engine.N
 // SetEngine makes p use f.
 func SetEngine(p *Plan, f *FakeEngine) { p.engine, f.plan = f, p }
 
-// ModelReferences are those that Inspect would look for.
+// ModelReferences returns the references that Inspect finds in models.
 func ModelReferences(db *gorm.DB, targets ...any) ([]string, error) {
 	c, err := configure(db, targets, nil)
 	if err != nil {

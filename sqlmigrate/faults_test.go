@@ -17,9 +17,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// eachFault calls do with the faults in each of its statements, or, in a minute
-// instead of three, in each third one. It returns the error then, or what it returns
-// without a fault, which the server's statistics may change meanwhile.
+// eachFault calls do with a fault in each of its statements. By default it tests only
+// every third statement, which takes one minute instead of three. do must return an error
+// or, because the server's statistics may change in between, the same text as without a
+// fault.
 func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, error), of ...testdb.Fault) {
 	t.Helper()
 	faulty, faults := testdb.Faulty(t, db)
@@ -123,7 +124,7 @@ func faultyTargets() []testdb.Target {
 	return []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres}
 }
 
-// Whatever Inspect cannot read is an error, and not a plan with less in it.
+// If Inspect cannot read something, it returns an error, and not an incomplete plan.
 func TestInspectFails(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
@@ -133,7 +134,7 @@ func TestInspectFails(t *testing.T) {
 	})
 }
 
-// What cannot be taken over is listed by the same reads, which fail likewise.
+// The same is true if the schema has blockers.
 func TestInspectOfBlockersFails(t *testing.T) {
 	t.Parallel()
 	blockers := map[string][]string{
@@ -158,7 +159,7 @@ func TestInspectOfBlockersFails(t *testing.T) {
 	})
 }
 
-// FindReferences finds all or nothing.
+// If FindReferences cannot read something, it returns an error and no columns.
 func TestFindReferencesFails(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
@@ -173,8 +174,8 @@ func TestFindReferencesFails(t *testing.T) {
 	})
 }
 
-// When a statement of a run fails, the next run, over another connection, completes
-// it. So it does on the way back.
+// If a statement of Apply or Revert fails, the next call on another connection completes
+// the run.
 func TestApplyFails(t *testing.T) {
 	t.Parallel()
 	for _, target := range faultyTargets() {

@@ -17,28 +17,28 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/run"
 )
 
-// A Format is the format of a migration tool's files.
+// A Format is the file format of a migration tool.
 type Format string
 
 // The formats.
 const (
 	GolangMigrate Format = "golang-migrate" // github.com/golang-migrate/migrate: pairs of NNN_name.up.sql and NNN_name.down.sql
 	Goose         Format = "goose"          // github.com/pressly/goose: NNN_name.sql
-	Atlas         Format = "atlas"          // ariga.io/atlas: NNN_name.sql, and the way back, which Atlas does not run, in folder down
+	Atlas         Format = "atlas"          // ariga.io/atlas: NNN_name.sql, and in folder down the way back, which Atlas does not run
 )
 
-// WriteFiles writes each phase as a migration of its own, and each further
-// transaction of a phase as one more: a file for goose, a pair of files for
-// golang-migrate and Atlas, whose atlas.sum "atlas migrate hash" brings up to date. Their versions are timestamps, now in UTC or
-// after the newest one in dir; in a dir whose files are numbered, such
-// as 000012_name.up.sql, they are the next numbers. Their names end with
-// snowflake_widen, snowflake_detach, snowflake_guard and snowflake_park, and further
-// transactions with a number, such as snowflake_guard_2.
+// WriteFiles writes a migration for each transaction of each phase: a file for goose, a
+// pair of files for golang-migrate and Atlas. For Atlas, run "atlas migrate hash"
+// afterwards, which updates atlas.sum. The versions are timestamps: the present time in
+// UTC, or a later time if dir has a newer file. If the files in dir are numbered, such as
+// 000012_name.up.sql, the versions are the next numbers. The names end with
+// snowflake_widen, snowflake_detach, snowflake_guard and snowflake_park; further
+// transactions of a phase have a number, such as snowflake_guard_2.
 //
-// dir is created if it is absent. It is an error if there are blockers or
-// nothing to do, if dir has files of the other tool, or the same migration
-// under another version, and no file is ever overwritten. After an error there
-// are no new files.
+// WriteFiles creates dir if it does not exist. It returns an error if the plan has
+// blockers or is empty, or if dir has the same migration under another version. It also
+// returns an error if dir has pairs of golang-migrate and format is another, or the
+// reverse. It never overwrites a file. After an error there are no new files.
 func (p *Plan) WriteFiles(dir string, format Format) error {
 	if err := errorOf(p.Blockers); err != nil {
 		return err
@@ -67,10 +67,10 @@ func (p *Plan) WriteFiles(dir string, format Format) error {
 	return migrationfile.Write(dir, engine.Format(format), migrations)
 }
 
-// WriteLeaseTable writes the migration that creates the table of package
-// sqllease, for those who do not let their applications do it. dialect is
-// "sqlite", "mysql" or "postgres"; dir and format are as in [Plan.WriteFiles],
-// opts and dialect as in [sqllease.DDL]. Its name ends with snowflake_lease.
+// WriteLeaseTable writes the migration that creates the table of package sqllease, for
+// applications that may not create tables themselves. dialect is "sqlite", "mysql" or
+// "postgres"; dir and format are as for [Plan.WriteFiles], opts and dialect as for
+// [sqllease.DDL]. The name of the migration ends with snowflake_lease.
 func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease.Option) error {
 	if _, err := engineOf(dialect); err != nil {
 		return err
@@ -88,12 +88,14 @@ func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease
 }
 
 // WriteStage writes a short stage of an [OnlinePlan] of PostgreSQL as a migration, for
-// releases that run those: [StagePrepare], [StageSwap] or [StageFinish]. Its name ends
-// with snowflake_online_ and the stage; dir and format are as in [Plan.WriteFiles].
-// Between prepare and swap, carry out the others with [OnlinePlan.Apply]: swap fails, and
-// changes nothing, before they are done. The way back is [OnlinePlan.Revert]; without it, the
-// way back of a file fails. For prepare, db is one whose schema is that of all databases in
-// which the file will run.
+// deployments in which only a migration tool may change the schema. The stage is
+// [StagePrepare], [StageSwap] or [StageFinish]. The name of the migration ends with
+// snowflake_online_ and the stage; dir and format are as for [Plan.WriteFiles].
+//
+// Between prepare and swap, run the other stages with [OnlinePlan.Apply]; before they are
+// done, the file of swap fails and changes nothing. To go back, call [OnlinePlan.Revert]
+// first, because the down part of a file fails otherwise. For prepare, db must have the
+// same schema as all databases in which the file will run.
 func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir string, format Format) error {
 	if p.Dialect != "postgres" {
 		return fmt.Errorf("sqlmigrate: stages in files need PostgreSQL: carry out stage %s with OnlinePlan.Apply", stage)

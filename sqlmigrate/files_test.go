@@ -62,8 +62,8 @@ func shortPlan() *sqlmigrate.Plan {
 	return p
 }
 
-// readFiles returns the files under names that begin with the seconds since the
-// first of them.
+// readFiles returns the texts of the files. It replaces the timestamps in their names by
+// the seconds since the first of them.
 func readFiles(t *testing.T, dir string) (map[string]string, time.Time) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -141,7 +141,7 @@ func touch(t *testing.T, path string) {
 	}
 }
 
-// wantNames expects these files and no others.
+// wantNames checks that dir contains exactly these files.
 func wantNames(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -158,7 +158,7 @@ func wantNames(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// A second call in the same second, for another plan, comes after the first.
+// A second call in the same second gives its files later versions than the first.
 func TestWriteFilesAfterOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -172,8 +172,8 @@ func TestWriteFilesAfterOthers(t *testing.T) {
 	wantNames(t, dir, "00007_first.sql", newest, "21000101000000_snowflake_widen.sql", "21000101000001_snowflake_guard.sql", "README.md")
 }
 
-// A timestamp among numbers would be above all that are written later, which
-// golang-migrate then never runs.
+// If the files in a directory are numbered, new files continue the numbers. A timestamp
+// would be above all later numbers, which golang-migrate would then never run.
 func TestWriteFilesContinueNumbers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -16,7 +16,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// These plans are kept whole, for people to read what a change has changed.
+// The whole text of these plans is kept in testdata, so that people can read the effect
+// of a change.
 func TestPlanIsKept(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
@@ -26,8 +27,8 @@ func TestPlanIsKept(t *testing.T) {
 	})
 }
 
-// An online plan is kept whole too, and what a database keeps of it: the plan, and
-// how far it has come.
+// The whole text of an online plan is kept too, with the row of the journal that stores
+// it.
 func TestMoveIsKept(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.Postgres}, func(t *testing.T, db *gorm.DB) {
@@ -46,13 +47,13 @@ func TestMoveIsKept(t *testing.T) {
 	})
 }
 
-// nameOf is the database's.
+// nameOf returns the name of the database.
 func nameOf(t *testing.T) string {
 	_, name, _ := strings.Cut(t.Name(), "/")
 	return name
 }
 
-// journalOf is the journal's only row. Its plan is the one that is kept.
+// journalOf returns the only row of the journal, whose plan must be equal to kept.
 func journalOf(t *testing.T, db *gorm.DB, kept string) string {
 	t.Helper()
 	row := map[string]any{}

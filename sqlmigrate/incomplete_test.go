@@ -15,10 +15,10 @@ func TestApplyIncomplete(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		before string // the plan
+		before string // statements before the plan is made
 		after  string
 		phases []sqlmigrate.PhaseName
-		want   string // empty: nil
+		want   string // a part of the error; empty if Apply must succeed
 	}{
 		{"key 0", "INSERT INTO t VALUES (0)", "", nil, "phase guard has left out table t: column id of table t: it holds key 0, which is not positive"},
 		{"key 0 and its phase", "INSERT INTO t VALUES (0)", "", []sqlmigrate.PhaseName{"detach", "guard"}, "it holds key 0"},
@@ -55,8 +55,8 @@ func TestApplyIncomplete(t *testing.T) {
 	}
 }
 
-// A detached table with narrow keys takes rows from nobody: the database assigns no key,
-// and a Snowflake ID does not fit.
+// A detached table with narrow keys takes no row, because the database assigns no key and
+// a Snowflake ID does not fit.
 func TestDetachBeforeWiden(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
@@ -79,7 +79,8 @@ func TestDetachBeforeWiden(t *testing.T) {
 	})
 }
 
-// MySQL and MariaDB refuse a CHECK of a column that has AUTO_INCREMENT.
+// MySQL and MariaDB do not allow a CHECK of a column with AUTO_INCREMENT, so phase guard
+// needs phase detach.
 func TestGuardBeforeDetach(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {

@@ -16,46 +16,48 @@ import (
 )
 
 const (
-	// clockDifference is how far another machine's clock may be ahead before
-	// the keys it issues are blockers.
+	// clockDifference is how far the clock of another machine may be ahead of this
+	// machine's clock before the keys that it issues are blockers.
 	clockDifference = time.Minute
 
-	// keptFree: keys that a database has counted do not reach the IDs of the
-	// second day of an epoch, which are above 10^11 in every layout of this
-	// module. What does is taken for an ID.
+	// keptFree is the first part of an epoch whose IDs are too small to tell from counted
+	// keys. A key that is larger is taken for an ID, because the IDs of the second day of
+	// an epoch are above 10^11 in every layout of this module, and no counter reaches
+	// that number.
 	keptFree = 24 * time.Hour
 )
 
-// Inspect finds all tables that are connected with the targets by references,
-// in either direction, and plans what has to be done so that their keys can be
-// Snowflake IDs. It changes nothing: it reads, and tries keys in copies of the tables
-// that have no rows, as [TryKeys] does.
+// Inspect finds all tables that references connect with the targets, in either direction,
+// and plans the statements after which their keys can be Snowflake IDs. It changes no
+// table and no row: it reads, and tries keys in empty copies of the tables, as [TryKeys]
+// does.
 //
 // A target is
 //
-//   - the name of a table, as "orders" or "shop.orders", used exactly as it is
-//     written; a name that has a dot is put in double quotes,
-//   - a GORM model, pointer or value: its table, and the references of its
-//     associations that have no constraint, join tables and polymorphic owners
-//     included.
+//   - the name of a table, such as "orders" or "shop.orders". The name must have
+//     the exact case of the table; put a name that has a dot in double quotes;
+//   - a GORM model, as a pointer or a value. Inspect uses its table, and the
+//     references of its associations that have no constraint, including join
+//     tables and polymorphic owners.
 //
-// [InspectWith] takes options too.
+// [InspectWith] also takes options.
 //
-// Columns that are too narrow for a Snowflake ID, may hold keys of the tables and
-// are not connected with them are left alone, and listed in [Plan.Likely].
+// A column may be too narrow for a Snowflake ID and seem to hold keys of the tables
+// although no reference connects it with them. The plan does not change such a column, and
+// lists it in [Plan.Likely].
 //
-// On MySQL and MariaDB it takes the lock of [Plan.Apply] with GET_LOCK, because a
-// schema that is being changed cannot be planned: a run that does not end within
-// ten seconds is an error.
+// On MySQL and MariaDB, Inspect takes the same lock as [Plan.Apply] with GET_LOCK,
+// because a schema cannot be planned while it is being changed. If a running Apply does
+// not end within ten seconds, Inspect returns an error.
 //
 // A key that is more than a minute ahead of this machine's clock is a blocker.
 //
-// A blocker is not an error: it is in [Plan.Blockers], and [Plan.Err] makes an
-// error of it. An error is a target that does not exist or means nothing, a
-// database that is not supported, such as TiDB, a right that is missing.
+// A blocker is not an error of Inspect: it is in [Plan.Blockers], and [Plan.Err] returns
+// it as an error. Inspect returns an error for a target that does not exist or is not
+// valid, an unsupported database such as TiDB, and a missing right.
 //
 // db must not be a transaction. If it is pinned to one connection, as in
-// [gorm.DB.Connection], that is used.
+// [gorm.DB.Connection], Inspect uses this connection.
 func Inspect(ctx context.Context, db *gorm.DB, targets ...any) (*Plan, error) {
 	return InspectWith(ctx, db, targets)
 }
@@ -78,8 +80,8 @@ func InspectWith(ctx context.Context, db *gorm.DB, targets []any, opts ...Option
 	})
 }
 
-// Validate returns what [InspectWith] would find wrong with targets and options
-// without a look at the database. There may be no targets.
+// Validate returns the errors that [InspectWith] would return for the targets and options
+// before it reads the database. targets may be empty.
 func Validate(db *gorm.DB, targets []any, opts ...Option) error {
 	if err := checkHandle(db); err != nil {
 		return err
@@ -88,15 +90,17 @@ func Validate(db *gorm.DB, targets []any, opts ...Option) error {
 	return err
 }
 
-// TryKeys puts two keys into copies of tables, which have no rows: one that would be
-// issued now, and the last one of the layout. The tables are those of the targets, as
-// for [InspectWith], and all that are connected with them by references: as they are,
-// which is for those that have been moved. Columns that reject the first key, and views
-// that cannot be read with it, are the blockers, and so are triggers that still assign
-// keys. The notes are on the second, and on what could not be tried.
+// TryKeys inserts two keys into empty copies of tables: a key that would be issued now,
+// and the last key of the layout. The tables are the targets, as for [InspectWith], and
+// all tables that references connect with them. The copies have the present definitions
+// of the tables, so call TryKeys after the move.
 //
-// A copy is a temporary table, or one that is dropped. No trigger of a table fires, and
-// no program waits.
+// rejected lists columns that reject the first key, views that cannot be read with it,
+// and triggers that still assign keys. notes describe the results for the second key, and
+// the tables that could not be tried.
+//
+// A copy is a temporary table, or a table that TryKeys drops afterwards. No trigger of an
+// original table fires, and no program has to wait.
 func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (rejected []Blocker, notes []string, err error) {
 	e, err := engineFor(db)
 	if err != nil {
@@ -112,7 +116,7 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 			return engine.Findings{}, err
 		}
 		tried, err := e.Try(ctx, conn, c.trial(found))
-		for _, b := range found.Blockers { // of tables that are left out
+		for _, b := range found.Blockers { // blockers of tables that find left out
 			if !slices.ContainsFunc(found.Tables, func(t Table) bool { return t.TableName() == b.Table }) {
 				tried.Blockers = append(tried.Blockers, b)
 			}
@@ -157,7 +161,8 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	return p, nil
 }
 
-// find returns what the engine finds, and notes on what was asked for.
+// find returns the result of the engine's Inspect, and notes on the references of models
+// that do not exist.
 func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*engine.Result, []string, error) {
 	references, notes, err := c.existing(ctx, conn, e)
 	if err != nil {
@@ -178,13 +183,12 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 	return found, notes, err
 }
 
-// trial is of keys in tables as they are.
+// trial returns the trial of today's and the last key in the tables as they are.
 func (c *config) trial(found *engine.Result) engine.Trial {
 	return engine.Trial{Tables: found.Tables, Parked: c.park, Small: 1, Today: c.layout.Max(time.Now()), Last: c.layout.Max(c.layout.Expires())}
 }
 
-// movedColumns are all columns of the plan, and keysOf those that others may refer
-// to, which excludes one of several columns of a key, as in a join table.
+// movedColumns returns all columns of the plan.
 func (p *Plan) movedColumns() []engine.Reference {
 	var columns []engine.Reference
 	for _, t := range p.Tables {
@@ -195,6 +199,8 @@ func (p *Plan) movedColumns() []engine.Reference {
 	return columns
 }
 
+// keys returns the keys to which other columns may refer. If the primary key has several
+// columns, as in a join table, it leaves out the columns that are references themselves.
 func (p *Plan) keys() []likely.Key {
 	var keys []likely.Key
 	for _, t := range p.Tables {

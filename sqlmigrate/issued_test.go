@@ -29,8 +29,8 @@ func insertKey(t *testing.T, db *gorm.DB, at time.Time) {
 	}
 }
 
-// The application assigns keys before the database stops to, and its machines'
-// clocks differ: a key that is slightly ahead of this one's is not in the way.
+// A key that is slightly ahead of the clock is not a blocker, because the clocks of
+// machines differ, and the application may already assign keys before phase detach.
 func TestKeysAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -49,8 +49,8 @@ func TestKeysAheadOfTheClock(t *testing.T) {
 	})
 }
 
-// Keys that were issued before detach was planned are as bad to continue from as
-// later ones.
+// Detach cannot be reverted if there are Snowflake keys, even if they were issued before
+// the plan was made.
 func TestRevertDetachAfterSnowflakeKeys(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A planted column has what it is made of, and what its rows hold.
+// A planted column has a name, a type and a function for the values of its rows.
 type planted struct {
 	table, column, typ string
 	value              func(*rand.Rand) string
@@ -25,7 +25,7 @@ func key(most int) func(*rand.Rand) string {
 	return func(r *rand.Rand) string { return fmt.Sprint(existing(r, most)) }
 }
 
-// existing is a key of a table in which every twentieth was deleted.
+// existing returns a key of a table from which every twentieth row was deleted.
 func existing(r *rand.Rand, most int) int {
 	for {
 		if n := 1 + r.IntN(most); n%20 != 0 {
@@ -72,7 +72,7 @@ var plantedReferences = []planted{
 	{"mixed", "first_post", "int", key(posts)},
 }
 
-// harmless are columns that hold anything else.
+// harmless are columns with other values.
 var harmless = []planted{
 	{"goods", "quantity", "int", between(1, 20)},
 	{"goods", "position", "int", between(1, 300)},
@@ -90,7 +90,7 @@ var harmless = []planted{
 	{"goods", "seats", "int", between(1, 60)},
 	{"goods", "category_id", "int", between(1, 290)}, // of a table that is not moved
 	{"goods", "external_id", "int", between(100_000, 2_000_000_000)},
-	{"goods", "kind_id", "smallint", between(1, 6)}, // has no table
+	{"goods", "kind_id", "smallint", between(1, 6)}, // there is no table kind
 	{"goods", "android", "int", between(7, 15)},
 	{"goods", "posts_count", "int", between(0, 900)},
 	{"goods", "birthday", "int", between(19_300_101, 20_101_231)},
@@ -104,7 +104,7 @@ func plant(t *testing.T, db *gorm.DB, columns []planted, typ func(string) string
 	for _, c := range columns {
 		tables[c.table] = append(tables[c.table], c)
 	}
-	for _, table := range slices.Sorted(maps.Keys(tables)) { // r is the same for all
+	for _, table := range slices.Sorted(maps.Keys(tables)) { // sorted, so that r gives each table the same values in every run
 		columns := tables[table]
 		var parts []string
 		for _, c := range columns {
@@ -165,15 +165,15 @@ func plantSchema(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// Of twenty columns with keys, by every trace that they leave, all are found, and of
-// twenty others none. The keys of one table have no gaps, so that it has every small
-// number. A plan and FindReferences find the same.
+// All of the planted references are found, and none of the harmless columns. The keys of
+// table dense have no gaps, so that every small number is a key. A plan and
+// FindReferences find the same columns.
 func TestLikelyReferences(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		plantSchema(t, db)
 		plan := migratetest.MustInspect(t, db, "users", "posts", "staff", "dense")
-		if db.Name() == "sqlite" { // there, every integer column holds an ID
+		if db.Name() == "sqlite" { // in SQLite every integer column holds an ID
 			if len(plan.Likely) > 0 {
 				t.Errorf("found %+v", plan.Likely)
 			}
@@ -215,8 +215,9 @@ func TestLikelyReferences(t *testing.T) {
 	})
 }
 
-// A primary key that nobody counts holds the keys of another table, as rd_from of
-// MediaWiki. Counted keys and codes are left out, which are keys by chance.
+// A primary key that is not a counter can hold the keys of another table, like rd_from in
+// MediaWiki, and is found. Counters and codes, whose values are keys by chance, are not
+// found.
 func TestLikelyPrimaryKeys(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -258,8 +259,8 @@ func TestLikelyPrimaryKeys(t *testing.T) {
 	})
 }
 
-// What is named is not likely any more: as a reference it is moved, and as none it
-// is left alone. Both are the same after the move.
+// A column that the user declared is not likely any more. As a reference it is moved, and
+// as WithoutReference it is left alone. This is the same after the move.
 func TestLikelyReferencesAnswered(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -283,7 +284,7 @@ func TestLikelyReferencesAnswered(t *testing.T) {
 			t.Errorf("audits.owner_id is found by %q", reason)
 		}
 		targets = append(targets, sqlmigrate.WithReference("audits.owner_id", "orders.id"), sqlmigrate.WithoutReference("audits.creator_id"))
-		for range 2 { // before the move and after it
+		for range 2 { // before and after the move
 			plan = migratetest.MustInspect(t, db, targets...)
 			if got := likelyColumns(plan); len(got) > 0 || !slices.Equal(plan.NotReferences, []string{"audits.creator_id"}) {
 				t.Errorf("likely are %q, and left out %q", got, plan.NotReferences)
@@ -333,8 +334,8 @@ func TestLikelyReferenceMistakes(t *testing.T) {
 	}
 }
 
-// SQLite keeps 64 bits of an integer in any column but one of affinity REAL, which
-// rounds it.
+// In SQLite, only columns with affinity REAL are too narrow, because they round an
+// integer.
 func TestLikelyReferencesInSQLite(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -360,7 +361,8 @@ func TestLikelyReferencesInSQLite(t *testing.T) {
 	}
 }
 
-// Types are taken apart, and the way to change each is named: it works.
+// Integers inside of types are found, and the plan names a way to change each type, which
+// works.
 func TestLikelyReferencesInTypes(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -395,8 +397,8 @@ func TestLikelyReferencesInTypes(t *testing.T) {
 	}
 }
 
-// Tables of one name in several schemas are told apart, and a schema is the same
-// whether or not it is named.
+// Tables with the same name in several schemas are distinguished. It makes no difference
+// whether the current schema is named.
 func TestLikelyReferencesInSchema(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -422,7 +424,7 @@ func TestLikelyReferencesInSchema(t *testing.T) {
 	})
 }
 
-// The fix of a reference that cannot be moved fits its type, and works.
+// The fix for a reference that cannot be moved fits its type, and works.
 func TestFixFitsType(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -446,7 +448,7 @@ func TestFixFitsType(t *testing.T) {
 	}
 }
 
-// A table that was never analyzed has no number of rows.
+// A table that was never analyzed has no estimate of its rows.
 func TestNotAnalyzed(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -25,7 +25,7 @@ func TestMySQLLockScene(t *testing.T) {
 	})
 }
 
-// SQLite has one writer, for whom the plan waits again and again.
+// SQLite has only one writer, and Apply tries again until it gets the writer lock.
 func TestSQLiteLockRetry(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -109,7 +109,7 @@ func TestRetry(t *testing.T) {
 		p := handPlan(f)
 		p.Dialect = "mysql"
 		err := p.Apply(t.Context(), mysqlHandle(t), sqlmigrate.WithPhases(sqlmigrate.Widen), sqlmigrate.WithRetryFor(time.Second))
-		migratetest.WantError(t, err, "after its last statement") // the fake fails there
+		migratetest.WantError(t, err, "after its last statement") // the fake engine fails there
 		var got []string
 		for _, r := range f.Runs {
 			got = append(got, r.SQL...)

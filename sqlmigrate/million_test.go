@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	millionFactor   = 4                      // by which an estimate may be wrong
-	millionJudged   = 500 * time.Millisecond // shorter ones are too short to tell
-	millionHeap     = 16 << 20               // by which the heap may grow, in bytes
-	millionInterval = 10 * time.Millisecond  // between two samples
+	millionFactor   = 4                      // the factor by which an estimate may be wrong
+	millionJudged   = 500 * time.Millisecond // estimates of shorter steps are not judged
+	millionHeap     = 16 << 20               // the largest growth of the heap, in bytes
+	millionInterval = 10 * time.Millisecond  // the time between two samples
 )
 
-// GORMFLAKE_TEST_ROWS=1000000 takes some 3 minutes on two cores. It is the
-// number of parents; there are twice as many children.
+// GORMFLAKE_TEST_ROWS is the number of parents; there are twice as many children. With
+// 1000000, the test takes about 3 minutes on two cores.
 func TestMillion(t *testing.T) {
 	text := os.Getenv("GORMFLAKE_TEST_ROWS")
 	if text == "" {
@@ -39,13 +39,13 @@ func TestMillion(t *testing.T) {
 		t.Fatalf("GORMFLAKE_TEST_ROWS = %q, want a number from 100 to 500000000", text)
 	}
 	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL} {
-		t.Run(string(target), func(t *testing.T) { // not in parallel: it takes the time
+		t.Run(string(target), func(t *testing.T) { // not in parallel, because it measures time
 			newMillion(t, target, parents).move(t)
 		})
 	}
 }
 
-// A million is an old shop.
+// A million is a shop with that many rows, whose keys the database assigns.
 type million struct {
 	*gorm.DB
 	pool     *sql.DB
@@ -82,7 +82,7 @@ func newMillion(t *testing.T, target testdb.Target, parents int) *million {
 	return m
 }
 
-// numbers is a table of all n from 1 to the largest, in order.
+// numbers returns a table expression with all n from 1 to largest, in order.
 func (m *million) numbers(largest int) string {
 	if m.Dialector.Name() == "postgres" {
 		return fmt.Sprintf("generate_series(1, %d) AS numbers (n)", largest)
@@ -121,7 +121,7 @@ func (m *million) move(t *testing.T) {
 	m.revert(t, plan)
 }
 
-// phase applies one, while other programs continue.
+// phase applies one phase while other programs read and write.
 func (m *million) phase(t *testing.T, plan *sqlmigrate.Plan, phase sqlmigrate.Phase) {
 	t.Helper()
 	clients := []*millionClient{
@@ -158,7 +158,7 @@ func millionError(estimate, taken time.Duration) string {
 	return fmt.Sprintf(", error %+.0f %%", 100*(float64(estimate)/float64(taken)-1))
 }
 
-// stepTimes are what the steps of a phase have taken, by table and text.
+// stepTimes are the durations of the steps of a phase, by table and text.
 type stepTimes struct {
 	taken map[[2]string]time.Duration
 	now   [2]string
@@ -170,7 +170,7 @@ func (s *stepTimes) see(p sqlmigrate.Progress) {
 	s.now, s.since = [2]string{p.Table.String(), p.Step}, p.Elapsed
 }
 
-// A millionClient is another program, which does the same again and again.
+// A millionClient is another program, which repeats a transaction.
 type millionClient struct {
 	name      string
 	do        func(context.Context, *sql.Conn) error
@@ -180,14 +180,14 @@ type millionClient struct {
 	err       error
 }
 
-// millionRead and millionWrite come to the parents first, as the plan does:
-// a transaction that comes to the children first can meet it in a deadlock.
+// millionRead and millionWrite access the parents first, as the plan does. A transaction
+// that accesses the children first can deadlock with it.
 func millionRead(ctx context.Context, conn *sql.Conn) error {
 	var n int
 	return conn.QueryRowContext(ctx, "SELECT count(*) FROM parents p JOIN children c ON c.parent_id = p.id WHERE p.id = 7").Scan(&n)
 }
 
-const millionID = 2_000_000_000 // an integer holds it
+const millionID = 2_000_000_000 // fits an integer
 
 func millionWrite(ctx context.Context, conn *sql.Conn) error {
 	tx, err := conn.BeginTx(ctx, nil)
@@ -202,8 +202,7 @@ func millionWrite(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// start returns when each client has been served once. The function that it
-// returns stops them.
+// start returns after each client has completed one transaction. stop ends the clients.
 func (m *million) start(t *testing.T, clients []*millionClient) (stop func()) {
 	t.Helper()
 	over := make(chan struct{})
@@ -236,7 +235,7 @@ func (c *millionClient) run(ctx context.Context, conn *sql.Conn, over <-chan str
 		c.longest, c.times = max(c.longest, time.Since(begun)), c.times+1
 		switch {
 		case err == nil:
-		case strings.Contains(strings.ToLower(err.Error()), "deadlock"): // the program has to do it again
+		case strings.Contains(strings.ToLower(err.Error()), "deadlock"): // the program repeats its transaction
 			c.deadlocks++
 		default:
 			c.err = err
@@ -257,8 +256,8 @@ func (c *millionClient) report(t *testing.T) {
 	}
 }
 
-// watchHeap measures the heap until the function that it returns is called, which
-// returns by how many bytes it has grown at most.
+// watchHeap measures the heap until growth is called, which returns the largest growth in
+// bytes.
 func watchHeap() (growth func() uint64) {
 	runtime.GC()
 	before := heapBytes()
@@ -305,7 +304,7 @@ func (m *million) checkMoved(t *testing.T) {
 	migratetest.Run(t, m.DB,
 		fmt.Sprintf("INSERT INTO parents (id, leader_id, name, email) VALUES (%d, 1, 'new', 'new')", id),
 		fmt.Sprintf("INSERT INTO children (id, parent_id) VALUES (%d, %d)", id+1, id),
-		fmt.Sprintf("DELETE FROM parents WHERE id = %d", id), // and the child with it
+		fmt.Sprintf("DELETE FROM parents WHERE id = %d", id), // the child is deleted by a cascade
 	)
 	m.checkRows(t)
 	if again, err := sqlmigrate.Inspect(t.Context(), m.DB, "parents", "children"); err != nil || !again.Empty() {
@@ -342,7 +341,7 @@ func (m *million) revert(t *testing.T, plan *sqlmigrate.Plan) {
 		"INSERT INTO children (parent_id) VALUES (1)",
 	)
 	parent, child := m.parents+1, m.children+1
-	if m.Name() == "mysql" { // what millionWrite rolled back has moved the counters
+	if m.Name() == "mysql" { // rolled back inserts of millionWrite have advanced the counters
 		parent, child = millionID+1, millionID+1
 	}
 	m.checkCount(t, parent, "SELECT max(id) FROM parents")

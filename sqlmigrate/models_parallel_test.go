@@ -35,8 +35,9 @@ type (
 	}
 )
 
-// GORM adds relations to the schema of one model while it parses another. The
-// first uses of related models may be concurrent, and each finds all references.
+// GORM adds relations to the schema of a model while it parses another model. Even if
+// related models are used for the first time concurrently, each call finds all
+// references.
 func TestModelsInParallel(t *testing.T) {
 	t.Parallel()
 	models := []any{&yard{}, &crane{}, &hook{}, &tagOf{}}
@@ -68,7 +69,7 @@ func TestModelsInParallel(t *testing.T) {
 	}
 }
 
-// fresh is a handle that has parsed no model.
+// fresh returns a handle that has not parsed any model.
 func fresh(db *gorm.DB) *gorm.DB {
 	again, err := gorm.Open(db.Dialector, &gorm.Config{ConnPool: db.ConnPool, DryRun: true})
 	if err != nil {

@@ -16,7 +16,7 @@ type viewedOrder struct {
 
 type orderTotal struct{ ViewedOrderID, Sum int64 }
 
-// A view has no columns of its own to be changed.
+// The columns of a view are not changed, because they follow their tables.
 func TestModelOfAView(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -35,8 +35,8 @@ type guardedOrder struct {
 	ID int64 `gorm:"primaryKey;autoIncrement:false;check:id > 0"`
 }
 
-// The guard is the CHECK of a model that has one, so AutoMigrate adds no other.
-// SQLite's is a trigger.
+// The guard has the name of GORM's CHECK, so AutoMigrate does not add another. On SQLite
+// the guard is a trigger.
 func TestGuardIsGORMs(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -16,29 +16,30 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// An OnlinePlan does what phase [Widen] does without keeping programs from the
-// tables: new columns, or tables, are filled in the background, and take the
-// place of the old ones in a moment. It takes longer than Widen, and more disk.
-// Phases [Detach] and [Guard] follow as ever.
+// An OnlinePlan does the work of phase [Widen] while programs read and write. It adds new
+// columns, or creates new tables, fills them in the background, and puts them in the
+// place of the old ones in a moment. It takes longer than Widen, and needs more disk.
+// Phases [Detach] and [Guard] follow as after Widen.
 //
-// It is kept in the database from the first change on, together with how far it has
-// come. Each of Apply, Finish and Revert resumes there after an error, a kill
-// or the end of its context.
+// From its first change on, the plan is stored in the database together with its
+// progress. After an error, a kill or the end of the context, the next call of Apply,
+// Finish or Revert resumes there.
 type OnlinePlan struct {
 	// Dialect is GORM's name of the database: postgres, or mysql for MariaDB and MySQL.
 	Dialect string
 
-	// Tables are those that are widened.
+	// Tables are the tables that the plan widens.
 	Tables []string
 
-	// Blockers keep the plan from being carried out. While there are any, and
-	// the move is not under way, nothing is changed.
+	// Blockers are the objects because of which the plan cannot be applied. If there is a
+	// blocker and the move has not begun, no method changes the database.
 	Blockers []Blocker
 
-	// Stages are what is to be done, in order. The last one is Finish's.
+	// Stages are the stages of the move, in order. Finish runs the last stage, Apply all
+	// stages before it.
 	Stages []OnlineStage
 
-	// Notes are what to know before applying the plan.
+	// Notes are facts to know before applying the plan.
 	Notes []string
 
 	tables []plan.TableName
@@ -46,16 +47,17 @@ type OnlinePlan struct {
 }
 
 type (
-	// StageName names a stage of an [OnlinePlan].
+	// A StageName names a stage of an [OnlinePlan].
 	StageName = plan.StageName
 	// An OnlineStage is a part of an [OnlinePlan].
 	OnlineStage = plan.Stage
-	// An OnlineStep is what is done between two points from which an [OnlinePlan] can be
+	// An OnlineStep is the work between two points at which an [OnlinePlan] can be
 	// resumed.
 	OnlineStep = plan.OnlineStep
-	// OnlineProgress is what [OnlinePlan.Apply], Finish or Revert is about to do.
+	// OnlineProgress describes the step that [OnlinePlan.Apply], Finish or Revert runs
+	// next.
 	OnlineProgress = plan.OnlineProgress
-	// OnlineSteering is what others want of a move while it runs: see [OnlinePlan.Steer].
+	// OnlineSteering holds the requests to a running move, see [OnlinePlan.Steer].
 	OnlineSteering = plan.Steering
 )
 
@@ -69,32 +71,35 @@ const (
 	StageFinish    = plan.StageFinish
 )
 
-// An OnlineStatus is how far an online widening has come.
+// An OnlineStatus is the progress of an online move.
 type OnlineStatus struct {
-	// Begun reports whether anything has been changed, and Swapped whether the
-	// new columns have taken the place of the old ones.
+	// Begun reports whether anything has been changed. Swapped reports whether the new
+	// columns have taken the place of the old columns.
 	Begun, Swapped bool
 
-	// Reverting is true once Revert has begun: nothing but Revert continues then.
+	// Reverting is true once Revert has begun. From then on, only Revert can continue the
+	// move.
 	Reverting bool
 
-	// Stage is the one that is next, and Done of Of steps are over, in the
-	// direction that it has. Stage is empty if all is done.
+	// Stage is the stage of the next step, and empty if all steps are done. Done of Of
+	// steps are over: of Apply and Finish, or of Revert if Reverting is true.
 	Stage    StageName
 	Done, Of int
 
-	// Copied rows of OfRows, which is an estimate, have been written by the step that
-	// is next, if that is one in batches.
+	// Copied counts the rows that the next step has written, if it works in batches.
+	// OfRows is the estimated number of its rows.
 	Copied, OfRows int64
 
-	// Rate is how many a second, of the process that copies or was the last to.
+	// Rate is the number of rows per second in the process that copies, or that copied
+	// last.
 	Rate float64
 
-	// Waits counts the batches that have waited for replicas: see [WithMaxLag].
+	// Waits counts the batches that waited for replicas, see [WithMaxLag].
 	Waits int64
 
-	// Remaining is by Rate, and by the plan's estimates for further steps until the
-	// swap, or until the end of the way back.
+	// Remaining is the estimated time until the end of the swap, or of Revert. It is
+	// computed from Rate for the next step, and from the estimates of the plan for the
+	// steps after it.
 	Remaining time.Duration
 
 	Began time.Time
@@ -102,13 +107,14 @@ type OnlineStatus struct {
 	Steering OnlineSteering
 }
 
-// Online plans phase [Widen] of p so that programs keep writing while it runs, or
-// finds the plan that is under way for one of its tables. It changes nothing: where
-// the definition of a new column is to be known, the server writes it for a temporary
-// table that is rolled back. db is the database that was inspected.
+// Online plans the work of phase [Widen] of p in a form in which programs keep writing.
+// If a move of one of its tables has begun, Online returns the stored plan of this move
+// instead. It does not change the schema. To learn how the server writes the definition
+// of a new column, it creates a temporary table in a transaction that it rolls back. db
+// is a handle of the inspected database.
 //
-// Whatever would not survive the move is in [OnlinePlan.Blockers]. The error is
-// for databases other than PostgreSQL, MariaDB and MySQL.
+// [OnlinePlan.Blockers] lists the objects that would not survive the move. Online returns
+// an error if the database is not PostgreSQL, MariaDB or MySQL.
 func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 	driver, err := onlineFor(db, p.Dialect)
 	if err != nil {
@@ -132,9 +138,9 @@ func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 	})
 }
 
-// FindOnline finds the online move of one of the targets that is under way, also while
-// another process carries it out. Where there is none, [OnlinePlan.Status] says so. Targets
-// are those of [Inspect]. It only reads.
+// FindOnline returns the stored plan of the online move of one of the targets, also while
+// another process runs it. If there is no such move, [OnlinePlan.Status] of the result
+// reports that it has not begun. Targets are as for [Inspect]. FindOnline only reads.
 func FindOnline(ctx context.Context, db *gorm.DB, targets ...any) (*OnlinePlan, error) {
 	if err := checkHandle(db); err != nil {
 		return nil, err
@@ -153,7 +159,8 @@ func FindOnline(ctx context.Context, db *gorm.DB, targets ...any) (*OnlinePlan, 
 	})
 }
 
-// onlineFor is the driver for a plan of the dialect.
+// onlineFor returns the driver of the dialect, after it has checked that db is a handle
+// of such a database.
 func onlineFor(db *gorm.DB, dialect string) (engine.Online, error) {
 	if err := checkDialect(db, dialect); err != nil {
 		return nil, err
@@ -165,7 +172,8 @@ func onlineFor(db *gorm.DB, dialect string) (engine.Online, error) {
 	return driver, nil
 }
 
-// newOnlinePlan may have no move.
+// newOnlinePlan returns the plan of a move. move may be nil, which FindOnline passes if
+// there is no move.
 func newOnlinePlan(dialect string, tables []plan.TableName, move *engine.Move) *OnlinePlan {
 	o := &OnlinePlan{Dialect: dialect, tables: tables, move: move}
 	if move != nil {
@@ -175,14 +183,15 @@ func newOnlinePlan(dialect string, tables []plan.TableName, move *engine.Move) *
 	return o
 }
 
-// onlineTables are those that have a column to be widened.
+// onlineTables returns the tables that have a column to widen.
 func (p *Plan) onlineTables() []Table {
 	widens := func(c Column) bool { return c.To != "" }
 	return slices.DeleteFunc(slices.Clone(p.Tables), func(t Table) bool { return !slices.ContainsFunc(t.Columns, widens) })
 }
 
-// mergedBlockers are the plan's own, but for those of a change in place, and those of
-// objects that are not among them.
+// mergedBlockers returns the blockers of an online move. It takes the blockers of the
+// offline plan, except the blockers of a change of type in place, and adds the blockers
+// that the online driver found for other objects.
 func mergedBlockers(own, more []Blocker) []Blocker {
 	own = slices.DeleteFunc(slices.Clone(own), func(b Blocker) bool { return b.InPlace })
 	all := slices.Clone(own)
@@ -194,13 +203,14 @@ func mergedBlockers(own, more []Blocker) []Blocker {
 	return all
 }
 
-// Empty reports whether there is nothing to do, and nothing to finish.
+// Empty reports whether the plan has no stages, so that neither Apply nor Finish has work
+// to do.
 func (o *OnlinePlan) Empty() bool { return len(o.Stages) == 0 }
 
-// Err is [Plan.Err] of this plan's blockers.
+// Err returns nil, or one error that names every blocker, each on its own line.
 func (o *OnlinePlan) Err() error { return errorOf(o.Blockers) }
 
-// Estimate is the sum of the steps' estimates; Disk and Log are the bytes by
+// Estimate returns the sum of the estimates of all steps. disk and log are the bytes by
 // which the tables and the log grow until Finish.
 func (o *OnlinePlan) Estimate() (took time.Duration, disk, log int64) {
 	for _, stage := range o.Stages {
@@ -211,37 +221,35 @@ func (o *OnlinePlan) Estimate() (took time.Duration, disk, log int64) {
 	return took, disk, log
 }
 
-// Apply carries out all stages but the last: afterwards the keys are wide, and
-// the old ones are still there for [OnlinePlan.Revert], except on MariaDB and MySQL,
-// where the way back ends with stage swap. Call [OnlinePlan.Finish] when
-// nobody will want them back.
+// Apply runs all stages except the last. Afterwards the keys are wide, and the old keys
+// still exist, so that [OnlinePlan.Revert] can restore them. On MariaDB and MySQL, Revert
+// is not possible after stage swap. Call [OnlinePlan.Finish] when the old keys will not
+// be needed again.
 //
-// It needs a connection of its own for as long as it takes, which must not
-// go through a proxy that hands out another one for each transaction.
+// Apply uses one connection until it returns. The connection must not go through a proxy
+// that assigns another server connection to each transaction.
 //
-// While there are blockers, nothing is changed and the error is the one of
-// [OnlinePlan.Err]. A plan that is empty, or that has been applied, is not an
-// error.
+// While there are blockers, Apply does not change the database, and returns the error of
+// [OnlinePlan.Err]. A plan that is empty, or that has been applied, is not an error.
 func (o *OnlinePlan) Apply(ctx context.Context, db *gorm.DB, opts ...OnlineOption) error {
 	return o.run(ctx, db, opts, (*online.Run).Apply)
 }
 
-// Finish carries out the last stage: the old columns are dropped. There is no
-// way back from here. It is an error if [OnlinePlan.Apply] has not come to its
-// end.
+// Finish runs the last stage, which drops the old columns. After that, the move cannot be
+// reverted. Finish returns an error if [OnlinePlan.Apply] has not completed.
 func (o *OnlinePlan) Finish(ctx context.Context, db *gorm.DB, opts ...OnlineOption) error {
 	return o.run(ctx, db, opts, (*online.Run).Finish)
 }
 
-// Revert takes back what has been done, from any point before Finish, on MariaDB and
-// MySQL before stage swap: an error that says so if there is nothing, or no way back
-// any more, such as keys that the old columns do not hold. Once it has begun, only
-// Revert can continue.
+// Revert takes back the completed steps. It can be called at any time before Finish, on
+// MariaDB and MySQL before stage swap. It returns an error if no step has been done, or
+// if the move cannot be reverted any more, for example because the old columns are too
+// narrow for new keys. Once Revert has begun, only Revert can continue the move.
 func (o *OnlinePlan) Revert(ctx context.Context, db *gorm.DB, opts ...OnlineOption) error {
 	return o.run(ctx, db, opts, (*online.Run).Revert)
 }
 
-// Status reads how far the move has come from the database.
+// Status reads the progress of the move from the database.
 func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, error) {
 	driver, err := onlineFor(db, o.Dialect)
 	if err != nil {
@@ -262,9 +270,9 @@ func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, err
 	})
 }
 
-// Steer changes what a move that is under way does next, whichever process carries it
-// out: change is given what was wanted before. The move notices it in a second or so, and
-// keeps to it when it is resumed.
+// Steer changes the requests to a move that has begun, also if another process runs it.
+// change receives the present requests and modifies them. The move reads them about once
+// a second, and keeps to them after it is resumed.
 func (o *OnlinePlan) Steer(ctx context.Context, db *gorm.DB, change func(*OnlineSteering)) error {
 	driver, err := onlineFor(db, o.Dialect)
 	if err != nil {

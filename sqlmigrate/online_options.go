@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
 )
 
-// An OnlineOption changes how an [OnlinePlan] is carried out.
+// An OnlineOption changes how an [OnlinePlan] is applied.
 type OnlineOption interface {
 	applyOnline(c *online.Config) error
 }
@@ -19,8 +19,9 @@ type onlineOptionFunc func(*online.Config) error
 
 func (f onlineOptionFunc) applyOnline(c *online.Config) error { return f(c) }
 
-// WithBatchRows bounds how many rows are copied at a time. The defaults are 50
-// and 10,000: the size adapts to [WithStall] between them.
+// WithBatchRows sets the smallest and the largest number of rows in a batch of the copy.
+// The move adapts the number between these bounds, so that a batch takes as long as
+// [WithStall] says. The defaults are 50 and 10,000.
 func WithBatchRows(smallest, largest int) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if smallest < 1 || largest < smallest {
@@ -31,8 +32,9 @@ func WithBatchRows(smallest, largest int) OnlineOption {
 	})
 }
 
-// WithStall is how long a batch may take, and so how long a program may wait for
-// one. The copy rests for as long as it works. The default is 50 ms.
+// WithStall sets how long a batch may take, which is also how long a program may have to
+// wait for a batch. After each batch the copy pauses for as long as the batch took. The
+// default is 50 ms.
 func WithStall(d time.Duration) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if d <= 0 {
@@ -43,9 +45,9 @@ func WithStall(d time.Duration) OnlineOption {
 	})
 }
 
-// WithMaxLag makes the copy wait while a replica is further behind than d. PostgreSQL
-// knows its replicas; MariaDB and MySQL need [WithReplicas]. The default is 10 s; zero is
-// no limit.
+// WithMaxLag makes the copy wait while a replica is more than d behind. PostgreSQL knows
+// its replicas; on MariaDB and MySQL, name them with [WithReplicas]. The default is 10 s.
+// With zero, the copy does not wait for replicas.
 func WithMaxLag(d time.Duration) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		c.MaxLag = d
@@ -53,10 +55,11 @@ func WithMaxLag(d time.Duration) OnlineOption {
 	})
 }
 
-// WithReplicas names replicas of MariaDB or MySQL for [WithMaxLag], by handles of the same
-// database on them. The move writes the time into its table sqlmigrate_online once a
-// second, and reads there what has arrived: that takes the right to SELECT from it. A
-// replica that has stopped, or stops answering, makes the copy wait.
+// WithReplicas names the replicas of MariaDB or MySQL for [WithMaxLag]. Each handle is of
+// the same database on a replica. Once a second, the move writes the time to its table
+// sqlmigrate_online, and reads from the table on each replica which time has arrived.
+// Therefore the accounts need the right to SELECT from this table. The copy waits if a
+// replica has stopped or does not answer.
 func WithReplicas(replicas ...*gorm.DB) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		for _, db := range replicas {
@@ -73,8 +76,8 @@ func WithReplicas(replicas ...*gorm.DB) OnlineOption {
 	})
 }
 
-// WithLastStage makes Apply return after this stage, as if it were the last one
-// but finish. The default is [StageSwap].
+// WithLastStage makes Apply return after this stage. [OnlinePlan.Finish] still comes
+// last. The default is [StageSwap].
 func WithLastStage(name StageName) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		switch name {
@@ -86,9 +89,9 @@ func WithLastStage(name StageName) OnlineOption {
 	})
 }
 
-// WithOnlineProgress calls fn before each step, after each second of one in
-// batches, when a step has to wait, and after the last one: one call at a
-// time. What fn does delays the next step, but no program: no locks are held.
+// WithOnlineProgress calls fn before each step, after each second of a step in batches,
+// when a step has to wait, and after the last step. It makes one call at a time. While fn
+// runs, the next step has to wait, but other programs do not, because no locks are held.
 func WithOnlineProgress(fn func(OnlineProgress)) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if fn == nil {

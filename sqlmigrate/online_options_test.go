@@ -8,8 +8,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// An option out of its limits is refused before the database is looked at, by each
-// call that takes it.
+// Each method rejects an invalid option before it reads the database.
 func TestOnlineOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -48,7 +47,7 @@ func TestOnlineOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// All mistakes are in one error.
+// The error contains all mistakes.
 func TestOnlineOptionsAreCheckedTogether(t *testing.T) {
 	t.Parallel()
 	err := new(sqlmigrate.OnlinePlan).Apply(t.Context(), sqlite(t), sqlmigrate.WithStall(0), sqlmigrate.WithStall(1), sqlmigrate.WithMaxLag(-1))
@@ -57,7 +56,7 @@ func TestOnlineOptionsAreCheckedTogether(t *testing.T) {
 	}
 }
 
-// The least that an option allows is not an error, nor is what it allows anyway.
+// The limits of each option, and its default, are valid.
 func TestOnlineOptionsAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	err := (&sqlmigrate.OnlinePlan{Dialect: "postgres"}).Apply(t.Context(), sqlite(t),

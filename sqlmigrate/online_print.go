@@ -9,9 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// String is the plan for people to review: the blockers, and for each stage its
-// statements in order, with what each step locks. It is as wide as
-// [Plan.String], except for SQL.
+// String returns the plan for review: the blockers, and for each stage its statements in
+// order with the locks of each step. Lines are wrapped at the same width as in
+// [Plan.String]; SQL is not wrapped.
 func (o *OnlinePlan) String() string {
 	out := page{width: pageWidth}
 	out.line(0, o.headline())
@@ -24,8 +24,8 @@ func (o *OnlinePlan) String() string {
 	return out.String()
 }
 
-// WayBack is what Revert does after each stage, in the same form as String:
-// what is listed for that stage, and then for those before it.
+// WayBack returns the steps of Revert in the form of String. After a stage, Revert runs
+// the steps that are listed for this stage, and then the steps of the stages before it.
 func (o *OnlinePlan) WayBack() string {
 	out := page{width: pageWidth}
 	for _, stage := range slices.Backward(o.Stages) {

@@ -49,7 +49,7 @@ Back from stage prepare: 1 step
       DROP 1;
 `
 
-// handOnline is an OnlinePlan with a step of each kind.
+// handOnline returns an online plan with a step of each kind.
 func handOnline() *sqlmigrate.OnlinePlan {
 	return &sqlmigrate.OnlinePlan{
 		Dialect: "postgres",
@@ -113,7 +113,8 @@ Blocked by
 	migratetest.WantError(t, plan.Err(), "view v_orders", "policy p")
 }
 
-// A plan belongs to the database that was inspected, and is made by Plan.Online.
+// A plan is accepted only for the kind of database that was inspected, and only if
+// Plan.Online has made it.
 func TestOnlineRefusesPlans(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)

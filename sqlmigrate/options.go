@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// An Option changes what [InspectWith] looks for.
+// An Option changes which tables and columns [InspectWith] finds, and how it plans to
+// move them.
 type Option interface {
 	apply(c *config) error
 }
@@ -19,10 +20,10 @@ type Option interface {
 type config struct {
 	layout     snowflake.Layout
 	tables     []plan.TableName
-	references []engine.Reference // that were named
-	modelled   []engine.Reference // that come from models
-	excluded   []engine.Reference // columns that hold no keys
-	keys       []likely.Key       // of which the references are looked for
+	references []engine.Reference // from WithReference
+	modelled   []engine.Reference // from the associations of models
+	excluded   []engine.Reference // columns that hold no keys, from WithoutReference
+	keys       []likely.Key       // the keys for which likely references are searched
 
 	recreateViews bool
 	park          bool
@@ -32,13 +33,13 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithReference names a column that holds keys of another table where neither a
-// constraint nor a model says so:
+// WithReference names a column that holds keys of another table, for references that have
+// no constraint and are not in a model:
 //
 //	sqlmigrate.WithReference("audit.order_id", "orders.id")
 //
-// Both are table.column or schema.table.column, written as table names are in
-// [Inspect]. It is an error if a table or a column does not exist.
+// Both arguments are table.column or schema.table.column, in the notation of [Inspect].
+// It is an error if a table or a column does not exist.
 func WithReference(column, key string) Option {
 	return optionFunc(func(c *config) error {
 		from, fromColumn, errFrom := plan.ParseColumn(column)
@@ -51,9 +52,9 @@ func WithReference(column, key string) Option {
 	})
 }
 
-// WithoutReference says that a column holds no keys, although it looks like it:
-// [Plan.Likely] leaves it out. It is table.column or schema.table.column, and an
-// error if it does not exist.
+// WithoutReference excludes a column that holds no keys, although it looks as if it did,
+// from [Plan.Likely]. The argument is table.column or schema.table.column. It is an error
+// if the column does not exist.
 func WithoutReference(column string) Option {
 	return optionFunc(func(c *config) error {
 		table, name, err := plan.ParseColumn(column)
@@ -65,8 +66,8 @@ func WithoutReference(column string) Option {
 	})
 }
 
-// WithLayout is the layout of the IDs that will be issued: every key in use must
-// be smaller than the first of them, or both kinds would meet. The default is
+// WithLayout sets the layout of the IDs that will be issued. Every key in use must be
+// smaller than the first new ID, so that a new ID never equals an old key. The default is
 // [snowflake.TwitterLayout].
 func WithLayout(layout snowflake.Layout) Option {
 	return optionFunc(func(c *config) error {
@@ -78,12 +79,12 @@ func WithLayout(layout snowflake.Layout) Option {
 	})
 }
 
-// WithRecreateViews lets the plan drop views that keep PostgreSQL from changing
-// the type of a column, materialized ones too and those above them, and create
-// them again in the same transaction, as they were: with their owners, rights,
-// comments, options, rules, triggers, indexes and statistics. Their columns have
-// the new types then, and materialized views the present rows. Without it, such a
-// view is a blocker. Other databases do not need it.
+// WithRecreateViews lets the plan drop the views that prevent PostgreSQL from changing
+// the type of a column, including materialized views and views of these views. The same
+// transaction creates them again with their owners, rights, comments, options, rules,
+// triggers, indexes and statistics. Afterwards, their columns have the new types, and
+// materialized views have the current rows. Without this option, such a view is a
+// blocker. On other databases the option has no effect, because they do not need it.
 func WithRecreateViews() Option {
 	return optionFunc(func(c *config) error {
 		c.recreateViews = true
@@ -91,12 +92,14 @@ func WithRecreateViews() Option {
 	})
 }
 
-// WithParkedCounters has phase park in place of detach and guard: the database still
-// assigns keys, to old versions of a program during a rolling deploy, and to others if
-// models stay as they are, see the plugin's WithModels. On MySQL, MariaDB and SQLite
-// these are above all IDs of ten years and more, instead of the generator's next ones:
-// apply it before the first ID is issued. Sequences of PostgreSQL do not follow the keys
-// of programs; there, the phase lets columns that are GENERATED ALWAYS take them.
+// WithParkedCounters replaces phases detach and guard by phase park. The database then
+// still assigns a key if a program omits it. Use it for old versions of a program during
+// a rolling deploy, or for programs whose models stay as they are, see the plugin's
+// WithModels. On MySQL, MariaDB and SQLite, the assigned keys are larger than all IDs of
+// the next ten years or more. Without the phase, they would be the next IDs of the
+// generator. Apply it before the first ID is issued. The sequences of PostgreSQL do not
+// follow the keys of programs; there, the phase lets programs write keys to columns that
+// are GENERATED ALWAYS.
 func WithParkedCounters() Option {
 	return optionFunc(func(c *config) error {
 		c.park = true
@@ -104,7 +107,8 @@ func WithParkedCounters() Option {
 	})
 }
 
-// atLeast is for the duration of an option; least is the same in words.
+// atLeast returns an error that names the option if d is below limit. least is the limit
+// in words.
 func atLeast(option string, d, limit time.Duration, least string) error {
 	if d < limit {
 		return fmt.Errorf("sqlmigrate: %s(%v): want %s or more", option, d, least)

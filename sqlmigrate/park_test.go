@@ -17,8 +17,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// counted creates tables as [gorm.Model] and older applications have them: one wide,
-// and one narrow that refers to it. The last rows were deleted.
+// counted creates a wide table, as [gorm.Model] does, and a narrow table that refers to
+// it, as older applications have it. It deletes the last rows.
 func counted(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	migratetest.Run(t, db, map[string][]string{
@@ -41,7 +41,8 @@ func counted(t *testing.T, db *gorm.DB) {
 	migratetest.Run(t, db, "DELETE FROM orders WHERE id = 3")
 }
 
-// insertOld inserts as a program without the plugin does, and returns the key.
+// insertOld inserts a row without a key, as a program without the plugin does, and
+// returns its key.
 func insertOld(t *testing.T, db *gorm.DB, table string) types.ID {
 	t.Helper()
 	column, quoted := map[string]string{"orders": "note", em: "order_id"}[table], db.Statement.Quote(table)
@@ -84,8 +85,8 @@ func applied(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
 	}
 }
 
-// Counters are parked above the IDs of ten years and below 2^53, and the keys that they
-// give are in nobody's way: not of a plan that is made again, and not of detach.
+// Counters are parked above the IDs of ten years and below 2^53. The keys that they
+// assign do not block a new plan or phase detach.
 func TestPark(t *testing.T) {
 	t.Parallel()
 	park := sqlmigrate.WithParkedCounters()
@@ -136,7 +137,7 @@ func TestPark(t *testing.T) {
 	})
 }
 
-// The way back leads to where the counters stood, and ends where there are higher keys.
+// Revert restores the former values of the counters. It fails if there are higher keys.
 func TestRevertPark(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -162,7 +163,7 @@ func TestRevertPark(t *testing.T) {
 	})
 }
 
-// A narrow column would refuse each key of a parked counter.
+// A narrow column would refuse every key of a parked counter, so phase park fails.
 func TestParkNeedsWide(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
@@ -173,8 +174,8 @@ func TestParkNeedsWide(t *testing.T) {
 	})
 }
 
-// SQLite has no counter for a table without AUTOINCREMENT, and needs none for keys that
-// refer to another table's or that a trigger guards.
+// SQLite has no counter for a table without AUTOINCREMENT, which is a blocker. A key that
+// refers to another key, or that a guard protects, needs no counter.
 func TestParkWithoutAutoincrement(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -190,7 +191,8 @@ func TestParkWithoutAutoincrement(t *testing.T) {
 	}
 }
 
-// The files do the same, also in a database whose counters stand elsewhere.
+// The files have the same effect, even in a database in which the counters have other
+// values.
 func TestParkFiles(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -210,7 +212,8 @@ func TestParkFiles(t *testing.T) {
 	}
 }
 
-// A trigger that assigns keys is what parking keeps. After phase detach it is left over.
+// With phase park, a trigger that assigns keys is accepted. With phase detach, it is
+// reported as left undone.
 func TestParkedTriggersAssign(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

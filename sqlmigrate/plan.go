@@ -10,65 +10,65 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Plan is what has to be done to move a set of connected tables, made by
-// [Inspect]. It holds no connection. It describes the schema as it was then:
-// inspect again before applying it to a schema that may have changed.
+// A Plan lists the statements that move a set of connected tables. [Inspect] creates it.
+// It holds no connection. It describes the schema at the time of the inspection: if the
+// schema may have changed since, inspect again before applying.
 type Plan struct {
 	// Dialect is GORM's name of the database: sqlite, mysql or postgres.
 	Dialect string
 
-	// Tables are the tables that were asked for and all that are connected
-	// with them by references, sorted by name.
+	// Tables are the requested tables and all tables that references connect with them,
+	// sorted by name.
 	Tables []Table
 
-	// Blockers keep the plan from being carried out. While there are any,
-	// nothing is written or changed.
+	// Blockers are the objects because of which the plan cannot be applied. While there
+	// is a blocker, no method writes a file or changes the database.
 	Blockers []Blocker
 
-	// Phases are what is to be done, in order, without those that have
-	// nothing to do.
+	// Phases are the phases to apply, in order. A phase without work is not among them.
 	Phases []Phase
 
-	// Omitted is what the phases leave undone. They can be applied all the same, and
-	// the error of [Plan.Apply] has it then.
+	// Omitted lists the work that the phases leave undone. The phases can be applied
+	// anyway; [Plan.Apply] then returns an error that lists the omissions.
 	Omitted []Omission `json:",omitempty"`
 
-	// Likely are columns that may hold keys of the tables and are not moved. One
-	// that does cannot hold the first Snowflake ID that is written to it.
+	// Likely are columns that may hold keys of the tables, but that the plan does not
+	// move. If such a column does hold keys, it is too narrow for the first Snowflake ID
+	// that a program writes to it.
 	Likely []LikelyReference
 
-	// NotReferences are the columns that [WithoutReference] has left out, as
-	// they were given.
+	// NotReferences are the columns that the caller excluded with [WithoutReference], as
+	// table.column or schema.table.column.
 	NotReferences []string
 
-	// Notes are what the plan cannot do, and what to know before applying it.
+	// Notes describe the limits of the plan, and facts to know before applying it.
 	Notes []string
 
-	engine engine.Engine // nil: the one of Dialect
-	trial  engine.Trial  // of the tables when all phases are over
-	left   []Phase       // that were in the plan before [Plan.Only]
+	engine engine.Engine // nil: the engine of Dialect
+	trial  engine.Trial  // the trial of the tables after all phases
+	left   []Phase       // the phases that [Plan.Only] removed
 }
 
 type (
-	// A TableName is the name of a table, whose schema is empty where it is the current one.
+	// A TableName is the name of a table. Its schema is empty for the current schema.
 	TableName = plan.TableName
-	// A Table is one of the connected set.
+	// A Table is a table of the connected set.
 	Table = plan.Table
-	// A Column is a key, or refers to one.
+	// A Column is a key, or a column that refers to a key.
 	Column = plan.Column
-	// A Blocker keeps a statement of the plan from succeeding.
+	// A Blocker is an object because of which a statement of the plan would fail.
 	Blocker = plan.Blocker
-	// An Omission is what a phase leaves undone.
+	// An Omission is work that a phase leaves undone.
 	Omission = plan.Omission
 	// A LikelyReference is a column that is too narrow for a Snowflake ID and may hold
-	// keys, although nothing says so for certain. Whether it does is for people to say:
-	// by [WithReference] or [WithoutReference].
+	// keys, although the schema does not prove it. The user decides, with [WithReference]
+	// or [WithoutReference].
 	LikelyReference = plan.LikelyReference
-	// PhaseName names a phase.
+	// A PhaseName names a phase.
 	PhaseName = plan.PhaseName
-	// Progress is what [Plan.Apply] or [Plan.Revert] is about to do.
+	// Progress describes the statement that [Plan.Apply] or [Plan.Revert] runs next.
 	Progress = plan.Progress
-	// A Phase can be deployed apart from the next one.
+	// A Phase is a part of a plan that can be deployed apart from the next phase.
 	Phase = plan.Phase
 	// A Step changes one table.
 	Step = plan.Step
@@ -76,8 +76,7 @@ type (
 	Statement = plan.Statement
 )
 
-// The phases, in their order. [WithParkedCounters] has the last in place of the two
-// before it.
+// The phases, in their order. With [WithParkedCounters], Park replaces Detach and Guard.
 const (
 	Widen  = plan.Widen
 	Detach = plan.Detach
@@ -85,10 +84,10 @@ const (
 	Park   = plan.Park
 )
 
-// Empty reports whether there is nothing to do.
+// Empty reports whether the plan has no phases.
 func (p *Plan) Empty() bool { return len(p.Phases) == 0 }
 
-// Only returns the part of the plan that is these phases.
+// Only returns a copy of the plan that has only the named phases.
 func (p *Plan) Only(names ...PhaseName) *Plan {
 	part := *p
 	part.Phases, part.Omitted, part.left = nil, nil, slices.Clone(p.left)
@@ -107,8 +106,8 @@ func (p *Plan) Only(names ...PhaseName) *Plan {
 	return &part
 }
 
-// Err returns nil, or one error that names every blocker, each on a line of its
-// own. What blocks a part of a plan can be a phase that it leaves out.
+// Err returns nil, or one error that names every blocker, each on its own line. A part of
+// a plan that [Plan.Only] returned can also be blocked by a phase that it does not have.
 func (p *Plan) Err() error { return errors.Join(errorOf(p.Blockers), p.work().ErrOrder()) }
 
 func errorOf(blockers []Blocker) error {
@@ -117,7 +116,7 @@ func errorOf(blockers []Blocker) error {
 	})...)
 }
 
-// work is the part of the plan that is carried out.
+// work returns the part of the plan that package run applies or reverts.
 func (p *Plan) work() run.Work {
 	return run.Work{Dialect: p.Dialect, Phases: p.Phases, Left: p.left, Omitted: p.Omitted, Trial: p.trial}
 }

@@ -16,23 +16,25 @@ import (
 // pageWidth is the default width of a printed plan, in characters.
 const pageWidth = 100
 
-// A Style is how [Plan.Text] writes a plan. The zero value is a summary.
+// A Style sets how [Plan.Text] prints a plan. The zero value prints a summary.
 type Style struct {
-	Details bool // also the columns, and each step with its statements, locks and estimate
-	Width   int  // most characters in a line, but for a longer word; 0: 100
+	Details bool // also print columns, and each step with its statements, locks and estimate
+	Width   int  // the longest line in characters, unless a word is longer; 0 means 100
 
-	// Reference and NotReference write what says that a column holds the key, or no
-	// keys. nil: the options [WithReference] and [WithoutReference].
+	// Reference and NotReference return the instruction by which a reader declares that a
+	// column holds the key, or holds no keys. If they are nil, Text prints the options
+	// [WithReference] and [WithoutReference].
 	Reference    func(column, key string) string
 	NotReference func(column string) string
 }
 
-// String is the plan with all details.
+// String returns the plan with all details.
 func (p *Plan) String() string { return p.Text(Style{Details: true}) }
 
-// Text is the plan for people: what it comes to, what blocks it, columns that may
-// hold keys and are not moved, notes, the tables, and for each phase what is done,
-// how long it takes and who has to wait. It is the same for the same plan.
+// Text returns the plan for people: a summary, the blockers, the columns that may hold
+// keys but are not moved, the notes, and the tables. For each phase it contains the work,
+// the duration and the statements that have to wait. The same plan always gives the same
+// text.
 func (p *Plan) Text(style Style) string {
 	out := page{width: cmp.Or(style.Width, pageWidth)}
 	out.line(0, p.headline())
@@ -46,9 +48,9 @@ func (p *Plan) Text(style Style) string {
 	return out.String()
 }
 
-// SQL is the plan for a review: every statement in order, each phase with what is
-// done and which locks it takes, as comments. It is not for running: [Plan.Apply]
-// and [Plan.WriteFiles] set up the connection, and leave out what has been done.
+// SQL returns all statements in order, for review. Comments describe each step and its
+// locks. Do not run this text: [Plan.Apply] and [Plan.WriteFiles] also set up the
+// connection, and skip statements that have already been applied.
 func (p *Plan) SQL() string {
 	out := page{width: pageWidth, prefix: "-- "}
 	out.line(0, p.headline())
@@ -86,12 +88,12 @@ func (p *Plan) headline() string {
 	}
 }
 
-// A page is written from top to bottom.
+// A page collects the lines of a printed plan.
 type page struct {
 	strings.Builder
 
 	width  int
-	prefix string // of each row
+	prefix string // the beginning of each row
 }
 
 func (out *page) summary(p *Plan) {
@@ -119,7 +121,8 @@ func (p *Plan) volume() string {
 	return text
 }
 
-// blockers has the fix once for objects that follow each other and have the same.
+// blockers prints the blocking objects. If successive objects have the same fix, it
+// prints the fix once, after the last of them.
 func (out *page) blockers(objects []BlockingObject) {
 	if len(objects) == 0 {
 		return
@@ -161,10 +164,10 @@ func (out *page) likely(columns []LikelyReference, style Style) {
 	out.line(2, "For a column that holds no keys: "+notReference("COLUMN"))
 }
 
-// mostKeys are named for a column.
+// mostKeys is how many keys are listed for a column that may hold any of them.
 const mostKeys = 5
 
-// fixOf says how to move the column.
+// fixOf returns how to include the column in the plan.
 func fixOf(l *LikelyReference, reference func(column, key string) string) string {
 	switch {
 	case l.Change != "":
@@ -179,7 +182,7 @@ func fixOf(l *LikelyReference, reference func(column, key string) string) string
 	return reference(l.Column, l.Keys[0]) + ", or " + strings.Join(l.Keys[1:], ", ")
 }
 
-// mostTables are listed in a summary: the largest.
+// mostTables is how many tables a summary lists; it chooses the largest.
 const mostTables = 20
 
 func (out *page) tables(tables []Table, style Style) {
@@ -280,8 +283,8 @@ func (out *page) notes(notes []string) {
 	}
 }
 
-// line writes text, each of its lines wrapped between words; what does not fit
-// is indented once more.
+// line writes text. It wraps each line between words, and indents the continuation lines
+// by two more spaces.
 func (out *page) line(indent int, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		lead := len(line) - len(strings.TrimLeft(line, " "))
@@ -289,7 +292,8 @@ func (out *page) line(indent int, text string) {
 	}
 }
 
-// wrapped indents the first line of text, which begins with a mark, and the next ones.
+// wrapped writes text on rows of at most out.width characters. The first row is indented
+// by first spaces and begins with mark; the others are indented by next spaces.
 func (out *page) wrapped(first, next int, mark, text string) {
 	row := out.prefix + strings.Repeat(" ", first) + mark
 	empty := true
@@ -310,7 +314,8 @@ func (out *page) row(text string) {
 	out.WriteString(strings.TrimRight(text, " ") + "\n")
 }
 
-// volume leaves out what is not known: a size, or the rows of a table that has one.
+// volume returns rows and bytes in words, without the number that is unknown. A size of 0
+// is unknown, and so are 0 rows in a table with a size.
 func volume(rows, bytes int64) string {
 	switch {
 	case bytes == 0:
@@ -321,7 +326,7 @@ func volume(rows, bytes int64) string {
 	return engine.Count(rows, "row") + ", " + size(bytes)
 }
 
-// size is in decimal units.
+// size returns bytes in a decimal unit, such as "1.5 MB".
 func size(bytes int64) string {
 	value, unit := float64(bytes), 0
 	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"}
@@ -334,7 +339,8 @@ func size(bytes int64) string {
 	return significant(value) + " " + units[unit]
 }
 
-// duration has two digits: an estimate is not better than that.
+// duration returns d in words with about two digits, because estimates are not more
+// accurate.
 func duration(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -350,7 +356,8 @@ func duration(d time.Duration) string {
 	}
 }
 
-// significant shows a fraction of small numbers only.
+// significant returns x with one decimal place if it is less than 10, and as an integer
+// otherwise.
 func significant(x float64) string {
 	if x < 9.95 {
 		return strconv.FormatFloat(x, 'f', 1, 64)

@@ -61,8 +61,8 @@ func TestString(t *testing.T) {
 	}
 }
 
-// An object is named once, with all its tables, and objects with the same fix have
-// it once.
+// The text names each object once with all its tables, and each fix once for successive
+// objects.
 func TestTextOfBlocked(t *testing.T) {
 	t.Parallel()
 	p := handPlan(nil)
@@ -136,7 +136,7 @@ Phase guard: 1 step, at once, 1 statement
 	}
 }
 
-// A summary of many tables has the largest.
+// A summary lists the largest tables.
 func TestTextOfManyTables(t *testing.T) {
 	t.Parallel()
 	p := &sqlmigrate.Plan{Dialect: "postgres"}
@@ -152,7 +152,8 @@ func TestTextOfManyTables(t *testing.T) {
 	}
 }
 
-// Locks are held, and copies kept, until the end of a transaction.
+// A transaction holds its locks and keeps its copies until its end, so LongestLock and
+// Disk add them.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	p := handPlan(nil)

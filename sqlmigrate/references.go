@@ -19,8 +19,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// existing sorts out references to what is not there. One that was named is an
-// error then. One of a model is a note: not every model needs a table.
+// existing returns the references whose tables and columns exist. If a reference of
+// [WithReference], or a column of [WithoutReference], does not exist, it returns an
+// error. If a reference of a model does not exist, it adds a note, because not every
+// model needs a table.
 func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) ([]engine.Reference, []string, error) {
 	look := columnLook{ctx, conn, e, map[engine.Reference]error{}}
 	for _, ref := range c.references {
@@ -29,7 +31,7 @@ func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) 
 		}
 	}
 	for _, ref := range c.excluded {
-		// An attribute of a composite type stands behind its column.
+		// The name of an attribute of a composite type follows the name of its column.
 		column, _, _ := strings.Cut(ref.Column, ".")
 		if err := look.column(ref.Table, column); err != nil {
 			return nil, nil, fmt.Errorf("sqlmigrate: WithoutReference: %w", err)
@@ -59,12 +61,12 @@ func sorted(references []engine.Reference) []engine.Reference {
 	return slices.Compact(references)
 }
 
-// columnLook asks once for each column.
+// A columnLook checks whether columns exist, with at most one query for each column.
 type columnLook struct {
 	ctx    context.Context
 	conn   *sql.Conn
 	engine engine.Engine
-	found  map[engine.Reference]error // by Table and Column
+	found  map[engine.Reference]error // the result of each check, by Table and Column
 }
 
 func (l columnLook) reference(ref engine.Reference) error {
@@ -84,7 +86,8 @@ func (l columnLook) column(table plan.TableName, column string) error {
 	return err
 }
 
-// ask names the column, which SELECT * leaves out if it is invisible.
+// ask checks a column by a query that names it. SELECT * would not show a column that is
+// invisible; it only provides the names for the error.
 func (l columnLook) ask(table plan.TableName, column string) error {
 	quoted := l.engine.Quote(table)
 	if _, err := l.columns(table, quoted+"."+l.engine.Quote(plan.TableName{Name: column})); err == nil {
@@ -100,8 +103,9 @@ func (l columnLook) ask(table plan.TableName, column string) error {
 	return absentError(fmt.Sprintf("table %s has no column %s, but %q", table, column, names))
 }
 
-// columns asks twice: a driver that has prepared the statement before the
-// table was changed learns of that by its first answer.
+// columns returns the names of the columns that the query has. It repeats a query that
+// fails, because a driver that prepared the statement before the table was changed only
+// notices the change by that error.
 func (l columnLook) columns(table plan.TableName, which string) ([]string, error) {
 	query := "SELECT " + which + " FROM " + l.engine.Quote(table) + " WHERE 1 = 0"
 	names, _, err := rows.Texts(l.ctx, l.conn, query)
@@ -111,23 +115,26 @@ func (l columnLook) columns(table plan.TableName, which string) ([]string, error
 	return names, err
 }
 
-// An absentError is for a table or a column that does not exist.
+// An absentError says that a table or a column does not exist.
 type absentError string
 
 func (e absentError) Error() string { return string(e) }
 
-// FindReferences finds columns that are too narrow for a Snowflake ID and may hold
-// one of the keys, each given as table.column or schema.table.column. It is how
-// [Inspect] fills [Plan.Likely], for keys that are moved already, and only reads.
+// FindReferences returns the columns that are too narrow for a Snowflake ID and may hold
+// one of the keys. Each key is table.column or schema.table.column. [Inspect] fills
+// [Plan.Likely] in the same way; FindReferences is for keys that have already been moved.
+// It only reads.
 //
-// Columns go by their names (user_id, creator_id, post_ids, ownerid, created_by),
-// comments, foreign keys, by what views, functions and triggers compare them with,
-// and by a sample of their values. The columns are those of the current schema, of
-// the schemas of the keys and, on PostgreSQL, of those on the search_path. A column
-// that refers by its name to a table without one of the keys is left out.
+// It judges columns by their names (user_id, creator_id, post_ids, ownerid, created_by),
+// comments and foreign keys. It also considers the columns with which views, functions
+// and triggers compare them, and a sample of their values. It searches the current
+// schema, the schemas of the keys and, on PostgreSQL, the schemas on the search_path. If
+// the name of a column refers to a table that has none of the keys, the column is left
+// out.
 //
-// Of opts, [WithoutReference] leaves out columns, and a column of [WithReference] is
-// found if it is narrow, whatever else it looks like.
+// Two options have an effect. [WithoutReference] excludes a column. The column of
+// [WithReference] is in the result if it is narrow, even if its name and values do not
+// look like a reference.
 func FindReferences(ctx context.Context, db *gorm.DB, keys []string, opts ...Option) ([]LikelyReference, error) {
 	e, err := engineFor(db)
 	if err != nil {
@@ -159,7 +166,7 @@ func configureFind(keys []string, opts []Option) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-// findReferences leaves out the columns that are moved.
+// findReferences returns the likely references to c.keys, without the columns of moved.
 func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.Engine, moved []engine.Reference) ([]LikelyReference, error) {
 	if len(c.keys)+len(c.references) == 0 {
 		return nil, nil
@@ -181,10 +188,12 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 	return found, nil
 }
 
-// leaseTable is where package sqllease keeps worker IDs, which are no keys.
+// leaseTable is the table in which package sqllease keeps worker IDs. Worker IDs are
+// narrow, but are not keys.
 const leaseTable = "snowflake_workers"
 
-// unqualified leaves out the current schema, as a survey does.
+// unqualified returns the references with an empty schema in place of the current schema,
+// so that they are equal to the names in a survey.
 func unqualified(references []engine.Reference, current string) []engine.Reference {
 	return engine.Converted(references, func(r engine.Reference) engine.Reference {
 		for _, t := range []*plan.TableName{&r.Table, &r.ToTable} {

@@ -19,8 +19,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Engines that only speak a protocol are refused by name. The version is the
-// only thing about these servers that is not their own.
+// Products that only speak the protocol of MySQL or PostgreSQL are rejected by name. The
+// test only changes the version that a real server reports.
 func TestServerIsAnotherEngine(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -41,8 +41,8 @@ func TestServerIsAnotherEngine(t *testing.T) {
 	}
 }
 
-// calling opens the database of db through a driver whose server calls itself
-// by that version.
+// calling opens the database of db through a driver in which the server reports this
+// version.
 func calling(t *testing.T, db *gorm.DB, version string) *gorm.DB {
 	t.Helper()
 	var dialector gorm.Dialector
@@ -81,8 +81,8 @@ func (c calledConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return calledConn{conn, c.version}, err
 }
 
-// A calledConn has no methods but those that every driver has, so that all
-// statements are prepared.
+// A calledConn implements only the required methods of a driver, so that all statements
+// are prepared.
 type calledConn struct {
 	driver.Conn
 	version string
@@ -92,7 +92,7 @@ func (c calledConn) Prepare(statement string) (driver.Stmt, error) {
 	return c.Conn.Prepare(strings.Replace(statement, "version()", "'"+c.version+"'", 1))
 }
 
-// BeginTx passes the isolation on.
+// BeginTx passes the isolation level on.
 func (c calledConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
 }

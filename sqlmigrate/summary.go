@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// Estimate is how long all phases take, on the machine of the measurements that the
-// package's documentation names.
+// Estimate returns how long all phases take together, on the machine that
+// docs/measurements.md names.
 func (p *Plan) Estimate() time.Duration {
 	var sum time.Duration
 	for _, phase := range p.Phases {
@@ -19,8 +19,9 @@ func (p *Plan) Estimate() time.Duration {
 	return sum
 }
 
-// Size is what the database estimates of all tables, with indexes. The rows of
-// tables that were never analyzed are not in it: there are so many.
+// Size returns the database's estimates of the rows and bytes, indexes included, of all
+// tables together. Tables that were never analyzed have no estimate of their rows;
+// notAnalyzed counts these tables.
 func (p *Plan) Size() (rows, bytes int64, notAnalyzed int) {
 	for _, t := range p.Tables {
 		rows, bytes = rows+t.Rows, bytes+t.Bytes
@@ -31,8 +32,9 @@ func (p *Plan) Size() (rows, bytes int64, notAnalyzed int) {
 	return rows, bytes, notAnalyzed
 }
 
-// LongestLock estimates how long others may have to wait for a table, and in which
-// phase. A transaction holds the locks of all its statements until its end.
+// LongestLock estimates how long a program may have to wait for a table, and returns the
+// phase with the longest wait. If a phase is one transaction, it holds the locks of all
+// its statements until its end.
 func (p *Plan) LongestLock() (time.Duration, PhaseName) {
 	var longest time.Duration
 	var name PhaseName
@@ -55,8 +57,8 @@ func longestLock(p *Phase) time.Duration {
 	return longest
 }
 
-// Disk estimates how many bytes the copies of tables need at the same time. The
-// database's log needs about as many.
+// Disk estimates how many bytes the copies of tables need at the same time. The log of
+// the database needs about as many.
 func (p *Plan) Disk() int64 {
 	var most int64
 	for _, phase := range p.Phases {
@@ -74,8 +76,7 @@ func (p *Plan) Disk() int64 {
 	return most
 }
 
-// A BlockingObject is an object of the database that keeps the plan from being
-// carried out, once for all tables that it concerns.
+// A BlockingObject is an object of the database that is a blocker of one or more tables.
 type BlockingObject struct {
 	Object  string
 	Tables  []TableName
@@ -83,8 +84,8 @@ type BlockingObject struct {
 	Fix     string
 }
 
-// BlockingObjects are the blockers by object. Those with the same fix follow each
-// other.
+// BlockingObjects groups the blockers by object. Objects with the same fix are next to
+// each other.
 func (p *Plan) BlockingObjects() []BlockingObject { return blockingObjects(p.Blockers) }
 
 func blockingObjects(blockers []Blocker) []BlockingObject {
@@ -105,8 +106,8 @@ func blockingObjects(blockers []Blocker) []BlockingObject {
 	return objects
 }
 
-// is reports whether the blocker is about the same object. A column is one of its
-// table, wherever others are called the same.
+// is reports whether b is about the same object as o. A column or primary key of another
+// table is another object, even if it has the same name.
 func (o *BlockingObject) is(b Blocker) bool {
 	if o.Object != b.Object || o.Fix != b.Fix {
 		return false

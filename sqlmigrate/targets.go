@@ -20,7 +20,7 @@ import (
 
 const accepted = `want the name of a table or a GORM model`
 
-// configure reads targets and options, and reports every mistake at once.
+// configure reads targets and options. Its error lists every mistake.
 func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
 	c := &config{layout: snowflake.TwitterLayout()}
 	var errs []error
@@ -51,7 +51,7 @@ func (c *config) add(db *gorm.DB, target any) error {
 	}
 }
 
-// addModel adds the table of a model, and what it knows of references.
+// addModel adds the table of a model and the references of its associations.
 func (c *config) addModel(db *gorm.DB, model any) error {
 	stmt := &gorm.Statement{DB: db.Session(&gorm.Session{NewDB: true})}
 	if err := stmt.Parse(model); err != nil {
@@ -70,7 +70,8 @@ func (c *config) addModel(db *gorm.DB, model any) error {
 	return nil
 }
 
-// tableOfModel splits a name as GORM does where it quotes it.
+// tableOfModel splits the name of a model's table at each dot, as GORM does when it
+// quotes the name.
 func tableOfModel(name string) (plan.TableName, error) {
 	parts := strings.Split(name, ".")
 	for _, part := range parts {
@@ -81,9 +82,10 @@ func tableOfModel(name string) (plan.TableName, error) {
 	return plan.TableOf(parts), nil
 }
 
-// modelReferences finds the columns that hold keys of another model's table: in
-// the model, in those it is associated with, however far, and in their join
-// tables. They are the only record of what has no constraint.
+// modelReferences returns the columns that hold keys of another model's table. It
+// searches the model, all models that associations connect with it, directly or
+// indirectly, and their join tables. Where the database has no constraint, models are the
+// only source of these references.
 func modelReferences(db *gorm.DB, s *schema.Schema) ([]engine.Reference, error) {
 	w := modelWalk{db: db, seen: map[*schema.Schema]bool{}}
 	err := w.visit(s)
@@ -115,8 +117,9 @@ func (w *modelWalk) visit(s *schema.Schema) error {
 	return nil
 }
 
-// related parses the model again, which waits if another goroutine has only begun
-// to: the schema of a relation may not have its own relations yet.
+// related parses the model of s again before it visits it. Parsing waits until another
+// goroutine has finished parsing the same model; without it, the schema of a relation
+// might not have its own relations yet.
 func (w *modelWalk) related(s *schema.Schema) error {
 	if s == nil || w.seen[s] {
 		return nil
@@ -128,17 +131,19 @@ func (w *modelWalk) related(s *schema.Schema) error {
 	return w.visit(s)
 }
 
-// relationsOf are those of the model, and those of models that refer to it, which GORM
-// adds to its map whenever it parses one. Of fields of the same name in embedded structs,
-// one alone is in the map.
+// relationsOf returns the relations that the model declares, and the relations from
+// models that refer to it, which GORM adds to the map of s when it parses these models.
+// The map alone is not sufficient, because it has only one of several fields of the same
+// name in embedded structs.
 func relationsOf(s *schema.Schema) []*schema.Relationship {
 	own := model.Relations(s)
 	defer model.ReadLock(s)()
 	return slices.AppendSeq(own, maps.Values(s.Relationships.Relations))
 }
 
-// add leaves out the type column of a polymorphic association, which refers to
-// nothing. A column that is not a key can pass on another table's.
+// add records the reference if it has both columns. The type column of a polymorphic
+// association has no key to refer to, so add leaves it out. The referenced column does
+// not have to be a key: it can itself hold keys of another table.
 func (w *modelWalk) add(ref *schema.Reference) {
 	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
 		return

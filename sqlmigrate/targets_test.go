@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlHandle is a handle of MySQL's dialect on a pool of another database.
+// mysqlHandle returns a handle with MySQL's dialect on the pool of another database.
 func mysqlHandle(t *testing.T) *gorm.DB {
 	t.Helper()
 	pool, err := sqlite(t).DB()
@@ -110,7 +110,7 @@ type (
 	}
 )
 
-// A key can be passed on by a column that is not one.
+// The column of a reference need not be a key. It can itself hold keys of another table.
 func TestModelReferencesToNoKey(t *testing.T) {
 	t.Parallel()
 	got, err := sqlmigrate.ModelReferences(sqlite(t), &owner{})
@@ -126,7 +126,7 @@ type house struct {
 	After  address `gorm:"embedded;embeddedPrefix:after_"`
 }
 
-// Fields of embedded structs may have the same name.
+// Embedded structs may have fields of the same name.
 func TestModelReferencesOfOneName(t *testing.T) {
 	t.Parallel()
 	got, err := sqlmigrate.ModelReferences(sqlite(t), &house{})
@@ -166,7 +166,7 @@ func TestBadTargets(t *testing.T) {
 	}
 }
 
-// Validate finds the same mistakes without a look at the database.
+// Validate finds the same mistakes without reading the database.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -214,7 +214,8 @@ func TestBadHandles(t *testing.T) {
 	}
 }
 
-// The pool has one connection, which is taken: another would never come.
+// The pool has a single connection, which the handle is pinned to. Apply must not wait
+// for another.
 func TestPinnedConnection(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)

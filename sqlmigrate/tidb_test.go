@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// TiDB is refused, and what docs/engines.md does in place of a plan works there.
+// TiDB is rejected, and the statements in docs/engines.md work there in place of a plan.
 func TestTiDBByHand(t *testing.T) {
 	t.Parallel()
 	db := testdb.OpenURL(t, testserver.TiDB(t).URL())
@@ -48,7 +48,8 @@ func TestTiDBByHand(t *testing.T) {
 	}
 }
 
-// statementsOfPage are those before programs are stopped, and those after.
+// statementsOfPage returns the statements of docs/engines.md before and after the
+// programs are stopped.
 func statementsOfPage(t *testing.T) (widen, detach []string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/engines.md")

@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A table of which nothing can be tried is not one that takes the keys.
+// TryKeys reports a table in which it cannot try keys, because otherwise the table would
+// seem to accept them.
 func TestTryKeysOfBlocked(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -24,8 +25,8 @@ func TestTryKeysOfBlocked(t *testing.T) {
 	})
 }
 
-// What keeps a plan from being made, such as a key that is ahead of the clock, is no
-// answer of a copy, whichever schema the table is in.
+// TryKeys does not report blockers of a plan, such as a key that is ahead of the clock,
+// whatever schema the table is in.
 func TestTryKeysInAnotherSchema(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

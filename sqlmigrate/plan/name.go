@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A TableName is the name of a table, or of another relation. Schema is empty where the
-// database has none, or it is the current one.
+// A TableName is the name of a table or another relation. Schema is empty for the current
+// schema, and for databases without schemas.
 type TableName struct{ Schema, Name string }
 
 const (
@@ -15,7 +15,8 @@ const (
 	columnForm = `want table.column or schema.table.column, with double quotes around a name that has a dot`
 )
 
-// ParseTable reads table or schema.table.
+// ParseTable reads a name in the form table or schema.table. Double quotes enclose a part
+// that contains a dot.
 func ParseTable(s string) (TableName, error) {
 	parts := splitName(s)
 	if len(parts) == 0 || len(parts) > 2 {
@@ -24,7 +25,8 @@ func ParseTable(s string) (TableName, error) {
 	return TableOf(parts), nil
 }
 
-// ParseColumn reads table.column or schema.table.column.
+// ParseColumn reads a name in the form table.column or schema.table.column. Double quotes
+// enclose a part that contains a dot.
 func ParseColumn(s string) (TableName, string, error) {
 	parts := splitName(s)
 	if len(parts) < 2 || len(parts) > 3 {
@@ -34,7 +36,8 @@ func ParseColumn(s string) (TableName, string, error) {
 	return TableOf(parts[:last]), parts[last], nil
 }
 
-// TableOf is the name that consists of a table, or of a schema and a table.
+// TableOf returns the name that consists of parts, which are a table, or a schema and a
+// table.
 func TableOf(parts []string) TableName {
 	if len(parts) == 1 {
 		return TableName{Name: parts[0]}
@@ -42,12 +45,13 @@ func TableOf(parts []string) TableName {
 	return TableName{parts[0], parts[1]}
 }
 
-// namePart is a part of a name with the dot behind it, between double quotes or not.
+// namePart matches a part of a name, with or without double quotes, and the dot that
+// follows it.
 var namePart = regexp.MustCompile(`^(?:"((?:[^"]|"")+)"|([^".][^.]*))(\.|$)`)
 
-// splitName splits at dots that are not between double quotes, and returns nil where
-// that cannot be done. Names are used as they are written, whatever case the database
-// folds them to elsewhere.
+// splitName splits a name at the dots outside double quotes. It returns nil if the name
+// is malformed, for example if a part is empty or a quote is not closed. It keeps the
+// case of letters, even though some databases fold names without quotes to one case.
 func splitName(s string) []string {
 	var parts []string
 	for {
@@ -63,7 +67,7 @@ func splitName(s string) []string {
 	}
 }
 
-// String writes the name so that ParseTable reads it.
+// String returns the name in the form that [ParseTable] reads.
 func (t TableName) String() string {
 	if t.Schema == "" {
 		return QuoteDotted(t.Name)
@@ -71,13 +75,13 @@ func (t TableName) String() string {
 	return QuoteDotted(t.Schema) + "." + QuoteDotted(t.Name)
 }
 
-// Compare orders names by their text.
+// Compare compares names by their text, as [strings.Compare] does.
 func (t TableName) Compare(other TableName) int { return strings.Compare(t.String(), other.String()) }
 
-// MarshalText writes the name as [TableName.String] does.
+// MarshalText returns the text of [TableName.String].
 func (t TableName) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads a name as [ParseTable] does. An empty text is no name.
+// UnmarshalText reads a name as [ParseTable] does. An empty text gives the zero value.
 func (t *TableName) UnmarshalText(text []byte) (err error) {
 	*t = TableName{}
 	if len(text) > 0 {
@@ -86,7 +90,7 @@ func (t *TableName) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// QuoteDotted quotes a name that [ParseTable] would split.
+// QuoteDotted puts a name in double quotes if [ParseTable] would split it.
 func QuoteDotted(name string) string {
 	if !strings.Contains(name, ".") && !strings.HasPrefix(name, `"`) {
 		return name
@@ -94,8 +98,8 @@ func QuoteDotted(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// Quoted is the name, with its schema if it has one, between marks as the
-// database writes them.
+// Quoted returns the name for SQL, with the schema if it has one. mark is the database's
+// quotation mark, which is doubled inside a name.
 func (t TableName) Quoted(mark string) string {
 	name := mark + strings.ReplaceAll(t.Name, mark, mark+mark) + mark
 	if t.Schema == "" {

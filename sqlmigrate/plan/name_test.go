@@ -12,7 +12,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name          string
-		table, column []string // nil: refused
+		table, column []string // nil if the name is refused
 	}{
 		{"orders", []string{"", "orders"}, nil},
 		{"shop.orders", []string{"shop", "orders"}, []string{"", "shop", "orders"}},

@@ -6,121 +6,125 @@ import (
 	"time"
 )
 
-// StageName names a stage of an online plan.
+// A StageName names a stage of an online plan.
 type StageName string
 
 // The stages, in their order.
 const (
-	StagePrepare   StageName = "prepare"   // new columns, kept equal to the old ones
-	StageCopy      StageName = "copy"      // rows that are there already
-	StageIndex     StageName = "index"     // indexes of the new columns
-	StageConstrain StageName = "constrain" // NOT NULL, foreign keys, and a comparison of all rows
-	StageSwap      StageName = "swap"      // the new columns take the place of the old ones
-	StageFinish    StageName = "finish"    // the old ones are dropped; there is no way back
+	StagePrepare   StageName = "prepare"   // add new columns or tables, which triggers keep equal to the old ones
+	StageCopy      StageName = "copy"      // copy the existing rows
+	StageIndex     StageName = "index"     // build the indexes of the new columns or tables
+	StageConstrain StageName = "constrain" // add NOT NULL and foreign keys, and compare all rows
+	StageSwap      StageName = "swap"      // put the new columns or tables in the place of the old ones
+	StageFinish    StageName = "finish"    // drop the old columns or tables; after that, the move cannot be reverted
 )
 
-// A Stage is a part of an online plan. Back takes it back, whether it was done as a
-// whole or in part; it is empty if there is nothing to take back, or no way to.
+// A Stage is a part of an online plan. Steps carry it out. Back takes it back, also if
+// only some of its steps have been done. Back is empty if there is nothing to take back,
+// or if that is impossible.
 type Stage struct {
 	Name  StageName
 	Text  string
 	Steps []OnlineStep
 	Back  []OnlineStep `json:",omitempty"`
 
-	// NoWayBack is why there is no Back after this stage.
+	// NoWayBack is the reason why the stage has no Back.
 	NoWayBack string `json:",omitempty"`
 }
 
-// A StepKind is the way in which an [OnlineStep] is carried out.
+// A StepKind says how an [OnlineStep] is run.
 type StepKind string
 
-// The kinds.
+// The kinds of steps.
 const (
-	// Short locks out readers or writers for a moment, as one transaction where the
-	// database can. It waits for its locks only briefly, and is tried again.
+	// A Short step blocks readers or writers for a moment. It is one transaction if the
+	// database has transactions for such statements. It waits only briefly for its locks,
+	// and is tried again if it does not get them.
 	Short StepKind = "short"
 
-	// Long takes its time and keeps nobody from reading or writing.
+	// A Long step takes time, but does not block readers or writers.
 	Long StepKind = "long"
 
-	// Batches is one statement that is repeated for some rows at a time, until all
-	// are done, with the bounds of each batch in the place of its parameters.
+	// A Batches step repeats one statement for a few rows at a time until all rows are
+	// done. The parameters of the statement are the bounds of the batch.
 	Batches StepKind = "batches"
 
-	// Verify is one query for one row with one number, which must be 0.
+	// A Verify step is a query for a single number, which must be 0.
 	Verify StepKind = "verify"
 )
 
-// An OnlineStep is what is done between two points from which an online plan can be
-// resumed.
+// An OnlineStep is the work between two points at which an online plan can be resumed.
 type OnlineStep struct {
 	Table  TableName
 	Text   string
 	Kind   StepKind
 	SQL    []string // the statements, in order
-	Locks  string   // in words: what is locked, and what has to wait
-	Unless string   `json:",omitempty"` // a query: true if the step is over already
-	Target string   `json:",omitempty"` // of [Batches]: the table, as SQL writes it
+	Locks  string   // the locks, and the statements that have to wait for them, in words
+	Unless string   `json:",omitempty"` // a query that returns true if the step has already been done
+	Target string   `json:",omitempty"` // of a [Batches] step, the table as SQL writes it
 
-	Rows, Bytes int64         `json:",omitempty"` // that are read or written, as the database estimates them
-	Disk, Log   int64         `json:",omitempty"` // bytes by which the tables and the log grow
-	Estimate    time.Duration `json:",omitempty"` // on the machine of the measurements in docs/measurements.md, under load
+	Rows, Bytes int64         `json:",omitempty"` // the rows and bytes that the step reads or writes, estimated by the database
+	Disk, Log   int64         `json:",omitempty"` // the bytes by which the tables and the log grow
+	Estimate    time.Duration `json:",omitempty"` // the duration under load on the machine that docs/measurements.md names
 }
 
-// OnlineProgress is what Apply, Finish or Revert of an online plan is about to do.
+// OnlineProgress describes the step that Apply, Finish or Revert of an online plan runs
+// next.
 type OnlineProgress struct {
 	Stage StageName
-	Table TableName // empty after the last step, as is Step
+	Table TableName // empty after the last step, like Step
 	Step  string
 	SQL   []string
 
-	// Done steps of Of are over.
+	// Done is the number of completed steps, out of Of.
 	Done, Of int
 
-	// Rows of OfRows have been copied by this step, Rate of them a second, and
-	// Batch at a time. OfRows is an estimate.
+	// Rows is the number of rows that this step has copied, out of about OfRows. Rate is
+	// rows per second, and Batch is the present size of a batch.
 	Rows, OfRows int64
 	Rate         float64
 	Batch        int
 
-	// Remaining is for the steps that Apply has still to do, as far as can be
-	// told from what the others took.
+	// Remaining is the estimated time of the steps that Apply still has to do. The
+	// estimate is corrected by the time that the completed steps took.
 	Remaining time.Duration
 
-	// Waiting says what the step waits for, and is empty if it does not.
+	// Waiting names the event for which the step waits. It is empty if the step does not
+	// wait.
 	Waiting string
 
-	Elapsed time.Duration // since the call
+	Elapsed time.Duration // the time since the call
 }
 
-// A Steering is what others want of an online move while it runs: it is kept in the
-// database with the move, and read by it about once a second. The zero value wants
-// nothing.
+// A Steering holds requests to an online move while it runs. It is stored in the database
+// with the move, which reads it about once a second. The zero value has no request.
 //
-// A statement that has begun, such as the building of an index, is not stopped.
+// A statement that has begun, such as building an index, is not interrupted.
 type Steering struct {
-	// Paused keeps the move from beginning a batch or a step, and Revert too.
+	// Paused makes the move wait before its next batch or step. It also applies to
+	// Revert.
 	Paused bool `json:",omitempty"`
 
-	// HoldSwap keeps it from stage swap.
+	// HoldSwap makes the move wait before stage swap.
 	HoldSwap bool `json:",omitempty"`
 
-	// Stall takes the place of WithStall. Zero leaves that as it is.
+	// Stall replaces the value of WithStall. With zero, the value of WithStall applies.
 	Stall time.Duration `json:",omitempty"`
 
-	// Between are the hours in which batches and steps begin.
+	// Between are the hours of the day in which batches and steps may begin.
 	Between Hours `json:",omitzero"`
 
-	// MaxRunning is the number of statements that run on the server, the move's not
-	// among them, above which the move waits. Zero is no limit.
+	// MaxRunning is the largest number of running statements on the server at which the
+	// move continues; with more, it waits. The move's own statements do not count. Zero
+	// means no limit.
 	MaxRunning int `json:",omitempty"`
 }
 
-// Hours are a part of the day, in the local time of the process that carries the move
-// out. They can include midnight. The zero value is the whole day.
+// Hours are a part of the day, in the local time of the process that runs the move. If
+// From is later than To, they include midnight. The zero value is the whole day.
 type Hours struct{ From, To time.Duration } // since midnight
 
-// ParseHours reads hours such as 22:00-06:00.
+// ParseHours reads hours in the form 22:00-06:00. Both times must differ.
 func ParseHours(text string) (Hours, error) {
 	from, to, found := strings.Cut(text, "-")
 	first, err := time.Parse("15:04", from)
@@ -131,7 +135,8 @@ func ParseHours(text string) (Hours, error) {
 	return Hours{sinceMidnight(first), sinceMidnight(last)}, nil
 }
 
-// Contains reports whether t is in the hours.
+// Contains reports whether the time of day of t is within the hours. From is included, To
+// is not.
 func (h Hours) Contains(t time.Time) bool {
 	at := sinceMidnight(t)
 	switch {
@@ -144,7 +149,7 @@ func (h Hours) Contains(t time.Time) bool {
 	}
 }
 
-// String is the form that [ParseHours] reads.
+// String returns the hours in the form that [ParseHours] reads.
 func (h Hours) String() string {
 	clock := func(d time.Duration) string { return time.Time{}.Add(d).Format("15:04") }
 	return clock(h.From) + "-" + clock(h.To)

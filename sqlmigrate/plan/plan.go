@@ -1,4 +1,7 @@
-// Package plan has the values of which a plan of package sqlmigrate consists.
+// Package plan defines the values of a move. Package sqlmigrate re-exports them as
+// aliases. The database packages fill them: a Plan of sqlmigrate is made of [Table],
+// [Blocker] and [Phase] values, an OnlinePlan of [Stage] values. The package has no
+// access to a database.
 package plan
 
 import (
@@ -8,34 +11,34 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A Table is one of the connected set.
+// A Table is a table of the connected set, with its keys and references.
 type Table struct {
-	Schema, Name string // Schema is empty where the database has none, or it is the current one
+	Schema, Name string // Schema is empty for the current schema, and for databases without schemas
 	Columns      []Column
-	Rows, Bytes  int64    // as the database estimates them; with indexes
-	MaxKey       types.ID // the largest key in use, 0 if the table is empty
+	Rows, Bytes  int64    // estimates of the database; Bytes includes indexes
+	MaxKey       types.ID // the largest key in use; 0 if the table is empty
 
-	// NotAnalyzed: the database has no estimate of the rows, which are 0 then.
+	// NotAnalyzed reports that the database has no estimate of the rows. Rows is then 0.
 	NotAnalyzed bool
 }
 
-// TableName is the name of the table.
+// TableName returns the name of the table.
 func (t *Table) TableName() TableName { return TableName{t.Schema, t.Name} }
 
-// A Column is a key, or refers to one.
+// A Column is a key, or a column that refers to a key.
 type Column struct {
 	Name string
-	Type string // as the database writes it
-	To   string // what it becomes in phase widen; empty if it stays
-	Key  bool   // part of the primary key
-	Auto string // how the database assigns it: serial, identity, auto_increment, autoincrement, default, [Computed]; empty if it does not
+	Type string // the present type, as the database writes it
+	To   string // the type after phase widen; empty if the type does not change
+	Key  bool   // whether the column is part of the primary key
+	Auto string // how the database assigns the column: serial, identity, auto_increment, autoincrement, default or [Computed]; empty if it does not
 
-	// Refers lists the keys that the column refers to, as table.column.
+	// Refers lists the keys to which the column refers, as table.column.
 	Refers []string
 }
 
-// Computed is the Auto of a key with a default that gives no numbers of a counter. The
-// default stays.
+// Computed is the Auto of a key whose default is not a counter. Phase detach keeps this
+// default.
 const Computed = "computed"
 
 // String describes the column in one line.
@@ -56,43 +59,44 @@ func (c Column) String() string {
 	return strings.Join(words, ", ")
 }
 
-// A Blocker is an object of the database that keeps a statement of the plan from
-// succeeding, or that would be broken by it.
+// A Blocker is an object of the database that makes a statement of the plan fail, or that
+// the statement would break.
 type Blocker struct {
 	Table  TableName
-	Object string // as the database describes it: view v_orders, policy p on table orders
+	Object string // as the database describes it, for example view v_orders, or policy p on table orders
 	Reason string
 	Fix    string
 
-	// InPlace is true for what keeps a column from changing its type where it is. An
-	// online move does not do that, and has blockers of its own.
+	// InPlace reports that the object only prevents a change of the column's type in
+	// place. An online move creates a new column instead, so it ignores this blocker; it
+	// has blockers of its own.
 	InPlace bool `json:"-"`
 }
 
-// An Omission is what a phase leaves undone, because of an object of the database
-// that keeps no statement of the plan from succeeding.
+// An Omission is work that a phase leaves undone because of an object of the database.
+// The statements of the plan succeed nevertheless.
 type Omission struct {
 	Phase PhaseName
 	Blocker
 }
 
 // A LikelyReference is a column that is too narrow for a Snowflake ID and may hold keys,
-// although nothing says so for certain.
+// although the schema does not prove it.
 type LikelyReference struct {
-	Column string   // as WithReference takes it
-	Type   string   // as the database writes it
-	Keys   []string // that it may hold, the likeliest first; empty if it could be any
-	Reason string   // in words: its name
+	Column string   // in the form that WithReference accepts
+	Type   string   // the type, as the database writes it
+	Keys   []string // the keys that the column may hold, the most likely first; empty if it may hold any key
+	Reason string   // the evidence, for example "its name"
 
-	// Change says how to make the column wide where no plan does that: an array, a
-	// domain, a composite type. Otherwise it is empty.
+	// Change tells how to make the column wide if a plan cannot do it, because the column
+	// has an array, a domain or a composite type. Otherwise it is empty.
 	Change string
 }
 
-// PhaseName names a phase.
+// A PhaseName names a phase.
 type PhaseName string
 
-// The phases, in their order. Park takes the place of the two before it.
+// The phases, in their order. A plan has either Park, or Detach and Guard.
 const (
 	Widen  PhaseName = "widen"
 	Detach PhaseName = "detach"
@@ -100,75 +104,78 @@ const (
 	Park   PhaseName = "park"
 )
 
-// A Phase can be deployed apart from the next one.
+// A Phase is a part of a plan that can be deployed apart from the next phase.
 type Phase struct {
 	Name  PhaseName
 	Steps []Step
 
-	// Transaction: the statements are one, so their locks are held, and copies of
-	// tables kept, until its end.
+	// Transaction reports whether the steps run in transactions, which [Step.Transaction]
+	// numbers. A transaction holds its locks, and keeps the copies of tables, until its
+	// end.
 	Transaction bool
 
-	// Check are statements that fail, with an error that says why, if the
-	// phase cannot be taken back: run before any Down, like those of the steps.
+	// Check are statements that fail with an explanation if the phase cannot be taken
+	// back. Like the checks of the steps, they run before any Down.
 	Check []Statement
 }
 
-// A Step changes one table. Down takes it back; the steps of a phase are taken
-// back in reverse order.
+// A Step changes one table. Up makes the change and Down takes it back. The steps of a
+// phase are taken back in reverse order.
 type Step struct {
 	Table    TableName
-	Text     string // what is done, in words
+	Text     string // the change, in words
 	Up, Down []Statement
 
-	// Check are statements that fail, with an error that says why, if the step
-	// cannot be taken back.
+	// Check are statements that fail with an explanation if the step cannot be taken
+	// back.
 	Check []Statement
 
-	// Transaction numbers the transactions of a phase, on databases that have
-	// them for such statements: successive steps of the same number are one.
+	// Transaction is the number of the step's transaction in its phase. Successive steps
+	// with the same number run in one transaction. Databases without transactions for
+	// such statements ignore it.
 	Transaction int
 
-	Rows, Bytes int64         // that are rewritten or read; zero if the step changes the catalog only
-	Rewrites    bool          // the table is copied
-	Locks       string        // in words: what is locked, and what has to wait
-	Estimate    time.Duration // on the machine of the measurements that package sqlmigrate names
+	Rows, Bytes int64         // the rows and bytes that the step rewrites or reads; zero if it only changes the catalog
+	Rewrites    bool          // whether the step copies the table
+	Locks       string        // the locks, and the statements that have to wait for them, in words
+	Estimate    time.Duration // the duration on the machine that docs/measurements.md names
 }
 
-// A Statement is one SQL statement, without a semicolon at its end.
+// A Statement is a single SQL statement, without a semicolon at its end.
 type Statement struct {
 	SQL string
 
-	// Unless is a query for one row with one value: if that is true, the
-	// statement has been done already and is left out. It makes a plan
-	// resumable where the database has no transactions for such statements.
-	// Empty means: always.
+	// Unless is a query for a single boolean. If it returns true, the statement has
+	// already been done and is skipped. It makes a plan resumable on databases without
+	// transactions for such statements. If Unless is empty, the statement always runs.
 	Unless string
 }
 
-// Progress is what Apply or Revert of a plan is about to do.
+// Progress describes the statement that Apply or Revert of a plan runs next.
 type Progress struct {
 	Phase PhaseName
 
-	// Table and Step say what the statement belongs to, and SQL is the
-	// statement that begins now. All are empty after the phase's last one.
+	// Table and Step identify the step of the statement, and SQL is the statement that
+	// begins now. All are empty after the last statement of the phase.
 	Table     TableName
 	Step, SQL string
 
-	// Done statements of Of in this phase are over, carried out or left out.
+	// Done is the number of statements of this phase that have been applied or skipped,
+	// out of Of.
 	Done, Of int
-	// Retry counts how often the statement has waited too long for a lock. If
-	// it is not 0, it is tried again after Wait, on databases with transactions
-	// together with those before it, and Err is what the database said.
+	// Retry counts how often the statement has waited too long for a lock. If Retry is
+	// not 0, the statement is tried again after Wait, and Err is the error of the
+	// database. On databases with transactions, the statements before it in the
+	// transaction are repeated too.
 	Retry int
 	Wait  time.Duration
 	Err   error
 
-	// Elapsed is the time since the call.
+	// Elapsed is the time since the call of Apply or Revert.
 	Elapsed time.Duration
 }
 
-// Estimate is how long the steps of a phase take.
+// Estimate returns how long the steps of the phase take together.
 func (p *Phase) Estimate() time.Duration {
 	var sum time.Duration
 	for _, step := range p.Steps {

@@ -9,26 +9,27 @@ import (
 	"time"
 )
 
-// EndTimeout is how long a server may take to end what it was told to, and
-// a connection to be had over which it is told.
+// EndTimeout limits the time to get another connection and to end a session of the server
+// over it.
 const EndTimeout = 5 * time.Second
 
-// A Backend is the server's side of a connection.
+// A Backend is the server's session of a connection.
 type Backend interface {
-	// End ends it over another connection, if it is the one that it was.
+	// End tells the server, over another connection, to end the session. It has no effect
+	// if the session's ID belongs to another session in the meantime.
 	End(ctx context.Context, other *sql.Conn) error
 
-	// Ended reports whether it holds no locks any more and waits for none.
+	// Ended reports whether the session no longer holds a lock or waits for one.
 	Ended(ctx context.Context, other *sql.Conn) (bool, error)
 
-	// EndSQL is the statement that ends it by hand.
+	// EndSQL returns a statement with which a person can end the session.
 	EndSQL() string
 }
 
-// EndBackend ends b after conn was lost, and waits until it has ended: a server
-// that waits for a lock does not notice that its client is gone, and everybody
-// who comes later waits behind it. It returns err, with a hint if b may still
-// be running.
+// EndBackend ends b after conn was lost, and waits until it has ended. This is necessary
+// because a server that waits for a lock does not notice that its client is gone, and
+// later sessions would wait behind it. It returns err; if ending failed, the error tells
+// how to end b by hand.
 func EndBackend(ctx context.Context, conn *sql.Conn, pool *sql.DB, b Backend, err error) error {
 	Discard(conn)
 	if failed := endElsewhere(ctx, pool, b); failed != nil && err != nil {
@@ -37,8 +38,8 @@ func EndBackend(ctx context.Context, conn *sql.Conn, pool *sql.DB, b Backend, er
 	return err
 }
 
-// Discard ends a connection of which nothing is known. Its place in the pool,
-// which may be the only one, is free then.
+// Discard closes conn, whose state is unknown, instead of returning it to the pool. If
+// the pool allows only one connection, it can then open another.
 func Discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
@@ -72,7 +73,7 @@ func awaitEnd(ctx context.Context, other *sql.Conn, b Backend) error {
 	}
 }
 
-// Sleep lets d pass, unless ctx ends first: its cause is the error.
+// Sleep waits for d. If ctx ends first, it returns the cause of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -87,8 +88,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// WithCause returns err with why ctx has ended, if it has: a driver may report a bad
-// connection instead, even for the next statement.
+// WithCause returns err, wrapped with the cause of ctx if ctx has ended. It is needed
+// because a driver may report a bad connection instead, even for the next statement.
 func WithCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || cause == nil || errors.Is(err, cause) {
@@ -97,8 +98,8 @@ func WithCause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w (%w)", cause, err)
 }
 
-// ReturnConn returns conn to its pool. That the engine, or the database, has
-// ended the connection is not an error.
+// ReturnConn returns conn to its pool. If the engine or the database has already closed
+// the connection, this is not an error.
 func ReturnConn(conn *sql.Conn) error {
 	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
 		return fmt.Errorf("sqlmigrate: return the connection to its pool: %w", err)
@@ -106,15 +107,16 @@ func ReturnConn(conn *sql.Conn) error {
 	return nil
 }
 
-// Tries are the attempts at what needs a lock that others hold.
+// Tries counts the attempts at a statement that needs a lock which other sessions hold.
 type Tries struct {
-	Limit time.Duration // from the first that fails on
-	Count int           // that have failed
+	Limit time.Duration // the time for all attempts, from the first failure on
+	Count int           // the number of failed attempts
 
 	begun time.Time
 }
 
-// Failed counts one more, and reports whether there is time for another after a pause.
+// Failed counts a failed attempt, and reports whether there is time for a pause and
+// another attempt.
 func (t *Tries) Failed(pause time.Duration) bool {
 	if t.Count == 0 {
 		t.begun = time.Now()

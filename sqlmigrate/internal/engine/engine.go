@@ -1,5 +1,8 @@
-// Package engine is what package sqlmigrate and its databases have in common:
-// what a database is asked for, and what it answers.
+// Package engine defines the interfaces between package sqlmigrate and its databases, and
+// helpers that the databases share. Packages mysql, postgres and sqlite implement
+// [Engine]; packages myonline and pgonline implement [Online]. Package sqlmigrate calls
+// Inspect and Script, package run calls Run and Try, and package online calls the methods
+// of Online.
 package engine
 
 import (
@@ -14,95 +17,101 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// An Engine is one database's part of the work.
+// An Engine inspects and changes the tables of a kind of database.
 type Engine interface {
-	// Inspect finds the connected set of what is wanted and plans what is to
-	// be done about it, or what blocks that. It reads only.
+	// Inspect finds the tables that references connect with the requested tables, and
+	// returns either the phases of the move or its blockers. It only reads.
 	Inspect(ctx context.Context, conn *sql.Conn, want Request) (*Result, error)
 
-	// Try puts keys into a copy of each table that may reject one; it has no rows. A row
-	// of today's that the copy rejects is a blocker, one of the layout's last a note, and
-	// so is a table of which no copy can be tried. It changes nothing, takes no lock that
-	// a writer waits for, fires no trigger of a table. Without the right to create a copy,
-	// nothing is tried, which is a note.
+	// Try inserts keys into an empty copy of each table. If a copy rejects a key of
+	// today, the finding is a blocker. If it rejects the last key of the layout, or no
+	// copy of a table can be tried, the finding is a note. Try does not change the
+	// tables, takes no lock for which a writer would have to wait, and fires no trigger
+	// of a table. If the account may not create copies, Try adds a note and returns.
 	Try(ctx context.Context, conn *sql.Conn, t Trial) (Findings, error)
 
-	// Run carries statements out on a connection of their own, which it sets
-	// up for that and restores afterwards: in one transaction where the
-	// database has that for such statements, and else one by one, leaving out
-	// those that have been done. done is called after each, also after one
-	// that was left out; it is never nil.
+	// Run runs statements on conn, which only Run uses at that time. It sets up the
+	// connection, and restores its settings afterwards. On a database with transactions
+	// for such statements, all statements are one transaction. On other databases it
+	// skips the statements that have been done already. Run calls done after each
+	// statement, also after a skipped one; done is never nil.
 	Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s Settings, done func(plan.Statement)) error
 
-	// Transactions reports whether Run is one, so that all of it has to be
-	// repeated after an error, or nothing of what has been done.
+	// Transactions reports whether Run is one transaction. If it is, an error undoes all
+	// statements of a call, and the caller repeats all of them. Otherwise, the statements
+	// before the error are kept.
 	Transactions() bool
 
-	// LockTimeout reports whether an error of Run is that another connection
-	// held a lock for too long.
+	// LockTimeout reports whether err, which Run returned, means that another session
+	// held a lock for too long or that there was a deadlock.
 	LockTimeout(err error) bool
 
-	// Script is the text of a migration file, or of one half of it, that does
-	// the same under the tool of the format, on a connection over which
-	// nothing is known. The lines "-- +goose Up" and "-- +goose Down" are not
-	// part of it; "-- +goose NO TRANSACTION" is.
+	// Script returns the text of a migration file, or of its up or down half, in which
+	// the migration tool of the format runs the statements. The text sets up the
+	// connection by itself, because the settings of the tool's connection are unknown.
+	// The text can contain "-- +goose NO TRANSACTION"; the caller adds the lines "--
+	// +goose Up" and "-- +goose Down".
 	Script(statements []plan.Statement, format Format) string
 
-	// Quote quotes a name for use in SQL.
+	// Quote returns a name with the quotation marks of the database.
 	Quote(t plan.TableName) string
 
-	// Absent reports whether an error means that a table or its schema does
-	// not exist.
+	// Absent reports whether err means that a table or its schema does not exist.
 	Absent(err error) bool
 
-	// Survey reads what the catalog shows of columns that are too narrow for a
-	// Snowflake ID: in the current schema and in those named.
+	// Survey reads from the catalog the columns that are too narrow for a Snowflake ID,
+	// and the facts by which package likely judges them. It reads the current schema and
+	// the named schemas.
 	Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*Survey, error)
 
-	// Sample returns values of columns of one table, as text, in rows. It reads
-	// a small part of a large table, without waiting for a lock of it.
+	// Sample returns rows with the values of columns of a table as text. From a large
+	// table it reads a small part. It does not wait for a lock of the table.
 	Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []NarrowColumn) ([][]sql.NullString, error)
 }
 
-// A Result is what a database's part of a plan is made of.
+// A Result is the database's part of a plan.
 type Result struct {
 	Tables []plan.Table
 	Phases []plan.Phase
 	Findings
 }
 
-// A Request is what Inspect was asked for.
+// A Request holds the arguments of [Engine.Inspect].
 type Request struct {
 	Tables     []plan.TableName
 	References []Reference
-	Ahead      int64 // a key in use from here on is ahead of the clock, by more than clocks differ; 0: before the epoch
-	Issued     int64 // a key from here on is taken for a Snowflake ID; 0: before the epoch
+	Ahead      int64 // a key of this size or more is a blocker, because it is ahead of the clock; 0 if the epoch is in the future
+	Issued     int64 // a key of this size or more is taken for a Snowflake ID; 0 if the epoch is in the future
 
-	RecreateViews bool // drop views that block the plan, and create them again
+	RecreateViews bool // drop the views that block the plan, and create them again
 
-	Park  bool // phase park instead of detach and guard
+	Park  bool // plan phase park instead of phases detach and guard
 	Place parking.Place
 }
 
-// IsAhead reports whether a key blocks the plan: a parked counter has given none like it.
+// IsAhead reports whether key is a blocker because it is ahead of the clock. The keys of
+// a parked counter are excluded, although they are larger than present IDs.
 func (r Request) IsAhead(key int64) bool {
 	return r.Ahead > 0 && key >= r.Ahead && !r.Place.Holds(types.ID(key))
 }
 
-// ParkStep parks a counter, which stands at from, by the statements of move.
+// ParkStep returns the step that sets a counter to the parking place. from is the present
+// value of the counter, for Down. move returns the statements that set the counter to a
+// value.
 func (r Request) ParkStep(table plan.TableName, locks string, from types.ID, move func(types.ID) []plan.Statement) plan.Step {
 	return plan.Step{Table: table, Text: "the counter is parked " + r.Place.String(), Up: move(r.Place.ID), Down: move(from), Locks: locks}
 }
 
-// AheadFix is for a key that is [Request.Ahead].
+// AheadFix is the fix of a blocker for a key that is ahead of the clock.
 const AheadFix = "if it is a Snowflake ID, correct the clock of this machine or of the one that issued it; " +
 	"if not, give the row another key, or use a layout whose epoch is earlier"
 
-// AheadReason is for the same.
+// AheadReason is the reason of a blocker for a key that is ahead of the clock. Its
+// argument is the key.
 const AheadReason = "it holds key %v, which is more than a minute ahead of this machine's clock: IDs that are still to be issued could meet it"
 
-// A Reference is a column that holds keys of another table, whether or not the
-// database has a constraint for it.
+// A Reference is a column that holds keys of another table, with or without a foreign
+// key.
 type Reference struct {
 	Table    plan.TableName
 	Column   string
@@ -110,47 +119,48 @@ type Reference struct {
 	ToColumn string
 }
 
-// CompositeNote is for a table and how many columns its key has. Once the
-// database assigns none of them, there is no telling which one it was.
+// CompositeNote is a note on a table whose primary key has several columns. Its arguments
+// are the table and the number of columns. If the database does not assign any of them,
+// it is unknown which column holds the IDs.
 const CompositeNote = "Table %s has a key of %d columns, none of them assigned by the database: only those that are connected with another key that is moved are changed."
 
-// Settings are for one statement or step.
+// Settings apply to a statement or a step.
 type Settings struct {
-	LockTimeout time.Duration // zero: the database's own
-	Pool        *sql.DB       // for other connections; nil: there are none
+	LockTimeout time.Duration // zero means the timeout that the database is configured with
+	Pool        *sql.DB       // for further connections; nil means that there are no others
 }
 
-// A Survey is what a catalog shows of columns that may hold keys. The schema of a
-// table is empty if it is the current one.
+// A Survey lists, from the catalog, columns that may hold keys, and the evidence for it.
+// The schema of a table is empty if it is the current schema.
 type Survey struct {
 	Current     string // the current schema
 	Columns     []NarrowColumn
 	Tables      []plan.TableName
 	ForeignKeys []Reference
-	TypeColumns []Reference // columns whose name ends with _type: Table and Column
+	TypeColumns []Reference // columns whose name ends with _type; only Table and Column are set
 	Texts       []Text
 }
 
-// A NarrowColumn is too narrow for a Snowflake ID.
+// A NarrowColumn is a column that is too narrow for a Snowflake ID.
 type NarrowColumn struct {
 	Table    plan.TableName
-	Name     string // in a column of a composite type: column.attribute
+	Name     string // for an attribute of a composite type, column.attribute
 	Type     string
 	Comment  string
-	Assigned bool   // by the database, so it is a key of its own table
-	Alone    bool   // is the primary key
-	Change   string `row:"-"` // how it is made wide, if no plan does that
+	Assigned bool   // whether the database assigns the column, which is then a key of its own table
+	Alone    bool   // whether the column alone is the primary key
+	Change   string `row:"-"` // how to make the column wide, if a plan cannot do it
 }
 
-// String is the name as [ParseColumn] reads it.
+// String returns the name in the form that [plan.ParseColumn] reads.
 func (c *NarrowColumn) String() string { return c.Table.String() + "." + plan.QuoteDotted(c.Name) }
 
 // A Text is the definition of a view, function or trigger.
 type Text struct{ Object, SQL string }
 
-// CheckServer refuses a server that only speaks the protocol of what is wanted.
-// Its catalog answers, but a plan made from it could leave out half of the
-// schema, or rewrite a table that is spread over machines.
+// CheckServer returns an error for a server of another product that speaks the protocol
+// of want, such as TiDB. Such a server has a catalog, but a plan from it might miss half
+// of the schema, or rewrite a table that is spread over several machines.
 func CheckServer(ctx context.Context, conn *sql.Conn, want string) error {
 	var version string
 	if err := conn.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {
@@ -162,8 +172,8 @@ func CheckServer(ctx context.Context, conn *sql.Conn, want string) error {
 	return nil
 }
 
-// Findings are what blocks a plan, what its phases leave undone, and what else people
-// should know.
+// Findings are the blockers of a plan, the work that its phases leave undone, and notes
+// for its users.
 type Findings struct {
 	Blockers []plan.Blocker
 	Omitted  []plan.Omission
@@ -175,7 +185,8 @@ func (f *Findings) Block(table plan.TableName, object, reason, fix string) {
 	f.Blockers = append(f.Blockers, plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
 }
 
-// Omit adds what a phase leaves undone in a table, whose other phases can do their work.
+// Omit adds work that a phase leaves undone in a table. The other phases are not
+// affected.
 func (f *Findings) Omit(phase plan.PhaseName, table plan.TableName, object, reason, fix string) {
 	f.Omitted = append(f.Omitted, plan.Omission{Phase: phase, Blocker: plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix}})
 }
@@ -185,7 +196,7 @@ func (f *Findings) Note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
 
-// Add adds what something else has found.
+// Add appends the findings of more.
 func (f *Findings) Add(more Findings) {
 	f.Blockers, f.Omitted, f.Notes = append(f.Blockers, more.Blockers...), append(f.Omitted, more.Omitted...), append(f.Notes, more.Notes...)
 }

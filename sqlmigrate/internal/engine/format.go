@@ -9,27 +9,29 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Format is the format of a migration tool's files.
+// A Format is the file format of a migration tool.
 type Format string
 
 // The formats.
 const (
 	GolangMigrate Format = "golang-migrate" // github.com/golang-migrate/migrate: pairs of NNN_name.up.sql and NNN_name.down.sql
 	Goose         Format = "goose"          // github.com/pressly/goose: NNN_name.sql
-	Atlas         Format = "atlas"          // ariga.io/atlas: NNN_name.sql, with the way back in folder down
+	Atlas         Format = "atlas"          // ariga.io/atlas: NNN_name.sql, and in folder down the way back
 )
 
-// Formats are all of them.
+// Formats lists all formats.
 var Formats = []Format{GolangMigrate, Goose, Atlas}
 
-// AtlasHead is the first line of a file of Atlas: where a statement ends.
+// AtlasHead is the first line of a file for Atlas. It sets the line that ends a
+// statement.
 const (
 	AtlasHead = "-- atlas:delimiter " + atlasEnd + "\n\n"
 	atlasEnd  = "-- end"
 )
 
-// Script writes statements as the tool reads them. Goose and Atlas split at semicolons
-// unless they are told otherwise.
+// Script returns statements in the syntax of the tool. Goose and Atlas get markers around
+// each statement, because they would otherwise split a statement at the semicolons inside
+// it.
 func (f Format) Script(statements []string) string {
 	begin, end := "", ";\n"
 	switch f {
@@ -45,7 +47,7 @@ func (f Format) Script(statements []string) string {
 	return text.String()
 }
 
-// Statements returns a statement for each text, all done if unless is true.
+// Statements returns a statement for each text. All have the same Unless query.
 func Statements(unless string, texts ...string) []plan.Statement {
 	statements := make([]plan.Statement, len(texts))
 	for i, text := range texts {
@@ -54,7 +56,7 @@ func Statements(unless string, texts ...string) []plan.Statement {
 	return statements
 }
 
-// SQLOf are the texts of statements.
+// SQLOf returns the texts of statements.
 func SQLOf(statements []plan.Statement) []string {
 	sql := make([]string, len(statements))
 	for i, s := range statements {
@@ -63,7 +65,7 @@ func SQLOf(statements []plan.Statement) []string {
 	return sql
 }
 
-// AppendNew appends to a list what it does not contain.
+// AppendNew appends x to a list that does not contain it.
 func AppendNew[T comparable](list []T, x T) []T {
 	if slices.Contains(list, x) {
 		return list
@@ -71,7 +73,7 @@ func AppendNew[T comparable](list []T, x T) []T {
 	return append(list, x)
 }
 
-// Count is a number of things: what, with an s if there is not just one.
+// Count returns a number and a noun, such as "1 table" or "2,000 tables".
 func Count[N int | int64](n N, what string) string {
 	if n != 1 {
 		what += "s"
@@ -79,7 +81,7 @@ func Count[N int | int64](n N, what string) string {
 	return Thousands(int64(n)) + " " + what
 }
 
-// Thousands is n with commas.
+// Thousands returns n with a comma between groups of three digits.
 func Thousands(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -88,12 +90,14 @@ func Thousands(n int64) string {
 	return digits
 }
 
-// Estimate is how long so many rows or bytes take at a rate for a second.
+// Estimate returns how long it takes to process amount, of which rate are processed in a
+// second.
 func Estimate(amount int64, rate float64) time.Duration {
 	return time.Duration(float64(amount) / rate * float64(time.Second)).Round(time.Millisecond)
 }
 
-// Converted returns a list of what convert makes of each. That of nil is nil.
+// Converted returns the results of convert for all elements of list. The result is nil if
+// list is nil.
 func Converted[From, To any](list []From, convert func(From) To) []To {
 	if list == nil {
 		return nil

@@ -13,16 +13,18 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Journal is the table in which a database keeps moves, each by the name of its first
-// table: a table has one move at most.
+// A Journal holds the SQL for the table in which a database stores moves. The ID of a
+// move is the name of its first table. A table can be in one move only. The drivers of
+// online moves embed a Journal, and set its fields for their database.
 type Journal struct {
-	Table func(m *Move) string      // as SQL writes it
-	Mark  func(argument int) string // where a statement has it, from 1 on
-	Began string                    // an expression: nanoseconds since 1970
-	Parts string                    // that a move adds, but for triggers
+	Table func(m *Move) string      // returns the name of the journal, as SQL writes it
+	Mark  func(argument int) string // returns the placeholder of an argument; arguments are counted from 1
+	Began string                    // an SQL expression for the start of the move in nanoseconds since 1970
+	Parts string                    // the objects that a move adds, except triggers, in words for an error
 }
 
-// Find returns the move in a table of moves that has one of these tables, or nil.
+// Find returns the move that contains any of the tables, from the journal named table. It
+// returns nil if there is no such move.
 func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tables []plan.TableName) (*Move, error) {
 	found, err := rows.Read[struct {
 		Move
@@ -38,7 +40,8 @@ func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tabl
 	return nil, JournalError("read", table, err)
 }
 
-// JournalError adds to an error what failed.
+// JournalError wraps err with the operation, for example "read", and the name of the
+// journal. It returns nil if err is nil.
 func JournalError(what, table string, err error) error {
 	if err == nil {
 		return nil
@@ -46,8 +49,9 @@ func JournalError(what, table string, err error) error {
 	return fmt.Errorf("sqlmigrate: online: %s table %s: %w", what, table, err)
 }
 
-// Begin records a move that is new: create makes the table, and insert has the ID of the
-// move, its plan and when it began for parameters.
+// Begin records a new move. It runs create, which creates the journal if it does not
+// exist, and insert, whose parameters are the ID of the move, its plan and the time when
+// it began.
 func (j Journal) Begin(ctx context.Context, conn *sql.Conn, m *Move, create, insert string, began any) error {
 	plan, err := json.Marshal(m.Plan)
 	if err == nil {
@@ -59,13 +63,14 @@ func (j Journal) Begin(ctx context.Context, conn *sql.Conn, m *Move, create, ins
 	return JournalError("write", j.Table(m), err)
 }
 
-// A Conn is a connection, or its transaction.
+// A Conn is a connection or its transaction.
 type Conn interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Set sets columns in the row of the move, and returns how many rows it has changed.
+// Set updates columns in the row of the move, and returns the number of changed rows. It
+// also writes after ctx has ended, so that completed work is recorded.
 func (j Journal) Set(ctx context.Context, conn Conn, m *Move, columns []string, values ...any) (n int64, err error) {
 	set := make([]string, len(columns))
 	for i, column := range columns {
@@ -86,10 +91,10 @@ func (j Journal) SaveMove(ctx context.Context, conn Conn, m *Move) error {
 	if err != nil || n > 0 {
 		return err
 	}
-	return j.Check(ctx, conn, m) // MariaDB does not count a row that is as it was
+	return j.Check(ctx, conn, m) // MariaDB does not count a row whose values are the same as before
 }
 
-// Check returns an error if the row of the move is gone.
+// Check returns an error if the row of the move does not exist any more.
 func (j Journal) Check(ctx context.Context, conn Conn, m *Move) error {
 	var there bool
 	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM "+j.Table(m)+" WHERE id = "+j.Mark(1), m.Plan.ID()).Scan(&there)

@@ -11,64 +11,65 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// An Online is a database's part of a widening during which programs continue.
-// Package online of sqlmigrate decides what is done next; an Online does it.
+// An Online is the driver of online moves for a database. Package online decides which
+// step comes next; the driver runs it.
 //
-// The plan is made once, and kept in the database with how far it has come: a
-// [Move]. A step and the record that it is done are one transaction where the
-// database has that for such statements. Elsewhere, and for the steps that are
-// none, a step is recorded when it is over, so it may be done twice: write it so
-// that this is harmless.
+// The plan is made once, and stored in the database with its progress as a [Move]. A step
+// and the record of its completion are one transaction if the database has transactions
+// for such statements. Otherwise a step is recorded when it is over, and is run again if
+// the process ends in between. Therefore such a step must be safe to run twice.
 type Online interface {
-	// PlanOnline plans the steps for tables that have columns to be widened, or finds
-	// what blocks them. It changes nothing that is still there when it returns.
+	// PlanOnline returns a plan for the tables that have columns to widen, or the
+	// blockers of the move. All objects that it creates are gone when it returns.
 	PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*OnlinePlan, error)
 
-	// LoadMove finds the move under way that has one of these tables, or returns
-	// nil. It reads only.
+	// LoadMove returns the stored move that contains any of the tables, or nil. It only
+	// reads.
 	LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*Move, error)
 
-	// OpenMove makes sure that conn is the only one that carries m out, sets it
-	// up, and records a move that is new. release undoes the former two after the
-	// work has ended with err, ends what the server still does for conn if that
-	// is needed, and returns err with what failed then.
+	// OpenMove acquires the exclusive right to run m on conn, sets up the connection, and
+	// records a new move. The caller passes the error of its work to release. release
+	// restores the connection, ends the server's session if it may still be running a
+	// statement, and returns err together with its own errors.
 	OpenMove(ctx context.Context, conn *sql.Conn, m *Move, s Settings) (release func(err error) error, err error)
 
-	// SaveMove records how far the move has come.
+	// SaveMove records the progress of the move.
 	SaveMove(ctx context.Context, conn Conn, m *Move) error
 
-	// CloseMove removes the record. The move has been finished or taken back.
+	// CloseMove deletes the record of a move that has been finished or reverted.
 	CloseMove(ctx context.Context, conn *sql.Conn, m *Move) error
 
-	// RunStep carries out a step that is not [plan.Batches] nor over already, and records
-	// next, which is m with the step done. It tries once; a lock is waited for until s.LockTimeout.
-	// A [DifferError] in stage constrain has the batches before repeated.
+	// RunStep runs a step that is not [plan.Batches] and is not done yet, and records
+	// next, which is the move with the step done. It makes one attempt, and waits for a
+	// lock for at most s.LockTimeout. If it returns a [DifferError] in stage constrain,
+	// the caller repeats the copy.
 	RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, s Settings) error
 
-	// RunBatch carries out one batch of a step that is [plan.Batches], of about that
-	// many rows from next.Position on. It sets Position, Until and Copied of
-	// next, and records it.
+	// RunBatch runs a batch of a [plan.Batches] step with about rows rows, beginning at
+	// next.Position. It sets Position, Until and Copied of next, and records next.
 	RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, rows int, s Settings) (Batch, error)
 
-	// Retry reports whether a step that failed with err may succeed if it is tried
-	// again: it had no lock in time, was the victim of a deadlock, or wanted a row that
-	// another program has moved. holder says who stands in the way, if that is known.
+	// Retry reports whether a step that failed with err may succeed at the next attempt,
+	// because a lock was not available in time, the step was the victim of a deadlock, or
+	// another program had moved a row. holder describes the session that holds the lock;
+	// it is empty if unknown.
 	Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (again bool, holder string)
 
-	// Steer records what others want of the move.
+	// Steer records m.Steering.
 	Steer(ctx context.Context, conn *sql.Conn, m *Move) error
 
-	// Running is how many statements run on the server, this one not among them, as far
-	// as the account may see them.
+	// Running returns the number of statements that run on the server, without this
+	// query. It counts only the statements that the account is allowed to see.
 	Running(ctx context.Context, conn *sql.Conn) (int, error)
 
-	// Lag is how far the slowest replica is behind: of these, or of those that the
-	// primary knows. Zero: there are none, or it cannot be seen. A [ReplicaError] is for
-	// one of these.
+	// Lag returns how far the slowest replica is behind. On MariaDB and MySQL it checks
+	// the given replicas, on PostgreSQL the replicas that the primary knows. It returns
+	// zero if there are no replicas, or if the account cannot see them. If a given
+	// replica cannot be read, the error is a [ReplicaError].
 	Lag(ctx context.Context, conn *sql.Conn, m *Move, replicas []*sql.DB) (time.Duration, error)
 }
 
-// An OnlinePlan is what package sqlmigrate describes.
+// An OnlinePlan is the internal form of sqlmigrate's OnlinePlan, stored as JSON.
 type OnlinePlan struct {
 	Tables   MovedTables
 	Stages   []plan.Stage
@@ -76,8 +77,9 @@ type OnlinePlan struct {
 	Notes    []string       `json:",omitempty"`
 }
 
-// MovedTables are the tables of a move. Databases hold them as objects with a schema and
-// a name, and not as the text that a [plan.TableName] is elsewhere.
+// MovedTables are the tables of a move. Its JSON form is an object with Schema and Name
+// for each table, because databases hold stored moves in this form; elsewhere a
+// [plan.TableName] is a text.
 type MovedTables []plan.TableName
 
 type movedTable struct{ Schema, Name string }
@@ -102,35 +104,36 @@ func (t *MovedTables) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// A Move is an online widening under way, as the database keeps it.
+// A Move is an online move that has begun, as the database stores it.
 type Move struct {
 	Plan OnlinePlan `row:"json"`
 
-	// Back is true if the move is being taken back, from stage From.
+	// Back reports that the move is being reverted, beginning with stage From.
 	Back bool
 	From int
 
-	// Done steps are over: of the stages in their order, or of the Back of stage
-	// From and of those before it.
+	// Done is the number of completed steps. It counts the steps of all stages in order
+	// or, if Back is true, the Back steps of stage From and of the stages before it.
 	Done int
 
-	// Position is where the batches of the step that is next have arrived, Until
-	// where they end, and Copied the rows that they have written. The unit of
-	// the former two is the driver's, and both are 0 before the first batch.
+	// Position and Until bound the rows that the next step still has to process, in the
+	// unit of the driver. Copied is the number of rows that its batches have written.
+	// Position and Until are 0 before the first batch.
 	Position, Until, Copied int64
 
-	Rate  float64 // rows a second, of the run that has copied last
-	Waits int64   // batches that have waited for replicas
+	Rate  float64 // rows per second in the run that copied last
+	Waits int64   // number of batches that waited for replicas
 
 	Steering plan.Steering `row:"json"`
 
-	Began time.Time `row:"-"` // zero until it is recorded
+	Began time.Time `row:"-"` // zero until the move is recorded
 }
 
-// ID names the move.
+// ID returns the ID of the move, which is the name of its first table.
 func (p *OnlinePlan) ID() string { return p.Tables[0].String() }
 
-// RunLong carries out a step that is [plan.Long] or [plan.Verify].
+// RunLong runs a step that is [plan.Long] or [plan.Verify]. It returns a [DifferError] if
+// the query of a Verify step finds rows.
 func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	if step.Kind == plan.Verify {
 		var n int64
@@ -147,14 +150,15 @@ func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	return nil
 }
 
-// A DifferError is about rows that are not as the step wants them.
+// A DifferError reports rows that do not have the values that a step requires.
 type DifferError struct{ Err error }
 
 func (e DifferError) Error() string { return e.Err.Error() }
 
 func (e DifferError) Unwrap() error { return e.Err }
 
-// A ReplicaError is about the replica with this number, from 1 on, which cannot be read.
+// A ReplicaError is the error of reading a replica. Number is the position of the replica
+// in the list, from 1 on.
 type ReplicaError struct {
 	Number int
 	Err    error
@@ -164,11 +168,11 @@ func (e ReplicaError) Error() string { return fmt.Sprintf("replica %d: %v", e.Nu
 
 func (e ReplicaError) Unwrap() error { return e.Err }
 
-// A Batch is what RunBatch has done.
+// A Batch is the result of [Online.RunBatch].
 type Batch struct {
-	Copied  int           // rows that it has written
-	Skipped int           // rows that another program holds: the batch is repeated later
-	Took    time.Duration // while it held locks on rows
-	Commit  time.Duration // the part of it that the commit took
-	Last    bool          // there are no more rows
+	Copied  int           // number of rows that the batch wrote
+	Skipped int           // number of rows that another program had locked; the batch is repeated later
+	Took    time.Duration // how long the batch held locks on rows
+	Commit  time.Duration // how long the commit took, which is part of Took
+	Last    bool          // whether this was the last batch
 }

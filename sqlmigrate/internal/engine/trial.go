@@ -14,23 +14,23 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A Trial is what [Engine.Try] puts into copies of tables.
+// A Trial describes the keys that [Engine.Try] inserts into copies of tables.
 type Trial struct {
-	Tables []plan.Table // as [Engine.Inspect] returns them: each of their columns holds keys
+	Tables []plan.Table // the tables as [Engine.Inspect] returns them; all their columns hold keys
 
-	// Moved: the copies have the types that the plan gives to the columns, and nothing
-	// assigns keys in them. Else they are as the tables are.
+	// Moved reports that the copies have the column types of the plan, and that the
+	// database does not assign keys in them. Otherwise they are like the tables.
 	Moved  bool
-	Phases []plan.Phase // of the plan, if the copies are Moved
-	Parked bool         // the database keeps on assigning keys
+	Phases []plan.Phase // the phases of the plan, if Moved is true
+	Parked bool         // whether the plan has phase park, so that the database still assigns keys
 
-	Small types.ID // every table accepts it today: a row that is rejected with it too is rejected for another reason
-	Today types.ID // one that would be issued now
-	Last  types.ID // the last one of the layout
+	Small types.ID // a key that every table accepts; if a row is rejected even with this key, the cause is not the key
+	Today types.ID // a key that would be issued now
+	Last  types.ID // the last key of the layout
 }
 
-// Unassigned are the keys of a table that the database is not to assign, so that no
-// trigger may either.
+// Unassigned returns the keys of a table that the database must not assign after the
+// move. A trigger must not assign them either.
 func (t Trial) Unassigned(of plan.Table) (names []string) {
 	detached := slices.ContainsFunc(t.Phases, func(p plan.Phase) bool { return p.Name == plan.Detach })
 	for _, c := range of.Columns {
@@ -41,70 +41,74 @@ func (t Trial) Unassigned(of plan.Table) (names []string) {
 	return names
 }
 
-// Fills is in how many ways columns that hold no key are filled: by values that their
-// types take, and by NULL.
+// Fills is the number of ways to fill the columns that hold no key. In the first way they
+// get values that fit their types, in the second NULL.
 const Fills = 2
 
-// Copies are tables without rows that take what tables take. What ends the trial is
-// the second result of a method.
+// Copies are the empty copies of tables in which a trial runs. The databases implement
+// it. A second result that is not nil ends the trial.
 type Copies interface {
-	// Enter tries each row in its copy, without regard to the others. It returns why the
-	// database rejects it: an [Unanswered] one has another cause.
+	// Enter inserts each row into its copy, independently of the other rows. It returns
+	// for each row the error of the database, which is nil if the row was accepted. An
+	// [Unanswered] error means that the key was not the cause.
 	Enter(ctx context.Context, rows []Row) ([]error, error)
 
-	// Views reads each view above the copies, in which there is a row with the key. It
-	// comes last.
+	// Views reads each view on the copies, after it has inserted rows with the key. It is
+	// called last. asIs reads the views over copies with the present types.
 	Views(ctx context.Context, key types.ID, asIs bool) ([]Shown, error)
 
-	// Assigning are triggers that give keys to rows without one.
+	// Assigning returns the triggers that assign keys to rows without a key.
 	Assigning(ctx context.Context) ([]Assigning, error)
 
-	// Codes are what the database runs that inserts rows, as far as its text can be read:
-	// triggers, rules, functions, procedures and events.
+	// Codes returns the triggers, rules, functions, procedures and events that insert
+	// rows, if their text can be analyzed.
 	Codes(ctx context.Context) ([]Code, error)
 }
 
-// A Row has keys, by their columns.
+// A Row is a row to insert, as a map from columns to keys.
 type Row struct {
-	Table int // of those that [Trial.Run] got
+	Table int // index in the tables that [Trial.Run] received
 	Fill  int
-	AsIs  bool // the copy is as the table, also for [Trial.Moved]
+	AsIs  bool // whether the copy has the present types of the table even if [Trial.Moved] is true
 	Keys  map[string]types.ID
 }
 
-// Unanswered is an error that is not the database's answer to a key.
+// An Unanswered error prevented the database from judging a key.
 type Unanswered struct {
 	Cause   error
-	Written bool // the key has come as far as a statement that writes, which a trial does not allow
+	Written bool // whether the database accepted the key and failed later, at a write that the trial does not allow
 }
 
 func (u Unanswered) Error() string { return u.Cause.Error() }
 
-// A Shown view was read.
+// A Shown is the result of reading a view.
 type Shown struct {
-	Table, View plan.TableName // Table is empty for a view of views
+	Table, View plan.TableName // Table is empty for a view on views
 	Rows        int64
 	Err         error
-	Fix         string // more than to change or drop it
+	Fix         string // additional advice; by default the fix is to change or drop the view
 }
 
-// Assigning is a trigger.
+// An Assigning is a trigger that assigns keys.
 type Assigning struct {
 	Table        plan.TableName
 	Trigger, Fix string
 }
 
-// A Code is a part of the database that inserts rows.
+// A Code is an object of the database whose code inserts rows.
 type Code struct {
-	Object  string         // trigger t on table o
-	Table   plan.TableName // of a trigger
-	Fires   bool           // by a write, so that the write fails with it; else it is called
+	Object  string         // for example trigger t on table o
+	Table   plan.TableName // the table of a trigger
+	Fires   bool           // whether a write runs it, so that the write fails if it fails; otherwise programs call it
 	Inserts []sqltext.Insert
-	Narrow  []string // columns, with their tables and types, into which it writes a key that they do not hold
+	Narrow  []string // columns, with their tables and types, into which it writes a key for which they are too narrow
 }
 
-// Run tries keys in all columns of the copies at once, and if that fails in each. A table
-// may be among them several times, each with other parts of its definition.
+// Run tries today's key and then the layout's last key in the copies. It reports the
+// columns that reject them, the triggers that assign keys, the code that inserts rows
+// without a key, and the views that cannot be read. copied lists the table of each copy.
+// A table can be listed several times, because some parts of its definition are tried in
+// separate copies.
 func (t Trial) Run(ctx context.Context, c Copies, copied []plan.Table) (found Findings, err error) {
 	r := &trialRun{Trial: t, Copies: c, Findings: &found, copied: copied, decided: map[plan.TableName]bool{}}
 	err = r.tryKeys(ctx, t.Today, r.Reject, r.NotTried)
@@ -129,11 +133,13 @@ type trialRun struct {
 	*Findings
 
 	copied  []plan.Table
-	decided map[plan.TableName]bool // tables that are not tried again
+	decided map[plan.TableName]bool // the tables whose result is known, so that they are not tried again
 
-	assigning []plan.TableName // tables whose triggers give keys to rows without one
+	assigning []plan.TableName // the tables with a trigger that assigns keys
 }
 
+// tryKeys inserts rows with the key in all columns of the copies at once. For a table
+// that rejects such a row, it examines each column.
 func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
 	var rows []Row
 	for i, t := range r.copied {
@@ -156,8 +162,9 @@ func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table 
 	return err
 }
 
-// examine looks for the columns that reject the key. One that fails as another did is not
-// listed: no row enters for that reason.
+// examine reports the columns of a table that reject the key. Columns that fail with the
+// same error are reported once, because they have the same cause. If no column is found,
+// it reports that the table could not be tried.
 func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
 	var untried error
 	reasons := map[string]bool{}
@@ -183,8 +190,9 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 	return nil
 }
 
-// rejects tries a column with several values in the others. It rejects the key if no such
-// row enters with it, and one does with a small key.
+// rejects tries a key in a column, with several combinations of keys in the other columns
+// and in both fills. The column rejects the key if every row with the key fails and the
+// same row with a small key succeeds.
 func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column string, key types.ID) (rejected bool, refusal, err error) {
 	values := []types.ID{key, r.Small}
 	if t.MaxKey > r.Small && t.MaxKey < key {
@@ -205,7 +213,7 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 			return false, nil, err
 		}
 		if errors.As(refusals[0], new(Unanswered)) {
-			return false, refusals[0], nil // which may have been waited for
+			return false, refusals[0], nil // the time limit may have passed, so do not try more rows
 		}
 		accepts, failure := decide(slices.Collect(slices.Chunk(refusals, len(values))))
 		if !accepts && failure != nil {
@@ -219,8 +227,9 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 	return false, refusal, nil
 }
 
-// decide gets refusals of rows with the key, each with those of the same row with small
-// ones. Without a failure, it is not known what rejects the row.
+// decide judges a key from the errors of several rows. Each element of shapes has the
+// error of the row with the key, and then the errors of the same row with small keys. If
+// accepts is false and failure is nil, the cause of the errors is unknown.
 func decide(shapes [][]error) (accepts bool, failure error) {
 	for _, refusals := range shapes {
 		if refusals[0] == nil {
@@ -233,14 +242,16 @@ func decide(shapes [][]error) (accepts bool, failure error) {
 	return false, failure
 }
 
-// hasCome reports whether a row was taken, but for what its triggers write elsewhere.
+// others returns combinations of keys for the other columns. In the first combination the
+// keys are large, in the second small, and in the third NULL. Each further combination
+// has a key in a single column.
 func hasCome(refusal error) bool {
 	var unanswered Unanswered
 	return refusal == nil || errors.As(refusal, &unanswered) && unanswered.Written
 }
 
-// others are keys for the columns that are not tried: larger ones in all, smaller ones,
-// none, and one.
+// others returns combinations of keys for the other columns. In the first combination the
+// keys are large, in the second small; then all are NULL, and then all but one.
 func (r *trialRun) others(t plan.Table, column string, key types.ID) []map[string]types.ID {
 	large, small := Near(t, key), Near(t, r.Small+types.ID(len(t.Columns)))
 	delete(small, column)
@@ -253,8 +264,8 @@ func (r *trialRun) others(t plan.Table, column string, key types.ID) []map[strin
 	return shapes
 }
 
-// Near has keys for all columns. They differ, and the row's own is the largest, as that
-// of a row that is inserted after those to which it refers.
+// Near returns a different key for each column. The row's own key is the largest, as in a
+// real row, which is inserted after the rows to which it refers.
 func Near(t plan.Table, key types.ID) map[string]types.ID {
 	keys := map[string]types.ID{}
 	less := types.ID(0)
@@ -269,7 +280,8 @@ func Near(t plan.Table, key types.ID) map[string]types.ID {
 	return keys
 }
 
-// Same has the same key for all columns, so that a row is joined with itself and others.
+// Same returns the same key for all columns, so that a join finds the row itself and rows
+// of other tables.
 func Same(t plan.Table, key types.ID) map[string]types.ID {
 	keys := map[string]types.ID{}
 	for _, c := range t.Columns {
@@ -278,11 +290,12 @@ func Same(t plan.Table, key types.ID) map[string]types.ID {
 	return keys
 }
 
-// chained are the rows of a [Chain].
+// chained is the number of rows of a [Chain].
 const chained = 4
 
-// Chain are keys of rows, each of which refers to the next one of any table, and the last
-// to none: joins find rows, and a recursive view comes to an end.
+// Chain returns the keys of several rows. Each row refers to the next row, in its own and
+// in other tables, so that joins find rows. The last row refers to no row, so that
+// recursive views end.
 func Chain(t plan.Table, key types.ID) (rows []map[string]types.ID) {
 	for range chained {
 		keys := map[string]types.ID{}
@@ -298,7 +311,8 @@ func Chain(t plan.Table, key types.ID) (rows []map[string]types.ID) {
 	return rows
 }
 
-// tryViews reads those that fail with a small key too.
+// tryViews reports the views that can be read with a small key, but not with today's key.
+// It notes the views that showed no row or that fail with any key.
 func (r *trialRun) tryViews(ctx context.Context) error {
 	views, err := r.Views(ctx, r.Today, false)
 	var before []Shown
@@ -321,8 +335,7 @@ func (r *trialRun) tryViews(ctx context.Context) error {
 	return err
 }
 
-// findAssigning is for triggers with which the database continues to assign keys after
-// phase detach.
+// findAssigning reports the triggers that still assign keys after phase detach.
 func (r *trialRun) findAssigning(ctx context.Context) error {
 	triggers, err := r.Assigning(ctx)
 	for _, t := range triggers {
@@ -332,8 +345,8 @@ func (r *trialRun) findAssigning(ctx context.Context) error {
 	return err
 }
 
-// findCodes is for what inserts rows without a key, and for what writes a key into a
-// narrow column.
+// findCodes reports the code that inserts rows without a key, and the code that writes a
+// key into a narrow column.
 func (r *trialRun) findCodes(ctx context.Context) error {
 	codes, err := r.Codes(ctx)
 	for _, code := range codes {
@@ -347,7 +360,8 @@ func (r *trialRun) findCodes(ctx context.Context) error {
 	return err
 }
 
-// findInsert reports each key of the table once.
+// findInsert reports each key of the table that the code omits, once. If a write runs the
+// code, the finding is a blocker; otherwise it is a note.
 func (r *trialRun) findInsert(code Code, t plan.Table) {
 	const reason = "inserts into table %s without its key %s, which the database does not assign after phase detach"
 	const fix = "let it insert a key, give column %s a DEFAULT that calls a function which returns one, or leave table %s out"
@@ -363,30 +377,33 @@ func (r *trialRun) findInsert(code Code, t plan.Table) {
 	}
 }
 
-// isInto goes by the name alone where one of both has no schema.
+// isInto reports whether an INSERT is into the table. If the INSERT or the table has no
+// schema, it compares only the names.
 func isInto(in sqltext.Insert, t plan.Table) bool {
 	return strings.EqualFold(in.Table, t.Name) && (in.Schema == "" || t.Schema == "" || strings.EqualFold(in.Schema, t.Schema))
 }
 
-// Reject blocks: a column does not take a key of today. err has the server's words.
+// Reject adds a blocker for a column that rejects a key of today. err is the error of the
+// server.
 func (f *Findings) Reject(table plan.TableName, column string, key types.ID, err error) {
 	f.Block(table, columnOf(table, column), fmt.Sprintf("a copy of the table rejects key %d: %v", key, err),
 		"change what rejects the key, or leave the table out")
 }
 
-// RejectLast notes that a column takes keys of today, and not the layout's last one.
+// RejectLast adds a note on a column that accepts today's keys, but rejects the last key
+// of the layout.
 func (f *Findings) RejectLast(table plan.TableName, column string, key types.ID, err error) {
 	f.Note("Column %s of table %s takes keys of today, but not %d, the last one of the layout: %v", column, table, key, err)
 }
 
-// Unreadable blocks: a view fails when it is read with a key of today.
+// Unreadable adds a blocker for a view that fails when it is read with a key of today.
 func (f *Findings) Unreadable(v Shown, key types.ID) {
 	f.Block(cmp.Or(v.Table, v.View), "view "+v.View.String(), fmt.Sprintf("it cannot be read with key %d in a copy of the table: %v", key, v.Err),
 		"change the view, or drop it"+v.Fix)
 }
 
-// NotTried notes a table of which no copy can be tried, or that there are no copies if
-// its name is empty.
+// NotTried adds a note on a table of which a copy could not be tried. An empty name means
+// that there are no copies at all.
 func (f *Findings) NotTried(table plan.TableName, why error) {
 	of := ""
 	if table.Name != "" {
@@ -395,8 +412,8 @@ func (f *Findings) NotTried(table plan.TableName, why error) {
 	f.Note("No key was tried in a copy%s: %v", of, why)
 }
 
-// NotPositive is for a key of a table that the guard does not allow. guard says what
-// there is of it all the same.
+// NotPositive adds an omission for a key that violates the guard. guard tells which part
+// of the guard is in place nevertheless.
 func (f *Findings) NotPositive(table plan.TableName, column string, key int64, guard string) {
 	f.Omit(plan.Guard, table, columnOf(table, column), fmt.Sprintf("it holds key %d, which is not positive: %s", key, guard),
 		"give the row another key, and apply phase guard again")

@@ -4,8 +4,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Meaning is what a column's name says: "", "elsewhere", "role", "weak" or "named",
-// with the first of the keys.
+// Meaning classifies the name of a column as "", "elsewhere", "role", "weak" or "named",
+// and returns the first key to which the column may refer.
 func Meaning(all []plan.TableName, keys []Key, table plan.TableName, column string) (string, string) {
 	m, found := newTables(all, keys).meaningOf(table, parseName(column))
 	first := ""
@@ -15,7 +15,7 @@ func Meaning(all []plan.TableName, keys []Key, table plan.TableName, column stri
 	return []string{"", "elsewhere", "role", "weak", "named"}[m], first
 }
 
-// Joins are the pairs in a definition, as text.
+// Joins returns the pairs of columns that a definition compares, as text.
 func Joins(text string, tables ...string) []string {
 	known := map[string][]plan.TableName{}
 	for _, t := range tables {
@@ -28,5 +28,5 @@ func Joins(text string, tables ...string) []string {
 	return pairs
 }
 
-// Mentions reports whether a comment speaks of a key.
+// Mentions reports whether a comment names the key.
 func Mentions(comment string, key Key) bool { return mentions(comment, key) }

@@ -1,6 +1,7 @@
-// Package likely finds columns that are too narrow for a Snowflake ID and may hold
-// keys of given tables, although no constraint says so: by their names and comments,
-// by what views and functions compare them with, and by their values.
+// Package likely finds columns that are too narrow for a Snowflake ID and may hold keys
+// of given tables, although no foreign key shows it. It judges columns by their names and
+// comments, by the comparisons in views and functions, and by their values. Package
+// sqlmigrate calls [Find] with a survey of the catalog.
 package likely
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Key is a column whose values are, or become, Snowflake IDs.
+// A Key is a column whose values are Snowflake IDs, or will be.
 type Key struct {
 	Table  plan.TableName
 	Column string
@@ -23,24 +24,24 @@ type Key struct {
 
 func (k Key) String() string { return k.Table.String() + "." + plan.QuoteDotted(k.Column) }
 
-// An Input is what is known.
+// An Input holds the arguments of [Find].
 type Input struct {
 	Engine engine.Engine
 	Conn   *sql.Conn
 	Survey *engine.Survey
 	Keys   []Key
 
-	// Named are references that are known: their columns are found if they are
-	// narrow, whatever else they look like.
+	// Named are references that the caller knows. Their columns are found if they are
+	// narrow, even if their names and values do not look like references.
 	Named []engine.Reference
 
-	// Explained are the columns that are left out: those that are moved, and those
-	// that are said to hold no keys.
+	// Explained are columns that are left out, because the plan moves them, or because
+	// the caller says that they hold no keys.
 	Explained []engine.Reference
 }
 
-// Find returns the columns, by table and in their order there. It reads samples of
-// those whose names leave it open.
+// Find returns the columns, sorted by table and in the order of the survey. It reads
+// samples of the columns whose names do not decide.
 func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err error) {
 	in.Keys = slices.Clone(in.Keys)
 	slices.SortFunc(in.Keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
@@ -69,11 +70,12 @@ func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err erro
 type finder struct {
 	in      Input
 	tables  *tables
-	keys    map[Key]Key // by their names in small letters
-	sources []source    // the first that has a column counts
+	keys    map[Key]Key // the keys by their names in lower case
+	sources []source    // in the order of their priority; the first source that has a column decides
 }
 
-// A source shows what columns hold: some of the keys, or none of them.
+// A source maps columns to the keys that they hold. An entry without keys means that the
+// column holds none of the keys.
 type source map[Key]*shown
 
 type shown struct {
@@ -90,7 +92,8 @@ func (s source) add(column Key, reason string, keys ...Key) {
 	}
 }
 
-// read arranges what is known of columns, and what the catalog shows of them in pairs.
+// read fills the sources from the input. It also finds the pairs of columns that views
+// and functions compare.
 func (f *finder) read() {
 	explained, named, foreign, joined := source{}, source{}, source{}, source{}
 	f.sources = []source{explained, named, foreign, joined}
@@ -125,8 +128,8 @@ func (f *finder) read() {
 	}
 }
 
-// A suspect is a column that is not explained. Its reason is empty as long as only
-// its values can tell.
+// A suspect is a column that may hold keys. Its reason is empty as long as only its
+// values can decide.
 type suspect struct {
 	column  engine.NarrowColumn
 	name    name
@@ -134,7 +137,7 @@ type suspect struct {
 	keys    []Key
 	reason  string
 	values  samples
-	dense   bool // they are a primary key without gaps, as a counter's
+	dense   bool // whether the values are a primary key almost without gaps, as a counter assigns it
 }
 
 func (s *suspect) found() plan.LikelyReference {
@@ -145,7 +148,8 @@ func (s *suspect) found() plan.LikelyReference {
 	return found
 }
 
-// judge returns nil for a column that holds no key.
+// judge returns the suspect for a column, or nil if the column does not hold one of the
+// keys.
 func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	id := columnOf(c.Table, c.Name)
 	if c.Assigned {
@@ -173,19 +177,19 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	if _, isKey := f.keys[id]; isKey || s.meaning == elsewhere {
 		return nil
 	}
-	if c.Alone { // redirect.rd_from: no name shows it
+	if c.Alone { // for example redirect.rd_from, whose name says nothing
 		s.meaning = nothing
 	}
 	return s
 }
 
-// own reports whether the column is the whole primary key of its table and has its
-// own table's name, as film_id of film.
+// own reports whether the column is the primary key of its table and is named after this
+// table, such as film_id of film.
 func (f *finder) own(s *suspect) bool {
 	return s.column.Alone && len(s.keys) == 1 && s.keys[0].Table == s.column.Table
 }
 
-// weigh reads the values of the columns whose names leave something open.
+// weigh reads the values of the columns whose names do not decide, and decides by them.
 func (f *finder) weigh(ctx context.Context, open []*suspect) error {
 	var asked []*suspect
 	byTable := map[plan.TableName][]*suspect{}
@@ -208,10 +212,11 @@ func (f *finder) weigh(ctx context.Context, open []*suspect) error {
 	for _, s := range asked {
 		f.settle(s, found)
 	}
-	return ctx.Err() // what may not be read is unknown, and no error
+	return ctx.Err() // a table that the account may not read is unknown, and not an error
 }
 
-// settle says what the values add to the name.
+// settle decides by the values whether the column holds keys, and sets its keys and the
+// reason.
 func (f *finder) settle(s *suspect, found []*present) {
 	all := keysOf(found, func(p *present) bool { return len(s.values) > 0 && p.has(s.values) })
 	switch s.meaning {
@@ -241,7 +246,7 @@ func (f *finder) settle(s *suspect, found []*present) {
 	}
 }
 
-// keysOf are the keys of which that is so.
+// keysOf returns the keys for which is returns true.
 func keysOf(found []*present, is func(*present) bool) []Key {
 	var keys []Key
 	for _, p := range found {
@@ -252,7 +257,8 @@ func keysOf(found []*present, is func(*present) bool) []Key {
 	return keys
 }
 
-// typeColumn is another column that may tell which table this one refers to, or none.
+// typeColumn returns the column beside c that may name the table to which c refers, or
+// "".
 func (f *finder) typeColumn(c engine.NarrowColumn) string {
 	stem, ok := strings.CutSuffix(c.Name, "_id")
 	if other := (engine.Reference{Table: c.Table, Column: stem + "_type"}); ok && slices.Contains(f.in.Survey.TypeColumns, other) {

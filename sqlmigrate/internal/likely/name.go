@@ -11,29 +11,29 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// hump is where a word begins without a sign before it.
+// hump matches the beginning of a word inside of a name in camel case.
 var hump = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
 
-// wordsOf are the words of a name, in small letters and without numbers:
-// lastSubscriber_id2 has last, subscriber and id.
+// wordsOf returns the words of a name in lower case and without digits. For example,
+// lastSubscriber_id2 has the words last, subscriber and id.
 func wordsOf(name string) []string {
 	apart := strings.ToLower(hump.ReplaceAllString(name, "$1 $2"))
 	return strings.FieldsFunc(apart, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// plural is the name that GORM gives to a table of such things, which is the same for
-// one and for many.
+// plural returns the name of GORM's table for a thing. It is the same for the singular
+// and the plural.
 func plural(words []string) string {
 	return schema.NamingStrategy{}.TableName(strings.Join(words, "_"))
 }
 
-// A name is what a column's name consists of.
+// A name is the parsed name of a column.
 type name struct {
-	words  []string // all of them
-	stem   []string // what the word for a key belongs to; nil if there is no such word
-	unsure bool     // that word is part of another or comes first, as in paid and id_card
-	number bool     // the last word is one for a number that can be the key, as in order_no
-	amount bool     // it counts or measures something
+	words  []string // all words of the name
+	stem   []string // the words before the word for a key; nil if there is no such word
+	unsure bool     // whether the word for a key is only a part of a word or comes first, as in paid and id_card
+	number bool     // whether the last word is a word for a number that can be the key, as in order_no
+	amount bool     // whether the column counts or measures something
 }
 
 func parseName(column string) name {
@@ -63,7 +63,7 @@ func parseName(column string) name {
 	return n
 }
 
-// unglue finds a key in userid.
+// unglue finds a word for a key at the end of another word, as in userid.
 func (n *name) unglue(last int) {
 	for _, end := range []string{"ids", "id"} {
 		if rest, ok := strings.CutSuffix(n.words[last], end); ok && rest != "" {
@@ -73,7 +73,7 @@ func (n *name) unglue(last int) {
 	}
 }
 
-// isBy finds created_by, assigned_to and merged_into.
+// isBy reports whether the name has a form like created_by, assigned_to or merged_into.
 func (n name) isBy() bool {
 	last := len(n.words) - 1
 	if last < 1 {
@@ -89,12 +89,12 @@ func (n name) isBy() bool {
 	return false
 }
 
-// tables finds the tables of the survey, and the keys that are moved, by name.
+// tables finds the tables of the survey, and the moved keys, by words.
 type tables struct {
 	keys  map[plan.TableName]Key
-	full  map[string][]plan.TableName // by plural
-	ends  map[string][]plan.TableName // by the plural of the last words, as users of auth_users
-	named map[string][]Key            // by the words of a key that has a name of its own, as film_id
+	full  map[string][]plan.TableName // tables by the plural of their names
+	ends  map[string][]plan.TableName // tables by the plural of their last words, such as users for auth_users
+	named map[string][]Key            // keys with a name of their own, such as film_id, by this name
 }
 
 func newTables(all []plan.TableName, keys []Key) *tables {
@@ -121,18 +121,18 @@ func newTables(all []plan.TableName, keys []Key) *tables {
 	return t
 }
 
-// A meaning is what a name says of the column.
+// A meaning is the information in the name of a column.
 type meaning int
 
 const (
 	nothing   meaning = iota
 	elsewhere         // the key of a table that is not moved
-	role              // some key
-	weak              // perhaps the key of these tables
-	named             // the key of these tables
+	role              // a key of some table
+	weak              // perhaps a key of the given tables
+	named             // a key of the given tables
 )
 
-// meaningOf reads the name of a column of a table.
+// meaningOf returns the meaning of a column's name, and the keys that it may hold.
 func (t *tables) meaningOf(table plan.TableName, n name) (meaning, []Key) {
 	if keys := t.byKeyName(n); len(keys) > 0 {
 		return named, keys
@@ -163,8 +163,8 @@ func (t *tables) meaningOf(table plan.TableName, n name) (meaning, []Key) {
 	return role, nil
 }
 
-// singular are the words of a table as they begin another table's name: order of
-// orders, as in order_types.
+// singular returns the words of a table's name with the last word in the singular, as the
+// names of other tables begin with it. For orders it returns order, as in order_types.
 func singular(table plan.TableName) []string {
 	words := wordsOf(table.Name)
 	if len(words) > 0 {
@@ -174,7 +174,7 @@ func singular(table plan.TableName) []string {
 	return words
 }
 
-// meaningOfRest is for names without a word for a key.
+// meaningOfRest returns the meaning of a name that has no word for a key.
 func (t *tables) meaningOfRest(table plan.TableName, n name) (meaning, []Key) {
 	words := n.words
 	if n.number {
@@ -201,7 +201,7 @@ func (t *tables) byKeyName(n name) []Key {
 	return nil
 }
 
-// about are the tables that the last words name, as many words as possible.
+// about returns the tables whose name is the end of words. It prefers the longest end.
 func (t *tables) about(table plan.TableName, words []string) []plan.TableName {
 	for i := range words {
 		if found := t.near(table, t.full[plural(words[i:])]); len(found) > 0 {
@@ -211,7 +211,7 @@ func (t *tables) about(table plan.TableName, words []string) []plan.TableName {
 	return nil
 }
 
-// split takes lastuser apart, if there are users.
+// split separates a word such as lastuser into last and user, if there is a table users.
 func (t *tables) split(stem []string) []string {
 	last := len(stem) - 1
 	for role := range glues {
@@ -222,7 +222,8 @@ func (t *tables) split(stem []string) []string {
 	return stem
 }
 
-// near prefers tables of the same schema.
+// near returns the tables of the same schema as table, or all tables if that schema has
+// none.
 func (t *tables) near(table plan.TableName, found []plan.TableName) []plan.TableName {
 	same := slices.DeleteFunc(slices.Clone(found), func(other plan.TableName) bool { return other.Schema != table.Schema })
 	if len(same) > 0 {
@@ -241,7 +242,7 @@ func (t *tables) moved(found []plan.TableName) []Key {
 	return keys
 }
 
-// isRole reports whether a word is, or ends with, one for a role.
+// isRole reports whether a word is a role, or ends with one.
 func isRole(word string) bool {
 	for role := range roles {
 		if word == role || len(role) > 3 && strings.HasSuffix(word, role) {
@@ -262,7 +263,7 @@ func set(words string) map[string]bool {
 var (
 	keyWords = set("id ids fk fks pk ref refs pkid fkid idref")
 
-	// roles are words for the part that a row plays.
+	// roles are words for the role of a row.
 	roles = set(`owner author creator updater editor deleter approver reviewer assignee assigner assigned reporter sender
 		recipient receiver manager supervisor boss leader head member moderator uploader poster banner blocker follower
 		subscriber inviter invitee requester requestor actor agent seller buyer payer payee driver teacher student parent
@@ -270,19 +271,20 @@ var (
 		entity object record user account person customer client employee staff company organization organisation org
 		tenant team vendor supplier product item order invoice payment post comment message thread topic category group`)
 
-	// glues are words that stand before a table's name.
+	// glues are words that precede the name of a table.
 	glues = set("parent last first prev previous next max min old new root main default current original source target owner")
 
-	// bareRoles are those that need no word for a key.
+	// bareRoles are roles that mean a key even without a word for a key.
 	bareRoles = set("owner author creator updater editor approver reviewer assignee sender recipient receiver manager supervisor parent ancestor")
 
-	// sorting are words that begin the name of a place in a list, as in sort_order.
+	// sorting are words at the beginning of a name for a position in a list, as in
+	// sort_order.
 	sorting = set("sort sorted sorting display list print view menu tab show")
 
 	// numbers are words for a number that may be the key.
 	numbers = set("no nr num number key code")
 
-	// amounts are words for what is counted or measured.
+	// amounts are words for values that are counted or measured.
 	amounts = set(`quantity qty amount count counter counts total totals sum subtotal balance price cost fee tax cents
 		position pos place ordinal seq sequence index idx offset rank ranking sort sorting order ordering priority weight
 		level depth height width length size area volume distance radius thickness
@@ -300,7 +302,7 @@ var (
 		enabled disabled active deleted visible locked valid paid void
 		grid solid fluid bid avid humid rapid liquid hybrid pyramid android asteroid fid`)
 
-	// notKeys are words that only end like keys.
+	// notKeys are words that end like a word for a key by chance.
 	notKeys = set(`paid unpaid prepaid repaid overpaid grid valid invalid void avoid solid fluid bid rebid avid humid rapid
 		liquid hybrid pyramid android asteroid said laid maid raid aid acid arid covid david kid lid mid amid rid grids
 		bids kids aids acids hybrids voids fluids solids liquids stupid vivid splendid candid euclid orchid mermaid`)

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// columnOf is any column, with its names in small letters.
+// columnOf returns a column with its names in lower case.
 func columnOf(table plan.TableName, name string) Key {
 	return Key{plan.TableName{Schema: strings.ToLower(table.Schema), Name: strings.ToLower(table.Name)}, strings.ToLower(name)}
 }
@@ -19,11 +19,11 @@ var (
 	keywords = set("on where join left right inner outer full cross natural using set group order having limit union and or values returning straight_join for when then do from")
 )
 
-// joins are the pairs of columns that a definition compares, each with the names in
-// small letters. It is not read as the server reads it: a pair too many changes
-// little, because it only counts if one of the two is a key.
+// joins returns the pairs of columns that a definition compares, with their names in
+// lower case. It does not parse the SQL completely. A wrong pair has little effect,
+// because a pair only counts if one column is a key.
 func joins(text string, known map[string][]plan.TableName) [][2]Key {
-	edge := make([]string, 6) // so that each word has others around it
+	edge := make([]string, 6) // so that every word has six words before and after it
 	words := slices.Concat(edge, wordsOfSQL(text), edge)
 	names := aliases(words, known)
 	var pairs [][2]Key
@@ -32,7 +32,7 @@ func joins(text string, known map[string][]plan.TableName) [][2]Key {
 			continue
 		}
 		after := words[i+1:]
-		if after[1] == "." && after[3] == "." { // schema.table.column
+		if after[1] == "." && after[3] == "." { // the name has the form schema.table.column
 			after = after[2:]
 		}
 		for _, left := range names.columns(words[i-3:]) {
@@ -46,11 +46,12 @@ func joins(text string, known map[string][]plan.TableName) [][2]Key {
 	return pairs
 }
 
-// signs are those that mean something here.
+// signs are the signs that joins needs.
 var signs = set(":: = . , ; < > ! <> <= >= !=")
 
-// wordsOfSQL leaves out texts, parentheses, casts and what a subquery begins with, so
-// that a.b = ANY (SELECT c.d::bigint reads as a.b = c.d.
+// wordsOfSQL returns the words and signs of a text. It leaves out strings, parentheses,
+// casts and the beginning of a subquery, so that a.b = ANY (SELECT c.d::bigint becomes
+// a.b = c.d.
 func wordsOfSQL(text string) []string {
 	var words []string
 	cast := false
@@ -61,7 +62,7 @@ func wordsOfSQL(text string) []string {
 		}
 		switch {
 		case token.Kind == sqltext.Text, token.Kind == sqltext.Sign && !signs[word]:
-		case cast: // the type
+		case cast: // skips the type after ::
 			cast = false
 		case token.Kind == sqltext.Name:
 			words = append(words, word)
@@ -74,10 +75,10 @@ func wordsOfSQL(text string) []string {
 	return words
 }
 
-// aliased are the tables for which a name stands.
+// An aliased maps a name or alias to the tables for which it may stand.
 type aliased map[string][]plan.TableName
 
-// aliases finds tables, and the names that are given to them.
+// aliases returns the tables in words by their names and aliases.
 func aliases(words []string, known map[string][]plan.TableName) aliased {
 	found := aliased{}
 	for i, word := range words {
@@ -113,7 +114,8 @@ func isName(word string) bool {
 	return word != "" && !strings.ContainsAny(word[:1], ".,;=<>![:0123456789")
 }
 
-// columns are those that words begin with: table.column.
+// columns returns the columns for the words at the beginning of words, which have the
+// form table.column.
 func (a aliased) columns(words []string) []Key {
 	if words[1] != "." {
 		return nil
@@ -125,7 +127,8 @@ func (a aliased) columns(words []string) []Key {
 	return found
 }
 
-// mentions reports whether a comment speaks of a key of the table.
+// mentions reports whether a comment names the key, or names its table together with a
+// word for a key.
 func mentions(comment string, key Key) bool {
 	text := strings.ToLower(comment)
 	if strings.Contains(text, strings.ToLower(key.Table.Name+"."+key.Column)) {

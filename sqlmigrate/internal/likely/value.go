@@ -17,25 +17,27 @@ import (
 )
 
 const (
-	// maxValues are compared with keys: so many that a key that is missing here and
-	// there shows.
+	// maxValues is the number of values that are compared with keys. It is large enough
+	// to find a value that is not a key if some are not.
 	maxValues = 200
 
-	// fewest values say something of a column whose name says nothing.
+	// fewest is the smallest number of values that is evidence for a column whose name
+	// has no meaning.
 	fewest = 5
 
-	// disproof is how many values, none of which is a key, show that a name
-	// means something else.
+	// disproof is the number of values that are evidence against the name of a column if
+	// none of them is a key.
 	disproof = 10
 )
 
-// samples are distinct values of a column, in order.
+// samples are distinct values of a column, sorted.
 type samples []int64
 
 var integers = regexp.MustCompile(`-?\d+`)
 
-// sample reads values of the columns of a table. That it may not read the table, or
-// that somebody locks it, leaves only the names.
+// sample reads values of the columns of a table. If it cannot read the table, because a
+// right is missing or the table is locked, the columns have no values, and only their
+// names count.
 func (f *finder) sample(ctx context.Context, table plan.TableName, asked []*suspect) {
 	columns := make([]engine.NarrowColumn, len(asked))
 	for i, s := range asked {
@@ -55,7 +57,7 @@ func (f *finder) sample(ctx context.Context, table plan.TableName, asked []*susp
 	}
 }
 
-// valuesIn reads one number, or the numbers of an array.
+// valuesIn returns the number in a text, or the numbers of an array.
 func valuesIn(text string) (values samples) {
 	for _, digits := range integers.FindAllString(text, -1) {
 		if value, err := strconv.ParseInt(digits, 10, 64); err == nil {
@@ -65,14 +67,14 @@ func valuesIn(text string) (values samples) {
 	return values
 }
 
-// distinct are the values without repetition, from the smallest to the largest.
-// 0 and -1 stand for none where there is no NULL.
+// distinct returns the values sorted and without duplicates. It removes 0 and -1, which
+// columns without NULL use for no value.
 func distinct(values samples) samples {
 	slices.Sort(values)
 	return slices.DeleteFunc(slices.Compact(values), func(value int64) bool { return value == 0 || value == -1 })
 }
 
-// dense reports whether half of the values are next to the one before.
+// dense reports whether at least half of the values are the successor of another value.
 func (values samples) dense() bool {
 	next := 0
 	for i := 1; i < len(values); i++ {
@@ -83,7 +85,7 @@ func (values samples) dense() bool {
 	return 2*next >= len(values)
 }
 
-// thinned are at most so many of the values, evenly.
+// thinned returns at most so many values, which are evenly distributed.
 func (values samples) thinned(most int) samples {
 	if len(values) <= most {
 		return values
@@ -95,8 +97,8 @@ func (values samples) thinned(most int) samples {
 	return kept
 }
 
-// probes are numbers between the values, the same each time: how many of them are
-// keys shows how much it means that all values are.
+// probes returns random numbers in the range of the values, the same in every run. If
+// most probes are keys, it has little weight that all values are keys.
 func (values samples) probes(most int) samples {
 	if len(values) < fewest {
 		return nil
@@ -110,20 +112,21 @@ func (values samples) probes(most int) samples {
 	return numbers
 }
 
-// A present says which values a key has, of those that were looked up.
+// A present holds the values that exist as a key, of the values that were looked up.
 type present struct {
 	key               Key
-	unknown           bool // it may not be read
+	unknown           bool // whether the key cannot be read
 	smallest, largest int64
 	values            map[int64]bool
 }
 
 const (
-	few  = 16 // values and probes are looked up first,
-	many = 50 // and so many probes, and all values, if they are all keys
+	few  = 16 // number of values and probes of each column in the first look-up
+	many = 50 // number of probes in the second look-up, which reads all values if all values of the first are keys
 )
 
-// lookUp asks the key's index.
+// lookUp finds which values of the columns exist as the key. It uses the index of the
+// key.
 func (f *finder) lookUp(ctx context.Context, key Key, asked []*suspect) *present {
 	p := &present{key: key, values: map[int64]bool{}}
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", f.quote(key.Column), f.in.Engine.Quote(key.Table))
@@ -168,7 +171,7 @@ func (f *finder) readPresent(ctx context.Context, p *present, wanted samples) {
 	}
 }
 
-// count counts the values that are keys.
+// count returns the number of values that exist as the key.
 func (p *present) count(values samples) int {
 	n := 0
 	for _, value := range values {
@@ -179,19 +182,19 @@ func (p *present) count(values samples) int {
 	return n
 }
 
-// has reports whether all values are keys.
+// has reports whether all values exist as the key.
 func (p *present) has(values samples) bool { return p.count(values) == len(values) }
 
-// fits reports whether the values are those of a reference, although nothing else
-// says so. All have to be keys. That says little of a count, because small keys
-// have no gaps: so there have to be gaps between the values, or the values have to
-// reach as far as the keys do, as those of a primary key do that counts.
+// fits reports whether the values alone are evidence for a reference. All values must be
+// keys. For a counter that is not sufficient, because small keys have no gaps. Therefore
+// either the values must leave out existing gaps, see leavesOut, or they must reach
+// across the range of the keys and not look like a counter's.
 func (p *present) fits(s *suspect) bool {
 	return !s.dense && p.has(s.values) && p.reaches(s.values) || p.leavesOut(s.values)
 }
 
-// leavesOut reports whether the values are keys, and too few numbers between them are
-// for that to be chance.
+// leavesOut reports whether all values are keys, and so few of the numbers between them
+// are keys that this cannot be chance.
 func (p *present) leavesOut(values samples) bool {
 	if len(values) < fewest || !p.has(values) {
 		return false
@@ -201,7 +204,7 @@ func (p *present) leavesOut(values samples) bool {
 	return -float64(len(values))*math.Log2(max(density, 0.01)) >= enoughBits
 }
 
-// enoughBits of evidence are a chance of one in a thousand.
+// enoughBits is the evidence in bits that corresponds to a chance of one in a thousand.
 const enoughBits = 10
 
 func (p *present) reaches(values samples) bool {

@@ -1,9 +1,9 @@
 package migrationfile
 
-// File is one to be written.
+// File is a file that [WriteAll] writes.
 type File struct{ Name, Text string }
 
-// WriteAll writes all files or none.
+// WriteAll exposes writeAll, which writes all files or no file.
 func WriteAll(dir string, files []File) error {
 	var own []file
 	for _, f := range files {

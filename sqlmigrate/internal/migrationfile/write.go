@@ -1,4 +1,5 @@
-// Package migrationfile writes the files of migration tools.
+// Package migrationfile writes the files of migration tools. Package sqlmigrate calls
+// [Write] with the SQL of a plan.
 package migrationfile
 
 import (
@@ -15,14 +16,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// A Migration is the text of one phase's files.
+// A Migration holds the texts of a migration in both directions. Name becomes part of the
+// file names.
 type Migration struct{ Name, Up, Down string }
 
-// A file is one to be written.
+// A file is a file to write.
 type file struct{ name, text string }
 
-// Write writes all migrations to dir, which it creates, or none. No file is
-// overwritten.
+// Write writes all migrations to dir, which it creates if necessary. After an error it
+// has written no file. It never overwrites a file.
 func Write(dir string, format engine.Format, migrations []Migration) error {
 	if !slices.Contains(engine.Formats, format) {
 		return fmt.Errorf("sqlmigrate: unknown format %q: want %s, %s or %s", format, engine.GolangMigrate, engine.Goose, engine.Atlas)
@@ -52,7 +54,8 @@ func Write(dir string, format engine.Format, migrations []Migration) error {
 	return writeAll(dir, files)
 }
 
-// atlasDown is a folder that Atlas does not look into: it has no files for the way back.
+// atlasDown is the folder for the way back, because Atlas has no such files and does not
+// read subfolders.
 const atlasDown = "down"
 
 func (m Migration) files(base string, format engine.Format) []file {
@@ -67,7 +70,7 @@ func (m Migration) files(base string, format engine.Format) []file {
 
 func ended(text string) string { return strings.TrimRight(text, "\n") + "\n" }
 
-// writeAll writes all files or none.
+// writeAll writes all files. After an error it removes the files that it has written.
 func writeAll(dir string, files []file) error {
 	for i, f := range files {
 		if err := writeNew(filepath.Join(dir, f.name), f.text); err != nil {
@@ -81,7 +84,7 @@ func writeAll(dir string, files []file) error {
 	return nil
 }
 
-// writeNew never overwrites, and leaves nothing behind if it fails.
+// writeNew writes a file that must not exist yet. After an error it removes the file.
 func writeNew(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -95,11 +98,11 @@ func writeNew(path, text string) error {
 }
 
 const (
-	// stampForm is how a version that is a timestamp is written.
+	// stampForm is the format of a timestamp as a version.
 	stampForm = "20060102150405"
 
-	// firstStamp is the smallest of them, above numbers in sequence and above
-	// Unix times.
+	// firstStamp is the smallest version that counts as a timestamp. Sequential numbers
+	// and Unix times are smaller.
 	firstStamp = 1000_01_01_00_00_00
 )
 
@@ -108,11 +111,11 @@ var (
 	half      = regexp.MustCompile(`\.(up|down)\.sql$`)
 )
 
-// A folder is what is in the directory of migrations.
+// A folder describes the migrations in a directory.
 type folder struct {
 	dir     string
-	names   []string // of migrations
-	newest  string   // the one with the highest version, which its name begins with
+	names   []string // names of the migrations
+	newest  string   // the migration with the largest version
 	version uint64
 }
 
@@ -143,9 +146,10 @@ func readFolder(dir string, format engine.Format) (*folder, error) {
 	return f, nil
 }
 
-// versions are n that are above all in the folder: the tools leave out files
-// below what has been run. Where files are numbered, these are too, or a number
-// given later would be below their timestamps.
+// versions returns n versions above all versions in the folder, because the tools skip
+// files with smaller versions than the last that they have run. If the folder has
+// sequential numbers, it returns the next numbers. With a timestamp, later sequential
+// numbers would be smaller.
 func (f *folder) versions(n int, now time.Time) ([]string, error) {
 	next := func(i int) string { return fmt.Sprintf("%0*d", strings.Index(f.newest, "_"), f.version+1+uint64(i)) }
 	if f.newest == "" || f.version >= firstStamp {
@@ -174,8 +178,8 @@ func (f *folder) stampAfter(now time.Time) (time.Time, error) {
 	return stamp.Add(time.Second), nil
 }
 
-// refuse returns an error if the migration is there under another version. One of the
-// same name for other tables is none.
+// refuse returns an error if the folder has the same migration under another version. A
+// migration with the same name and another text, for other tables, is not an error.
 func (f *folder) refuse(m Migration, format engine.Format) error {
 	for _, name := range f.names {
 		base, _, _ := strings.Cut(name, ".")

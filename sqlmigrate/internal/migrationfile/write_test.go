@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migrationfile"
 )
 
-// A file that cannot be written leaves none of the others behind.
+// If a file cannot be written, the other files are not left behind.
 func TestWriteFilesAllOrNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,9 +8,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// elementsOf splits a statement that SHOW CREATE TABLE has written into columns, keys
-// and constraints, each as it stands there, and the options that follow. A MODIFY has
-// to repeat the whole definition of a column, and this text is complete on every
+// elementsOf splits the text of SHOW CREATE TABLE into the definitions of columns, keys
+// and constraints, and the options that follow. A MODIFY has to repeat the whole
+// definition of a column. This text is used for it, because it is complete on every
 // server.
 func elementsOf(create string) (elements []string, options string, err error) {
 	text := bare(create)
@@ -36,18 +36,19 @@ func elementsOf(create string) (elements []string, options string, err error) {
 	return nil, "", errors.New("its parenthesis has no end")
 }
 
-// quoted is a text or a name.
+// quoted matches a string or a quoted name.
 var quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|` + "`(?:[^`]|``)*`")
 
-// bare is s with an x for each byte of what is quoted.
+// bare returns s with each byte of quoted texts replaced by x, so that indexes stay the
+// same.
 func bare(s string) string {
 	return quoted.ReplaceAllStringFunc(s, func(q string) string { return strings.Repeat("x", len(q)) })
 }
 
-// indexUnquoted is the first index of words outside quotes, or -1.
+// indexUnquoted returns the first index of words outside of quotes, or -1.
 func indexUnquoted(s, words string) int { return strings.Index(bare(s), words) }
 
-// QuotedNames are the names between backticks in s, in their order.
+// QuotedNames returns the names between backticks in s, in order.
 func QuotedNames(s string) []string {
 	var names []string
 	for _, q := range quoted.FindAllString(s, -1) {
@@ -58,19 +59,19 @@ func QuotedNames(s string) []string {
 	return names
 }
 
-// An Integer is an integer type. Its zero value stands for any other type.
+// An Integer is an integer type. The zero value stands for all other types.
 type Integer struct {
 	Base     string
 	Unsigned bool
 }
 
-// UnsignedBigint holds every ID, so it stays.
+// UnsignedBigint is the type that does not change, because it holds every ID.
 var UnsignedBigint = Integer{"bigint", true}
 
 var integer = regexp.MustCompile(`^(?i)(tinyint|smallint|mediumint|int|bigint)(\(\d+\))?( unsigned)?( zerofill)?(?: |$)`)
 
-// IntegerOf reads a column's type, as information_schema writes it or at the start of
-// what follows the name in a definition.
+// IntegerOf parses the type of a column. s is the type in information_schema, or a
+// definition without the name.
 func IntegerOf(s string) Integer {
 	m := integer.FindStringSubmatch(s)
 	if m == nil {
@@ -86,8 +87,9 @@ func (t Integer) String() string {
 	return t.Base
 }
 
-// Condition finds columns of the type in information_schema.COLUMNS. The width, which
-// some servers write, has no effect on the values.
+// Condition returns a condition for the columns of the type in
+// information_schema.COLUMNS. It ignores the display width, which some servers write,
+// because it has no effect on the values.
 func (t Integer) Condition() string {
 	not := "NOT "
 	if t.Unsigned {
@@ -96,7 +98,7 @@ func (t Integer) Condition() string {
 	return "DATA_TYPE = '" + t.Base + "' AND COLUMN_TYPE " + not + "LIKE '%unsigned%'"
 }
 
-// Range is the smallest and the largest value of a type below bigint.
+// Range returns the smallest and the largest value of a type that is smaller than bigint.
 func (t Integer) Range() (low, high int64) {
 	bits := map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32}[t.Base]
 	if t.Unsigned {
@@ -105,8 +107,8 @@ func (t Integer) Range() (low, high int64) {
 	return -1 << (bits - 1), 1<<(bits-1) - 1
 }
 
-// A Definition is a column as SHOW CREATE TABLE writes it: a quoted name and what
-// follows.
+// A Definition is the definition of a column by SHOW CREATE TABLE, a quoted name and the
+// text that follows.
 type Definition string
 
 func (d Definition) split() (name, rest string) {
@@ -114,13 +116,13 @@ func (d Definition) split() (name, rest string) {
 	return string(d[:end]), strings.TrimSpace(string(d[end:]))
 }
 
-// Integer is the column's type.
+// Integer returns the type of the column.
 func (d Definition) Integer() Integer {
 	_, rest := d.split()
 	return IntegerOf(rest)
 }
 
-// As is the definition with another integer type.
+// As returns the definition with another integer type.
 func (d Definition) As(t Integer) Definition {
 	name, rest := d.split()
 	rest = rest[len(strings.TrimSuffix(integer.FindString(rest), " ")):]
@@ -132,16 +134,17 @@ const autoIncrement = " AUTO_INCREMENT"
 // Auto reports whether the column has AUTO_INCREMENT.
 func (d Definition) Auto() bool { return d.Has(autoIncrement) }
 
-// WithoutAuto is the definition without AUTO_INCREMENT.
+// WithoutAuto returns the definition without AUTO_INCREMENT.
 func (d Definition) WithoutAuto() Definition { return d.replace(autoIncrement, "") }
 
-// Has reports whether words stand in the definition, outside of quotes.
+// Has reports whether the definition contains words outside of quotes.
 func (d Definition) Has(words string) bool { return indexUnquoted(string(d), words) >= 0 }
 
-// Nullable is the definition without NOT NULL.
+// Nullable returns the definition without NOT NULL.
 func (d Definition) Nullable() Definition { return d.replace(" NOT NULL", " NULL") }
 
-// Stored is the definition of a generated column that is computed when a row is written.
+// Stored returns the definition with STORED in place of VIRTUAL, so that the column is
+// computed when a row is written.
 func (d Definition) Stored() Definition { return d.replace(") VIRTUAL", ") STORED") }
 
 func (d Definition) replace(words, by string) Definition {
@@ -151,7 +154,7 @@ func (d Definition) replace(words, by string) Definition {
 	return d
 }
 
-// A ForeignKey is a constraint as SHOW CREATE TABLE writes it.
+// A ForeignKey is a foreign key from the text of SHOW CREATE TABLE.
 type ForeignKey struct {
 	Name            string
 	Child, Parent   plan.TableName
@@ -159,8 +162,8 @@ type ForeignKey struct {
 	Text            string
 }
 
-// foreignKey is CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES `schema`.`table` (`b`, …)
-// and what follows.
+// foreignKey matches CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES `schema`.`table`
+// (`b`, …).
 var foreignKey = regexp.MustCompile(strings.NewReplacer("NAMES", "((?:`(?:[^`]|``)+`(?:, )?)+)", "NAME", "(`(?:[^`]|``)+`)").
 	Replace(`^CONSTRAINT NAME FOREIGN KEY \(NAMES\) REFERENCES (?:NAME\.)?NAME \(NAMES\)`))
 

@@ -12,13 +12,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Server is what a connection is to.
+// A Server describes the server and the current database of a connection.
 type Server struct {
-	Database string // the current one
+	Database string // the current database
 	MariaDB  bool
 }
 
-// Normal leaves out the schema of a table in the current database.
+// Normal removes the schema of a table in the current database.
 func (s Server) Normal(t plan.TableName) plan.TableName {
 	if t.Schema == s.Database {
 		t.Schema = ""
@@ -26,11 +26,12 @@ func (s Server) Normal(t plan.TableName) plan.TableName {
 	return t
 }
 
-// serverSQL asks which database names without a schema are in, which server it is, and
-// whether SHOW CREATE TABLE quotes names, without which a definition cannot be read.
+// serverSQL returns the current database, whether the server is MariaDB, and whether SHOW
+// CREATE TABLE quotes names. Without quotes, a definition cannot be parsed.
 const serverSQL = "SELECT DATABASE(), VERSION() LIKE '%MariaDB%', @@SESSION.sql_quote_show_create"
 
-// Open asks the server what it is.
+// Open reads the properties of the server. It returns an error if the connection has no
+// current database.
 func Open(ctx context.Context, conn *sql.Conn) (Server, error) {
 	var database sql.NullString
 	var mariadb, quoted bool
@@ -47,22 +48,22 @@ func Open(ctx context.Context, conn *sql.Conn) (Server, error) {
 	return Server{database.String, mariadb}, nil
 }
 
-// A Reader reads tables, each of them once.
+// A Reader reads tables, each table only once.
 type Reader struct {
 	Server
 
 	Journal Journal
-	Pairs   []Pair                    // of all databases
-	Tables  map[plan.TableName]*Table // that have been read
+	Pairs   []Pair                    // the foreign keys of all databases
+	Tables  map[plan.TableName]*Table // the tables that have been read
 
 	conn *sql.Conn
 }
 
-// A Pair is a table that refers to another one by a foreign key, or did so before an
-// unfinished run.
+// A Pair is a table with a foreign key and its parent. It also stands for a foreign key
+// that an unfinished run has dropped.
 type Pair struct{ Child, Parent plan.TableName }
 
-// Read reads the journal, and which tables refer to which.
+// Read reads the journal, and the pairs of all databases.
 func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
 	server, err := Open(ctx, conn)
 	if err != nil {
@@ -78,8 +79,8 @@ func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
 	return r, nil
 }
 
-// journalSQL asks for what an unfinished run has left, in an order that is the same each
-// time, so that the plan is.
+// journalSQL returns the entries of an unfinished run. Their order is fixed, so that the
+// plan is always the same.
 const journalSQL = "SELECT kind, table_schema, table_name, name, definition FROM `" + JournalTable + "` ORDER BY id"
 
 func (r *Reader) readJournal(ctx context.Context) error {
@@ -97,8 +98,8 @@ func (r *Reader) readJournal(ctx context.Context) error {
 	return nil
 }
 
-// pairsSQL asks which tables refer to which, in all databases, because a foreign key
-// can come from any.
+// pairsSQL returns the pairs of tables with foreign keys in all databases, because a
+// table of any database can refer to the tables of the plan.
 const pairsSQL = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME " +
 	"FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL"
 
@@ -118,8 +119,8 @@ func (r *Reader) readPairs(ctx context.Context) error {
 	return err
 }
 
-// noneSkipped looks for the warning with which MariaDB leaves out a table that is
-// being changed: its foreign keys would be missing.
+// noneSkipped returns an error if MariaDB has warned that it left out a table which is
+// being changed, because the foreign keys of that table would be missing.
 func (r *Reader) noneSkipped(ctx context.Context) error {
 	const skipped = 1684
 	warnings, err := rows.Read[struct {
@@ -135,7 +136,7 @@ func (r *Reader) noneSkipped(ctx context.Context) error {
 	return err
 }
 
-// Table reads a table with the journal laid over it.
+// Table reads a table, and restores the definitions from the journal.
 func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error) {
 	name = r.Normal(name)
 	if t := r.Tables[name]; t != nil {
@@ -145,7 +146,7 @@ func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error)
 	if err != nil {
 		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, withTriggerFile(name, err))
 	}
-	// Some servers fold names: two spellings are one table.
+	// Some servers fold names, so that two spellings can mean the same table.
 	if known := r.Tables[t.TableName]; known != nil {
 		t = known
 	}
@@ -153,7 +154,7 @@ func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error)
 	return t, nil
 }
 
-// Column reads a column with its table.
+// Column reads a column and its table.
 func (r *Reader) Column(ctx context.Context, table plan.TableName, name string) (*Column, error) {
 	t, err := r.Table(ctx, table)
 	if err != nil {
@@ -168,8 +169,9 @@ func (r *Reader) Column(ctx context.Context, table plan.TableName, name string) 
 
 var emptyTriggers = regexp.MustCompile(`Error 1343\b.*'triggers'`)
 
-// withTriggerFile adds to an error what no statement can repair: the file of triggers
-// that MariaDB leaves when it is told to KILL a RENAME.
+// withTriggerFile adds the repair to the error that MariaDB returns for a table whose
+// file of triggers it cannot read. A KILL of a RENAME can leave such a file, which no
+// statement can repair.
 func withTriggerFile(name plan.TableName, err error) error {
 	if !emptyTriggers.MatchString(err.Error()) {
 		return err
@@ -177,7 +179,7 @@ func withTriggerFile(name plan.TableName, err error) error {
 	return fmt.Errorf("the server cannot read %s.TRG in its folder of the database, perhaps since a RENAME was killed: remove this file, run FLUSH TABLES, and revert an online move that is not finished: its triggers are lost, no row is: %w", name.Name, err)
 }
 
-// ErrView is for a view.
+// ErrView is the error for a view in place of a table.
 var ErrView = errors.New("it is a view: name a table")
 
 func (r *Reader) readTable(ctx context.Context, name plan.TableName) (*Table, error) {
@@ -192,7 +194,7 @@ func (r *Reader) readTable(ctx context.Context, name plan.TableName) (*Table, er
 		return nil, err
 	}
 	t.Indexes, err = r.byName(ctx, fmt.Sprintf(indexesSQL, WhereTable(t.TableName)))
-	if r.MariaDB && err == nil { // where a CHECK may be a column's, which a MODIFY has to repeat
+	if r.MariaDB && err == nil { // on MariaDB, a CHECK may belong to a column, and MODIFY has to repeat it
 		t.checks, err = r.byName(ctx, "SELECT LOWER(CONSTRAINT_NAME), CHECK_CLAUSE "+t.fromChecks()+" ORDER BY CONSTRAINT_NAME, CHECK_CLAUSE")
 	}
 	if err != nil {
@@ -214,8 +216,9 @@ func (t *Table) readDefinition(ctx context.Context, conn *sql.Conn) (err error) 
 	return nil
 }
 
-// Definitions reads what SHOW CREATE TABLE has of a table, which takes a fraction of the
-// rest. Its columns have no more than their names, definitions and places in the primary key.
+// Definitions reads only the part of a table that SHOW CREATE TABLE shows, which takes a
+// fraction of the time of [Reader.Table]. The columns have only their names, definitions
+// and Primary.
 func Definitions(ctx context.Context, conn *sql.Conn, name plan.TableName) (*Table, error) {
 	t := &Table{TableName: name}
 	if err := t.readDefinition(ctx, conn); err != nil {
@@ -236,8 +239,8 @@ func Definitions(ctx context.Context, conn *sql.Conn, name plan.TableName) (*Tab
 	return t, nil
 }
 
-// tableSQL asks for the name as the server has it, which may fold it, for what kind of
-// table it is, and for its size, from which steps are estimated.
+// tableSQL returns the name of the table as the server writes it, which may be folded,
+// its kind, and its size for the estimates.
 const tableSQL = "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(TABLE_ROWS, 0), " +
 	"COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) FROM information_schema.TABLES WHERE "
 
@@ -257,8 +260,8 @@ func (r *Reader) readKind(ctx context.Context, name plan.TableName) (*Table, err
 	return t, nil
 }
 
-// columnsSQL asks for what SHOW CREATE TABLE shows differently on different servers, or
-// not in a form that a condition can compare.
+// columnsSQL returns the properties of columns that SHOW CREATE TABLE writes differently
+// on different servers, or in a form that a condition cannot compare.
 const columnsSQL = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALESCE(GENERATION_EXPRESSION, ''), " +
 	presetIs + ", " + restIs + " FROM information_schema.COLUMNS WHERE %s ORDER BY ORDINAL_POSITION"
 
@@ -271,11 +274,11 @@ func (t *Table) readColumns(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// indexesSQL asks for all of each column of an index: a plan may create the index
-// again, and then wants it unchanged.
+// indexesSQL returns all properties of each column of an index, because a plan may create
+// the index again if it is unchanged.
 const indexesSQL = "SELECT INDEX_NAME, " + indexIs + " FROM information_schema.STATISTICS WHERE %s ORDER BY INDEX_NAME, SEQ_IN_INDEX"
 
-// byName are the texts of a query for names and texts.
+// byName returns the texts of a query for pairs of name and text.
 func (r *Reader) byName(ctx context.Context, query string) (map[string][]string, error) {
 	texts := map[string][]string{}
 	found, err := rows.Read[struct{ Name, Text string }](ctx, r.conn, query)
@@ -285,7 +288,7 @@ func (r *Reader) byName(ctx context.Context, query string) (map[string][]string,
 	return texts, err
 }
 
-// define adds what the definition has about columns and foreign keys.
+// define sets the definitions of the columns and the foreign keys from t.Elements.
 func (t *Table) define(s Server) {
 	for _, e := range t.Elements {
 		if strings.HasPrefix(e, "`") {

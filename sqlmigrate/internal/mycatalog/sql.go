@@ -1,9 +1,9 @@
-// Package mycatalog is one model of the catalog of MySQL and MariaDB, for moving tables
-// with locks and online: tables as they were before an unfinished run, and the
-// conditions by which a statement asks the server whether they are so still.
+// Package mycatalog reads the catalog of MySQL and MariaDB for packages mysql and
+// myonline. A [Table] describes a table as it was before an unfinished run. Its methods
+// return conditions with which a statement checks that the table has not changed since.
 //
-// [Open], [Read], [Definitions] and the methods of [Reader] ask the server; everything
-// else is a value, and a function of it.
+// [Open], [Read], [Definitions] and the methods of [Reader] send queries. All other
+// functions and methods only compute.
 package mycatalog
 
 import (
@@ -21,14 +21,14 @@ func QuoteTable(t plan.TableName) string { return t.Quoted("`") }
 
 var escaper = strings.NewReplacer(`\`, `\\`, `'`, `''`, "\x00", `\0`)
 
-// Literal is a string under the SQL mode of a session of package mysql, in which a
-// backslash escapes.
+// Literal quotes a string for the SQL mode that package mysql sets, in which a backslash
+// is an escape character.
 func Literal(s string) string { return "'" + escaper.Replace(s) + "'" }
 
-// Literals are strings for an IN or a row of VALUES.
+// Literals returns quoted strings for an IN list or a row of VALUES.
 func Literals(list []string) string { return Join(list, ", ", Literal) }
 
-// Join writes a text for each of the list.
+// Join joins the texts of all elements of list.
 func Join[T any](list []T, separator string, text func(T) string) string {
 	texts := make([]string, len(list))
 	for i, one := range list {
@@ -37,12 +37,12 @@ func Join[T any](list []T, separator string, text func(T) string) string {
 	return strings.Join(texts, separator)
 }
 
-// WhereTable is the condition for a table in the views of information_schema.
+// WhereTable returns the condition for a table in the views of information_schema.
 func WhereTable(t plan.TableName) string {
 	return "TABLE_SCHEMA = " + SchemaOf(t) + " AND TABLE_NAME = " + Literal(t.Name)
 }
 
-// SchemaOf is the schema of a table, as an expression.
+// SchemaOf returns the schema of a table as an SQL expression.
 func SchemaOf(t plan.TableName) string {
 	if t.Schema == "" {
 		return "DATABASE()"
@@ -50,8 +50,10 @@ func SchemaOf(t plan.TableName) string {
 	return Literal(t.Schema)
 }
 
-// These describe a row of information_schema.COLUMNS without what a phase changes. A
-// default loses its leading zeros when ZEROFILL goes.
+// These expressions describe a row of information_schema.COLUMNS without the properties
+// that a phase changes. presetIs removes leading zeros from the default, because a
+// default loses them together with ZEROFILL. restIs removes auto_increment, and the words
+// that servers write differently, from EXTRA.
 const (
 	presetIs = "QUOTE(TRIM(LEADING '0' FROM COLUMN_DEFAULT))"
 	restIs   = "CONCAT_WS(' ', IS_NULLABLE, QUOTE(COLLATION_NAME), QUOTE(" +
@@ -61,32 +63,33 @@ const (
 // indexIs describes a row of information_schema.STATISTICS.
 const indexIs = "CONCAT_WS(' ', SEQ_IN_INDEX, NON_UNIQUE, QUOTE(COLUMN_NAME), QUOTE(SUB_PART), QUOTE(COLLATION), INDEX_TYPE, QUOTE(INDEX_COMMENT))"
 
-// exactly compares all bytes: the catalog treats letters of either case, and with or
-// without an accent, as equal.
+// exactly returns a condition that compares all bytes. The collation of the catalog would
+// ignore case and accents.
 func exactly(expression, value string) string {
 	return "CAST(" + expression + " AS BINARY) = CAST(" + Literal(value) + " AS BINARY)"
 }
 
-// Has is a query that returns true if the column exists and the conditions hold for its
+// Has returns a query that is true if the column exists and the conditions hold for its
 // row of information_schema.COLUMNS.
 func (c *Column) Has(conditions ...string) string {
 	return fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE %s AND COLUMN_NAME = %s AND %s",
 		WhereTable(c.Table.TableName), Literal(c.Name), strings.Join(conditions, " AND "))
 }
 
-// Same is a condition for [Column.Has]: the default is preset, and the rest is as it
-// was read, but for the type, AUTO_INCREMENT and the expression.
+// Same returns a condition for [Column.Has] that the default is preset, and that the
+// column is as it was read, except for its type, AUTO_INCREMENT and generation
+// expression.
 func (c *Column) Same(preset string) string {
 	return exactly(presetIs, preset) + " AND " + exactly(restIs, c.Rest)
 }
 
-// AndChecks adds to a condition that the column has as many checks as when it was
-// inspected and, with texts, the same ones. That holds until a type changes, when the
-// server writes 1000 for 1e3.
+// AndChecks returns a condition, beginning with AND, that the column has as many checks
+// as at the inspection. If texts is true, the checks must also have the same texts. After
+// a change of the type the texts may differ, because the server writes 1000 for 1e3.
 //
-// On MariaDB a CHECK can stand with a column, and a MODIFY takes it away unless it
-// repeats it. The catalog names such a one after its column. MySQL has only constraints
-// of the table, which a MODIFY leaves alone.
+// It only matters on MariaDB, where a CHECK can belong to a column. MODIFY drops such a
+// CHECK unless it repeats it. The catalog gives it the name of its column. In MySQL every
+// CHECK belongs to the table, and MODIFY does not change it, so AndChecks returns "".
 func (c *Column) AndChecks(texts bool) string {
 	if c.Table.checks == nil {
 		return ""
@@ -105,15 +108,16 @@ func (t *Table) fromChecks() string {
 	return fmt.Sprintf("FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s", SchemaOf(t.TableName), Literal(t.Name))
 }
 
-// IndexUnchanged is a condition: the index exists, as it was inspected.
+// IndexUnchanged returns a condition that the index exists as it was inspected.
 func (t *Table) IndexUnchanged(name string) string {
 	parts := t.Indexes[name]
 	return fmt.Sprintf("(SELECT COUNT(*) = %[1]d AND SUM(%[2]s) = %[1]d FROM information_schema.STATISTICS WHERE %[3]s AND INDEX_NAME = %[4]s)",
 		len(parts), Join(parts, " OR ", func(part string) string { return exactly(indexIs, part) }), WhereTable(t.TableName), Literal(name))
 }
 
-// State is an expression for all that the catalog has about the table, but for triggers:
-// how many rows, and a hash of them that does not depend on their order.
+// State returns an expression for the state of the table in the catalog, without
+// triggers. It is the number of the catalog's rows for the table and a hash of them that
+// does not depend on their order.
 func (t *Table) State() string {
 	return fmt.Sprintf("(SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CAST(CONV(LEFT(SHA2(state, 256), 16), 16, 10) AS UNSIGNED))) FROM (\n"+
 		"  SELECT CONCAT_WS(' ', BINARY 'column', QUOTE(COLUMN_NAME), COLUMN_TYPE, "+presetIs+", "+restIs+", QUOTE(GENERATION_EXPRESSION)) AS state FROM information_schema.COLUMNS WHERE %[1]s\n"+
@@ -130,12 +134,12 @@ const (
 	CheckKind   = "CHECK"
 )
 
-// HasAll is a query that returns true if all of these constraints exist.
+// HasAll returns a query that is true if all of these constraints exist.
 func HasAll(t plan.TableName, kind string, names ...string) string {
 	return hasSome(t, kind, names, len(names))
 }
 
-// HasNone is a query that returns true if none of these constraints exist.
+// HasNone returns a query that is true if these constraints do not exist.
 func HasNone(t plan.TableName, kind string, names ...string) string {
 	return hasSome(t, kind, names, 0)
 }
@@ -145,8 +149,8 @@ func hasSome(t plan.TableName, kind string, names []string, n int) string {
 		n, WhereTable(t), kind, Literals(names))
 }
 
-// Unchanged is a condition: the foreign key is as it was inspected, or dropped while
-// there is a journal.
+// Unchanged returns a condition that the foreign key is as it was inspected, or that it
+// does not exist while there is a journal.
 func (f ForeignKey) Unchanged() string {
 	same := make([]string, len(f.Columns))
 	for i := range f.Columns {
@@ -163,8 +167,7 @@ func (f ForeignKey) Unchanged() string {
 	return "(" + columns + " AND " + rules + "\nOR (" + HasNone(f.Child, ForeignKind, f.Name) + ") AND " + hasJournal + ")"
 }
 
-// Between is the constraint for a table that refers to another parent, under another
-// name.
+// Between returns the definition of the foreign key with another name and another parent.
 func (f ForeignKey) Between(name string, parent plan.TableName) string {
 	const references = " REFERENCES "
 	text := strings.Replace(f.Text, Quote(f.Name), Quote(name), 1)
@@ -172,8 +175,9 @@ func (f ForeignKey) Between(name string, parent plan.TableName) string {
 	return text[:at] + QuoteTable(parent) + " " + text[at+indexUnquoted(text[at:], "("):]
 }
 
-// rule are the names of what happens on an event. InnoDB does the same for two of
-// them, and servers differ in which one they leave out of the definition.
+// rule returns the names that the catalog may show for the action on event, for an IN
+// list. RESTRICT and NO ACTION are the same in InnoDB, and servers differ in which of
+// them they leave out of the definition.
 func (f ForeignKey) rule(event string) string {
 	for _, rule := range []string{"CASCADE", "SET NULL", "SET DEFAULT"} {
 		if indexUnquoted(f.Text, " ON "+event+" "+rule) >= 0 {
@@ -183,8 +187,8 @@ func (f ForeignKey) rule(event string) string {
 	return "'RESTRICT', 'NO ACTION'"
 }
 
-// Orphans is a query for the rows that break the foreign key of the table: their keys
-// and what they refer to.
+// Orphans returns a query for the rows that violate the foreign key. Its columns are the
+// primary key and the columns of the foreign key.
 func (t *Table) Orphans(f ForeignKey) string {
 	var shown, set, same []string
 	for _, c := range t.Key() {

@@ -10,41 +10,40 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Table is a table as it was before an unfinished run. Its schema is empty in the
-// current database, so that what is planned here can be carried out in a database of
-// another name.
+// A Table is a table as it was before an unfinished run. Its schema is empty if it is in
+// the current database, so that the plan also works in a database with another name.
 type Table struct {
 	plan.TableName
 
-	Kind, Engine string // BASE TABLE, …; InnoDB, …
+	Kind, Engine string // for example BASE TABLE, and InnoDB
 	Rows, Bytes  int64
-	Elements     []string // columns, keys and constraints, as SHOW CREATE TABLE writes them
-	Options      string   // what follows them
+	Elements     []string // the definitions of columns, keys and constraints, as SHOW CREATE TABLE writes them
+	Options      string   // the text that follows the definitions
 	Columns      []*Column
-	Foreign      []ForeignKey        // also those that an unfinished run has dropped
-	Indexes      map[string][]string // of each, what the catalog has about its columns, see indexIs
+	Foreign      []ForeignKey        // including the foreign keys that an unfinished run has dropped
+	Indexes      map[string][]string // the rows of each index in the catalog, see indexIs
 
-	checks map[string][]string // of MariaDB's columns, by their names in small letters; nil on MySQL
+	checks map[string][]string // on MariaDB, the checks of columns by their names in lower case; nil on MySQL
 }
 
 // A Column is a column of a table.
 type Column struct {
 	Table      *Table     `row:"-"`
-	Definition Definition `row:"-"` // the old one, if an unfinished run has changed it
+	Definition Definition `row:"-"` // the original definition, if an unfinished run has changed the column
 
-	Name, Type string // as information_schema has them
-	Primary    bool   // part of the primary key
-	Generated  string // the expression from which the database computes it
+	Name, Type string // as in information_schema
+	Primary    bool   // whether it is part of the primary key
+	Generated  string // the expression of a generated column
 	Preset     string // its default, see presetIs
-	Rest       string // see restIs
+	Rest       string // its other properties, see restIs
 }
 
 func (c *Column) String() string { return c.Table.String() + "." + c.Name }
 
-// Integer is the column's type, or its old one.
+// Integer returns the original type of the column.
 func (c *Column) Integer() Integer { return c.Definition.Integer() }
 
-// Assigned is how the database assigns the column, or empty.
+// Assigned returns how the database assigns the column, or "".
 func (c *Column) Assigned() string {
 	switch {
 	case c.Definition.Auto():
@@ -55,8 +54,8 @@ func (c *Column) Assigned() string {
 	return ""
 }
 
-// Computed reports whether the column has a default that is an expression and gives no
-// numbers of a counter.
+// Computed reports whether the default of the column is an expression that is not a
+// counter.
 func (c *Column) Computed() bool {
 	if slices.ContainsFunc([]string{"nextval(", "NEXTVAL(", "uuid_short(", "rand("}, c.Definition.Has) {
 		return false
@@ -64,21 +63,21 @@ func (c *Column) Computed() bool {
 	return c.Definition.Has(" DEFAULT (") || computedDefault.MatchString(string(c.Definition))
 }
 
-// computedDefault is how MariaDB writes a default that is an expression: a name, or a
-// call, and no number, string or NULL.
+// computedDefault matches a default that is an expression in MariaDB's form, which is a
+// call of a function. It does not match a number, a string or NULL.
 var computedDefault = regexp.MustCompile(`(?i) DEFAULT (?:[a-z_@]\w*|` + "`" + `[^` + "`" + `]+` + "`" + `(?:\.` + "`" + `[^` + "`" + `]+` + "`" + `)?)\(`)
 
-// HasForeignKey reports whether the column refers to another.
+// HasForeignKey reports whether the column is part of a foreign key.
 func (c *Column) HasForeignKey() bool {
 	return slices.ContainsFunc(c.Table.Foreign, func(f ForeignKey) bool { return contains(f.Columns, c.Name) })
 }
 
-// contains compares as the servers compare names of columns.
+// contains compares names without regard to case, like the servers.
 func contains(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(s string) bool { return strings.EqualFold(s, name) })
 }
 
-// Column is the column of that name, or nil.
+// Column returns the column with this name, or nil.
 func (t *Table) Column(name string) *Column {
 	for _, c := range t.Columns {
 		if strings.EqualFold(c.Name, name) {
@@ -88,62 +87,65 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// Key are the columns of the primary key.
+// Key returns the columns of the primary key.
 func (t *Table) Key() []*Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Primary })
 }
 
-// IsUnique reports whether a unique key consists of these columns.
+// IsUnique reports whether there is a unique key on exactly these columns.
 func (t *Table) IsUnique(columns []string) bool {
 	return slices.ContainsFunc(t.Elements, func(e string) bool {
-		e = strings.Replace(e, "PRIMARY KEY (", "UNIQUE KEY `` (", 1) // all but one have a name
+		e = strings.Replace(e, "PRIMARY KEY (", "UNIQUE KEY `` (", 1) // a primary key is the only key without a name
 		return strings.HasPrefix(e, "UNIQUE KEY ") && !IsFunctional(e) && slices.EqualFunc(QuotedNames(e)[1:], columns, strings.EqualFold)
 	})
 }
 
-// IsIndex reports whether an element is an index that need not be unique.
+// IsIndex reports whether an element is an index that is not unique.
 func IsIndex(element string) bool { return strings.HasPrefix(element, "KEY `") }
 
-// IsFunctional reports whether an element is an index of an expression.
+// IsFunctional reports whether an element is an index with an expression.
 func IsFunctional(element string) bool {
 	return strings.Contains(element, "KEY `") && (strings.Contains(bare(element), "((") || strings.Contains(bare(element), ",("))
 }
 
-// IndexOf is the place of the index that serves only the foreign key, or -1.
+// IndexOf returns the position of the index with exactly the columns of the foreign key,
+// or -1.
 func (t *Table) IndexOf(f ForeignKey) int {
 	return slices.IndexFunc(t.Elements, func(e string) bool { return Serves(e, f) })
 }
 
-// Serves reports whether an element is an index of the columns of the foreign key, and
-// of no others.
+// Serves reports whether an element is an index with exactly the columns of the foreign
+// key.
 func Serves(element string, f ForeignKey) bool {
 	return IsIndex(element) && !IsFunctional(element) && slices.EqualFunc(f.Columns, QuotedNames(element)[1:], strings.EqualFold)
 }
 
-// JournalTable is a table in the current database. A phase that a failure could
-// leave half-way writes into it first what its statements remove: foreign keys that are
-// dropped for the time being, and columns as they were. It is dropped at the end of the
-// phase. An inspection in between sees the schema as it was, so the plan is the same
-// again, and its statements leave out what is done. Only this package and package mysql
-// read it.
+// JournalTable is the name of the journal in the current database. A phase that could be
+// interrupted half-way first stores there the definitions that its statements remove,
+// which are foreign keys that are dropped for a while, and the original columns. At its
+// end it drops the journal. While the journal exists, an inspection sees the schema as it
+// was before the phase. Therefore it makes the same plan, and the statements skip what
+// has been done. Only packages mycatalog and mysql read the journal.
 const JournalTable = "sqlmigrate_journal"
 
-// OnlineTable has a row for each online move that is under way.
+// OnlineTable is the name of the table that has a row for each online move that has
+// begun.
 const OnlineTable = "sqlmigrate_online"
 
-// hasJournal is a condition: an unfinished run may have dropped foreign keys.
+// hasJournal is a condition that the journal exists, so that an unfinished run may have
+// dropped foreign keys.
 const hasJournal = "(SELECT COUNT(*) = 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" + JournalTable + "')"
 
-// A Journal is what an unfinished run has left.
+// A Journal holds the entries of an unfinished run.
 type Journal struct {
 	Exists  bool
 	Entries []Entry
 }
 
-// An Entry is what one row of the journal keeps.
+// An Entry is a row of the journal.
 type Entry struct {
 	Kind       string         // ColumnEntry or ForeignEntry
-	Table      plan.TableName // without a schema in the current database
+	Table      plan.TableName // without a schema for the current database
 	Name       string
 	Definition string // as SHOW CREATE TABLE writes it
 }
@@ -154,13 +156,16 @@ const (
 	ForeignEntry = "foreign key"
 )
 
-// ID names what the entry is about: the first one of a name has the old state.
+// ID returns the primary key of the entry, which depends only on its object. Therefore a
+// later run does not overwrite the first entry of an object, which has the original
+// definition.
 func (e Entry) ID() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{e.Kind, e.Table.Schema, e.Table.Name, e.Name}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
-// ForeignKey is the foreign key that the entry is about, if it is about one.
+// ForeignKey returns the foreign key of the entry, and whether the entry is about a
+// foreign key.
 func (e Entry) ForeignKey() (ForeignKey, bool) {
 	if e.Kind != ForeignEntry {
 		return ForeignKey{}, false
@@ -168,14 +173,14 @@ func (e Entry) ForeignKey() (ForeignKey, bool) {
 	return parseForeignKey(e.Table, e.Definition)
 }
 
-// Has reports whether an unfinished run has dropped the foreign key.
+// Has reports whether an unfinished run may have dropped the foreign key.
 func (j Journal) Has(f ForeignKey) bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool {
 		return e.Kind == ForeignEntry && e.Table == f.Child && strings.EqualFold(e.Name, f.Name)
 	})
 }
 
-// overlay makes t what it was before the run.
+// overlay sets the definitions of t to their state before the run.
 func (j Journal) overlay(t *Table) {
 	for _, e := range j.Entries {
 		if e.Table != t.TableName {

@@ -17,7 +17,7 @@ func TestMySQLBlockers(t *testing.T) {
 			name    string
 			make    []string
 			targets []any
-			want    string // its object
+			want    string // the object of the blocker
 			reason  string
 		}{
 			{"no key", []string{"CREATE TABLE t (id int)"}, []any{"t"}, "table t", "no primary key"},
@@ -105,7 +105,7 @@ func TestMySQLNotBlocked(t *testing.T) {
 			name    string
 			make    []string
 			targets []any
-			note    string // empty: none
+			note    string // part of a note; empty if there is no note
 		}{
 			{
 				"range partitions with a last one",
@@ -205,8 +205,8 @@ func TestMySQLNotBlocked(t *testing.T) {
 	})
 }
 
-// Types of unsigned columns: narrow ones become what types.ID is, unless they
-// are connected with a key that stays bigint unsigned.
+// Narrow unsigned columns become bigint, which is the type of types.ID, unless they are
+// connected with a key that is bigint unsigned already and stays so.
 func TestMySQLUnsigned(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -241,8 +241,9 @@ func TestMySQLMissingTable(t *testing.T) {
 	})
 }
 
-// Snowflake IDs do not fit the old types, and a database that assigned
-// keys again would continue from them.
+// Revert refuses if there are Snowflake IDs, because they do not fit the former types,
+// and because a database that assigns keys again would continue after the largest of
+// them.
 func TestMySQLRevertRefusesLargeIDs(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -278,8 +279,9 @@ func TestMySQLRevertRefusesLargeIDs(t *testing.T) {
 	})
 }
 
-// MySQL 8.4 and later keep a foreign key to columns that are not a unique key, but
-// add none back unless they are told, so it must not be dropped.
+// MySQL from 8.4 on keeps an existing foreign key to columns without a unique key, but
+// rejects a new one by default. The plan must not drop such a foreign key, because it
+// could not be added back.
 func TestMySQLForeignKeyToNoUniqueKey(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

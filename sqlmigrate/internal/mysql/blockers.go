@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
-// readKeys asks for the largest keys, which may be ahead of the clock, and the smallest,
-// which a CHECK for positive keys may refuse.
+// readKeys reads the largest key of each column, because it may be ahead of the clock,
+// and the smallest, because a CHECK for positive keys may refuse it.
 func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*column]keyRange, error) {
 	const query = "SELECT LEAST(MIN(%[1]s), 1), GREATEST(MAX(%[1]s), 0) FROM %[2]s"
 	keys := map[*column]keyRange{}
@@ -32,7 +32,7 @@ func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*column
 	return keys, nil
 }
 
-// findBlockers finds what would keep the plan from being carried out.
+// findBlockers returns the blockers of the plan, and notes.
 func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, want engine.Request) (engine.Findings, error) {
 	var found engine.Findings
 	for _, columns := range byTable(g.all()) {
@@ -53,8 +53,9 @@ func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, want engine.Req
 	return found, nil
 }
 
-// restrictedSQL has a row on MySQL 8.4 and later, which does not add a foreign key back
-// to columns that are not a unique key, though earlier versions have created it.
+// restrictedSQL returns a row if restrict_fk_on_non_standard_key is on, as on MySQL 8.4
+// and later. Such a server does not add a foreign key back if it refers to columns that
+// are not a unique key, although an earlier version has created it.
 const restrictedSQL = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk_on_non_standard_key' AND Value = 'ON'"
 
 func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
@@ -71,7 +72,8 @@ func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engin
 	return found, nil
 }
 
-// noteUnsigned is one note, since GORM makes all its uint keys so.
+// noteUnsigned adds a single note on all keys that stay bigint unsigned. With GORM's uint
+// keys, these are all keys.
 func noteUnsigned(g *graph) (found engine.Findings) {
 	keys := slices.DeleteFunc(slices.Concat(byTable(g.all())...), func(c *column) bool { return c.Integer() != mycatalog.UnsignedBigint || !c.Primary })
 	if len(keys) > 0 {
@@ -108,17 +110,19 @@ func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findin
 	return found
 }
 
-// mentions reports whether an expression of the catalog names the column.
+// mentions reports whether an expression from the catalog contains the name of the
+// column.
 func mentions(expression, column string) bool {
 	bare := strings.FieldsFunc(expression, func(r rune) bool { return strings.ContainsRune(" (),+-*/%", r) })
 	return slices.ContainsFunc(append(mycatalog.QuotedNames(expression), bare...), func(name string) bool { return strings.EqualFold(name, column) })
 }
 
-// ranges is how a table is divided. Only the first of several columns decides alone.
+// ranges matches the clause that partitions a table by RANGE or LIST. It captures only
+// the first column, because only that can decide the partition alone.
 var ranges = regexp.MustCompile(`(?m)^[ /*!\d]*PARTITION BY (?:RANGE|LIST) +(?:COLUMNS)?\((.*?)(?:,.*)?\)$`)
 
-// partitionedBy is the expression that decides on the partition of a row. It is empty if
-// any key fits.
+// partitionedBy returns the expression that decides the partition of a row. It returns ""
+// if a partition exists for every key.
 func partitionedBy(t *mycatalog.Table) string {
 	if m := ranges.FindStringSubmatch(t.Options); m != nil {
 		return m[1]

@@ -17,12 +17,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlAtWork are the connections to the database that wait for a table, but not the
-// caller's. Others wait for a moment, such as MySQL's for a commit.
+// mysqlAtWork returns the other connections of the database that wait for a table. It
+// does not count other waits, because they end soon, for example the wait of MySQL for a
+// commit.
 const mysqlAtWork = "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Query' AND STATE LIKE 'Waiting for table%' AND ID <> CONNECTION_ID()"
 
-// mysqlWaits calls apply, which has to wait for a lock, ends it when it does,
-// and returns the connections that wait after that, and its error.
+// mysqlWaits opens a transaction that reads table users, calls apply, and calls end with
+// the waiting connection as soon as apply waits for the table. It returns the connections
+// that still wait after apply has returned, and the error of apply.
 func mysqlWaits(t *testing.T, db *gorm.DB, end func(waiting string), apply func() error) ([]string, error) {
 	t.Helper()
 	reader := db.Begin()
@@ -40,7 +42,8 @@ func mysqlWaits(t *testing.T, db *gorm.DB, end func(waiting string), apply func(
 	return migratetest.MySQLStrings(t, db, mysqlAtWork), err
 }
 
-// When Apply returns, nothing waits that others would have to wait for.
+// When Apply returns after its context was canceled, no connection of it waits for a lock
+// any more, so it does not block later statements.
 func TestMySQLCancelled(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -72,7 +75,8 @@ func TestMySQLCancelled(t *testing.T) {
 	})
 }
 
-// Without another connection there is no way to end it, and the error says so.
+// If a program has only a single connection, Apply cannot end a statement that waits, and
+// its error says so.
 func TestMySQLCancelledOnOneConnection(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -92,7 +96,7 @@ func TestMySQLCancelledOnOneConnection(t *testing.T) {
 		waiting, err := mysqlWaits(t, db, func(waiting string) { id = waiting; cancel() }, func() error { return plan.Apply(ctx, one) })
 		migratetest.WantError(t, err, "the statement may still be running and blocking others", fmt.Sprintf("stop it with: KILL %s (", id), "there is no other to stop it from")
 		for _, id := range waiting {
-			if err := migratetest.MySQLTry(t, db, "KILL "+id); err != nil && !strings.Contains(err.Error(), "Error 1094") { // its wait for the lock is limited
+			if err := migratetest.MySQLTry(t, db, "KILL "+id); err != nil && !strings.Contains(err.Error(), "Error 1094") { // error 1094 means that it has ended already, because its wait is limited
 				t.Error(err)
 			}
 		}

@@ -13,15 +13,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// On MariaDB a MODIFY takes away a CHECK that stands with the column and is not
-// repeated. On MySQL every CHECK is the table's.
+// On MariaDB a MODIFY drops the CHECK of the column if the statement does not repeat it,
+// so a CHECK that was added after the inspection must be noticed. On MySQL every CHECK
+// belongs to the table and stays.
 func TestMySQLNewCheck(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		widen, detach := sqlmigrate.WithPhases(sqlmigrate.Widen), sqlmigrate.WithPhases(sqlmigrate.Detach)
 		tests := []struct {
 			name, table, add string
-			before           []sqlmigrate.ApplyOption // what is applied before the CHECK is added
+			before           []sqlmigrate.ApplyOption // the phases that are applied before the CHECK is added
 			run              func(plan *sqlmigrate.Plan, db *gorm.DB) error
 		}{
 			{"widen", "orders", "ALTER TABLE orders MODIFY a_id int CHECK (a_id <> 9)", nil, func(p *sqlmigrate.Plan, db *gorm.DB) error {
@@ -65,8 +66,8 @@ func TestMySQLNewCheck(t *testing.T) {
 	})
 }
 
-// A CHECK that was there is not taken for a new one, although the servers write it
-// another way as soon as a type changes.
+// A CHECK that existed at the inspection does not count as a new one, although the server
+// writes its expression differently after the type of a column has changed.
 func TestMySQLOldCheck(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -98,7 +99,8 @@ func TestMySQLOldCheck(t *testing.T) {
 	})
 }
 
-// MariaDB hides foreign keys from those who may only read, but not a CHECK.
+// A user who may only read sees no foreign keys on MariaDB, but sees every CHECK. A plan
+// by such a user keeps the CHECK.
 func TestMySQLCheckInspectedByReader(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -115,7 +117,7 @@ func TestMySQLCheckInspectedByReader(t *testing.T) {
 	})
 }
 
-// mysqlReader creates a user who may read the database.
+// mysqlReader creates a user who may read the database of db, and returns the name.
 func mysqlReader(t *testing.T, db *gorm.DB) string {
 	t.Helper()
 	name := migratetest.MySQLRow(t, db, "SELECT DATABASE()")[0]

@@ -17,12 +17,12 @@ type connector struct {
 	*graph
 	engine.Findings
 
-	references []engine.Reference // for which the database may have no constraint
-	found      []*column          // by the present call of connect
+	references []engine.Reference // references in addition to the foreign keys of the database
+	found      []*column          // the columns that the present call of connect has placed
 }
 
-// connect reads what was asked for, what an unfinished run was about, and what is
-// connected with them.
+// connect returns the graph of the requested tables, and of the tables of an unfinished
+// run, with all columns that references connect with them.
 func connect(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*graph, engine.Findings, error) {
 	g := &graph{Reader: r, parks: want.Park, columns: map[*mycatalog.Column]*column{}}
 	n := &connector{graph: g, references: want.References}
@@ -54,9 +54,11 @@ func (n *connector) wanted(ctx context.Context, names []plan.TableName) ([]*colu
 	return moved, err
 }
 
-// keyOf is the table's key: of several columns the one that the database assigns,
-// or else the only integer that no expression computes. The others hold something else, such as the tenant, and
-// several integers cannot be told apart.
+// keyOf returns the column of the primary key that is moved, or no column. If the primary
+// key has several columns, that is the column that the database assigns, or else the only
+// integer whose default is not computed. The other columns have another meaning, such as
+// the tenant. If there are several integers, it adds a note, because it cannot tell which
+// is the ID.
 func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	key := t.Key()
 	if len(key) == 0 || isMadeUp(key[0]) {
@@ -79,12 +81,14 @@ func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	return nil
 }
 
-// isMadeUp is for a key that no program knows: see sql_generate_invisible_primary_key.
+// isMadeUp reports whether the server generated the primary key because
+// sql_generate_invisible_primary_key is on. No program knows such a key.
 func isMadeUp(key *mycatalog.Column) bool {
 	return key.Name == "my_row_id" && key.Definition.Has("INVISIBLE")
 }
 
-// unfinished finds the columns that a run that has stopped half-way was about.
+// unfinished returns the columns of a run that did not complete, and all columns
+// connected with them.
 func (n *connector) unfinished(ctx context.Context) ([]*column, error) {
 	if !n.Journal.Exists {
 		return nil, nil
@@ -104,7 +108,8 @@ func (n *connector) unfinished(ctx context.Context) ([]*column, error) {
 	return n.connect(ctx, columns)
 }
 
-// connect follows references from the columns, in both directions.
+// connect returns columns, and all columns that references connect with them in either
+// direction. It also decides on their types.
 func (n *connector) connect(ctx context.Context, columns []*mycatalog.Column) ([]*column, error) {
 	n.found = nil
 	for _, c := range columns {
@@ -120,7 +125,7 @@ func (n *connector) connect(ctx context.Context, columns []*mycatalog.Column) ([
 	return n.found, nil
 }
 
-// place makes a column one of the connected set.
+// place adds a column to the connected set, unless it is there already.
 func (n *connector) place(c *mycatalog.Column) *column {
 	placed := n.columns[c]
 	if placed == nil {
@@ -130,7 +135,8 @@ func (n *connector) place(c *mycatalog.Column) *column {
 	return placed
 }
 
-// widen decides on the types of connected columns, which have to be alike.
+// widen sets the new types of connected columns. Foreign keys require that they are
+// equal.
 func widen(connected []*column) {
 	unsigned := slices.ContainsFunc(connected, func(c *column) bool { return c.Integer() == mycatalog.UnsignedBigint })
 	for _, c := range connected {
@@ -140,7 +146,7 @@ func widen(connected []*column) {
 	}
 }
 
-// follow places the columns that refer to c or to which it refers.
+// follow places the columns that refer to c, and the columns to which c refers.
 func (n *connector) follow(ctx context.Context, c *column) error {
 	foreign := slices.Clone(c.Table.Foreign)
 	for _, p := range n.Pairs {
@@ -171,7 +177,8 @@ func (n *connector) follow(ctx context.Context, c *column) error {
 	return nil
 }
 
-// link places both ends of a reference, unless one is a view's: its columns follow.
+// link places both columns of a reference. It ignores a reference of a view, because the
+// columns of a view get the types of the tables below.
 func (n *connector) link(ctx context.Context, r engine.Reference) error {
 	from, errFrom := n.Column(ctx, r.Table, r.Column)
 	to, errTo := n.Column(ctx, r.ToTable, r.ToColumn)

@@ -15,7 +15,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlDeleted is a table whose last rows were deleted, and one that refers to it.
+// mysqlDeleted creates two tables whose rows with the largest keys were deleted, so their
+// counters are ahead of the keys.
 func mysqlDeleted(t *testing.T, on testdb.Target) *gorm.DB {
 	t.Helper()
 	return migratetest.MySQLOpen(t, on,
@@ -24,7 +25,7 @@ func mysqlDeleted(t *testing.T, on testdb.Target) *gorm.DB {
 		"INSERT INTO users VALUES (1), (40)", "INSERT INTO orders VALUES (1, 1), (70, 1)", "DELETE FROM users WHERE id = 40", "DELETE FROM orders WHERE id = 70")
 }
 
-// mysqlDump is all that a dump shows, counters included.
+// mysqlDump returns the definitions of all tables, with their counters, and all rows.
 func mysqlDump(t *testing.T, db *gorm.DB) string {
 	t.Helper()
 	var text strings.Builder
@@ -34,8 +35,8 @@ func mysqlDump(t *testing.T, db *gorm.DB) string {
 	return text.String()
 }
 
-// A run that is ended at any statement, up or down, and resumed, leaves every
-// counter where it stood.
+// If a run is stopped at any statement and resumed, every counter is afterwards where it
+// was, after Apply and after Revert.
 func TestMySQLCounterNeverFalls(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -69,13 +70,15 @@ func TestMySQLCounterNeverFalls(t *testing.T) {
 	})
 }
 
-// Keys that are assigned between the inspection and detach count too.
+// The counter that phase detach stores includes keys that were assigned after the
+// inspection. Without the stored counter Revert continues after the one that the plan has
+// read.
 func TestMySQLCounterOfDetach(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		tests := []struct {
 			name string
-			drop bool // the table with the counters
+			drop bool // drop the table with the stored counters
 			want string
 		}{{"kept", false, "[[99]]"}, {"dropped", true, "[[41]]"}}
 		for _, test := range tests {
@@ -98,7 +101,9 @@ func TestMySQLCounterOfDetach(t *testing.T) {
 	})
 }
 
-// A tool's own session believes what MySQL has cached, where the file's does not.
+// MySQL caches the counters of information_schema. Migration files must not read an old
+// value from the cache, although a tool runs them in a session that has the default
+// settings.
 func TestMySQLCounterOfScript(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -116,7 +121,8 @@ func TestMySQLCounterOfScript(t *testing.T) {
 	})
 }
 
-// A row that is deleted between two statements of detach has had its key.
+// If a row is inserted between two statements of phase detach and deleted later, its key
+// counts as used.
 func TestMySQLCounterDuringDetach(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -135,7 +141,8 @@ func TestMySQLCounterDuringDetach(t *testing.T) {
 	})
 }
 
-// A counter that a Snowflake ID has moved leaves no key for a narrow column.
+// Revert refuses if the counter is beyond the range of the former type, because the table
+// could not get another key.
 func TestMySQLCounterBeyondType(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

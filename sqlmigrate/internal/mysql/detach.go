@@ -24,8 +24,9 @@ func detachPhase(g *graph, issued int64) plan.Phase {
 	return phase
 }
 
-// detachStep disables the checks of foreign keys where something refers to the column:
-// MySQL refuses the change otherwise, although the type stays.
+// detachStep returns the step after which the database does not assign the column. It
+// turns foreign_key_checks off, because MySQL otherwise refuses to change a column to
+// which a foreign key refers, although its type stays the same.
 func detachStep(g *graph, c *column) plan.Step {
 	t := c.Table
 	with, without := isAssigned(c)
@@ -44,7 +45,9 @@ func detachStep(g *graph, c *column) plan.Step {
 	return step
 }
 
-// parkPhase leaves out counters that are parked, and what does not follow keys.
+// parkPhase returns the phase that parks the AUTO_INCREMENT counters. It leaves out
+// counters that are parked already, and columns with a default, because a default does
+// not follow the keys of programs.
 func parkPhase(g *graph, want engine.Request) plan.Phase {
 	phase := plan.Phase{Name: plan.Park}
 	for _, c := range slices.Concat(byTable(g.assigned())...) {
@@ -56,7 +59,8 @@ func parkPhase(g *graph, want engine.Request) plan.Phase {
 	return phase
 }
 
-// parkStep refuses a column that is still narrow: the server would refuse every row.
+// parkStep returns the step that parks a counter. It fails if the column is still narrow,
+// because the server would then refuse every row.
 func parkStep(c *column, want engine.Request) plan.Step {
 	counts := rejectUnless(fmt.Sprintf("sqlmigrate: refused: %s is not a bigint with AUTO_INCREMENT: apply phase widen, or inspect again", c),
 		c.Has("DATA_TYPE = 'bigint'", "EXTRA LIKE '%auto_increment%'"))
@@ -65,8 +69,8 @@ func parkStep(c *column, want engine.Request) plan.Step {
 	})
 }
 
-// isAssigned are queries that return true if the database assigns the column, and if
-// it does not.
+// isAssigned returns a query that is true if the database assigns the column, and a query
+// that is true if it does not.
 func isAssigned(c *column) (with, without string) {
 	if c.Definition.Auto() {
 		return c.Has("EXTRA LIKE '%auto_increment%'"), c.Has("EXTRA NOT LIKE '%auto_increment%'")
@@ -74,48 +78,53 @@ func isAssigned(c *column) (with, without string) {
 	return c.Has("COLUMN_DEFAULT IS NOT NULL"), c.Has("COLUMN_DEFAULT IS NULL")
 }
 
-// oldKeysOnly refuses to let the database assign keys again where IDs have been
-// issued: it would continue from the largest, with IDs that are issued too.
+// oldKeysOnly returns a statement that fails if the column holds Snowflake IDs. Then the
+// way back is refused, because the database would continue after the largest and assign
+// IDs that a generator issues too.
 func oldKeysOnly(c *column, issued int64) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would continue from them", c),
 		fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s >= %d)", mycatalog.QuoteTable(c.Table.TableName), mycatalog.Quote(c.Name), issued))
 }
 
-// A table without AUTO_INCREMENT has no counter, and one that gets it back
-// counts from its largest key: the key of a row that was deleted from the end
-// would be issued again. So phase detach writes the counters into a table that
-// stays until it is taken back. It may be dropped once nobody wants to go back;
-// the way back would then count from what was inspected.
+// counterTable is the table in which phase detach stores the values of the AUTO_INCREMENT
+// counters for the way back. A table without AUTO_INCREMENT has no counter. When
+// AUTO_INCREMENT is added again, the table counts from its largest key, so it would
+// assign the key of a deleted last row again. Users may drop the counter table when they
+// no longer want to go back; the way back then uses the values at the time of the
+// inspection.
 const counterTable = "sqlmigrate_counters"
 
 const createCounters = "CREATE TABLE IF NOT EXISTS `" + counterTable + "` (" +
 	"table_schema varchar(64) NOT NULL, table_name varchar(64) NOT NULL, next bigint unsigned NOT NULL, PRIMARY KEY (table_schema, table_name)" +
 	") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='sqlmigrate: where AUTO_INCREMENT stood, for the way back'"
 
-// raiseCounter keeps the larger one.
+// raiseCounter keeps the larger value if the table already has a counter.
 const raiseCounter = "\nON DUPLICATE KEY UPDATE next = GREATEST(next, VALUES(next))"
 
-// counterOf is the key that the database assigns next, as it was inspected.
+// counterOf returns the key that the database assigns next, at the time of the
+// inspection.
 func counterOf(t *mycatalog.Table) uint64 { return parking.MySQLNext(")" + t.Options) }
 
 func counterRow(t *mycatalog.Table) string {
 	return mycatalog.Literals([]string{t.Schema, t.Name})
 }
 
-// recordCounter keeps where the counter stands.
+// recordCounter returns a statement that stores the present value of the counter.
 func recordCounter(t *mycatalog.Table) plan.Statement {
 	return plan.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(t) + ", COALESCE(AUTO_INCREMENT, 1) " +
 		"FROM information_schema.TABLES WHERE " + mycatalog.WhereTable(t.TableName) + raiseCounter}
 }
 
-// recordKeys is for keys that were assigned until the counter was removed.
+// recordKeys returns a statement that raises the stored value above the largest key,
+// because the database may have assigned keys between recordCounter and the removal of
+// the counter.
 func recordKeys(c *column) plan.Statement {
 	return plan.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(c.Table) + ", GREATEST(COALESCE(MAX(" + mycatalog.Quote(c.Name) + "), 0), 0) + 1 " +
 		"FROM " + mycatalog.QuoteTable(c.Table.TableName) + raiseCounter}
 }
 
-// assignAgain is the change that brings AUTO_INCREMENT back, from where it stood.
+// assignAgain returns the statements that restore AUTO_INCREMENT with the stored value.
 func assignAgain(c *column, with string) []plan.Statement {
 	row := counterRow(c.Table)
 	change := alter(c.Table, "MODIFY "+string(c.afterWiden())) + ", AUTO_INCREMENT = "
@@ -130,7 +139,8 @@ func assignAgain(c *column, with string) []plan.Statement {
 	}
 }
 
-// counted puts the table of counters around the steps of phase detach.
+// counted adds a step before the steps of phase detach, which creates the counter table.
+// Its Down deletes the counters of the columns, and drops the table if it is then empty.
 func counted(steps []plan.Step, columns []*column) []plan.Step {
 	var forget []plan.Statement
 	for _, c := range columns {
@@ -151,8 +161,8 @@ func counted(steps []plan.Step, columns []*column) []plan.Step {
 	return append([]plan.Step{begin}, steps...)
 }
 
-// countersFit refuses types in which a counter has no next key: the server would
-// refuse every row.
+// countersFit returns statements that fail if a counter is beyond the type to which its
+// column changes back, because the server would then refuse every row.
 func countersFit(columns []*column) []plan.Statement {
 	var statements []plan.Statement
 	for _, c := range columns {

@@ -1,9 +1,11 @@
-// Package mysql is the part of package sqlmigrate that is for MySQL and MariaDB.
+// Package mysql plans and runs the move of tables in MySQL and MariaDB under locks.
+// Package sqlmigrate calls the methods of [Engine], and package run calls its Run.
 //
-// [Engine.Inspect] reads tables by package mycatalog, connects their columns to a graph
-// (connect.go, graph.go), looks for what blocks a move (blockers.go, orphans.go,
-// routines.go) and plans phases (phases.go, widen.go, detach.go, guard.go): these
-// are functions over the graph. [Engine.Run] carries statements out (run.go, session.go).
+// [Engine.Inspect] reads tables through package mycatalog, connects their columns to a
+// graph (connect.go, graph.go), and finds the blockers (blockers.go, orphans.go,
+// routines.go). phases.go, widen.go, detach.go and guard.go compute the phases from the
+// graph without further queries. [Engine.Run] runs the statements (run.go, session.go).
+// trial.go tries keys in copies of tables.
 package mysql
 
 import (
@@ -16,15 +18,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Engine is for MySQL and MariaDB. They have no transactions for changes of a
-// schema, so each statement has a query that returns whether it has been done,
-// and a journal in the database keeps what a run that has stopped half-way
-// would otherwise have lost: see journal.go.
+// Engine implements [engine.Engine] for MySQL and MariaDB. They have no transactions for
+// changes of a schema. Therefore each statement has a query that returns whether it has
+// been done, and a journal in the database stores the definitions that an interrupted run
+// would otherwise lose (journal.go).
 //
-// A narrow key becomes bigint, also if it is unsigned, because that is what
-// GORM makes of types.ID and foreign keys want equal types. A key that is
-// bigint unsigned stays: it holds every ID, and the change would rewrite the
-// table. Unsigned columns that refer to such a key become bigint unsigned.
+// A narrow key becomes bigint, even if it is unsigned, because that is the type that GORM
+// creates for types.ID, and because foreign keys need equal types. A key that is bigint
+// unsigned does not change: it holds every ID, and a change would rewrite the table.
+// Unsigned columns that refer to such a key become bigint unsigned.
 type Engine struct{}
 
 // Inspect implements [engine.Engine].
@@ -68,7 +70,7 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 // Quote implements [engine.Engine].
 func (Engine) Quote(t plan.TableName) string { return mycatalog.QuoteTable(t) }
 
-// absentText is what the driver writes.
+// absentText matches the driver's error for a table or a database that does not exist.
 var absentText = regexp.MustCompile(`Error 1146|Error 1049`)
 
 // Absent implements [engine.Engine].
@@ -77,7 +79,8 @@ func (Engine) Absent(err error) bool { return absentText.MatchString(err.Error()
 // Transactions implements [engine.Engine].
 func (Engine) Transactions() bool { return false }
 
-// timeoutText is for lock_wait_timeout, innodb_lock_wait_timeout and deadlocks.
+// timeoutText matches the errors of lock_wait_timeout and innodb_lock_wait_timeout, and
+// deadlocks.
 var timeoutText = regexp.MustCompile(`Error (1205|1213)\b`)
 
 // LockTimeout implements [engine.Engine].

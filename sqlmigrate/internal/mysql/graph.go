@@ -14,18 +14,19 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A column is one of the connected set.
+// A column is a column of the connected set.
 type column struct {
 	*mycatalog.Column
 
-	wide   mycatalog.Integer // the type that it gets; zero: it keeps its own
+	wide   mycatalog.Integer // the new type; zero if the type does not change
 	refers []*column
 }
 
 func (c *column) widens() bool { return c.wide.Base != "" }
 
-// assigned is how the database assigns the column. The default of a column that refers to
-// another is no key of its table.
+// assigned returns how the database assigns the column, or "". A default does not count
+// if the column refers to another key, because then the column is not the key of its
+// table.
 func (c *column) assigned() string {
 	if c.Definition.Auto() || len(c.refers) == 0 {
 		return c.Assigned()
@@ -33,7 +34,7 @@ func (c *column) assigned() string {
 	return ""
 }
 
-// afterWiden is the definition after phase widen.
+// afterWiden returns the definition of the column after phase widen.
 func (c *column) afterWiden() mycatalog.Definition {
 	if c.widens() {
 		return c.Definition.As(c.wide)
@@ -41,44 +42,46 @@ func (c *column) afterWiden() mycatalog.Definition {
 	return c.Definition
 }
 
-// A keyRange is what the keys in a column are, if there are any.
+// A keyRange holds the smallest and the largest key of a column. Both are NULL in an
+// empty table.
 type keyRange struct {
-	smallest sql.NullInt64    // at most 1
-	largest  sql.Null[uint64] // at least 0
+	smallest sql.NullInt64    // at most 1, so that it fits an int64
+	largest  sql.Null[uint64] // at least 0, so that it fits a uint64
 }
 
-// last is the largest int64 if the key is beyond it.
+// last returns the largest key, or the largest int64 if the key is larger.
 func (k keyRange) last() types.ID { return types.ID(min(k.largest.V, math.MaxInt64)) }
 
-// A graph is the connected set, as it was before an unfinished run.
+// A graph is the connected set as it was before an unfinished run.
 type graph struct {
 	*mycatalog.Reader
 
-	parks   bool // phase park keeps AUTO_INCREMENT
+	parks   bool // whether phase park replaces detach and guard, so that AUTO_INCREMENT stays
 	columns map[*mycatalog.Column]*column
-	moved   []*column // keys that were asked for, and all columns connected with them
-	resumed []*column // the columns of an unfinished run, likewise
+	moved   []*column // the requested keys, and all columns that are connected with them
+	resumed []*column // the columns of an unfinished run, and all columns that are connected with them
 	keys    map[*column]keyRange
 
-	// dropped are the foreign keys that have to be absent while types change, and those
-	// that an unfinished run has dropped: by table, and in the order of their indexes,
-	// which a server may create again when they are added back.
+	// dropped are the foreign keys that have to be dropped while types change, and the
+	// foreign keys that an unfinished run has dropped. They are grouped by table. In a
+	// table they are in the order of their indexes, because the server may create the
+	// indexes again when the foreign keys are added back.
 	dropped [][]mycatalog.ForeignKey
 }
 
 func (g *graph) all() []*column { return slices.Concat(g.moved, g.resumed) }
 
-// widened are the columns whose type changes.
+// widened returns the columns whose type changes.
 func (g *graph) widened() []*column {
 	return slices.DeleteFunc(g.all(), func(c *column) bool { return !c.widens() })
 }
 
-// assigned are the columns that the database assigns.
+// assigned returns the columns that the database assigns.
 func (g *graph) assigned() []*column {
 	return slices.DeleteFunc(slices.Clone(g.moved), func(c *column) bool { return c.assigned() == "" })
 }
 
-// changed are the columns of the foreign key, on either side, whose type changes.
+// changed returns the columns of the foreign key, on either side, whose type changes.
 func (g *graph) changed(f mycatalog.ForeignKey) []*column {
 	var columns []*column
 	add := func(t *mycatalog.Table, names []string) {
@@ -110,14 +113,15 @@ func (g *graph) findDropped() [][]mycatalog.ForeignKey {
 	return dropped
 }
 
-// allDropped are those of all tables.
+// allDropped returns the dropped foreign keys of all tables.
 func (g *graph) allDropped() []mycatalog.ForeignKey { return slices.Concat(g.dropped...) }
 
-// rebuilt are the indexes, as elements of the definition, that have to become the
-// table's own because a foreign key has brought them: the server replaces such a one
-// when the foreign key is added back, under another name or at another place among the
-// others. Those that come after it are created again too, which keeps their order. The
-// table is copied anyway.
+// rebuilt returns the definitions of the indexes that phase widen drops and creates
+// again. The server has created some indexes for a foreign key by itself. When the
+// foreign key is added back, the server would replace such an index by an index with
+// another name or in another place. If phase widen creates the index explicitly, the
+// server keeps it. The indexes after it are created again too, which keeps the order of
+// all indexes. The table is copied anyway.
 func (g *graph) rebuilt(t *mycatalog.Table) []string {
 	var own []string
 	for _, e := range t.Elements {
@@ -130,10 +134,10 @@ func (g *graph) rebuilt(t *mycatalog.Table) []string {
 	return own
 }
 
-// nameOf is the name of an element.
+// nameOf returns the name of an index from its definition.
 func nameOf(element string) string { return mycatalog.QuotedNames(element)[0] }
 
-// byTable groups columns, in the order of the names of their tables.
+// byTable groups columns by table, in the order of the tables' names.
 func byTable(columns []*column) [][]*column {
 	groups := map[*mycatalog.Table][]*column{}
 	for _, c := range columns {
@@ -152,7 +156,7 @@ func foreignNames(keys []mycatalog.ForeignKey) []string {
 	return names
 }
 
-// tablesOf describes the connected set.
+// tablesOf returns the connected set in the form of a plan.
 func tablesOf(g *graph) []plan.Table {
 	var tables []plan.Table
 	for _, columns := range byTable(g.all()) {

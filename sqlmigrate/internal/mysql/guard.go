@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// guardPhase leaves out keys that refer to another table's, which has a guard of its
-// own.
+// guardPhase returns the phase that adds a CHECK to each key. It leaves out keys that
+// refer to another key, because the table of that key has the CHECK.
 func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 	phase.Name = plan.Guard
 	for _, c := range slices.Concat(byTable(g.moved)...) {
@@ -25,7 +25,7 @@ func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 	return phase, found
 }
 
-// guarded reports whether a CHECK of this meaning exists, under any name.
+// guarded reports whether the column already has an equivalent CHECK under any name.
 func guarded(c *column) bool {
 	condition := mycatalog.Quote(c.Name) + " > 0"
 	return slices.ContainsFunc(c.Table.Elements, func(e string) bool {

@@ -15,13 +15,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlID is one that is issued long after the tests were written.
+// mysqlID is a Snowflake ID that is issued long after the tests were written.
 const mysqlID = int64(1) << 62
 
-// mysqlLacks is what MySQL refuses as a syntax error.
+// mysqlLacks are parts of statements that are syntax errors on MySQL.
 var mysqlLacks = []string{"WITH SYSTEM VERSIONING", "PARTITION z DEFAULT"}
 
-// mysqlOpenOrSkip is for what only MariaDB may have.
+// mysqlOpenOrSkip opens a new database and executes statements in it. It skips the test
+// on MySQL if a statement uses a feature that only MariaDB has.
 func mysqlOpenOrSkip(t *testing.T, on testdb.Target, statements ...string) *gorm.DB {
 	t.Helper()
 	db := migratetest.MySQLOpen(t, on)
@@ -43,14 +44,15 @@ func mysqlMariaDB(t *testing.T, db *gorm.DB) bool {
 	return strings.Contains(migratetest.MySQLRow(t, db, "SELECT VERSION()")[0], "MariaDB")
 }
 
-// mysqlAs opens the database of db for a user of mysqlReader.
+// mysqlAs opens the database of db as a user that mysqlReader has created.
 func mysqlAs(t *testing.T, db *gorm.DB, user string) *gorm.DB {
 	t.Helper()
 	return migratetest.MySQLWith(t, db, func(c *driver.Config) { c.User, c.Passwd = user, "x" })
 }
 
-// mysqlStep is how many statements a sweep goes on by: MySQL changes a table more
-// slowly, so that few are tried there. It stays odd or even by turns.
+// mysqlStep returns the distance between two statements at which a test stops a run. On
+// MySQL the distance is larger, because MySQL changes tables more slowly. It is always
+// odd there, so that a test stops at statements with odd and with even numbers.
 func mysqlStep(on testdb.Target, mariadb int) int {
 	if on == testdb.MySQL {
 		return 6*mariadb + 1
@@ -58,8 +60,8 @@ func mysqlStep(on testdb.Target, mariadb int) int {
 	return mariadb
 }
 
-// mysqlLoose opens the database of db for foreign keys to columns that are not a
-// unique key, which MySQL refuses unless it is told.
+// mysqlLoose opens the database of db with a setting that allows foreign keys to columns
+// without a unique key. MySQL rejects them by default.
 func mysqlLoose(t *testing.T, db *gorm.DB, on testdb.Target) *gorm.DB {
 	t.Helper()
 	if on == testdb.MariaDB {
@@ -82,7 +84,7 @@ func mysqlRevert(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
 	}
 }
 
-// mysqlData is every row of every table, by table, without the counters.
+// mysqlData returns the rows of each table as text, without the table of counters.
 func mysqlData(t *testing.T, db *gorm.DB, more ...string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -103,7 +105,8 @@ func mysqlData(t *testing.T, db *gorm.DB, more ...string) map[string]string {
 	return found
 }
 
-// mysqlColumnType is the type of table.column, without a width.
+// mysqlColumnType returns the type of table.column without its display width, followed by
+// auto_increment if the column has it.
 func mysqlColumnType(t *testing.T, db *gorm.DB, table, column string) string {
 	t.Helper()
 	row := migratetest.MySQLRow(t, db, "SELECT COLUMN_TYPE, EXTRA FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '"+

@@ -8,14 +8,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// The statements that write the journal, see [mycatalog.JournalTable].
+// This file has the statements that write the journal, see [mycatalog.JournalTable].
 
 const createJournal = "CREATE TABLE IF NOT EXISTS `" + mycatalog.JournalTable + "` (" +
 	"id char(64) CHARACTER SET ascii NOT NULL PRIMARY KEY, kind varchar(16) NOT NULL, " +
 	"table_schema varchar(64) NOT NULL, table_name varchar(64) NOT NULL, name varchar(64) NOT NULL, definition mediumtext NOT NULL" +
 	") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: what a run that is under way has to put back'"
 
-// journalled puts the journal around the steps of a phase.
+// journalled adds a step before the steps of a phase that writes the journal, and a step
+// after them that removes it.
 func journalled(steps []plan.Step, entries []mycatalog.Entry) []plan.Step {
 	open, end := openJournal(entries), closeJournal(entries)
 	journal := plan.TableName{Name: mycatalog.JournalTable}
@@ -39,7 +40,8 @@ func openJournal(entries []mycatalog.Entry) []plan.Statement {
 		"\nON DUPLICATE KEY UPDATE definition = definition"})
 }
 
-// closeJournal leaves the table to others if it has entries of theirs.
+// closeJournal returns the statements that remove the entries. They drop the journal only
+// if it has no other entries.
 func closeJournal(entries []mycatalog.Entry) []plan.Statement {
 	drop := plan.Statement{
 		SQL:    "DROP TABLE `" + mycatalog.JournalTable + "`",
@@ -52,9 +54,10 @@ func closeJournal(entries []mycatalog.Entry) []plan.Statement {
 	return []plan.Statement{{SQL: "DELETE FROM `" + mycatalog.JournalTable + "` WHERE id IN (" + ids + ")"}, drop}
 }
 
-// missing refuses foreign keys that are absent although no earlier run has dropped
-// them. It needs the journal to exist. It refuses only where that existed before,
-// because the others are refused already.
+// missing returns statements that fail if a foreign key does not exist although no
+// earlier run has dropped it. The journal must exist when they run. They only matter if
+// the journal existed before, because otherwise the statements of rejectChanged have
+// already failed.
 func missing(entries []mycatalog.Entry) []plan.Statement {
 	u := unchanged{}
 	for _, e := range entries {
@@ -66,7 +69,7 @@ func missing(entries []mycatalog.Entry) []plan.Statement {
 	return u.rejections()
 }
 
-// merge keeps the older one of two entries for the same.
+// merge returns the older entries, and the entries of objects that have no older entry.
 func merge(entries, older []mycatalog.Entry) []mycatalog.Entry {
 	known := map[string]bool{}
 	for _, e := range older {

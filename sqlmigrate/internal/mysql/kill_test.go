@@ -18,11 +18,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// kills are enough for several that end a session while it opens a table.
+// kills is a number of attempts of which several end a session while it opens a table.
 const kills = 60
 
-// A session of MariaDB that is killed while it opens a table leaves its triggers
-// unreadable. EndBackend repairs that.
+// If a session of MariaDB is killed while it opens a table, the triggers of the table
+// cannot be read any more. EndBackend repairs the table.
 func TestKilledWhileItOpensTriggers(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MariaDB)
@@ -54,7 +54,8 @@ func killAll(t *testing.T, pool *sql.DB) {
 	}
 }
 
-// unprivileged is the database for an account that may do all in it, and no more.
+// unprivileged opens the database as an account that has all rights for this database,
+// but none for the server.
 func unprivileged(t *testing.T, db *gorm.DB) *sql.DB {
 	t.Helper()
 	config := db.Dialector.(*gormmysql.Dialector).DSNConfig.Clone()
@@ -81,8 +82,8 @@ func unprivileged(t *testing.T, db *gorm.DB) *sql.DB {
 	return pool
 }
 
-// killOpening ends a session that does nothing but open the table, and has lost
-// its client.
+// killOpening starts a session that opens the table again and again, cancels the
+// statement after a random time, and ends the session.
 func killOpening(t *testing.T, pool *sql.DB) {
 	t.Helper()
 	conn, err := pool.Conn(t.Context())

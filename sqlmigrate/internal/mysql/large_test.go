@@ -18,9 +18,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlLarge is one component: each table refers to two others, one of three has
-// a composite key, one of five a generated column and a trigger, and there are
-// views three deep, routines, and partitioned tables, which cannot have foreign keys.
+// mysqlLarge returns the statements that create connected tables, and the names of the
+// tables. Each table refers to two others. Every third table has a composite key, and
+// every fifth one has generated columns and a trigger. There are also views of three
+// levels, procedures, and partitioned tables, which cannot have foreign keys.
 func mysqlLarge(tables int) (statements, names []string) {
 	for i := range tables {
 		name := fmt.Sprintf("t%03d", i)
@@ -55,8 +56,8 @@ func mysqlLarge(tables int) (statements, names []string) {
 	return statements, names
 }
 
-// mysqlProgramDump is what the server's own program writes, with triggers and
-// routines, or nothing where it is not installed.
+// mysqlProgramDump returns the output of mysqldump or mariadb-dump with triggers and
+// routines. It returns an empty text if the program is not installed.
 func mysqlProgramDump(t *testing.T, db *gorm.DB) string {
 	t.Helper()
 	program := "mysqldump"
@@ -82,11 +83,14 @@ func mysqlProgramDump(t *testing.T, db *gorm.DB) string {
 	return string(out)
 }
 
-// mysqlForeignKeyColumns are the references that a constraint keeps.
+// mysqlForeignKeyColumns returns the columns of all foreign keys and the columns that
+// they refer to. KEY_COLUMN_USAGE also contains the columns of unique keys, for which
+// REFERENCED_TABLE_NAME is NULL.
 const mysqlForeignKeyColumns = "SELECT TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE " +
 	"WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL"
 
-// mysqlLargeRows has a row above 2^53 for each table, which refers to others.
+// mysqlLargeRows returns the statements that insert a row with a key above 2^53 into each
+// table. The rows refer to rows of other tables.
 func mysqlLargeRows(names []string) (statements []string) {
 	for i, name := range names {
 		id := migratetest.LargeID + int64(i)
@@ -123,7 +127,7 @@ func TestMySQLLarge(t *testing.T) {
 		plan := migratetest.MySQLInspect(t, db, targets...)
 		took := time.Since(begun)
 		t.Logf("Inspect took %v", took.Round(time.Millisecond))
-		limit := 30 * time.Second // on a machine that does something else, too
+		limit := 30 * time.Second // allows for a busy machine
 		if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
 			limit = 5 * time.Second
 		}

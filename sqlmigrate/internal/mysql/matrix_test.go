@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlShop has every kind of reference to keys of a type.
+// mysqlShop returns the statements that create tables with every kind of reference to
+// keys of a given type.
 func mysqlShop(key, auto, second string) []string {
 	r := strings.NewReplacer("{KEY}", key, "{AUTO}", auto, "{SECOND}", second)
 	statements := []string{
@@ -52,7 +53,8 @@ func mysqlShopTargets() []any {
 	return []any{"users", "items", "p", "q", sqlmigrate.WithReference("logs.user_id", "users.id")}
 }
 
-// mysqlShopIn creates it, and a second database.
+// mysqlShopIn executes the statements of mysqlShop in the database of db and in a second
+// database, whose name it returns.
 func mysqlShopIn(t *testing.T, db *gorm.DB, key, auto string) (second string) {
 	t.Helper()
 	second = migratetest.MySQLSecond(t, db)
@@ -63,7 +65,8 @@ func mysqlShopIn(t *testing.T, db *gorm.DB, key, auto string) (second string) {
 		}
 		migratetest.MySQLExec(t, db, s)
 	}
-	// The children go first when the databases are dropped.
+	// Table audits must be dropped before its parent, so it is dropped before the
+	// databases are.
 	t.Cleanup(func() { migratetest.MySQLAtEnd(t, db, "DROP TABLE IF EXISTS "+second+".audits") })
 	return second
 }
@@ -107,7 +110,7 @@ func testMySQLMatrix(t *testing.T, on testdb.Target, key, auto string) {
 		table, column, _ := strings.Cut(column, ".")
 		want := want
 		if auto == "" && (table == "items" || table == "parts") {
-			want = key // nothing says which column of the composite key is meant
+			want = key // without AUTO_INCREMENT the plan cannot tell which column of the composite key to move
 		}
 		if got := mysqlColumnType(t, db, table, column); got != want {
 			t.Errorf("after up, %s.%s is %s, want %s", table, column, got, want)
@@ -138,8 +141,8 @@ func testMySQLMatrix(t *testing.T, on testdb.Target, key, auto string) {
 	}
 }
 
-// testMySQLInUse writes Snowflake IDs into parents and children, sees the
-// foreign keys enforced, and takes the rows away again.
+// testMySQLInUse inserts Snowflake IDs into parents and children, checks that the foreign
+// keys are enforced, and deletes the rows.
 func testMySQLInUse(t *testing.T, db *gorm.DB, second string, items bool) {
 	t.Helper()
 	id := fmt.Sprint(mysqlID)

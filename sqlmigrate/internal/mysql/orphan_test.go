@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlOrphans breaks both foreign keys of orders.
+// mysqlOrphans inserts rows that violate the two foreign keys of orders.
 func mysqlOrphans(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	conn, err := migratetest.MySQLPool(t, db).Conn(t.Context())
@@ -30,7 +30,8 @@ func mysqlOrphans(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// mysqlFind runs the query for orphans that a text has.
+// mysqlFind executes the query for orphans that a message contains, and checks its
+// result.
 func mysqlFind(t *testing.T, db *gorm.DB, text string, want ...string) {
 	t.Helper()
 	_, query, ok := strings.Cut(text, "finds: ")
@@ -60,8 +61,8 @@ func TestMySQLOrphansBlock(t *testing.T) {
 	})
 }
 
-// Orphans that come after the inspection, or that it does not look for because
-// the table is large, are found before anything is changed.
+// Apply finds orphans before it changes the database, also those that were inserted after
+// the inspection and those of large tables, which Inspect does not search.
 func TestMySQLOrphansRejectedFirst(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -81,7 +82,9 @@ func TestMySQLOrphansRejectedFirst(t *testing.T) {
 	})
 }
 
-// A row that breaks a foreign key while that is away does not keep it away.
+// If a row violates a foreign key while the move has dropped the constraint, Apply
+// reports the row. It adds the constraint back all the same, so that the database rejects
+// further orphans. A later run completes the move when the row is gone.
 func TestMySQLOrphansWhileAway(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -127,7 +130,7 @@ func mysqlOnce(text string, do func()) sqlmigrate.ApplyOption {
 	})
 }
 
-// The way back restores the whole schema, whatever rows have come.
+// Revert restores the whole schema even if orphans were inserted meanwhile.
 func TestMySQLRevertEndsWithOrphans(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -151,7 +154,8 @@ func TestMySQLRevertEndsWithOrphans(t *testing.T) {
 	})
 }
 
-// A parent that is deleted by a transaction older than the foreign key is seen.
+// A transaction may delete a parent and commit while the foreign key is being added.
+// Apply waits for the transaction and reports the orphan.
 func TestMySQLOrphanOfOpenTransaction(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -13,17 +13,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Rows that break a foreign key exist if they were written under foreign_key_checks = 0,
-// and no server adds a foreign key back over them while it checks. So a plan looks for
-// them before it drops one. Those that are written while it is dropped cannot prevent
-// it: it is added back unchecked, which is done at once, and checks new rows while the
-// statements of this file check the others.
+// An orphan is a row that violates a foreign key, for example because it was written with
+// foreign_key_checks = 0. No server adds a foreign key back over an orphan while it
+// checks rows. Therefore a plan looks for orphans before it drops a foreign key. Orphans
+// that are written while the foreign key is dropped do not prevent adding it back. It is
+// added without a check of the existing rows, which also takes only a moment. From then
+// on the server checks new rows, and the statements of this file check the existing rows.
 
-// orphansFrom is the number of rows up to which a plan looks for orphans.
+// orphansFrom is the largest number of rows in a table in which an inspection looks for
+// orphans.
 const orphansFrom = 200_000
 
-// The query for orphans stands between these marks in a condition, for people
-// and for explain.
+// The query for orphans is between these marks in an Unless query. They help people to
+// read it, and explain to extract it.
 const orphansBegin, orphansEnd = "NOT EXISTS (/* rows that break it: */ ", " /* until here */)"
 
 func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) plan.Statement {
@@ -32,9 +34,10 @@ func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) plan.Stateme
 		"SELECT "+unless+orphansBegin+g.Tables[f.Child].Orphans(f)+orphansEnd)
 }
 
-// rejectOrphansFirst comes before the foreign keys are dropped. It lets pass what an
-// earlier run has done: a foreign key that is absent, which is added back before anything
-// else can be said of its rows, and columns that have their new types.
+// rejectOrphansFirst returns statements that fail if there are orphans before foreign
+// keys are dropped. They do not fail after an earlier run, if the foreign key has been
+// dropped already, because it must be added back first, or if the columns have their new
+// types.
 func rejectOrphansFirst(g *graph) []plan.Statement {
 	var statements []plan.Statement
 	for _, f := range g.allDropped() {
@@ -45,8 +48,9 @@ func rejectOrphansFirst(g *graph) []plan.Statement {
 	return statements
 }
 
-// verify is after they have been added back. A transaction that has deleted a parent
-// before that does not know of the foreign key: the lock waits for it.
+// verify returns statements that look for orphans after the foreign keys have been added
+// back. The LOCK TABLES waits for transactions that began before that, because such a
+// transaction may have deleted a parent without a check of the foreign key.
 func verify(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
 	var statements, orphans []plan.Statement
 	var parents []plan.TableName
@@ -71,7 +75,8 @@ func verifyStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	}
 }
 
-// blockOrphans looks for them where that takes a moment.
+// blockOrphans adds a blocker for each foreign key that has orphans. It checks only
+// tables in which that takes a moment.
 func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	for _, f := range g.allDropped() {
 		child, parent := g.Tables[f.Child], g.Tables[f.Parent]
@@ -94,7 +99,8 @@ func orphansFix(query string) string {
 	return "correct or delete what this finds: " + query
 }
 
-// explain adds to the error of a statement which rows it has found.
+// explain adds to the error of a statement of rejectOrphans which rows the query has
+// found.
 func explain(ctx context.Context, conn *sql.Conn, s plan.Statement, err error) error {
 	_, query, ok := strings.Cut(s.Unless, orphansBegin)
 	if !ok {
@@ -108,8 +114,8 @@ func explain(ctx context.Context, conn *sql.Conn, s plan.Statement, err error) e
 	return fmt.Errorf("%w: %s; %s, and run the same again", err, found, orphansFix(query))
 }
 
-// describeOrphans is how many rows a query finds, and one of them, as column = value;
-// empty if there is none.
+// describeOrphans returns the number of rows that a query finds, and an example in the
+// form column = value. It returns "" if there are no rows.
 func describeOrphans(ctx context.Context, conn *sql.Conn, query string) (string, error) {
 	names, found, err := rows.Texts(ctx, conn, query+" LIMIT 1")
 	if err != nil || len(found) == 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// phasesOf are the phases that have steps, and what they leave undone. The journal is put
-// around what a failure could leave half-way, and what an earlier run has left of it
-// around the first phase.
+// phasesOf returns the phases that have steps, and the work that they leave undone.
+// Statements for the journal enclose each phase that an error could interrupt half-way.
+// The entries of an unfinished run are part of the first phase.
 func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.Findings) {
 	widen := widenPhase(g)
 	if len(g.dropped) > 0 {
@@ -46,7 +46,8 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 	return phases, found
 }
 
-// entriesOf are what the journal has to keep of a phase.
+// entriesOf returns the journal's entries for a phase. They are the definitions that the
+// phase changes or drops.
 func entriesOf(g *graph, phase plan.PhaseName) []mycatalog.Entry {
 	var entries []mycatalog.Entry
 	if phase == plan.Detach {
@@ -64,7 +65,9 @@ func entriesOf(g *graph, phase plan.PhaseName) []mycatalog.Entry {
 	return entries
 }
 
-// rejectChanged comes before the journal.
+// rejectChanged adds statements to the beginning of the phase, in both directions, that
+// fail if the schema has changed since the inspection. They come before the journal is
+// written.
 func rejectChanged(g *graph, phase *plan.Phase) {
 	if len(phase.Steps) == 0 {
 		return
@@ -86,8 +89,8 @@ func alter(t *mycatalog.Table, changes ...string) string {
 	return "ALTER TABLE " + mycatalog.QuoteTable(t.TableName) + " " + strings.Join(changes, ", ")
 }
 
-// columnsAre is a query that returns true if each column of the table has the type,
-// which is (*column).to or (*column).from.
+// columnsAre returns a query that is true if each column of a table has its type of
+// typeOf, which is (*column).to or (*column).from.
 func columnsAre(columns []*column, typeOf func(*column) mycatalog.Integer) string {
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE %s AND (%s)",
 		len(columns), mycatalog.WhereTable(columns[0].Table.TableName), mycatalog.Join(columns, " OR ", func(c *column) string {
@@ -101,8 +104,8 @@ func (c *column) to() mycatalog.Integer { return c.wide }
 
 const signal = "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = "
 
-// rejectUnless fails with text unless the query returns true. A condition has 128
-// characters for its message.
+// rejectUnless returns a statement that fails with text unless the query returns true. It
+// cuts text to 128 characters, which is the limit of a SIGNAL's message.
 func rejectUnless(text, unless string) plan.Statement {
 	const most = 128
 	if runes := []rune(text); len(runes) > most {
@@ -116,7 +119,7 @@ func unchecked(s ...plan.Statement) []plan.Statement {
 	return append(s, plan.Statement{SQL: "SET SESSION foreign_key_checks = 1"})
 }
 
-// rewrite is a step that copies the table.
+// rewrite completes a step that copies the table.
 func rewrite(g *graph, t *mycatalog.Table, step plan.Step) plan.Step {
 	step.Table, step.Rows, step.Bytes, step.Rewrites = t.TableName, t.Rows, t.Bytes, true
 	step.Estimate = CopyTime(t, g.MariaDB)
@@ -133,7 +136,8 @@ func CopyTime(t *mycatalog.Table, mariadb bool) time.Duration {
 	return time.Duration(t.Rows)*row + time.Duration(float64(t.Bytes)*perByte)
 }
 
-// lookupTime estimates how long it needs to look each row up in another table.
+// lookupTime estimates how long the server needs to look up each row of t in another
+// table.
 func lookupTime(t *mycatalog.Table, mariadb bool) time.Duration {
 	if mariadb {
 		return time.Duration(t.Rows) * 2500 * time.Nanosecond

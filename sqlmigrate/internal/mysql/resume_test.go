@@ -15,7 +15,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlImplicit has indexes that come with foreign keys and have other names.
+// mysqlImplicit adds a table with indexes that the server creates for foreign keys and
+// names differently.
 func mysqlImplicit(t *testing.T, on testdb.Target) *gorm.DB {
 	t.Helper()
 	db := migratetest.MySQLSmall(t, on)
@@ -25,10 +26,10 @@ func mysqlImplicit(t *testing.T, on testdb.Target) *gorm.DB {
 	return db
 }
 
-// mysqlFailure ends what is under way when a statement is about to begin.
+// mysqlFailure is a way to stop a run when a statement is about to begin.
 type mysqlFailure struct {
 	name string
-	step int // it comes at every so many statements, from one of the first on
+	step int // the distance between the statements at which the run is stopped
 	fail func(t *testing.T, db *gorm.DB, cancel context.CancelFunc)
 }
 
@@ -43,8 +44,8 @@ func mysqlFailures(on testdb.Target) []mysqlFailure {
 	}
 }
 
-// mysqlFailAt is the option that lets statement n of all phases fail, counted
-// from 0, and reports through reached whether there was one.
+// mysqlFailAt returns an option that stops the run at statement n, counted from 0 over
+// all phases. It sets reached if the run has so many statements.
 func mysqlFailAt(t *testing.T, db *gorm.DB, n int, f mysqlFailure, cancel context.CancelFunc, reached *bool) sqlmigrate.ApplyOption {
 	seen := 0
 	return sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
@@ -59,7 +60,8 @@ func mysqlFailAt(t *testing.T, db *gorm.DB, n int, f mysqlFailure, cancel contex
 	})
 }
 
-// mysqlMoved are the schema and the data that a run without a failure leaves.
+// mysqlMoved returns the schema before a move, and the schema and the rows after a move
+// without a failure.
 func mysqlMoved(t *testing.T, on testdb.Target) (before, schema, data map[string]string) {
 	t.Helper()
 	db := migratetest.MySQLSmall(t, on)
@@ -68,8 +70,8 @@ func mysqlMoved(t *testing.T, on testdb.Target) (before, schema, data map[string
 	return before, migratetest.MySQLSchema(t, db), mysqlData(t, db)
 }
 
-// After a failure at any statement, a new plan finishes what the other began,
-// and takes it back as a whole.
+// After a failure at any statement, a new plan completes the move, and the first plan
+// takes the whole move back.
 func TestMySQLResumesWithNewPlan(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -105,7 +107,7 @@ func TestMySQLResumesWithNewPlan(t *testing.T) {
 	})
 }
 
-// The plan of a phase that has stopped half-way takes back all of it.
+// If phase widen has stopped half-way, a new plan takes all of it back.
 func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -122,7 +124,7 @@ func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 					return
 				}
 				if strings.Contains(err.Error(), "DROP TABLE `sqlmigrate_journal`") {
-					return // the phase is done: what is left is to remove an empty table
+					return // the phase is complete, and only the empty journal is left to drop
 				}
 				if !errors.Is(err, context.Canceled) {
 					t.Fatalf("Apply: %v, want context.Canceled", err)
@@ -138,7 +140,7 @@ func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 	})
 }
 
-// The same plan resumes where it stopped, up and down.
+// The same plan resumes a run where it stopped, up and down.
 func TestMySQLResumesWithSamePlan(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -155,7 +157,7 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 					mysqlApply(t, db, plan)
 					migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
 					migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
-					mysqlApply(t, db, plan) // nothing left to do
+					mysqlApply(t, db, plan) // finds no work
 					migratetest.MySQLSame(t, "schema after another run", migratetest.MySQLSchema(t, db), schema)
 				})
 				if !reached {
@@ -193,9 +195,9 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 	})
 }
 
-// The plan that has stopped half-way takes back what it has done. The server
-// names an index after its column, and after its foreign key when that is added
-// back.
+// If phase widen has stopped half-way, the same plan takes back all that it did. The
+// server names the index of a foreign key after the column, and names it after the
+// constraint when the foreign key is added again.
 func TestMySQLSamePlanTakesBackWiden(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -222,7 +224,7 @@ func TestMySQLSamePlanTakesBackWiden(t *testing.T) {
 	})
 }
 
-// An index that somebody has changed since stays as it is on the way down.
+// Revert does not change an index that somebody has renamed after Apply.
 func TestMySQLRevertLeavesIndex(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -237,7 +239,8 @@ func TestMySQLRevertLeavesIndex(t *testing.T) {
 	})
 }
 
-// A plan for other tables finishes what a run has left, and no more than that.
+// A plan for other tables completes the interrupted changes of an earlier run, but does
+// not start new ones for the tables of that run.
 func TestMySQLOtherPlanFinishes(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -310,7 +313,7 @@ func TestMySQLOneRunAtATime(t *testing.T) {
 	})
 }
 
-// Without the right to create the journal, nothing is changed.
+// Without the right to create the journal, Apply does not change the database.
 func TestMySQLRights(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -322,7 +325,7 @@ func TestMySQLRights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hidden := "1142" // MySQL shows foreign keys to those who may only read
+		hidden := "1142" // MySQL shows foreign keys to users who may only read
 		if mysqlMariaDB(t, db) {
 			hidden = "may not ALTER it"
 		}

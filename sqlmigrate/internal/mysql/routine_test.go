@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlRentals are routines as Sakila has them, and a few more.
+// mysqlRentals creates routines like those of the Sakila example database, and a few
+// more.
 var mysqlRentals = []string{
 	"CREATE TABLE customer (customer_id smallint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, store_id tinyint NOT NULL, active bool)",
 	"CREATE TABLE inventory (inventory_id mediumint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, film_id int)",
@@ -39,7 +40,7 @@ var mysqlRentals = []string{
 	"CREATE EVENT nightly ON SCHEDULE EVERY 1 DAY DISABLE DO BEGIN DECLARE last INT; SELECT MAX(rental_id) INTO last FROM rental; END",
 }
 
-// The notes have each routine that has to do with a key, and its narrow variables.
+// The notes of a plan name each routine that uses a key, with its narrow variables.
 func TestMySQLNotesRoutines(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -15,32 +15,35 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// The servers accept a change of a column that a routine copies into a narrower
-// variable, and the routine then fails with error 1264, or cuts the key where the SQL
-// mode is not strict. Which variables hold keys is not known, so a note has all narrow
-// ones of a routine that has to do with a key: a bigint holds what else they may take. A
-// trigger, without which no row is written, blocks only if its text gives a key to one.
+// The servers accept a change of a column that a routine copies into a narrower variable.
+// The routine then fails with error 1264, or cuts the key if the SQL mode is not strict.
+// It is unknown which variables hold keys. Therefore a note lists all narrow variables of
+// a routine that has to do with a key; a bigint holds their other values too. A trigger
+// can prevent every write to its table, so it is a blocker, but only if its text assigns
+// a key to a narrow variable.
 
 // A routine is a procedure, function, trigger or event.
 type routine struct {
 	Kind, Name, Table, Body string
-	Narrow                  map[string]string `row:"-"` // variables, and as "" what a function returns: their types
+	Narrow                  map[string]string `row:"-"` // types of the narrow variables, and under "" of the result of a function
 }
 
-// These ask for the text of all that the server runs for the application.
+// Queries for the text of all code that the server runs for the application.
 const (
 	routinesSQL = "SELECT ROUTINE_TYPE, ROUTINE_NAME, '', COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES " +
 		"WHERE ROUTINE_SCHEMA = %s ORDER BY 1, 2"
 	eventsSQL   = "SELECT 'EVENT', EVENT_NAME, '', EVENT_DEFINITION FROM information_schema.EVENTS WHERE EVENT_SCHEMA = %s ORDER BY 2"
 	triggersSQL = "SELECT 'TRIGGER', TRIGGER_NAME, EVENT_OBJECT_TABLE, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s ORDER BY 2"
 
-	// paramsSQL asks for parameters and results that are too narrow for a key, which
-	// are not in the text. A tinyint(1) is a bool.
+	// paramsSQL returns the parameters and results of routines that are too narrow for a
+	// key. They are not in the text of the routine. It excludes tinyint(1), which is a
+	// bool.
 	paramsSQL = "SELECT ROUTINE_TYPE, SPECIFIC_NAME, COALESCE(PARAMETER_NAME, ''), DTD_IDENTIFIER FROM information_schema.PARAMETERS WHERE SPECIFIC_SCHEMA = %s " +
 		"AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int') AND DTD_IDENTIFIER <> 'tinyint(1)'"
 )
 
-// noteRoutines reads the databases of all tables that are widened.
+// noteRoutines reads the routines in the databases of all widened tables, and adds notes
+// and blockers.
 func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	keys := keysOf(g.widened())
 	for _, schema := range keys.schemas {
@@ -78,13 +81,15 @@ func readRoutines(ctx context.Context, conn *sql.Conn, schema string) (routines 
 				r.Narrow[name] = m[3]
 			}
 		}
-		delete(r.Narrow, "signed") // CAST(… AS SIGNED INT)
+		delete(r.Narrow, "signed") // from CAST(… AS SIGNED INT), which declaration also matches
 		delete(r.Narrow, "unsigned")
 	}
 	return routines, err
 }
 
-// report blocks what would keep rows from being written to a table of the move.
+// report adds a blocker if the routine is a trigger of a widened table that assigns a key
+// to a narrow variable. It adds a note if the routine has narrow variables and mentions a
+// key.
 func (r routine) report(schema string, k keyNames) (found engine.Findings) {
 	const reason = "has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID"
 	words := append(strings.Fields(r.Body), wordOf(r.Table))
@@ -101,7 +106,7 @@ func (r routine) report(schema string, k keyNames) (found engine.Findings) {
 	return found
 }
 
-// describe has variables with their types.
+// describe returns variables with their types, sorted.
 func describe(variables map[string]string) string {
 	var all []string
 	for name, typ := range variables {
@@ -114,8 +119,10 @@ func describe(variables map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// taken are the narrow variables to which a statement gives a key, by its place in a list,
-// or where that is not plain with nothing to wide ones. A count of keys is none.
+// taken returns the narrow variables to which a statement assigns a key. In a list, it
+// matches each variable with the expression at the same place. If the places are not
+// clear, it returns the variables only if all targets are narrow. An expression with
+// COUNT is not a key.
 func (r routine) taken(k keyNames) map[string]string {
 	taken := map[string]string{}
 	isKey := func(word string) bool { return k.columns[word] || word == "last_insert_id" }
@@ -131,7 +138,7 @@ func (r routine) taken(k keyNames) map[string]string {
 	for _, statement := range statementEnd.Split(r.Body, -1) {
 		if m := selection.FindStringSubmatch(statement); m != nil {
 			targets, items := namesIn(m[2]), strings.Split(m[1], " , ")
-			if len(items) != len(targets) { // a function has commas too
+			if len(items) != len(targets) { // a call of a function also contains commas
 				give(targets, m[1])
 				items = nil
 			}
@@ -149,7 +156,7 @@ func (r routine) taken(k keyNames) map[string]string {
 	return taken
 }
 
-// These find parts of a body, as wordsOf writes it.
+// These expressions match parts of a body in the form that wordsOf returns.
 var (
 	declaration  = regexp.MustCompile(`(?:^| )(?:declare ((?:[^ ]+ , )+))?([\pL_$][^ ]*) ((?:tiny|small|medium)?int|integer|int[1-4]|middleint)\b`)
 	statementEnd = regexp.MustCompile(`\b(?:begin|then|else|do)\b|;`)
@@ -158,11 +165,11 @@ var (
 	assignment   = regexp.MustCompile(`((?:[@.] )?[^ ]+) :?= (?:[^ ]+ \. )?([^ ]+)`)
 )
 
-// namesIn are the names between the commas of a list.
+// namesIn returns the names in a list that is separated by commas.
 func namesIn(list string) []string { return strings.Fields(strings.ReplaceAll(list, ",", "")) }
 
-// wordsOf has a blank between any two words or signs of a body, and no comments. A
-// string is a quote.
+// wordsOf returns a body with a blank between all words and signs, and without comments.
+// It replaces each string by a quote.
 func wordsOf(body string) string {
 	return mycatalog.Join(sqltext.Scan(body, bodyRules), " ", func(t sqltext.Token) string {
 		if t.Kind == sqltext.Text || body[t.Start] == '"' {
@@ -172,10 +179,11 @@ func wordsOf(body string) string {
 	})
 }
 
-// wordOf is one word also for a name with a blank.
+// wordOf returns a name in lower case, with underscores in place of blanks.
 func wordOf(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "_") }
 
-// keyNames are the columns that are widened, for a search in texts.
+// keyNames holds the names of the widened columns and their tables, for a search in
+// texts.
 type keyNames struct {
 	schemas []string
 	tables  map[string]bool
@@ -189,15 +197,15 @@ func keysOf(columns []*column) keyNames {
 		name := wordOf(c.Table.Name)
 		k.tables[name] = true
 		k.columns[wordOf(c.Name)] = true
-		if c.Primary { // a variable for users.id is called user_id
+		if c.Primary { // a variable with a key of users is often called user_id
 			k.columns[strings.TrimSuffix(name, "s")+"_id"] = true
 		}
 	}
 	return k
 }
 
-// mentionedBy reports whether a word is a table or a column, or one behind a prefix, as in
-// p_user_id. A column id may be any table's.
+// mentionedBy reports whether a word is the name of a table or a column, also with a
+// prefix, as in p_user_id. A column id does not count, because every table may have one.
 func (k keyNames) mentionedBy(word string) bool {
 	for name, more := word, true; more; _, name, more = strings.Cut(name, "_") {
 		if k.columns[name] && name != "id" {

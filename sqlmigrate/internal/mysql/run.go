@@ -52,8 +52,9 @@ func carryOut(ctx context.Context, conn *sql.Conn, s plan.Statement) error {
 	return nil
 }
 
-// The settings of a script are restored at its end. One that has failed keeps
-// the original ones, so it can be run again on its connection.
+// The statements of a script that save, change and restore the settings of the
+// connection. If a script fails, it does not restore the settings. When it is run again
+// on the same connection, COALESCE keeps the original values.
 const (
 	scriptSet = "SET @sqlmigrate_mode = COALESCE(@sqlmigrate_mode, @@SESSION.sql_mode), " +
 		"@sqlmigrate_checks = COALESCE(@sqlmigrate_checks, @@SESSION.foreign_key_checks)" +
@@ -64,8 +65,8 @@ const (
 	scriptEnd = "SET @sqlmigrate_mode = NULL, @sqlmigrate_checks = NULL, @sqlmigrate_expiry = NULL, @sqlmigrate = NULL"
 )
 
-// Script needs a connection that stays the same from its first statement to
-// its last, as both tools have it.
+// Script implements [engine.Engine]. All statements must run on the same connection,
+// which the tools ensure.
 func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	var lines []string
 	guarded := false
@@ -79,15 +80,17 @@ func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	return format.Script(lines)
 }
 
-// scripted is a statement that can be run again. There is no IF outside of
-// procedures, and a procedure would be left over by a failure.
+// scripted returns the statements that run s unless it has been done. It uses PREPARE,
+// because the servers have no IF outside of procedures, and a failed script would leave a
+// procedure behind.
 func scripted(s plan.Statement) []string {
 	if s.Unless == "" {
 		return []string{s.SQL}
 	}
 	sql := s.SQL
 	if message, ok := strings.CutPrefix(sql, signal); ok {
-		// MySQL does not prepare a SIGNAL. This names the text, up to a comma.
+		// MySQL cannot prepare a SIGNAL. An invalid SQL mode fails with an error that
+		// contains the text up to a comma.
 		sql = "SET SESSION sql_mode = " + strings.ReplaceAll(message, ",", ";")
 	}
 	return []string{

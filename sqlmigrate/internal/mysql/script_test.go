@@ -18,8 +18,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// mysqlScripts are the files of a plan, in order, as lists of what a tool sends
-// to the server at once.
+// mysqlScripts returns the migration files of a plan in order. Each file is a list of the
+// texts that the tool sends to the server one by one.
 func mysqlScripts(t *testing.T, plan *sqlmigrate.Plan, format sqlmigrate.Format) (up, down [][]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func mysqlScripts(t *testing.T, plan *sqlmigrate.Plan, format sqlmigrate.Format)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names { // sorted
+	for _, name := range names { // Glob returns the names in lexical order
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func mysqlGooseStatements(t *testing.T, text string) []string {
 	return statements
 }
 
-// mysqlTool runs scripts, each on a connection of its own, as the tools do.
+// mysqlTool executes each script on a new connection, as migration tools do.
 func mysqlTool(t *testing.T, db *gorm.DB, scripts [][]string) error {
 	t.Helper()
 	for _, script := range scripts {
@@ -95,7 +95,7 @@ func TestMySQLScripts(t *testing.T) {
 				before, schema, data := mysqlMoved(t, on)
 				db := migratetest.MySQLSmall(t, on)
 				up, down := mysqlScripts(t, migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...), format)
-				for range 2 { // each of them can be run again
+				for range 2 { // every script can be run again
 					if err := mysqlTool(t, db, up); err != nil {
 						t.Fatal(err)
 					}
@@ -146,8 +146,8 @@ func TestMySQLScriptsAfterOrphan(t *testing.T) {
 	})
 }
 
-// A tool that is killed after any statement, and run again, or helped by the
-// library.
+// If a tool is killed after any statement, the script can be run again, also after the
+// library has completed the move.
 func TestMySQLScriptsResume(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -186,7 +186,7 @@ func TestMySQLScriptsResume(t *testing.T) {
 	})
 }
 
-// mysqlPart runs statements on a connection that is closed then.
+// mysqlPart executes statements on a new connection and closes the connection.
 func mysqlPart(t *testing.T, db *gorm.DB, statements []string) {
 	t.Helper()
 	tool := migratetest.MySQLWith(t, db, func(*driver.Config) {})
@@ -195,7 +195,8 @@ func mysqlPart(t *testing.T, db *gorm.DB, statements []string) {
 	migratetest.MySQLPool(t, tool).Close()
 }
 
-// The server continues a statement whose client has gone.
+// The server continues a statement after its client has gone, so the next run has to wait
+// for it.
 func TestMySQLResumesBehindLostStatement(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -264,8 +265,7 @@ func (mysqlOldOrder) TableName() string { return "orders" }
 func (mysqlNewUser) TableName() string  { return "users" }
 func (mysqlNewOrder) TableName() string { return "orders" }
 
-// mysqlCancelWhenRunning cancels once the server shows a statement that copies
-// the table.
+// mysqlCancelWhenRunning calls cancel as soon as the server copies table orders.
 func mysqlCancelWhenRunning(ctx context.Context, pool *sql.DB, cancel context.CancelFunc) {
 	defer cancel()
 	const copying = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE db = DATABASE() AND info LIKE 'ALTER TABLE `orders` MODIFY%' AND state LIKE '%copy%'"
@@ -276,7 +276,8 @@ func mysqlCancelWhenRunning(ctx context.Context, pool *sql.DB, cancel context.Ca
 	}
 }
 
-// The tools' own SQL mode would make 1 of a key of 0.
+// The SQL mode of the tools would turn a key of 0 into 1, so the scripts have to set
+// their own mode.
 func TestMySQLScriptsKeepKeyZero(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -16,43 +16,45 @@ import (
 )
 
 const (
-	// sqlMode keeps values from being cut when they are changed, and a key of
-	// 0 from becoming 1 when AUTO_INCREMENT comes back. What it leaves out
-	// would refuse columns that exist already, or quote names another way.
+	// sqlMode makes the server refuse values that it would otherwise cut, and keep a key
+	// of 0 when AUTO_INCREMENT comes back. It omits the other modes, because they would
+	// refuse columns that exist already, or change the meaning of quotes.
 	sqlMode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
 
-	// inspectWait is for a run that has lost its client: the server ends
-	// its statement first.
+	// inspectWait is how long an inspection waits for a run that has lost its client. The
+	// server ends the statement of such a run first.
 	inspectWait = 10 * time.Second
 
-	// expiry is for how long MySQL answers with where a counter once stood: a
-	// day, unless it is 0. MariaDB, which has none, takes /*!80000 for a comment.
+	// expiry is the setting for how long MySQL returns a cached value of a counter.
+	// Without 0, it may be a day old. MariaDB does not have the setting, and treats
+	// /*!80000 as a comment.
 	expiry = "@@SESSION.information_schema_stats_expiry"
 
 	restoreTimeout = 5 * time.Second
 )
 
-// A Session has settings of the package's own, and the name of the
-// database's runs, so that there is one at a time.
+// A Session is a connection with the settings of this package. It holds a named lock of
+// the database, so that only one run or inspection takes place at a time.
 type Session struct {
 	conn *sql.Conn
 
 	id       int64
 	lockWait int64
-	restore  string // the statement that sets the connection back
+	restore  string // the statement that restores the settings
 	name     string
 	killed   bool
 }
 
-// settingsSQL asks for the connection, to KILL it if it is lost, for the database, whose
-// runs have a name, and for the statement that restores what a session changes.
+// settingsSQL returns the ID of the connection, which a KILL needs, the database, from
+// which the name of the lock is derived, and the statement that restores the settings
+// that a session changes.
 const settingsSQL = "SELECT CONNECTION_ID(), COALESCE(DATABASE(), ''), @@SESSION.lock_wait_timeout, " +
 	"CONCAT('SET SESSION sql_mode = ', QUOTE(@@SESSION.sql_mode), ', SESSION foreign_key_checks = ', @@SESSION.foreign_key_checks, " +
 	"', SESSION autocommit = ', @@SESSION.autocommit, ', SESSION lock_wait_timeout = ', @@SESSION.lock_wait_timeout, " +
 	"', SESSION innodb_lock_wait_timeout = ', @@SESSION.innodb_lock_wait_timeout /*!80000, ', " + expiry + " = ', " + expiry + " */)"
 
-// OpenSession waits for another run to end. The caller restores the connection by
-// [Session.Restore].
+// OpenSession waits until no other run has the lock, at most for wait, and changes the
+// settings of conn. The caller restores them with [Session.Restore].
 func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Session, error) {
 	s := &Session{conn: conn}
 	var database string
@@ -70,7 +72,7 @@ func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Sess
 	return s, nil
 }
 
-// claim waits for another run to end.
+// claim acquires the lock, which may have to wait for another run.
 func (s *Session) claim(ctx context.Context, wait time.Duration) error {
 	seconds := wholeSeconds(wait)
 	if seconds == 0 {
@@ -91,16 +93,16 @@ func (s *Session) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// SetTimeouts limits the wait for tables and for rows, in seconds; at zero it
-// does not wait for a table at all.
+// SetTimeouts limits the wait for tables and for rows, in seconds. With a limit of zero,
+// a statement does not wait for a table at all.
 func (s *Session) SetTimeouts(ctx context.Context, lockWait, innodb int64) error {
 	return s.exec(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb))
 }
 
-// wholeSeconds rounds up: the servers count in seconds.
+// wholeSeconds rounds up to seconds, which is the unit of the servers.
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// close restores the connection, or ends it if that cannot be done.
+// close restores the connection, or closes it if that fails. It returns err.
 func (s *Session) close(ctx context.Context, err error) error {
 	if s.Restore(ctx) != nil {
 		engine.Discard(s.conn)
@@ -108,8 +110,9 @@ func (s *Session) close(ctx context.Context, err error) error {
 	return err
 }
 
-// Restore restores the settings of the connection, also if ctx is over, and lets others
-// run. It unlocks tables for a run that has stopped between two statements.
+// Restore restores the settings of the connection and releases the lock, even if ctx has
+// ended. It also unlocks tables, because the run may have stopped between LOCK and
+// UNLOCK.
 func (s *Session) Restore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
@@ -124,14 +127,14 @@ func (s *Session) End(ctx context.Context, other *sql.Conn) error {
 	}
 	s.killed = true
 	_, err = other.ExecContext(ctx, s.EndSQL())
-	if ended, _ := s.Ended(ctx, other); ended { // it was faster
+	if ended, _ := s.Ended(ctx, other); ended { // the session ended before the KILL
 		return nil
 	}
 	return err
 }
 
-// Ended implements [engine.Backend]. It is true once the name is released, which comes
-// after the locks.
+// Ended implements [engine.Backend]. It returns true once the named lock is free, because
+// the server releases it after the locks on tables.
 func (s *Session) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var ended bool
 	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", s.name, s.id)).Scan(&ended)
@@ -141,8 +144,9 @@ func (s *Session) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 // EndSQL implements [engine.Backend].
 func (s *Session) EndSQL() string { return fmt.Sprintf("KILL %d", s.id) }
 
-// end ends the session on the server after conn was lost. A session of MariaDB that is
-// killed while it opens a table leaves the table's triggers unreadable to all others.
+// end kills the session on the server after conn was lost. If a session of MariaDB is
+// killed while it opens a table, other sessions may not be able to read the table's
+// triggers. Therefore end also makes the server read the triggers again.
 func (s *Session) end(ctx context.Context, conn *sql.Conn, pool *sql.DB, err error) error {
 	err = engine.EndBackend(ctx, conn, pool, s, err)
 	if !s.killed {
@@ -156,7 +160,8 @@ func (s *Session) end(ctx context.Context, conn *sql.Conn, pool *sql.DB, err err
 
 var lockWait = regexp.MustCompile(`Error 1205\b`)
 
-// readTriggersAgain makes MariaDB forget the opened tables that have triggers.
+// readTriggersAgain makes MariaDB close all tables of the database that have triggers, so
+// that it reads their triggers again.
 func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
@@ -170,10 +175,10 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 		return err
 	}
 	_, err = conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR FLUSH TABLES "+mycatalog.Join(tables, ", ", mycatalog.Quote))
-	if err == nil || lockWait.MatchString(err.Error()) { // those in use are forgotten when they are free
+	if err == nil || lockWait.MatchString(err.Error()) { // after a timeout, the server closes a table as soon as it is free
 		return nil
 	}
-	for _, t := range tables { // without the right to flush
+	for _, t := range tables { // the account may not flush tables
 		if _, err := conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR ALTER TABLE "+mycatalog.Quote(t)+" ENABLE KEYS"); err != nil {
 			return err
 		}
@@ -181,8 +186,8 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	return nil
 }
 
-// triggeredSQL asks for the tables of the database that have triggers; none on MySQL.
-// Other engines than InnoDB have keys that can be disabled.
+// triggeredSQL returns the InnoDB tables of the database that have triggers, and no rows
+// on MySQL. It excludes other engines, because for them ENABLE KEYS would have an effect.
 const triggeredSQL = "SELECT DISTINCT t.TABLE_NAME FROM information_schema.TRIGGERS g " +
 	"JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = g.EVENT_OBJECT_SCHEMA AND t.TABLE_NAME = g.EVENT_OBJECT_TABLE " +
 	"WHERE g.EVENT_OBJECT_SCHEMA = DATABASE() AND t.ENGINE = 'InnoDB' AND VERSION() LIKE '%MariaDB%'"

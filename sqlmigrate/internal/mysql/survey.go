@@ -13,39 +13,40 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// The catalog is asked for one thing at a time: MariaDB would need the square of the
-// number of tables to join two of its views. The condition is the same for all.
+// surveyed is the condition for the schemas of a survey. Each query reads a single view
+// of information_schema, because MariaDB needs quadratic time to join two of its views.
 const (
 	surveyed = `TABLE_SCHEMA IN (DATABASE(), %s)`
 
-	// tablesSQL asks for all tables: a column may be named after one. Views are left
-	// out, and with them their columns.
+	// tablesSQL returns all tables, because the name of a column may refer to a table.
+	// Views are excluded, and with them their columns.
 	tablesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE ` + surveyed + ` AND TABLE_TYPE NOT LIKE '%%VIEW%%'
 AND TABLE_NAME NOT IN ('` + mycatalog.JournalTable + `', '` + mycatalog.OnlineTable + `') ORDER BY 1, 2`
 
-	// keysSQL asks for the columns that are the whole primary key: their values are like
-	// those of other keys, and show nothing.
+	// keysSQL returns the columns that alone are the primary key. Their values show
+	// nothing, because they look like the keys of every other table.
 	keysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, MAX(COLUMN_NAME), '', '', '' FROM information_schema.STATISTICS
 WHERE ` + surveyed + ` AND INDEX_NAME = 'PRIMARY' GROUP BY TABLE_SCHEMA, TABLE_NAME HAVING COUNT(*) = 1`
 
-	// narrowSQL asks for the columns that could hold keys and are too narrow. The
-	// shadows of an online move that is under way are not the application's tables.
+	// narrowSQL returns the columns that are too narrow and may hold keys. It excludes
+	// the shadows and old tables of an online move, because they are not tables of the
+	// application.
 	narrowSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_COMMENT, EXTRA LIKE '%%auto_increment%%', FALSE FROM information_schema.COLUMNS
 WHERE ` + surveyed + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int')
 AND RIGHT(TABLE_NAME, 6) NOT IN ('_sfnew', '_sfold') -- of an online move that is under way
 ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
-	// typesSQL asks for columns such as owner_type: owner_id then refers to several
-	// tables.
+	// typesSQL returns columns such as owner_type. They show that owner_id refers to
+	// several tables.
 	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, '', '', '' FROM information_schema.COLUMNS
 WHERE ` + surveyed + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
 
-	// foreignKeysSQL asks for references, which need no guess.
+	// foreignKeysSQL returns the columns of all foreign keys, which are known references.
 	foreignKeysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
 FROM information_schema.KEY_COLUMN_USAGE WHERE ` + surveyed + ` AND REFERENCED_TABLE_NAME IS NOT NULL`
 
-	// The last three ask for SQL of the application, whose joins show what refers to
-	// what.
+	// viewsSQL, routineTextsSQL and triggerTextsSQL return the SQL of the application in
+	// the database. Its joins show which columns refer to which keys.
 	viewsSQL = `SELECT CONCAT('view ', TABLE_NAME), VIEW_DEFINITION FROM information_schema.VIEWS WHERE ` + surveyed + ` ORDER BY 1`
 
 	routineTextsSQL = `SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES
@@ -55,11 +56,12 @@ WHERE ROUTINE_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
 WHERE TRIGGER_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
 )
 
-// A surveyor reads the rows of the queries above, and none any more after an error.
+// A surveyor reads the rows of these queries. After an error it does not send any further
+// query.
 type surveyor struct {
 	mycatalog.Server
 	conn    *sql.Conn
-	schemas string // beside the current one
+	schemas string // in addition to the current schema
 	err     error
 }
 
@@ -108,10 +110,9 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 	return s, r.err
 }
 
-// firstKeyColumn asks for the first column of the primary key, with its type, to sample
-// rows from all over the table. MariaDB opens the tables of all databases for a view of
-// its information_schema whose table is not a constant, so both views have the
-// condition.
+// firstKeyColumn returns a query for the first column of the primary key and its type.
+// The condition on the table is repeated for both views, because MariaDB would open the
+// tables of all databases for a view without a constant table name.
 func firstKeyColumn(table plan.TableName) string {
 	of := func(view string) string {
 		return view + ".TABLE_SCHEMA = " + mycatalog.SchemaOf(table) + " AND " + view + ".TABLE_NAME = " + mycatalog.Literal(table.Name)
@@ -120,8 +121,8 @@ func firstKeyColumn(table plan.TableName) string {
 		"WHERE " + of("s") + " AND " + of("c") + " AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1"
 }
 
-// Sample implements [engine.Engine]. It reads rows from both ends of the primary key
-// and, if that begins with an integer, from several places in between.
+// Sample implements [engine.Engine]. It reads rows from both ends of the primary key and,
+// if the key begins with an integer, from several places in between.
 func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	var key, typ string
 	err := conn.QueryRowContext(ctx, firstKeyColumn(table)).Scan(&key, &typ)

@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Everything that a MODIFY forgets unless it is said again, and everything that
-// hangs on the tables.
+// The move preserves everything that a MODIFY drops if the statement does not repeat it,
+// and all objects that belong to the tables.
 func TestMySQLSurvives(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -80,8 +80,8 @@ func TestMySQLSurvives(t *testing.T) {
 	})
 }
 
-// mysqlAsMariaDB writes as MariaDB what MySQL says of the tables in another way:
-// its checks stand on their own.
+// mysqlAsMariaDB translates table definitions of MySQL into those of MariaDB. On MySQL a
+// CHECK belongs to the table, and on MariaDB it can belong to a column.
 var mysqlAsMariaDB = strings.NewReplacer(
 	"`id` bigint NOT NULL,", "`id` bigint(20) NOT NULL CHECK (`id` <> 1000),",
 	"`other_id` bigint DEFAULT NULL,", "`other_id` bigint(20) DEFAULT NULL CHECK (`other_id` > 0 or `other_id` = -5),",
@@ -119,8 +119,9 @@ func TestMySQLOddNames(t *testing.T) {
 	})
 }
 
-// A connection whose own SQL mode gives quotes and backslashes other meanings,
-// and does not mind values that are cut.
+// The move works in a session whose SQL mode changes the meaning of quotes and
+// backslashes and truncates values that are too long. It restores all settings of the
+// session.
 func TestMySQLForeignSettings(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -146,8 +147,8 @@ func TestMySQLForeignSettings(t *testing.T) {
 	})
 }
 
-// A key of 0 is an ordinary one for a table without AUTO_INCREMENT, and the
-// server would make 1 of it when that comes back.
+// A table without AUTO_INCREMENT accepts a key of 0, but the server would replace it by 1
+// when AUTO_INCREMENT is added again. Revert must preserve the key.
 func TestMySQLKeyZero(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -19,8 +19,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Try implements [engine.Engine]. A copy is made from the text that SHOW CREATE TABLE
-// writes, so the table itself is not locked.
+// Try implements [engine.Engine]. It creates the copies from the text of SHOW CREATE
+// TABLE, so that it does not lock the tables.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
 	if len(t.Tables) == 0 {
 		return found, nil
@@ -47,19 +47,20 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	return t.Run(ctx, r, t.Tables)
 }
 
-// A trial is one call of Try. Nothing more is carried out after an error that is not the
-// server's answer to a key.
+// A trial is one call of Try. After an error of the connection or the context, it runs no
+// further statement, except those that drop the copies.
 type trial struct {
 	engine.Trial
 
 	conn   *sql.Conn
 	copies []*copied
-	named  int                 // copies
-	drops  map[string][]string // tables that are to be dropped, by how
-	err    error               // what ends it
+	named  int                 // number of names that newName has returned
+	drops  map[string][]string // the tables to drop, by the statement that drops them
+	err    error               // the error that ended the trial
 }
 
-// answer is an error of the server, and not of the connection or the context.
+// answer matches an error of the server, in contrast to an error of the connection or the
+// context.
 var answer = regexp.MustCompile(`^Error \d+\b`)
 
 func (r *trial) exec(ctx context.Context, query string) error {
@@ -67,8 +68,9 @@ func (r *trial) exec(ctx context.Context, query string) error {
 	return err
 }
 
-// run returns the number of rows. The end of the context comes between two statements:
-// within one it would close the connection, which has copies to drop.
+// run runs a statement and returns the number of rows. It checks ctx only before the
+// statement, because the end of ctx during the statement would close the connection,
+// which still has to drop the copies.
 func (r *trial) run(ctx context.Context, query string) (int64, error) {
 	if r.err == nil {
 		r.err = ctx.Err()
@@ -86,18 +88,18 @@ func (r *trial) run(ctx context.Context, query string) (int64, error) {
 	return 0, err
 }
 
-// copied is a table without rows that takes what a table takes.
+// A copied is an empty copy of a table, which accepts the same rows as the table.
 type copied struct {
-	*mycatalog.Table // of which it is a copy
+	*mycatalog.Table // the original
 
 	name        plan.TableName
 	keys        []plan.Column
-	partitioned bool  // by a key
-	err         error // why there is none
-	change      error // of the plan that the table rejects
+	partitioned bool  // whether a key decides the partition of a row
+	err         error // why the copy could not be created
+	change      error // the error with which the table would reject the change of the plan
 }
 
-// newName is for a copy of a table or view in this schema.
+// newName returns the name of the next copy of a table or view in this schema.
 func (r *trial) newName(schema string) plan.TableName {
 	r.named++
 	return plan.TableName{Schema: schema, Name: copyPrefix + strconv.Itoa(r.named)}
@@ -106,10 +108,11 @@ func (r *trial) newName(schema string) plan.TableName {
 const copyPrefix = "sqlmigrate_trial_"
 
 var (
-	// noRight is that the account may not CREATE TEMPORARY TABLES.
+	// noRight matches the error for an account that may not CREATE TEMPORARY TABLES.
 	noRight = regexp.MustCompile(`Error 1044\b`)
 
-	// noKey is for sql_require_primary_key, which keeps the table from being altered too.
+	// noKey matches the error of sql_require_primary_key, which also prevents changes of
+	// the table.
 	noKey = regexp.MustCompile(`Error 3750\b`)
 )
 
@@ -123,8 +126,9 @@ func (r *trial) newCopy(ctx context.Context, table plan.Table) (*copied, error) 
 	return c, nil
 }
 
-// create leaves out indexes that only find rows. A temporary table has no partitions, so
-// the copy of one that is partitioned by a key is a table for a moment.
+// create creates a copy. It leaves out indexes that cannot reject a row. Temporary tables
+// cannot have partitions, so if a key decides the partition, the copy is an ordinary
+// table, which the trial drops at its end.
 func (r *trial) create(ctx context.Context, c *copied) error {
 	var elements []string
 	for _, e := range c.Elements {
@@ -132,7 +136,7 @@ func (r *trial) create(ctx context.Context, c *copied) error {
 		switch {
 		case strings.HasPrefix(e, "`"):
 			e = r.define(c, c.Column(mycatalog.QuotedNames(e)[0]))
-		case name != nil && c.partitioned: // MySQL has each name once in a schema, but for temporary tables
+		case name != nil && c.partitioned: // in MySQL the name of a CHECK is unique in a schema, except in temporary tables
 			e = "CHECK " + e[name[1]:]
 		case name == nil && !mycatalog.IsFunctional(e) && !strings.HasPrefix(e, "PRIMARY KEY "):
 			continue
@@ -157,8 +161,10 @@ var (
 	charset   = regexp.MustCompile(`DEFAULT CHARSET=\w+(?: COLLATE=\w+)?`)
 )
 
-// define is a column of the copy. Others than keys may be NULL, so that what rejects a
-// row does so because of a key. MariaDB cuts without a word what it computes when it is read.
+// define returns the definition of a column of the copy. Columns outside of the primary
+// key may be NULL, so that only a key can be the cause of an error. Generated columns
+// that use a key are stored, because MariaDB cuts a value without an error if it computes
+// it on reading.
 func (r *trial) define(c *copied, column *mycatalog.Column) string {
 	d := column.Definition.WithoutAuto()
 	if k := c.key(column); k != nil && r.Moved && k.To != "" {
@@ -173,7 +179,7 @@ func (r *trial) define(c *copied, column *mycatalog.Column) string {
 	return string(d)
 }
 
-// key is nil for a column that holds none.
+// key returns the key that the column holds, or nil.
 func (c *copied) key(column *mycatalog.Column) *plan.Column {
 	if i := slices.IndexFunc(c.keys, func(k plan.Column) bool { return strings.EqualFold(k.Name, column.Name) }); i >= 0 {
 		return &c.keys[i]
@@ -181,9 +187,10 @@ func (c *copied) key(column *mycatalog.Column) *plan.Column {
 	return nil
 }
 
-// whoFailed returns the error of the copy. If the table itself would fail too once the plan
-// changes its columns, it keeps that error as c.change. A copy that did not fail leaves out
-// indexes and the table's own engine, which can refuse the change.
+// whoFailed returns failed, the error of creating the copy. If the table itself would
+// also reject the change of its columns by the plan, it stores the error in c.change. It
+// even tries the change if the copy was created, because the copy does not have all
+// indexes nor the engine of the table, which can refuse the change.
 func (r *trial) whoFailed(ctx context.Context, c *copied, failed error) error {
 	var changes []string
 	for _, k := range c.keys {
@@ -215,8 +222,8 @@ func (r *trial) whoFailed(ctx context.Context, c *copied, failed error) error {
 	return failed
 }
 
-// mayRefuse reports whether another engine has the table, or an index of a key and a
-// string, which can become too wide.
+// mayRefuse reports whether the table has another engine than InnoDB, or has an index
+// with a key and a string, which can become too wide.
 func (c *copied) mayRefuse() bool {
 	return !strings.Contains(c.Options, "ENGINE=InnoDB") || slices.ContainsFunc(c.Elements, func(e string) bool {
 		if !mycatalog.IsIndex(e) && !strings.HasPrefix(e, "UNIQUE KEY ") || mycatalog.IsFunctional(e) {
@@ -232,7 +239,7 @@ func (c *copied) mayRefuse() bool {
 	})
 }
 
-// temporary creates a temporary table.
+// temporary creates a temporary table and records that it has to be dropped.
 func (r *trial) temporary(ctx context.Context, name plan.TableName, definition string) (int64, error) {
 	const drop = "DROP TEMPORARY TABLE "
 	n, err := r.run(ctx, "CREATE TEMPORARY TABLE "+mycatalog.QuoteTable(name)+definition)
@@ -242,7 +249,7 @@ func (r *trial) temporary(ctx context.Context, name plan.TableName, definition s
 	return n, err
 }
 
-// drop drops what would stay for as long as the connection, or longer.
+// drop drops all copies, even if ctx has ended.
 func (r *trial) drop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
@@ -254,8 +261,9 @@ func (r *trial) drop(ctx context.Context) error {
 	return failed
 }
 
-// Enter implements [engine.Copies]. The rows of a table enter together, which most do, but
-// for those that are to be read: one may replace another.
+// Enter implements [engine.Copies]. First it inserts all rows of a table with a single
+// statement, which usually succeeds. If that fails, or if a row has to be read back, it
+// inserts each row alone, because otherwise a row may replace another.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
 	for len(rows) > 0 {
 		c, n := r.copies[rows[0].Table], 1
@@ -288,10 +296,10 @@ func (r *trial) enter(ctx context.Context, c *copied, row engine.Row) error {
 	return r.readBack(ctx, c, row)
 }
 
-// rounds reports whether a column may take a key and lose digits.
+// rounds reports whether the column may accept a key and lose digits of it.
 func (c *copied) rounds(k plan.Column) bool { return c.Column(k.Name).Definition.Integer().Base == "" }
 
-// replace inserts rows, without regard to others of the same key.
+// replace inserts rows. A row replaces an earlier row with the same key.
 func (r *trial) replace(ctx context.Context, c *copied, rows ...engine.Row) error {
 	var names []string
 	values := make([][]string, len(rows))
@@ -310,13 +318,13 @@ func (r *trial) replace(ctx context.Context, c *copied, rows ...engine.Row) erro
 
 func (c *copied) value(column *mycatalog.Column, row engine.Row) string {
 	k := c.key(column)
-	if k == nil || row.Keys[k.Name] == 0 || row.AsIs && column.Definition.Integer().Base == "" { // a date takes no small key
+	if k == nil || row.Keys[k.Name] == 0 || row.AsIs && column.Definition.Integer().Base == "" { // a date does not accept a small key
 		return fill(column, k != nil || row.Fill > 0)
 	}
 	return row.Keys[k.Name].String()
 }
 
-// readBack looks for a key that has lost digits.
+// readBack returns an error if a key in the copy has lost digits.
 func (r *trial) readBack(ctx context.Context, c *copied, row engine.Row) error {
 	name := mycatalog.QuoteTable(c.name)
 	for _, k := range c.keys {
@@ -337,8 +345,9 @@ var (
 	uuid   = regexp.MustCompile("^`(?:[^`]|``)+` uuid")
 )
 
-// fill is a value, as an expression, of a column that is not tried: NULL, or one that most
-// types take. It is not the next one of a sequence.
+// fill returns an expression for the value of a column that is not tried, which is NULL,
+// its default or a value that most types accept. It does not take a value from a
+// sequence.
 func fill(column *mycatalog.Column, null bool) string {
 	switch d := column.Definition; {
 	case null && !column.Primary:
@@ -353,7 +362,7 @@ func fill(column *mycatalog.Column, null bool) string {
 	return "'1'"
 }
 
-// A view has the query that the catalog has.
+// A view is a view with its query from the catalog.
 type view struct {
 	plan.TableName
 
@@ -363,27 +372,28 @@ type view struct {
 const viewQueriesSQL = "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA IN (%s) ORDER BY 1, 2"
 
 var (
-	// callsFunction is for a function that is not the server's, which may do more than
-	// read, and for those of the server's that change or wait for something.
+	// callsFunction matches a call of a function that is not built in, because it may do
+	// more than read, and calls of built-in functions that change something or wait.
 	callsFunction = regexp.MustCompile("(?i)`\\(|\\b(?:nextval|setval|get_lock|release_lock|sleep|benchmark)\\(")
 
-	// readsTable is for a table or view that is not a copy.
+	// readsTable matches a table or view with its schema after FROM or JOIN.
 	readsTable = regexp.MustCompile("(?i)\\b(?:from|join) *\\(*`(?:[^`]|``)+`\\.`(?:[^`]|``)+`")
 )
 
-// A gallery has what is known of views.
+// A gallery holds the views of a trial.
 type gallery struct {
 	*trial
 	server mycatalog.Server
-	tables map[string]plan.TableName // those of the trial that a query reads, by what is written there
-	copies map[string]string         // in the place of these
+	tables map[string]plan.TableName // maps the name of a relation in a query to the table of the trial that it reads
+	copies map[string]string         // maps the name of a relation in a query to its copy
 	shown  map[string]engine.Shown
 }
 
-// Views implements [engine.Copies]. A view cannot read a temporary table, so its query is
-// carried out with the names of copies in the place of their tables', as the servers write
-// them. The result goes into a table: to a client, a server only warns of a key that the
-// view cuts.
+// Views implements [engine.Copies]. A view cannot read a temporary table. Therefore Views
+// runs the query of the view with the names of the copies in place of the names of the
+// tables. The servers write these names in a uniform way. It stores the result in a
+// table, because there a key that the view cuts is an error; when a client reads it, the
+// server only warns.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine.Shown, err error) {
 	server, err := mycatalog.Open(context.WithoutCancel(ctx), r.conn)
 	if err != nil {
@@ -415,21 +425,22 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine
 	return shown, r.err
 }
 
-// hold leaves rows in the copy, if it takes some with the same key in all columns.
+// hold leaves rows in the copy that have the same key in all columns, if the copy accepts
+// them.
 func (r *trial) hold(ctx context.Context, c *copied, key types.ID) {
 	_ = r.exec(ctx, "DELETE FROM "+mycatalog.QuoteTable(c.name))
 	for fill := range engine.Fills {
-		_ = r.replace(ctx, c, engine.Row{Fill: fill, Keys: engine.Same(plan.Table{Columns: c.keys}, key+types.ID(fill))}) // found elsewhere
+		_ = r.replace(ctx, c, engine.Row{Fill: fill, Keys: engine.Same(plan.Table{Columns: c.keys}, key+types.ID(fill))}) // Views finds out whether a row exists
 	}
 }
 
-// full is a name as queries have it.
+// full returns a name in the form in which queries contain it.
 func (g *gallery) full(t plan.TableName) string {
 	return mycatalog.QuoteTable(plan.TableName{Schema: cmp.Or(t.Schema, g.server.Database), Name: t.Name})
 }
 
-// show reads a view once there are copies of all that it reads. It reports whether
-// another view may be read now.
+// show reads a view if copies of all relations exist that it reads. It reports whether
+// further views may have become readable.
 func (g *gallery) show(ctx context.Context, v view) (again bool) {
 	name, query := g.full(v.TableName), v.Text
 	if g.copies[name] != "" || g.shown[name].Err != nil {
@@ -468,13 +479,13 @@ func (r *trial) schemas() string {
 	return mycatalog.Join(r.copies, ", ", func(c *copied) string { return mycatalog.SchemaOf(c.TableName) })
 }
 
-// insertTriggersSQL asks for the triggers that can change a row that is inserted.
+// insertTriggersSQL returns the triggers that can change a row before it is inserted.
 const insertTriggersSQL = "SELECT IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SCHEMA), EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS " +
 	"WHERE TRIGGER_SCHEMA IN (%s) AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION = 'INSERT' ORDER BY 1, 2, 3"
 
-// Assigning implements [engine.Copies]. A temporary table has no triggers, and one of
-// another table may write anywhere, so none is fired: its text shows whether it assigns
-// the key.
+// Assigning implements [engine.Copies]. It only analyzes the text of a trigger. A
+// temporary table has no triggers, and a trigger on another table might write to any
+// table.
 func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
 	triggers, err := rows.Read[struct {
 		Table      plan.TableName
@@ -490,15 +501,16 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 	return found, err
 }
 
-// codesSQL asks for what runs in the databases of the tables, and has INSERT or REPLACE in
-// its text. The server shows a body to its definer, and to who has the right to see it.
+// codesSQL returns the routines, events and triggers of the databases of the tables that
+// contain INSERT or REPLACE. The server shows the text only to its definer, and to
+// accounts with the right to see it.
 const codesSQL = "SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), 0, COALESCE(ROUTINE_DEFINITION, ''), '', '' FROM information_schema.ROUTINES " +
 	"WHERE ROUTINE_SCHEMA IN (%[1]s) AND LOWER(ROUTINE_DEFINITION) REGEXP 'insert|replace' " +
 	"UNION ALL SELECT CONCAT('event ', EVENT_NAME), 0, EVENT_DEFINITION, '', '' FROM information_schema.EVENTS WHERE EVENT_SCHEMA IN (%[1]s) AND LOWER(EVENT_DEFINITION) REGEXP 'insert|replace' " +
 	"UNION ALL SELECT CONCAT('trigger ', TRIGGER_NAME, ' on table ', EVENT_OBJECT_TABLE), 1, ACTION_STATEMENT, IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SCHEMA), EVENT_OBJECT_TABLE " +
 	"FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA IN (%[1]s) AND LOWER(ACTION_STATEMENT) REGEXP 'insert|replace|update' ORDER BY 1"
 
-// narrowColumnsSQL asks for the columns of a table that do not hold a Snowflake ID.
+// narrowColumnsSQL returns the columns of a table that cannot hold a Snowflake ID.
 const narrowColumnsSQL = "SELECT COLUMN_NAME, ORDINAL_POSITION - 1, COLUMN_TYPE FROM information_schema.COLUMNS " +
 	"WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'float', 'double')"
 
@@ -522,7 +534,8 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	return codes, err
 }
 
-// findNarrow finds the columns into which a trigger of the table writes one of its keys.
+// findNarrow adds the columns into which a trigger of the table writes a key, and which
+// are too narrow.
 func (r *trial) findNarrow(ctx context.Context, code *engine.Code, of plan.Table, writes []sqltext.Insert) error {
 	for _, in := range writes {
 		into := plan.TableName{Schema: cmp.Or(in.Schema, of.Schema), Name: in.Table}
@@ -547,7 +560,7 @@ func (r *trial) findNarrow(ctx context.Context, code *engine.Code, of plan.Table
 	return nil
 }
 
-// widens reports whether the plan makes the column wide.
+// widens reports whether the plan widens the column.
 func (r *trial) widens(t plan.TableName, column string) bool {
 	return slices.ContainsFunc(r.Trial.Tables, func(of plan.Table) bool {
 		return of.TableName() == t && slices.ContainsFunc(of.Columns, func(c plan.Column) bool { return c.Name == column })
@@ -556,7 +569,8 @@ func (r *trial) widens(t plan.TableName, column string) bool {
 
 var bodyRules = sqltext.Rules{Backslash: true, Hash: true, Backticks: true}
 
-// dropAndRestore are the statements that drop an object and restore it.
+// dropAndRestore returns, for a fix, the statements that drop an object and create it
+// again.
 func (r *trial) dropAndRestore(ctx context.Context, kind string, name plan.TableName) string {
 	object := kind + " " + mycatalog.QuoteTable(name)
 	names, shown, err := rows.Texts(context.WithoutCancel(ctx), r.conn, "SHOW CREATE "+object)

@@ -16,15 +16,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A hostile table has a feature of the manuals that may reject a large key.
+// A hostile table has a documented feature that may make it reject a large key.
 type hostile struct {
 	name   string
-	only   testdb.Target // that has the feature; empty: both
+	only   testdb.Target // the server that has the feature; empty: both
 	make   []string
-	insert string // a row with %[1]d
-	want   string // of a blocker; empty: it is moved, and takes the row
-	child  bool   // of table u, by t.id and t.r
-	note   string // what is not tried
+	insert string // inserts a row with key %[1]d
+	want   string // part of the blocker; empty: t is moved and accepts the row
+	child  bool   // the plan moves table u, to which t.id and t.r refer
+	note   string // part of the note about what was not tried
 }
 
 const hostileInsert = "INSERT INTO t (id, r) VALUES (%[1]d, %[1]d)"
@@ -96,7 +96,8 @@ func (h hostile) targets() []any {
 	return []any{"t", sqlmigrate.WithReference("t.r", "t.id")}
 }
 
-// No table passes the plan and fails the first INSERT or the reading of a view.
+// If a plan accepts a table, the table must accept a Snowflake ID afterwards, and all
+// views must be readable.
 func TestMySQLHostileTables(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -138,7 +139,8 @@ func TestMySQLHostileTables(t *testing.T) {
 	})
 }
 
-// What MySQL makes of a table without a key is refused by its name.
+// A table with the invisible key that MySQL generates has no primary key for a plan, so
+// the plan refuses the table and names it.
 func TestMySQLTablesWithoutKey(t *testing.T) {
 	t.Parallel()
 	with := func(t *testing.T, params map[string]string, statements ...string) *gorm.DB {
@@ -177,7 +179,8 @@ func TestMySQLTablesWithoutKey(t *testing.T) {
 	}
 }
 
-// The trial leaves nothing behind, waits for nobody and does not advance a sequence.
+// The trial does not change the database, does not wait for the locks of other sessions
+// and does not advance a sequence.
 func TestMySQLTrialChangesNothing(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -209,7 +212,8 @@ func TestMySQLTrialChangesNothing(t *testing.T) {
 	})
 }
 
-// A plan needs no right for the trial, and says what was not tried.
+// A plan does not need the rights for the trial, and its notes say that the trial was
+// left out.
 func TestMySQLTrialWithoutRights(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -226,7 +230,8 @@ func TestMySQLTrialWithoutRights(t *testing.T) {
 	})
 }
 
-// Triggers that assign the key are named with what drops and restores them.
+// A trigger that assigns keys is reported in Omitted, with the statement that drops it
+// and the statement that restores it.
 func TestMySQLTriggersThatAssign(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

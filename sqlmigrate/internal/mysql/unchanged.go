@@ -9,12 +9,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A MODIFY and an ADD CONSTRAINT repeat the whole of what was inspected, so they would
-// silently restore it where somebody has changed it since, or where files are run on
-// another database. The statements in this file refuse that before a phase begins. They
-// accept what the phase leaves out because it is done already.
+// MODIFY and ADD CONSTRAINT contain whole definitions from the time of the inspection. If
+// the schema has changed since, or if a file runs in another database, they would
+// silently restore the old definitions. The statements in this file make a phase fail
+// before that. They do not fail for parts of the phase that have already been done.
 
-// unchanged are conditions by table.
+// unchanged holds the conditions for each table.
 type unchanged map[plan.TableName][]string
 
 func (u unchanged) rejections() []plan.Statement {
@@ -27,7 +27,7 @@ func (u unchanged) rejections() []plan.Statement {
 	return statements
 }
 
-// unchangedFor are the rejections of a phase, up or down.
+// unchangedFor returns the statements that fail if a table of the phase has changed.
 func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	u := unchanged{}
 	if phase == plan.Detach {
@@ -45,8 +45,8 @@ func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	return u.rejections()
 }
 
-// widenedOr is a condition: the columns of a table have been changed already, or they
-// and the indexes that are created again are as they were inspected.
+// widenedOr returns a condition that the columns of a table have their new types already
+// or, with the indexes that are created again, are as they were inspected.
 func widenedOr(g *graph, columns []*column, down bool) string {
 	t, done := columns[0].Table, (*column).to
 	if down {
@@ -64,8 +64,8 @@ func widenedOr(g *graph, columns []*column, down bool) string {
 	return "((" + columnsAre(columns, done) + ")\nOR " + strings.Join(same, "\nAND ") + ")"
 }
 
-// unassignedOr is a condition: what assigns the column has been changed already, or is
-// as it was inspected.
+// unassignedOr returns a condition that the change of the column's AUTO_INCREMENT or
+// default has been done already, or that the column is as it was inspected.
 func unassignedOr(c *column, down bool) string {
 	with, without := isAssigned(c)
 	auto, preset, done := c.Definition.Auto(), c.Preset, without
@@ -78,8 +78,8 @@ func unassignedOr(c *column, down bool) string {
 	return "((" + done + ")\nOR " + columnUnchanged(c, auto, preset) + c.AndChecks(false) + ")"
 }
 
-// columnUnchanged is a condition: the column is as it was inspected, with its old type
-// or the new one.
+// columnUnchanged returns a condition that the column is as it was inspected, except that
+// it may have the old or the new type.
 func columnUnchanged(c *column, auto bool, preset string) string {
 	extra := "EXTRA NOT LIKE '%auto_increment%'"
 	if auto {

@@ -14,14 +14,14 @@ import (
 
 const mysqlChanged = "has changed since it was inspected"
 
-// mysqlAnyKey lets MySQL from 8.4 on take foreign keys to what is not unique,
-// as the others do.
+// mysqlAnyKey makes MySQL from 8.4 on accept foreign keys to columns without a unique
+// key, as MariaDB and older versions do.
 const mysqlAnyKey = "SET SESSION foreign_key_checks = 0 /*!80400 , SESSION restrict_fk_on_non_standard_key = 0 */"
 
 type mysqlDrift struct{ name, table, change, fit string }
 
-// mysqlDrifts are changes to mysqlSmall that a plan from before would undo, or
-// stumble over. Each of them leaves the types alone.
+// mysqlDrifts are changes to the schema of MySQLSmall that an older plan would undo, or
+// because of which its statements would fail. None of them changes the type of a column.
 func mysqlDrifts() []mysqlDrift {
 	return []mysqlDrift{
 		{"not null, default and comment", "orders", "ALTER TABLE orders MODIFY b_id {T} NOT NULL DEFAULT 2 COMMENT 'prod'", "DELETE FROM orders WHERE b_id IS NULL"},
@@ -36,7 +36,8 @@ func mysqlDrifts() []mysqlDrift {
 
 func (d mysqlDrift) make(t *testing.T, db *gorm.DB, columnType, auto string) {
 	t.Helper()
-	// A foreign key keeps its columns from being changed otherwise.
+	// Without foreign_key_checks = 0 the server rejects changes of the columns of a
+	// foreign key.
 	own := migratetest.MySQLWith(t, db, mysqlUncheckedSession)
 	if d.fit != "" {
 		migratetest.MySQLExec(t, own, d.fit)
@@ -51,7 +52,8 @@ func mysqlWantChanged(t *testing.T, err error, table string) {
 	}
 }
 
-// What somebody has changed since stays, and so does everything else.
+// If somebody has changed a table after the inspection, Apply and the migration files
+// refuse before they change the schema.
 func TestMySQLRefusesChanged(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -97,7 +99,8 @@ func TestMySQLRefusesChangedDown(t *testing.T) {
 	})
 }
 
-// Phase detach repeats a column too, in both directions.
+// Phase detach repeats the definition of a column too, so it refuses a changed column in
+// both directions.
 func TestMySQLRefusesChangedDetach(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -124,7 +127,7 @@ func TestMySQLRefusesChangedDetach(t *testing.T) {
 	})
 }
 
-// That a journal is there does not excuse a foreign key it does not know.
+// An existing journal is no excuse for a missing foreign key that it does not contain.
 func TestMySQLRefusesMissingWithJournal(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -139,7 +142,8 @@ func TestMySQLRefusesMissingWithJournal(t *testing.T) {
 	})
 }
 
-// A default of a ZEROFILL column is written another way when that is gone.
+// The server writes the default of a ZEROFILL column differently when ZEROFILL is gone.
+// This is not a change by somebody else.
 func TestMySQLUnchangedZerofill(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

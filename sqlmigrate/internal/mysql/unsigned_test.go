@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// The keys that GORM makes of uint, as in gorm.Model.
+// These models have keys of type uint, as gorm.Model has.
 type (
 	mysqlUintUser struct {
 		ID     uint
@@ -25,8 +25,8 @@ type (
 func (mysqlUintUser) TableName() string  { return "users" }
 func (mysqlUintOrder) TableName() string { return "orders" }
 
-// The models of the same tables afterwards, as the note of the plan wants them,
-// and one of a new table.
+// These models describe the same tables after the move, as the note of the plan advises,
+// and a new table that refers to them.
 type (
 	mysqlUnsignedUser struct {
 		ID     types.ID             `gorm:"type:bigint unsigned" snowflake:"pk"`
@@ -48,8 +48,8 @@ func (mysqlUnsignedUser) TableName() string   { return "users" }
 func (mysqlUnsignedOrder) TableName() string  { return "orders" }
 func (mysqlUnsignedParcel) TableName() string { return "parcels" }
 
-// The server refuses a foreign key between columns of which one alone is
-// unsigned: it gets the type of the key.
+// The server rejects a foreign key between a signed and an unsigned column, so a new
+// column gets the type of the key to which it refers.
 func TestMySQLNewTableReferringToUnsignedKey(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

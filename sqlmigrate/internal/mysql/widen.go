@@ -10,8 +10,9 @@ import (
 
 const widenNote = "MySQL and MariaDB cannot change the type of a column that has a foreign key. Phase widen drops foreign keys at its beginning and adds them back at its end: nothing checks rows that are written in between, and the children of a deleted row stay. If a row then breaks a foreign key, that is added back all the same, and the phase ends with an error that has the query for such rows: fix them, and run the same again."
 
-// widenPhase drops foreign keys first, because no server changes the type of a column
-// that has one, whatever foreign_key_checks is.
+// widenPhase returns the phase that widens columns. It drops their foreign keys first,
+// because no server changes the type of a column that has a foreign key, even with
+// foreign_key_checks = 0.
 func widenPhase(g *graph) plan.Phase {
 	phase := plan.Phase{Name: plan.Widen}
 	for _, keys := range g.dropped {
@@ -19,7 +20,7 @@ func widenPhase(g *graph) plan.Phase {
 	}
 	for _, columns := range byTable(g.widened()) {
 		phase.Steps = append(phase.Steps, widenStep(g, columns))
-		phase.Check = append(phase.Check, fit(columns, !g.parks)...) // a parked counter is back by then
+		phase.Check = append(phase.Check, fit(columns, !g.parks)...) // with phase park, the counters are still parked when the checks run; rejectChanged checks them later
 	}
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, addStep(g, keys))
@@ -34,7 +35,7 @@ func widenPhase(g *graph) plan.Phase {
 	return phase
 }
 
-// dropStep is for the foreign keys of one table.
+// dropStep returns the step that drops the foreign keys of a table.
 func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
@@ -46,8 +47,8 @@ func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	}
 }
 
-// addStep adds them unchecked: that takes a moment, where a server that checks copies
-// the table.
+// addStep returns the step that adds the foreign keys back without checking the rows.
+// That takes a moment; with a check, the server would copy the table.
 func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
@@ -59,15 +60,15 @@ func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	}
 }
 
-// drop is one statement, so that all of a table's exist or none. It is left out where
-// the columns have their new types already.
+// drop returns a statement that drops all these foreign keys together, so that either all
+// of them exist or none. It is skipped if the columns have their new types already.
 func drop(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func(*column) mycatalog.Integer) plan.Statement {
 	var columns []*column
 	for _, f := range keys {
 		columns = append(columns, g.changed(f)...)
 	}
 	drops := mycatalog.Join(foreignNames(keys), ", ", func(name string) string { return "DROP FOREIGN KEY " + mycatalog.Quote(name) })
-	unless := "SELECT TRUE" // an earlier run has done it
+	unless := "SELECT TRUE" // only an earlier run has dropped them
 	if len(columns) > 0 {
 		unless = "SELECT (" + mycatalog.HasNone(t.TableName, mycatalog.ForeignKind, foreignNames(keys)...) + ") OR " +
 			mycatalog.Join(byTable(columns), " AND ", func(columns []*column) string { return "(" + columnsAre(columns, typeOf) + ")" })
@@ -83,8 +84,9 @@ func addClauses(keys []mycatalog.ForeignKey) string {
 	return mycatalog.Join(keys, ", ", func(f mycatalog.ForeignKey) string { return "ADD " + f.Text })
 }
 
-// addBeforeIndexes is addForeignKeys where widenStep may not have come to the indexes.
-// They are left to the server if somebody has changed them since.
+// addBeforeIndexes returns the statements that add the foreign keys back when the phase
+// is taken back. If widenStep has not created the indexes explicitly, the first statement
+// does, unless somebody has changed the indexes since.
 func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey) []plan.Statement {
 	add := addForeignKeys(t, keys)
 	own := g.rebuilt(t)
@@ -120,7 +122,8 @@ func rebuild(indexes []string) string {
 	return mycatalog.Join(indexes, ", ", func(e string) string { return "DROP KEY " + mycatalog.Quote(nameOf(e)) }) + ", ADD " + strings.Join(indexes, ", ADD ")
 }
 
-// fit refuses to go back to types that do not hold what is there, nor the counters.
+// fit returns statements that fail if the old types are too narrow for the present keys
+// or, if counters is true, for the present counters.
 func fit(columns []*column, counters bool) []plan.Statement {
 	var statements []plan.Statement
 	for _, c := range columns {

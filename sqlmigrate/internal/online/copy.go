@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// copy carries out a step in batches, from where it was left.
+// copy runs a step in batches, beginning at the stored position.
 func (r *Run) copy(ctx context.Context, t task) error {
 	if err := r.batches(ctx, t); err != nil {
 		return err
@@ -17,7 +17,7 @@ func (r *Run) copy(ctx context.Context, t task) error {
 	return r.save(ctx, after(*r.move))
 }
 
-// save records where the move is from now on.
+// save records next as the progress of the move.
 func (r *Run) save(ctx context.Context, next *engine.Move) error {
 	if err := r.driver.SaveMove(ctx, r.conn, next); err != nil {
 		return err
@@ -26,8 +26,8 @@ func (r *Run) save(ctx context.Context, next *engine.Move) error {
 	return nil
 }
 
-// copyAgain is for rows that differ although they have been copied: it goes
-// through all of them, and writes those only.
+// copyAgain repeats all Batches steps, because rows differ that had been copied. The
+// statements write only the rows that differ.
 func (r *Run) copyAgain(ctx context.Context) error {
 	for _, t := range tasks(r.move) {
 		if t.Kind != plan.Batches {
@@ -47,13 +47,13 @@ type copying struct {
 	*Run
 	task
 	pace    *pace
-	skipped []int64 // positions of batches with rows that another program held
+	skipped []int64 // positions of the batches that skipped rows which another program had locked
 }
 
 func (r *Run) batches(ctx context.Context, t task) error {
 	c := &copying{Run: r, task: t, pace: &pace{&r.config, r.config.Smallest}}
 	r.report.beginCopy(r.move)
-	r.asked = time.Time{} // replicas have not been, for another step
+	r.asked = time.Time{} // check the replicas at once, because the step before may not have checked them
 	for last := false; !last; {
 		from := r.move.Position
 		b, err := c.batch(ctx, *r.move, c.pace.rows)
@@ -68,7 +68,8 @@ func (r *Run) batches(ctx context.Context, t task) error {
 	return c.rest(ctx)
 }
 
-// batch carries out one and rests afterwards.
+// batch runs a batch of about rows rows, and then pauses. It repeats the batch, with
+// fewer rows, while it fails for lack of a lock.
 func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine.Batch, error) {
 	if err := c.awaitLeave(ctx, c.task); err != nil {
 		return engine.Batch{}, err
@@ -96,7 +97,7 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 	}
 }
 
-// rest repeats the batches with rows that others held, until nobody does.
+// rest repeats the batches that skipped locked rows until all their rows are copied.
 func (c *copying) rest(ctx context.Context) error {
 	for tries := (engine.Tries{Limit: c.config.Patience}); len(c.skipped) > 0; {
 		if !tries.Failed(0) {
@@ -117,8 +118,8 @@ func (c *copying) rest(ctx context.Context) error {
 	return nil
 }
 
-// again repeats what a batch may have skipped. Its size then is not known any
-// more, and it may have more rows than one has now.
+// again repeats a batch that skipped rows. It asks for the largest size, because the size
+// of the batch at that time is unknown, and may have been larger than the present size.
 func (c *copying) again(ctx context.Context, from, end int64) error {
 	next := *c.move
 	next.Position = from
@@ -130,15 +131,15 @@ func (c *copying) again(ctx context.Context, from, end int64) error {
 	return err
 }
 
-// A pace is how many rows a batch has, and how long the copy rests after one.
+// A pace adapts the number of rows in a batch, and the pause after it.
 type pace struct {
 	*Config
 	rows int
 }
 
-// after adapts to what a batch took. A program that wants one of its rows waits
-// for as long. It shrinks at once and grows slowly, since the next rows may be on pages
-// that have to be read.
+// after adapts the number of rows to the time that the batch took, which is also how long
+// a program may have had to wait for a row of the batch. The number shrinks at once but
+// grows slowly, because the next rows may be on pages that are not in memory.
 func (p *pace) after(b engine.Batch) {
 	factor := 1.25
 	if b.Took > 0 {
@@ -146,15 +147,16 @@ func (p *pace) after(b engine.Batch) {
 	}
 	p.rows = min(max(int(float64(p.rows)*max(factor, 0.25)+0.5), p.Smallest), p.Largest)
 	if factor > 1.05 && p.rows < p.Largest {
-		p.rows++ // a small batch does not grow by a quarter
+		p.rows++ // a quarter of a small number may round to zero
 	}
 }
 
-// failed is after a batch that had no lock in time.
+// failed halves the size after a batch that did not get its locks in time.
 func (p *pace) failed() { p.rows = max(p.rows/2, p.Smallest) }
 
-// rest leaves programs half of the time, and more while commits are slow: the disk
-// that they wait for is everybody's.
+// rest returns the pause after a batch. It is at least as long as the batch, so that
+// programs have half of the time for themselves. It is longer while commits are slow,
+// because then the disk is busy, which slows all programs.
 func (p *pace) rest(b engine.Batch) time.Duration {
 	return b.Took + 2*max(0, b.Commit-p.Stall/5)
 }

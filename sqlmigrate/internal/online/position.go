@@ -8,13 +8,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A task is a step and its stage.
+// A task is a step with the index of its stage.
 type task struct {
 	stage int
 	*plan.OnlineStep
 }
 
-// tasks are all steps of m in the direction that it has.
+// tasks returns all steps of m in its present direction.
 func tasks(m *engine.Move) []task {
 	if m.Back {
 		return backOf(m, m.From, 0)
@@ -33,13 +33,13 @@ func appendTasks(all []task, stage int, steps []plan.OnlineStep) []task {
 	return all
 }
 
-// after is m with one more step done.
+// after returns m with one more step done.
 func after(m engine.Move) *engine.Move {
 	m.Done, m.Position, m.Until, m.Copied, m.Rate = m.Done+1, 0, 0, 0, 0
 	return &m
 }
 
-// through is how many steps the stages up to this one have.
+// through returns the number of steps in the stages up to and including last.
 func through(p *engine.OnlinePlan, last plan.StageName) int {
 	n := 0
 	for _, stage := range p.Stages {
@@ -51,8 +51,8 @@ func through(p *engine.OnlinePlan, last plan.StageName) int {
 	return n
 }
 
-// At returns the stage that is next, which is empty if none is, and how many steps
-// there are in the direction of m.
+// At returns the stage of the next step, and the number of steps in the direction of m.
+// The stage is empty if all steps are done.
 func At(m *engine.Move) (stage plan.StageName, of int) {
 	all := tasks(m)
 	if m.Done < len(all) {
@@ -61,8 +61,9 @@ func At(m *engine.Move) (stage plan.StageName, of int) {
 	return stage, len(all)
 }
 
-// Left is how many rows the step that is next copies, if it is one in batches, and how
-// long Apply or Revert still takes, by the rate of that step and what the plan estimates.
+// Left returns the number of rows of the next step, if it works in batches, and the
+// estimated time until the end of the swap or of Revert. The estimate uses the measured
+// rate for the next step, and the plan's estimates for the steps after it.
 func Left(m *engine.Move) (rows int64, took time.Duration) {
 	all := tasks(m)
 	if !m.Back {
@@ -71,7 +72,7 @@ func Left(m *engine.Move) (rows int64, took time.Duration) {
 	return left(m, all, 1)
 }
 
-// left is for these steps. factor is how wrong the estimates have been so far.
+// left returns the same for the steps in all. factor corrects the plan's estimates.
 func left(m *engine.Move, all []task, factor float64) (rows int64, took time.Duration) {
 	for i, t := range all[min(m.Done, len(all)):] {
 		part, whole := 1.0, float64(t.Estimate)*factor
@@ -86,7 +87,7 @@ func left(m *engine.Move, all []task, factor float64) (rows int64, took time.Dur
 	return rows, took
 }
 
-// Swapped reports whether the new columns have their places.
+// Swapped reports whether the new columns have the names of the old ones.
 func Swapped(m *engine.Move) bool {
 	swap := slices.IndexFunc(m.Plan.Stages, func(s plan.Stage) bool { return s.Name == plan.StageSwap })
 	if m.Back {
@@ -95,7 +96,7 @@ func Swapped(m *engine.Move) bool {
 	return m.Done >= through(&m.Plan, plan.StageSwap)
 }
 
-// backOf are the steps that take stages back, from one down to another.
+// backOf returns the steps that take back the stages from index from down to index to.
 func backOf(m *engine.Move, from, to int) []task {
 	var all []task
 	for i := from; i >= max(to, 0); i-- {

@@ -7,7 +7,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A reporter calls the function that the caller has given for progress.
+// A reporter computes the progress of a run, and calls the caller's progress function.
 type reporter struct {
 	fn    func(plan.OnlineProgress)
 	begun time.Time
@@ -15,12 +15,12 @@ type reporter struct {
 	all   []task
 	end   int
 
-	spent, planned time.Duration // of the steps of this call that are over
+	spent, planned time.Duration // the time of the steps that this call completed, and their planned time
 	stepBegun      time.Time
 
-	copyBegun  time.Time // and how many rows had been copied then
+	copyBegun  time.Time // when the present copy began, and how many rows had been copied then
 	copiedThen int64
-	last       time.Time // report of a copy
+	last       time.Time // when the copy was last reported
 }
 
 func (r *reporter) begin(m *engine.Move, all []task, end int) {
@@ -28,7 +28,7 @@ func (r *reporter) begin(m *engine.Move, all []task, end int) {
 	r.now.Done, r.now.Of = m.Done, end
 }
 
-// step is before each.
+// step reports t, which is about to begin. done is the number of completed steps.
 func (r *reporter) step(m *engine.Move, t task, done int) {
 	r.passed(done)
 	r.now = plan.OnlineProgress{
@@ -38,7 +38,7 @@ func (r *reporter) step(m *engine.Move, t task, done int) {
 	r.send()
 }
 
-// passed notes what the step before took.
+// passed adds the time of the step that has just ended to the totals.
 func (r *reporter) passed(done int) {
 	if !r.stepBegun.IsZero() && done > 0 {
 		r.spent += time.Since(r.stepBegun)
@@ -47,7 +47,8 @@ func (r *reporter) passed(done int) {
 	r.stepBegun = time.Now()
 }
 
-// estimate goes by what the steps before took.
+// estimate computes the remaining time. If the completed steps took longer or shorter
+// than planned, it corrects the plan's estimates by the same factor.
 func (r *reporter) estimate(m *engine.Move) {
 	factor := 1.0
 	if r.planned > time.Second {
@@ -56,12 +57,12 @@ func (r *reporter) estimate(m *engine.Move) {
 	r.now.OfRows, r.now.Remaining = left(m, r.all[:r.end], factor)
 }
 
-// beginCopy notes from where the rate is measured.
+// beginCopy sets the start from which the rate of a copy is measured.
 func (r *reporter) beginCopy(m *engine.Move) {
 	r.copyBegun, r.copiedThen, r.last = time.Now(), m.Copied, time.Now()
 }
 
-// copied is after each batch, and reports each second.
+// copied is called after each batch, and reports the copy at most once a second.
 func (r *reporter) copied(m *engine.Move, batch int) {
 	if time.Since(r.last) < time.Second {
 		return

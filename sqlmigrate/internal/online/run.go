@@ -1,6 +1,8 @@
-// Package online decides what an online widening does next: it carries out the
-// steps of a plan one by one, resumes and takes back, tries again what had no
-// lock in time, and paces the copy by the stalls that it causes.
+// Package online runs an online move. The methods of sqlmigrate's OnlinePlan create a
+// [Run], and call its Apply, Finish or Revert. A Run chooses the next step of the plan,
+// and an [engine.Online], the driver of the database, runs it. The Run resumes a stored
+// move, tries a step again that did not get its lock in time, and waits for replicas and
+// for operators. It adapts the size of the batches to the time that they block programs.
 package online
 
 import (
@@ -16,22 +18,22 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// ErrNoMove is for what wants a move that has begun.
+// ErrNoMove is the error of operations that need a move that has begun.
 var ErrNoMove = errors.New("sqlmigrate: no online move of these tables is under way")
 
-// A Config is what the options have set.
+// A Config holds the options of a call of Apply, Finish or Revert.
 type Config struct {
-	Smallest, Largest int           // rows of a batch
-	Stall             time.Duration // that a batch may take
-	MaxLag            time.Duration // of a replica; zero: no limit
-	Replicas          []*sql.DB     // that the database does not know
-	Patience          time.Duration // for which a step that gets no lock is tried again
+	Smallest, Largest int           // bounds of the number of rows in a batch
+	Stall             time.Duration // how long a batch may take
+	MaxLag            time.Duration // how far a replica may be behind; zero means no limit
+	Replicas          []*sql.DB     // replicas that the primary does not know
+	Patience          time.Duration // how long a step is tried again if it gets no lock
 	Last              plan.StageName
 	Progress          func(plan.OnlineProgress)
 	Settings          engine.Settings
 }
 
-// Defaults returns what is documented at the options.
+// Defaults returns the defaults that the options of sqlmigrate document.
 func Defaults() Config {
 	return Config{
 		Smallest: 50, Largest: 10_000,
@@ -53,19 +55,20 @@ type Run struct {
 	config Config
 	report *reporter
 
-	stall    time.Duration // that the caller has asked for
-	asked    time.Time     // when nothing has held the run up last
-	answered bool          // replicas have
-	behind   bool          // one of them is
+	stall    time.Duration // the value of WithStall, which Steering can replace in config
+	asked    time.Time     // when the run last found that it need not wait
+	answered bool          // whether the replicas have answered
+	behind   bool          // whether a replica was too far behind at the last check
 }
 
-// New returns a run of the move that one of the tables has by then, or of a
-// plan that has not been begun.
+// New returns a run of the move that contains any of the tables. If the database has no
+// such move when the run starts, it begins m.
 func New(driver engine.Online, conn *sql.Conn, tables []plan.TableName, m engine.Move, c Config) *Run {
 	return &Run{driver: driver, conn: conn, tables: tables, move: &m, config: c, report: &reporter{fn: c.Progress, begun: time.Now()}, stall: c.Stall}
 }
 
-// Apply carries out the stages up to the last that is wanted.
+// Apply runs the stages up to config.Last. It returns without an error if the plan is
+// empty.
 func (r *Run) Apply(ctx context.Context) error {
 	if len(r.move.Plan.Stages) == 0 {
 		return nil
@@ -78,7 +81,8 @@ func (r *Run) Apply(ctx context.Context) error {
 	})
 }
 
-// Finish carries out the last stage.
+// Finish runs the last stage, and then deletes the record of the move. It returns an
+// error unless all stages before the last are done.
 func (r *Run) Finish(ctx context.Context) error {
 	return r.open(ctx, false, func() error {
 		if r.move.Back || r.move.Done < through(&r.move.Plan, plan.StageSwap) {
@@ -89,7 +93,7 @@ func (r *Run) Finish(ctx context.Context) error {
 	})
 }
 
-// Revert takes back what has been done.
+// Revert takes back the completed steps, and then deletes the record of the move.
 func (r *Run) Revert(ctx context.Context) error {
 	return r.open(ctx, false, func() error {
 		if !r.move.Back {
@@ -101,7 +105,7 @@ func (r *Run) Revert(ctx context.Context) error {
 	})
 }
 
-// toEnd removes the record after the last step.
+// toEnd runs the remaining steps and deletes the record of the move.
 func (r *Run) toEnd(ctx context.Context) error {
 	if err := r.steps(ctx, len(tasks(r.move))); err != nil {
 		return err
@@ -109,8 +113,8 @@ func (r *Run) toEnd(ctx context.Context) error {
 	return r.driver.CloseMove(ctx, r.conn, r.move)
 }
 
-// open makes the connection the only one that is at the move, and reads how far
-// it has come since the plan was made.
+// open acquires the exclusive right to run the move, reads its present progress, and
+// calls do. If begin is true and the move has not begun, open records it.
 func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error) {
 	found, err := r.driver.LoadMove(ctx, r.conn, r.tables)
 	if err != nil {
@@ -136,8 +140,8 @@ func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error)
 	return do()
 }
 
-// turn begins the way back, unless a check that stands at its beginning
-// speaks against it.
+// turn makes the move go backwards. First it runs the Verify steps at the beginning of
+// the way back. If such a step fails, the move continues in its present direction.
 func (r *Run) turn(ctx context.Context) error {
 	back := *r.move
 	all := tasks(&back)
@@ -163,7 +167,7 @@ func (r *Run) turn(ctx context.Context) error {
 	return r.save(ctx, &back)
 }
 
-// steps carries out those before the end.
+// steps runs the steps of the move until end steps are done.
 func (r *Run) steps(ctx context.Context, end int) error {
 	all := tasks(r.move)
 	r.report.begin(r.move, all, end)
@@ -215,11 +219,13 @@ func (r *Run) step(ctx context.Context, t task) error {
 	return nil
 }
 
-// runStep carries out a step, unless it is over already.
+// runStep runs a step, or only records it if its Unless query shows that it has been
+// done.
 func (r *Run) runStep(ctx context.Context, t task, next *engine.Move, s engine.Settings) error {
 	over := false
 	if t.Unless != "" {
-		// Not ctx: the end of a query ends the connection with some drivers.
+		// ctx is not used, because some drivers close the connection when it ends during
+		// a query.
 		if err := r.conn.QueryRowContext(context.WithoutCancel(ctx), t.Unless).Scan(&over); err != nil {
 			return err
 		}
@@ -230,9 +236,10 @@ func (r *Run) runStep(ctx context.Context, t task, next *engine.Move, s engine.S
 	return r.driver.RunStep(ctx, r.conn, t.OnlineStep, next, s)
 }
 
-const repairs = 3 // of rows that differ, before it is an error
+const repairs = 3 // how often rows that differ are copied again before the step fails
 
-// tried carries out a step, again and again while it gets no lock.
+// tried runs a step, and repeats it while it fails for lack of a lock. If a step of stage
+// constrain finds rows that differ, tried copies the rows again.
 func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
 	repaired := 0
 	for tries := (engine.Tries{Limit: r.config.Patience}); ; {
@@ -259,16 +266,17 @@ func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
 	}
 }
 
-const fullWait = 4 // the first try that waits as long as the option allows
+const fullWait = 4 // the number of the first try that waits for the whole lock timeout
 
-// settingsOf a try, after so many that have failed. The first ones wait for their locks
-// for a part of the time only: where transactions are short, that is enough, and
-// everybody behind waits less.
+// settingsOf returns the settings of the next try after failed tries. The first tries
+// wait for only a part of the lock timeout. If transactions are short, that is
+// sufficient, and programs that wait behind the step wait less.
 func settingsOf(s engine.Settings, failed int) engine.Settings {
 	s.LockTimeout = max(time.Millisecond, s.LockTimeout*time.Duration(min(failed+1, fullWait))/fullWait)
 	return s
 }
 
-// pause lets those through who have waited behind. Its jitter keeps the next try from
-// meeting a job that comes again and again.
+// pause returns how long to wait before the next try, so that the programs that waited
+// behind the step can proceed. The length is random, because otherwise the tries could
+// coincide with a program that runs at regular intervals.
 func pause() time.Duration { return 300*time.Millisecond + rand.N(300*time.Millisecond) }

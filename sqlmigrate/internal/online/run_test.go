@@ -15,22 +15,22 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A fake is a driver whose steps only count, and fail when they are told to.
+// A fake is an engine whose steps only count the calls and fail as often as a test wants.
 type fake struct {
 	move   *engine.Move
 	steps  int
-	waits  []time.Duration // for locks, of each try
-	rows   []int           // of each batch
-	begun  []time.Time     // of each batch
-	busy   int             // tries that get no lock
-	differ int             // tries that find rows that differ
-	lag    []time.Duration // then zero
-	rate   float64         // of the last batch
+	waits  []time.Duration // the lock timeout of each try
+	rows   []int           // the rows of each batch
+	begun  []time.Time     // the begin of each batch
+	busy   int             // so many tries get no lock
+	differ int             // so many tries find different rows
+	lag    []time.Duration // one value for each call, and zero after that
+	rate   float64         // after the last batch
 	took   func(rows int) time.Duration
-	table  int // rows
+	table  int // number of rows
 
 	steering plan.Steering
-	running  int // statements
+	running  int // number of statements
 }
 
 var (
@@ -112,7 +112,7 @@ func (f *fake) Lag(context.Context, *sql.Conn, *engine.Move, []*sql.DB) (time.Du
 	return lag, nil
 }
 
-const unanswered = -1 // in the place of a lag
+const unanswered = -1 // a lag that means that the replica did not answer
 
 func newMove() engine.Move {
 	step := func(kind plan.StepKind) []plan.OnlineStep {
@@ -132,8 +132,8 @@ func newFake() *fake {
 
 func (f *fake) run(c online.Config) *online.Run { return online.New(f, nil, nil, newMove(), c) }
 
-// A batch takes about as long as a program may be stalled, and the copy
-// rests for as long.
+// The size of a batch adapts until a batch takes about half of the allowed stall, and the
+// copy rests for as long as a batch takes.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// Where the disk becomes slow, batches shrink at once.
+// When the disk becomes slow, the next batch is smaller at once.
 func TestPaceShrinks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestPaceShrinks(t *testing.T) {
 	})
 }
 
-// The copy waits while a replica is behind.
+// The copy waits while a replica is behind or does not answer.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -208,7 +208,8 @@ func TestLag(t *testing.T) {
 	})
 }
 
-// The first tries for a lock are shorter, and they come to an end.
+// The first tries for a lock wait for a shorter time than later ones. After ten minutes
+// without a lock, Apply gives up.
 func TestTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -236,7 +237,7 @@ func TestTries(t *testing.T) {
 	})
 }
 
-// Rows that differ are copied again, but not endlessly.
+// Rows that differ are copied again, but only a limited number of times.
 func TestDiffers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -266,7 +267,8 @@ func TestDiffers(t *testing.T) {
 	})
 }
 
-// Rows that differ in another stage than constrain are not copied again.
+// Rows that differ in a stage other than constrain are an error at once, and are not
+// copied again.
 func TestDiffersElsewhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -278,8 +280,8 @@ func TestDiffersElsewhere(t *testing.T) {
 	})
 }
 
-// The way back is refused by a check at its beginning, and after the last stage
-// has begun.
+// Revert fails if the check at its beginning finds different rows, and after the last
+// stage has begun. A failed check does not begin the way back.
 func TestWayBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -292,7 +294,7 @@ func TestWayBack(t *testing.T) {
 		if !errors.Is(err, errDiffer) || f.move.Back {
 			t.Errorf("%v, %+v", err, f.move)
 		}
-		f.move.Done++ // the first step of the last stage
+		f.move.Done++ // as if the first step of the last stage were done
 		if err := f.run(online.Defaults()).Revert(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no way back: it is gone") {
 			t.Errorf("%v", err)
 		}
@@ -304,7 +306,8 @@ func TestWayBack(t *testing.T) {
 	})
 }
 
-// What is left is the sum of estimates, of which a copy has done a part.
+// The remaining time is the sum of the estimates of the steps that are left. A copy that
+// is under way counts in part.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	m := newMove()

@@ -10,11 +10,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// askInterval is how often a run asks what others want of it, and how far replicas are.
+// askInterval is how often a run reads its steering and the lag of replicas.
 const askInterval = time.Second
 
-// awaitLeave waits while others hold the run up, and takes their pace. The way back
-// waits for nothing but the end of a pause.
+// awaitLeave waits until heldUp finds no reason to wait, and sets the stall that the
+// steering asks for. On the way back, only a pause holds the run up.
 func (r *Run) awaitLeave(ctx context.Context, t task) error {
 	for time.Since(r.asked) >= askInterval {
 		reason, err := r.heldUp(ctx, t)
@@ -33,11 +33,11 @@ func (r *Run) awaitLeave(ctx context.Context, t task) error {
 	return nil
 }
 
-// heldUp returns what the run has to wait for, empty if for nothing.
+// heldUp returns the reason why the run has to wait before t, or "" if it can go on.
 func (r *Run) heldUp(ctx context.Context, t task) (string, error) {
 	found, err := r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables)
 	if err != nil || found == nil {
-		return "", err // a step finds that the move is gone
+		return "", err // the step itself will report that the move is gone
 	}
 	s := found.Steering
 	r.config.Stall = r.stall
@@ -62,8 +62,10 @@ func (r *Run) heldUp(ctx context.Context, t task) (string, error) {
 	return r.heldUpByReplica(ctx, t)
 }
 
-// heldUpByReplica returns which replica a batch has to wait for: one that is too far
-// behind, or does not answer any more. One that has not answered at first is an error.
+// heldUpByReplica returns the reason why a batch has to wait for a replica, or "". It
+// waits for a replica that is too far behind, and for a replica that answered before but
+// no longer does. If a replica has not answered at all, it returns an error, because the
+// configuration may be wrong.
 func (r *Run) heldUpByReplica(ctx context.Context, t task) (string, error) {
 	if t.Kind != plan.Batches || r.config.MaxLag == 0 {
 		return "", nil

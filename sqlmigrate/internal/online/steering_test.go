@@ -10,14 +10,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Each kind of steering holds a move up before one of its steps, until it is lifted.
+// Each kind of steering makes a move wait before one of its steps until the setting is
+// removed.
 func TestSteering(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		wanted  plan.Steering
 		running int
-		batches bool // have been copied until then
+		batches bool // rows are copied before it waits
 		waiting string
 	}{
 		{"paused", plan.Steering{Paused: true}, 0, false, "the end of a pause"},
@@ -54,7 +55,7 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// Nothing but a pause keeps a way back.
+// Of all settings only a pause makes Revert wait.
 func TestSteeringOfTheWayBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -74,7 +75,8 @@ func TestSteeringOfTheWayBack(t *testing.T) {
 	})
 }
 
-// A shorter stall makes smaller batches, and the caller's counts again without it.
+// A shorter stall makes the batches smaller. When it is removed, the stall of the
+// configuration counts again.
 func TestSteeringOfThePace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

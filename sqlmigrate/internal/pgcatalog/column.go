@@ -5,31 +5,31 @@ import (
 	"strings"
 )
 
-// A Column is what the catalog knows of one.
+// A Column holds the properties of a column in the catalog.
 type Column struct {
 	Node
 	Name       string
 	Type       string // as the server writes it
-	Base       string // the type's name in the catalog; for a domain, its base type's
+	Base       string // the name of the type in pg_type; for a domain, of its base type
 	Domain     bool
-	Length     int  // of a string, or digits before the point; negative without a limit
-	Identity   bool // declared here or, in a partition, by its parent
-	Always     bool // of an identity
-	Key        bool // part of the primary key
+	Length     int  // length of a string type, or digits before the decimal point; negative if unlimited
+	Identity   bool // declared for this column or, in a partition, for its parent
+	Always     bool // whether the identity is GENERATED ALWAYS
+	Key        bool // whether it is part of the primary key
 	NotNull    bool
-	Statistics int // negative: the default
+	Statistics int // negative for the default target
 	Comment    *string
-	Granted    bool // rights were granted on it
-	Options    bool // that the planner uses
-	Labelled   bool // it has a security label
+	Granted    bool // whether rights were granted on the column
+	Options    bool // whether it has options for the planner
+	Labelled   bool // whether it has a security label
 }
 
-// IsNarrow reports whether the column has to be widened.
+// IsNarrow reports whether the column has to be widened. Domains are excluded.
 func (c *Column) IsNarrow() bool {
 	return (c.Base == "int2" || c.Base == "int4") && !c.Domain
 }
 
-// Bounds are the smallest and largest values of a narrow column.
+// Bounds returns the smallest and the largest value of a narrow column.
 func (c *Column) Bounds() (smallest, largest string) {
 	if c.Base == "int2" {
 		return "-32768", "32767"
@@ -37,9 +37,9 @@ func (c *Column) Bounds() (smallest, largest string) {
 	return "-2147483648", "2147483647"
 }
 
-// columnsSQL asks for the types of columns, to see which have to be widened, and for
-// whatever else a column can have, because a column that takes its place needs it
-// too. Of a column's options, a user sets n_distinct and n_distinct_inherited only.
+// columnsSQL returns the types of columns, and all other properties that a column can
+// have, because a column that takes its place needs them too. Of the options of a column,
+// users can only set n_distinct and n_distinct_inherited.
 const columnsSQL = `
 SELECT node.rel::bigint, node.att, a.attname, format_type(a.atttypid, a.atttypmod), b.typname, t.typtype = 'd',
        CASE WHEN b.typname IN ('varchar', 'bpchar') THEN m.typmod - 4
@@ -59,12 +59,12 @@ CROSS JOIN LATERAL (SELECT CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.attty
 WHERE a.attnum > 0
 ORDER BY node.rel, node.att`
 
-// Columns describes columns, in the order of their tables and numbers.
+// Columns returns the columns, sorted by table and number.
 func (r *Reader) Columns(ctx context.Context, nodes []Node) []Column {
 	return Read[Column](ctx, r, columnsSQL, nodes)
 }
 
-// Numbers returns the number of each column of a table, by name. They show too which
+// Numbers returns the number of each column of a table, by name. It also shows which
 // names are taken.
 func (r *Reader) Numbers(ctx context.Context, table int64) map[string]int64 {
 	found := map[string]int64{}
@@ -78,30 +78,31 @@ WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, table) {
 	return found
 }
 
-// defaultsSQL asks for the expressions that fill columns where a row has no value:
-// they are dropped and set again. A generated column's expression is not a default.
+// defaultsSQL returns the defaults of columns. It excludes the expressions of generated
+// columns, which are in the same catalog.
 const defaultsSQL = `
 SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid), ` + CountsSQL + `
 FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
 JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
 JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`
 
-// CountsSQL is a condition for a default ad: each row gets another number from it,
-// because it calls nextval, random or the clock, itself or in the body of a function.
+// CountsSQL is a condition for a default ad in pg_attrdef that it gives another number to
+// each row. It tests whether the default calls nextval, random or clock_timestamp,
+// directly or in the body of a function.
 const CountsSQL = `(pg_get_expr(ad.adbin, ad.adrelid) ~* '\m(nextval|random|clock_timestamp)\(' OR EXISTS (
     SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc f ON d.refclassid = 'pg_catalog.pg_proc'::regclass AND f.oid = d.refobjid
     WHERE d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid AND f.prosrc ~* '\m(nextval|random|clock_timestamp)\M'))`
 
-// A Default fills a column where a row has no value.
+// A Default is the default of a column.
 type Default struct {
 	Expression string // empty without a default
 	Counts     bool   // see [CountsSQL]
 }
 
-// IsConstant reports whether the expression calls no function.
+// IsConstant reports whether there is a default that calls no function.
 func (d Default) IsConstant() bool { return d.Expression != "" && !strings.Contains(d.Expression, "(") }
 
-// Defaults returns the defaults of those columns that have one.
+// Defaults returns the defaults of the columns that have a default.
 func (q QualifiedReader) Defaults(ctx context.Context, nodes []Node) map[Node]Default {
 	found := map[Node]Default{}
 	for _, row := range Read[struct {

@@ -10,25 +10,25 @@ type Check struct {
 	Comment *string
 }
 
-// checksSQL asks for CHECKs of the columns, but for those that a partition has from its
-// parent, and for one that a move adds, which is there until the columns are swapped.
+// checksSQL returns the CHECKs that use the columns. It excludes CHECKs that a partition
+// only has from its parent, and the CHECK that a move adds until the swap.
 const checksSQL = `
 SELECT oid::bigint, conname, convalidated, obj_description(oid, 'pg_constraint')
 FROM pg_catalog.pg_constraint
 WHERE conrelid = $1::bigint::oid AND contype = 'c' AND coninhcount = 0 AND conkey OPERATOR(pg_catalog.&&) $2::text::int2[] AND conname NOT LIKE 'gormflake\_%' ORDER BY conname`
 
-// Checks returns the CHECKs of a table that use the columns, by name.
+// Checks returns the CHECKs of a table that use the columns, sorted by name.
 func (q QualifiedReader) Checks(ctx context.Context, table int64, columns []int64) []Check {
 	return Read[Check](ctx, q.Reader, checksSQL, table, columns)
 }
 
-// CheckClauses returns by name what makes the CHECKs of a table that are valid: the
-// clause after ADD CONSTRAINT and the name.
+// CheckClauses returns the definitions of a table's CHECKs by name. A definition is the
+// text after ADD CONSTRAINT and the name.
 func (q QualifiedReader) CheckClauses(ctx context.Context, table int64) map[string]string {
 	return q.clauses(ctx, "SELECT conname, pg_get_constraintdef(oid) FROM pg_catalog.pg_constraint WHERE conrelid = $1::bigint::oid AND contype = 'c'", table)
 }
 
-// clauses reads names and texts.
+// clauses returns the texts of a query for pairs of name and text.
 func (q QualifiedReader) clauses(ctx context.Context, query string, table int64) map[string]string {
 	clauses := map[string]string{}
 	for _, c := range Read[struct{ Name, Clause string }](ctx, q.Reader, query, table) {
@@ -37,27 +37,28 @@ func (q QualifiedReader) clauses(ctx context.Context, query string, table int64)
 	return clauses
 }
 
-// An Index is one of a table, with its constraint.
+// An Index is an index of a table with its constraint.
 type Index struct {
 	OID                 int64
 	Name                string
 	Unique              bool
-	Clustered, Identity bool   // the table is clustered on it, or its replica identity
-	Options, Space      string // Space is the tablespace
+	Clustered, Identity bool   // whether the table is clustered on it, and whether it is the replica identity
+	Options, Space      string // storage parameters, and the tablespace
 	Comment             *string
-	Constraint          string // its name; empty without one
-	Kind                string // of the constraint: p, u or x
-	Clause              string // what makes the constraint, but for options and tablespace
+	Constraint          string // the name of its constraint; empty if it has none
+	Kind                string // kind of the constraint, which is p, u or x
+	Clause              string // definition of the constraint, without storage parameters and tablespace
 	ConstraintComment   *string
-	Deferral            string // the end of that
-	Parent              int64  // OID of the index of a partitioned table that has this one; 0 without one
+	Deferral            string // the DEFERRABLE clause at the end of Clause
+	Parent              int64  // OID of the partitioned table's index to which it is attached, or 0
 }
 
-// Primary reports whether the index is a primary key's.
+// Primary reports whether the index belongs to a primary key.
 func (i *Index) Primary() bool { return i.Kind == "p" }
 
-// indexesSQL asks for the indexes that have one of the columns, be it within an expression
-// or the predicate, and for properties that their definitions do not state.
+// indexesSQL returns the indexes that use any of the columns, also in an expression or
+// the predicate (which only pg_depend shows), with properties that the definitions leave
+// out.
 const indexesSQL = `
 SELECT i.indexrelid::bigint, c.relname, i.indisunique, i.indisclustered, i.indisreplident,
        coalesce(array_to_string(c.reloptions, ', '), ''), coalesce(s.spcname, ''), obj_description(c.oid, 'pg_class'),
@@ -73,13 +74,13 @@ WHERE i.indrelid = $1::bigint::oid AND (i.indkey::int2[] OPERATOR(pg_catalog.&&)
              AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = i.indrelid AND d.refobjsubid = ANY ($2::text::int2[])))
 ORDER BY c.relname`
 
-// Indexes returns the indexes of a table that use the columns, by name.
+// Indexes returns the indexes of a table that use the columns, sorted by name.
 func (q QualifiedReader) Indexes(ctx context.Context, table int64, columns []int64) []Index {
 	return Read[Index](ctx, q.Reader, indexesSQL, table, columns)
 }
 
-// indexClausesSQL asks for definitions from USING on. The tablespace, which the server
-// leaves out, has its place before the predicate.
+// indexClausesSQL returns the definitions of indexes from USING on. It inserts the
+// tablespace before the predicate, because pg_get_indexdef leaves it out.
 const indexClausesSQL = `
 SELECT c.relname, coalesce(left(d.clause, length(d.clause) - length(d.predicate)) || ' TABLESPACE ' || quote_ident(s.spcname) || d.predicate, d.clause)
 FROM pg_catalog.pg_index i
@@ -90,27 +91,28 @@ CROSS JOIN LATERAL (SELECT substr(text, strpos(text, ' USING ' || quote_ident(m.
                     FROM pg_get_indexdef(i.indexrelid) AS text) AS d (clause, predicate)
 WHERE i.indrelid = $1::bigint::oid`
 
-// IndexClauses returns by name what makes the indexes of a table: what follows the table
-// in CREATE INDEX.
+// IndexClauses returns the definitions of a table's indexes by name. A definition is the
+// text that follows the table in CREATE INDEX.
 func (q QualifiedReader) IndexClauses(ctx context.Context, table int64) map[string]string {
 	return q.clauses(ctx, indexClausesSQL, table)
 }
 
-// A ForeignKey is one with its clauses.
+// A ForeignKey is a foreign key with its clauses.
 type ForeignKey struct {
 	OID                          int64
 	Name                         string
-	Child, Parent                int64 // OIDs of tables; the child's columns refer to the parent's
+	Child, Parent                int64 // OIDs of the tables; the columns of Child refer to Parent
 	Columns, Refers              []string
-	Set                          []string // columns of SET NULL or SET DEFAULT; all if empty
-	OnUpdate, OnDelete, Deferral string   // clauses; MATCH FULL is in OnUpdate
+	Set                          []string // columns of SET NULL or SET DEFAULT; if empty, all
+	OnUpdate, OnDelete, Deferral string   // clauses; OnUpdate begins with MATCH FULL if necessary
 	Valid                        bool
 	Comment                      *string
-	Whole                        int64 // OID of the foreign key of a partitioned table on either side that has this one; or 0
+	Whole                        int64 // OID of the foreign key of a partitioned table, on either side, from which it comes; or 0
 }
 
-// foreignKeysSQL asks for all that the definition of a foreign key says, because
-// the same is added between other columns. confdelsetcols came with PostgreSQL 15.
+// foreignKeysSQL returns all parts of the definitions of foreign keys, because the same
+// foreign keys are added on other columns. It reads confdelsetcols from JSON, because the
+// column does not exist before PostgreSQL 15.
 const foreignKeysSQL = `
 SELECT c.oid::bigint, c.conname, c.conrelid::bigint, c.confrelid::bigint,
        (SELECT json_agg(a.attname ORDER BY k.n)::text FROM unnest(c.conkey) WITH ORDINALITY AS k (att, n)
@@ -133,8 +135,8 @@ WHERE c.contype = 'f' AND (c.conrelid = $1::bigint::oid AND c.conkey OPERATOR(pg
                         OR c.confrelid = $1::bigint::oid AND c.confkey OPERATOR(pg_catalog.&&) $2::text::int2[])
 ORDER BY c.conname, c.oid`
 
-// ForeignKeys returns the foreign keys that have one of a table's columns on either
-// side, by name.
+// ForeignKeys returns the foreign keys that use any of the columns of the table on either
+// side, sorted by name.
 func (r *Reader) ForeignKeys(ctx context.Context, table int64, columns []int64) []ForeignKey {
 	return Read[ForeignKey](ctx, r, foreignKeysSQL, table, columns)
 }

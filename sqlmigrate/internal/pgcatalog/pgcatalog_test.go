@@ -11,11 +11,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-var said, seen = "said", "seen" // comments
+var said, seen = "said", "seen" // comments of objects; variables, because the results contain pointers to them
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// open returns a reader of a schema of its own, in which ddl has been run.
+// open creates a schema, executes ddl in it, and returns a reader of the schema.
 func open(t *testing.T, ddl string) *pgcatalog.Reader {
 	t.Helper()
 	db, err := testdb.Open(t, testdb.Postgres).DB()
@@ -40,7 +40,7 @@ func open(t *testing.T, ddl string) *pgcatalog.Reader {
 	return r
 }
 
-// table returns the OID of a table, and its columns by name.
+// table returns the OID of a table and its columns by name.
 func table(t *testing.T, r *pgcatalog.Reader, name string) (int64, map[string]pgcatalog.Node) {
 	t.Helper()
 	found := r.Resolve(t.Context(), []plan.TableName{{Name: name}})
@@ -55,7 +55,7 @@ func table(t *testing.T, r *pgcatalog.Reader, name string) (int64, map[string]pg
 	return found[0].OID, nodes
 }
 
-// equal compares what was read with what is wanted.
+// equal fails the test unless got equals want and err is nil.
 func equal[T any](t *testing.T, what string, got T, err error, want T) {
 	t.Helper()
 	if err != nil {
@@ -152,8 +152,8 @@ COMMENT ON COLUMN t.h IS 'said'; GRANT SELECT (h) ON t TO PUBLIC; ALTER TABLE t 
 	equal(t, "narrow", narrow, nil, "a from -32768 to 32767, f from -2147483648 to 2147483647, h from -2147483648 to 2147483647, ")
 }
 
-// A default is read with the schema of its names, and that of a generated column is
-// none.
+// A default contains the schema of the names that it uses. The expression of a generated
+// column is no default.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	r := open(t, "CREATE TABLE t (a serial, b integer, c integer GENERATED ALWAYS AS (b + 1) STORED)")
@@ -190,7 +190,7 @@ COMMENT ON SEQUENCE held IS 'said'`)
 	})
 }
 
-// Parents come before their partitions, and a partitioned table has no rows.
+// Parents come before their partitions, and a partitioned table itself has no rows.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE p (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10);
@@ -250,7 +250,7 @@ COMMENT ON CONSTRAINT key ON t IS 'said'; COMMENT ON INDEX i IS 'seen'`)
 	})
 }
 
-// A foreign key is found from both of its ends, if it has one of the columns.
+// A foreign key is found by the columns of either table.
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE a (x integer, y integer, PRIMARY KEY (y, x));
@@ -299,7 +299,8 @@ ALTER TABLE t DISABLE TRIGGER d`)
 	equal(t, "triggers", got, r.Err(), []facts{{"a", "O", true, false}, {"b", "O", false, true}, {"c", "O", true, false}, {"d", "D", false, false}})
 }
 
-// What follows a column by its name, or by an index, is not a use.
+// Uses returns only objects that do not follow a change of the column by themselves, so
+// it leaves out constraints and indexes.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE t (id serial PRIMARY KEY CHECK (id > 0), twice integer GENERATED ALWAYS AS (id * 2) STORED, other integer REFERENCES t);
@@ -328,8 +329,8 @@ CREATE VIEW v AS SELECT id FROM t; CREATE RULE r AS ON DELETE TO t DO ALSO NOTHI
 	equal(t, "rules", rules, r.Err(), []string{"r"})
 }
 
-// An error says during what it happened, and leaves no rows that were read in part.
-// After it, nothing more is read.
+// An error says what was being read, and the result has no rows then. After an error the
+// reader does not read any more.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -1,11 +1,11 @@
-// Package pgcatalog reads PostgreSQL's catalog for both ways of moving tables,
-// with locks and online: one model of relations, columns and what belongs to
-// them. It decides nothing. Nothing that it creates, a temporary
-// table at most, is left when the transaction ends.
+// Package pgcatalog reads PostgreSQL's catalog for packages postgres and pgonline. It has
+// one model of relations, columns and the objects that belong to them, and makes no
+// decisions. It only creates temporary tables, which are gone after its transaction.
 //
-// [Open] returns a [Reader]. What it reads is as the search path of the connection
-// shows it, for messages. [Reader.Qualify] returns a [QualifiedReader], which reads
-// what becomes a part of a statement: there, every name has its schema.
+// [Open] returns a [Reader], with which the server writes names relative to the search
+// path of the connection, as messages need them. [Reader.Qualify] returns a
+// [QualifiedReader], which reads the texts that become parts of statements. In these
+// texts every name has its schema.
 package pgcatalog
 
 import (
@@ -20,30 +20,32 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Reader reads one snapshot of the catalog. Like the transaction that it has, it
-// reads nothing any more after an error. Ask [Reader.Err] before anything is decided
-// by what was read.
+// A Reader reads a snapshot of the catalog in a transaction. After an error, its methods
+// return zero values, because the transaction accepts no further query. Callers check
+// [Reader.Err] before they use the results.
 type Reader struct {
 	Tx      *sql.Tx
-	Version int    // 140005 is 14.5
-	Schema  string // the current one; empty without one
-	Role    string // the current one
-	Locks   int    // that the server has room for
-	Super   bool   // Role may set session_replication_role
-	Bypass  bool   // no policy hides rows from Role
+	Version int    // for example 140005 for 14.5
+	Schema  string // the current schema; empty if the search path has no schema
+	Role    string // the current role
+	Locks   int    // the size of the server's lock table
+	Super   bool   // whether Role may set session_replication_role
+	Bypass  bool   // whether Role sees all rows in spite of policies
 
-	work string // begins the error
+	work string // the beginning of the error
 	err  error
 }
 
-// A QualifiedReader is a Reader for which the server writes the schema of every
-// name, so that what it writes means the same on a connection with another
-// search_path.
+// A QualifiedReader is a Reader with an empty search path. The server writes the schema
+// of every name, so that a text has the same meaning on a connection with another search
+// path.
 type QualifiedReader struct{ *Reader }
 
-// openSQL asks what the server and the role are capable of. It sets two
-// parameters for the transaction: a policy would hide rows, and with them the
-// largest key; and to compile the queries takes longer than to run them.
+// openSQL returns the properties of the server and the role. The number of locks is the
+// size of the lock table, as PostgreSQL's documentation of max_locks_per_transaction
+// computes it. The query also turns off two settings for the transaction. With
+// row_security, a policy would hide rows, and thereby the largest key, without an error.
+// With jit, compiling the queries would take longer than running them.
 const openSQL = `
 SELECT current_setting('server_version_num')::integer, coalesce(current_schema(), ''), current_user,
        current_setting('max_locks_per_transaction')::integer * (
@@ -53,12 +55,13 @@ SELECT current_setting('server_version_num')::integer, coalesce(current_schema()
        set_config('row_security', 'off', true), set_config('jit', 'off', true)
 FROM pg_catalog.pg_roles r WHERE r.rolname = current_user`
 
-// parameterSQL asks whether the role may set the parameter although it is not a
-// superuser, which PostgreSQL 15 and later allow.
+// parameterSQL returns whether a role that is not a superuser may set
+// session_replication_role, which PostgreSQL 15 and later can grant.
 const parameterSQL = `SELECT has_parameter_privilege(current_user, 'session_replication_role', 'SET')`
 
-// Open begins a transaction, which is read-only, on a server that is not older than
-// oldest. Its error, and that of the reader, begins with work.
+// Open begins a read-only transaction. It returns an error if the server is older than
+// version oldest. Its errors, and those of the reader, begin with work. The caller closes
+// the reader.
 func Open(ctx context.Context, conn *sql.Conn, work string, oldest int) (*Reader, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
@@ -78,7 +81,8 @@ func Open(ctx context.Context, conn *sql.Conn, work string, oldest int) (*Reader
 	return r, r.err
 }
 
-// Scratch begins a transaction for tables that are there until [Reader.Close].
+// Scratch begins a transaction in which temporary tables can be created. [Reader.Close]
+// removes them.
 func Scratch(ctx context.Context, conn *sql.Conn, work string) (QualifiedReader, error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -91,7 +95,7 @@ func Scratch(ctx context.Context, conn *sql.Conn, work string) (QualifiedReader,
 	return q, q.err
 }
 
-// Exec carries out a statement, unless there was an error before.
+// Exec runs a statement, unless there was an error before.
 func (r *Reader) Exec(ctx context.Context, statement string) {
 	if r.err == nil {
 		_, err := r.Tx.ExecContext(ctx, statement)
@@ -99,28 +103,28 @@ func (r *Reader) Exec(ctx context.Context, statement string) {
 	}
 }
 
-// Close ends the transaction.
+// Close rolls the transaction back.
 func (r *Reader) Close() { _ = r.Tx.Rollback() }
 
-// Err is the first error.
+// Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// Fail keeps an error, unless there was one before.
+// Fail stores err, unless there was an error before.
 func (r *Reader) Fail(err error) {
 	if r.err == nil && err != nil {
 		r.err = fmt.Errorf("%s: %w", r.work, err)
 	}
 }
 
-// Qualify makes the server write the schema of every name from now on. Display
-// and [Reader.Resolve] are for before.
+// Qualify sets an empty search path for the rest of the transaction. Call
+// [Reader.Resolve], and the methods that set Display, before it.
 func (r *Reader) Qualify(ctx context.Context) QualifiedReader {
 	r.Exec(ctx, "SET LOCAL search_path = ''")
 	return QualifiedReader{r}
 }
 
-// Read returns the rows of a query, none after an error. For what a T is see
-// [rows.Read], and for arguments that are lists [params].
+// Read returns the rows of a query, or nil after an error. See [rows.Read] for the type
+// T, and params for arguments that are lists.
 func Read[T any](ctx context.Context, r *Reader, query string, args ...any) []T {
 	if r.err != nil {
 		return nil
@@ -130,8 +134,8 @@ func Read[T any](ctx context.Context, r *Reader, query string, args ...any) []T 
 	return found
 }
 
-// One returns the only row of a query, zero after an error. what it is about is named
-// in the error.
+// One returns the only row of a query, or the zero value after an error. what describes
+// the row in the error.
 func One[T any](ctx context.Context, r *Reader, what, query string) (row T) {
 	if r.err != nil {
 		return row
@@ -142,8 +146,8 @@ func One[T any](ctx context.Context, r *Reader, what, query string) (row T) {
 	return row
 }
 
-// Display is the name of an object in messages: without the schema if that is the
-// current one.
+// Display returns the name of an object for messages. It has no schema if it is in the
+// current schema.
 func (r *Reader) Display(schema, name string) plan.TableName {
 	if schema == r.Schema {
 		return plan.TableName{Name: name}
@@ -154,18 +158,18 @@ func (r *Reader) Display(schema, name string) plan.TableName {
 // Named is the name of an object.
 type Named struct {
 	Schema, Name string
-	Display      plan.TableName `row:"-"` // [Reader.Display]
+	Display      plan.TableName `row:"-"` // the result of [Reader.Display]
 }
 
-// Target is the name in statements.
+// Target returns the quoted name with its schema, for statements.
 func (n *Named) Target() string { return pgsql.Qualified(n.Schema, n.Name) }
 
-// A Node is a column: the table's OID and the column's number.
+// A Node is a column, as the OID of its table and its number.
 type Node struct{ Table, Column int64 }
 
-// params are a query's parameters, for drivers that do not know arrays: a list of
-// numbers is the text of an array, nodes are two of them, tables and columns, and a
-// list of strings is the text of one in JSON.
+// params converts arguments for drivers that do not support arrays. It turns a list of
+// numbers into the text of an array, a list of nodes into two arrays, of tables and of
+// columns, and a list of strings into JSON.
 func params(args []any) []any {
 	var found []any
 	for _, arg := range args {
@@ -175,7 +179,7 @@ func params(args []any) []any {
 		case []Node:
 			found = append(found, array(list, func(n Node) int64 { return n.Table }), array(list, func(n Node) int64 { return n.Column }))
 		case []string:
-			text, _ := json.Marshal(append([]string{}, list...)) // strings can always be written
+			text, _ := json.Marshal(append([]string{}, list...)) // Marshal does not fail for strings
 			found = append(found, string(text))
 		default:
 			found = append(found, arg)
@@ -188,8 +192,8 @@ func array[T any](list []T, number func(T) int64) string {
 	return "{" + pgsql.Join(list, ",", func(x T) string { return strconv.FormatInt(number(x), 10) }) + "}"
 }
 
-// ParentsFirst puts things in an order in which each is after its parents, which it
-// adds. Those that are parents of each other stay in some order.
+// ParentsFirst returns things and all their parents, each after its parents. The order of
+// things in a cycle is arbitrary.
 func ParentsFirst[T comparable](things []T, parents func(T) []T) []T {
 	var sorted []T
 	seen := map[T]bool{}

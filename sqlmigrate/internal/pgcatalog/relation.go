@@ -7,23 +7,23 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Relation is a table, or what stands where one is expected.
+// A Relation is a table, partition, foreign table or view.
 type Relation struct {
 	OID int64
 	Named
-	Kind      string // as pg_class has it: r is a table, p a partitioned one, f a foreign one
+	Kind      string // relkind of pg_class; r is a table, p a partitioned table, f a foreign table
 	Owner     string
-	Owned     bool // the current role may change it
-	Creates   bool // the current role may create objects in its schema
-	Typed     bool // it is of a composite type
+	Owned     bool // whether the current role may change it
+	Creates   bool // whether the current role may create objects in its schema
+	Typed     bool // whether it is a table of a composite type
 	Partition bool
-	Inherits  bool // from another, or another from it
-	Forced    bool // row security applies to the owner too
+	Inherits  bool // whether it has a parent or a child
+	Forced    bool // whether row security applies to the owner too
 }
 
-// relationsSQL asks what kind of relations these are, and what the current role
-// may do with them: most blockers of a table follow from that. The source is a query
-// for their OIDs and numbers.
+// relationsSQL returns the kinds and properties of relations, and the rights of the
+// current role. Most blockers of a table follow from them. The relation source has the
+// OIDs and their numbers in the list.
 const relationsSQL = `
 SELECT t.number - 1, c.oid::bigint, n.nspname, c.relname, c.relkind::text, pg_get_userbyid(c.relowner),
        pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(n.oid, 'CREATE'), c.reloftype <> 0, c.relispartition,
@@ -39,8 +39,9 @@ WITH source AS (SELECT to_regclass(name), number FROM json_array_elements_text($
 WITH source AS (SELECT * FROM unnest($1::text::oid[]) WITH ORDINALITY)` + relationsSQL
 )
 
-// Resolve finds relations by the search path, in the order of their names. One
-// that does not exist is nil.
+// Resolve returns the relations with these names, in the same order. It finds names
+// without a schema on the search path. The result is nil for a relation that does not
+// exist.
 func (r *Reader) Resolve(ctx context.Context, names []plan.TableName) []*Relation {
 	quoted := make([]string, len(names))
 	for i, t := range names {
@@ -49,8 +50,8 @@ func (r *Reader) Resolve(ctx context.Context, names []plan.TableName) []*Relatio
 	return r.relations(ctx, namedSQL, quoted, len(names))
 }
 
-// ByOID finds relations, in the order of their OIDs. One that does not exist is
-// nil.
+// ByOID returns the relations with these OIDs, in the same order. The result is nil for a
+// relation that does not exist.
 func (r *Reader) ByOID(ctx context.Context, oids []int64) []*Relation {
 	return r.relations(ctx, numberedSQL, oids, len(oids))
 }
@@ -67,26 +68,27 @@ func (r *Reader) relations(ctx context.Context, query string, list any, n int) [
 	return found
 }
 
-// A Size is how large tables are.
+// A Size is the size of a table, or the sum of several tables.
 type Size struct {
-	Rows        int64 // as the planner assumes
-	Bytes, Heap int64 // Heap is without indexes
-	NotAnalyzed bool  // Rows is unknown
-	Relations   int   // tables, with TOAST, and indexes
+	Rows        int64 // estimate of the planner
+	Bytes, Heap int64 // Heap includes TOAST, but not indexes
+	NotAnalyzed bool  // whether Rows is unknown
+	Relations   int   // number of tables, TOAST tables and indexes
 	Constraints int
-	Main        int64 // Bytes without indexes and TOAST
+	Main        int64 // bytes without indexes and TOAST
 }
 
-// A Member is a table, or a partition or child of it. What has partitions has no
-// rows.
+// A Member is a table, or a partition or child of the table Root, with its size. A
+// partitioned table has no rows of its own.
 type Member struct {
 	Root, OID int64
 	Size
 }
 
-// sizesSQL asks for the estimates of the planner and the sizes of files, because
-// to count rows takes as long as to copy them. Parents are before their
-// partitions and children.
+// sizesSQL returns the planner's estimates and the sizes of the files, because counting
+// rows takes as long as copying them. A table counts as not analyzed if the catalog has
+// no estimate (reltuples < 0, or 0 rows in 0 pages) although its file is not empty.
+// Parents come before their partitions and children.
 const sizesSQL = `
 WITH RECURSIVE member (root, oid, depth) AS (
   SELECT oid, oid, 0 FROM unnest($1::text::oid[]) AS oid
@@ -102,20 +104,20 @@ SELECT m.root::bigint, c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE grea
 FROM (SELECT root, oid, max(depth) AS depth FROM member GROUP BY root, oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
 ORDER BY m.depth, c.oid`
 
-// Sizes measures tables, their partitions and their children, parents first.
+// Sizes returns the sizes of tables, their partitions and children, parents first.
 func (r *Reader) Sizes(ctx context.Context, tables []int64) []Member {
 	return Read[Member](ctx, r, sizesSQL, tables)
 }
 
-// Publications returns the publications that a table is in: their subscribers apply
-// rows by column, and stop where one is missing or has another type.
+// Publications returns the publications that contain a table. They matter because
+// subscribers apply rows by column, and stop if a column is missing or has another type.
 func (r *Reader) Publications(ctx context.Context, t *Relation) []string {
 	return Read[string](ctx, r, `SELECT pubname FROM pg_catalog.pg_publication_tables
 WHERE schemaname = $1::text AND tablename = $2::text ORDER BY pubname`, t.Schema, t.Name)
 }
 
-// Rules returns the rewrite rules of a table, by name: they also apply to statements
-// that copy its rows.
+// Rules returns the names of a table's rewrite rules, which would also apply to
+// statements that copy its rows.
 func (r *Reader) Rules(ctx context.Context, table int64) []string {
 	return Read[string](ctx, r, `SELECT rulename FROM pg_catalog.pg_rewrite WHERE ev_class = $1::bigint::oid ORDER BY rulename`, table)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// LostSQL asks what a relation c that is dropped and created again does not get back, and
-// why: rights that only another role can grant, and labels that only a server with their
-// provider can write.
+// LostSQL returns the properties of the relation c that cannot be restored after it was
+// dropped, as reasons. These are rights that only another role can grant, and security
+// labels, which only a server with their provider can write.
 const LostSQL = `
      SELECT 'its security label of provider ' || l.provider || ' would be lost'
      FROM pg_catalog.pg_seclabel l WHERE l.classoid = 'pg_catalog.pg_class'::regclass AND l.objoid = c.oid
@@ -20,8 +20,9 @@ const LostSQL = `
      FROM (SELECT c.relacl UNION ALL SELECT attacl FROM pg_catalog.pg_attribute WHERE attrelid = c.oid) AS acl (acl), aclexplode(acl.acl) AS a
      WHERE a.grantor <> c.relowner`
 
-// rightsSQL asks which rights the owner lost, and which others got, on relations
-// and their columns, in the order in which that was granted.
+// rightsSQL returns the rights that the owner of a relation has lost, and the rights that
+// other roles have on the relation and its columns. relacl is NULL if no right was ever
+// changed. The order is the order of the grants.
 const rightsSQL = `
 SELECT c.oid::bigint, g.revoke, g.column_name, g.grantee, g.privileges, g.grantable
 FROM unnest($1::text::oid[]) AS relation (oid)
@@ -42,12 +43,12 @@ CROSS JOIN LATERAL (
 ) AS g
 ORDER BY c.oid, g.attnum, g.revoke DESC, g.number`
 
-// Rights returns the statements that give new relations the rights on those with the
-// OIDs, whose names in statements are the targets. kind is TABLE, also for views, or
-// SEQUENCE.
+// Rights returns the statements that give new relations the rights of existing relations.
+// targets maps the OIDs of the existing relations to the names of the new relations in
+// statements. kind is TABLE, also for views, or SEQUENCE.
 func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[int64]string) map[int64][]string {
 	statements := map[int64][]string{}
-	// Does anybody get rights on a new relation without being granted them?
+	// Default privileges may grant rights on a new relation, which have to be revoked.
 	if len(Read[bool](ctx, q.Reader, "SELECT true FROM pg_catalog.pg_default_acl WHERE defaclobjtype = CASE $1::text WHEN 'SEQUENCE' THEN 'S' ELSE 'r' END::\"char\" LIMIT 1", kind)) > 0 {
 		for oid, target := range targets {
 			statements[oid] = []string{revokeDefaults(kind, target)}
@@ -73,8 +74,9 @@ func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[in
 	return statements
 }
 
-// revokeDefaults takes away what others get on a new relation by default,
-// whichever role creates it.
+// revokeDefaults returns a statement that revokes the rights that other roles have on a
+// new relation by default. It reads them from the catalog, because they depend on the
+// role that created the relation.
 func revokeDefaults(kind, target string) string {
 	revoke := "REVOKE ALL ON " + kind + " " + strings.ReplaceAll(target, "%", "%%") + " FROM %s"
 	return pgsql.Do("", "  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format("+pgsql.Literal(revoke)+",\n"+

@@ -7,16 +7,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// A Sequence gives values to columns, or is owned by one.
+// A Sequence gives values to columns, or is owned by a column.
 type Sequence struct {
 	OID int64
 	Named
-	Internal bool // of an identity
-	Owner    Node // the column with which it is dropped; zero without one
+	Internal bool // whether it belongs to an identity
+	Owner    Node // the column with which it is dropped; zero if it has no owner
 	Unlogged bool
-	Odd      bool // unlogged, and the table of its identity is not, or the other way round
+	Odd      bool // whether it is unlogged and the table of its identity is not, or the reverse
 	Comment  *string
-	Special  bool // it has rights, a comment, a label or a user of its own
+	Special  bool // whether it has rights, a comment, a security label or a user of its own
 
 	Type              string // smallint, integer or bigint
 	Start, Increment  int64
@@ -24,12 +24,13 @@ type Sequence struct {
 	Cache             int64
 	Cycle             bool
 
-	Columns []Node // that take values from it
+	Columns []Node // the columns that take values from it
 }
 
-// sequencesSQL asks for the sequences that columns own, an identity's among them, and
-// for those in a default: they may end before a bigint does, go with the default, or
-// need another owner.
+// sequencesSQL returns the sequences that the columns own, including those of identities
+// (deptype 'i'), and the sequences in their defaults. gives reports whether the column
+// takes values from the sequence, which is not so if the column only owns it. Odd is only
+// possible since PostgreSQL 15, which has unlogged sequences.
 const sequencesSQL = `
 WITH node (rel, att) AS (
   SELECT * FROM unnest($1::text::oid[], $2::text::int2[])
@@ -65,7 +66,7 @@ LEFT JOIN pg_catalog.pg_depend o ON o.classid = 'pg_catalog.pg_class'::regclass 
 LEFT JOIN pg_catalog.pg_class r ON r.oid = o.refobjid
 ORDER BY n.nspname, c.relname`
 
-// Sequences returns the sequences of columns, by name.
+// Sequences returns the sequences of the columns, sorted by name.
 func (r *Reader) Sequences(ctx context.Context, nodes []Node) []*Sequence {
 	var found []*Sequence
 	for _, s := range Read[Sequence](ctx, r, sequencesSQL, nodes) {
@@ -75,7 +76,8 @@ func (r *Reader) Sequences(ctx context.Context, nodes []Node) []*Sequence {
 	return found
 }
 
-// Identity is the clause of ALTER COLUMN that makes an identity with this sequence.
+// Identity returns the clause of ALTER COLUMN that creates an identity with this
+// sequence.
 func (s *Sequence) Identity(always bool) string {
 	kind := "BY DEFAULT"
 	if always {
@@ -84,8 +86,9 @@ func (s *Sequence) Identity(always bool) string {
 	return fmt.Sprintf("ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s)", kind, s.Target(), s.Options())
 }
 
-// Options are the clauses of CREATE SEQUENCE and of an identity. A limit that is
-// the type's is not named: it follows the type.
+// Options returns the clauses of CREATE SEQUENCE or an identity. If a limit is the
+// default of the type, it returns NO MINVALUE or NO MAXVALUE, so that the limit changes
+// with the type.
 func (s *Sequence) Options() string {
 	low, high := s.limits()
 	return fmt.Sprintf("START WITH %d INCREMENT BY %d", s.Start, s.Increment) +
@@ -100,13 +103,14 @@ func limit(word string, value, natural int64) string {
 	return fmt.Sprintf(" %s %d", word, value)
 }
 
-// EndsWithType reports whether the sequence goes as far as its type does.
+// EndsWithType reports whether the largest value of the sequence is the largest value of
+// its type.
 func (s *Sequence) EndsWithType() bool {
 	_, high := s.limits()
 	return s.Largest == high
 }
 
-// limits are the defaults of the type.
+// limits returns the default limits of the type.
 func (s *Sequence) limits() (low, high int64) {
 	low, high = -1<<63, 1<<63-1
 	switch s.Type {

@@ -7,17 +7,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// A Use of a column is by an object that keeps PostgreSQL from changing the column's
-// type, or that would stay on the column if another one took its name.
+// A Use is an object that uses a column. Because of the object, PostgreSQL does not
+// change the type of the column, or the object would keep using the column after another
+// column has taken its name.
 type Use struct {
 	Node    Node
 	Column  string
-	Catalog string // that the object is in
-	View    int64  // the object's OID, if it is a view
+	Catalog string // the catalog of the object
+	View    int64  // OID of the object if it is a view, otherwise 0
 	Object  string
 
-	// Drop drops an object that is not a view. Create creates it again, with the same
-	// text: it uses the columns that have the names then.
+	// Drop is a statement that drops an object that is not a view. Create are statements
+	// that create it again with the same text, so that it uses the columns that have the
+	// names then.
 	Drop   string
 	Create []string
 }
@@ -27,9 +29,9 @@ func (u Use) Recreated() bool {
 	return slices.Contains([]string{"pg_trigger", "pg_policy", "pg_statistic_ext"}, u.Catalog)
 }
 
-// Parts of a query for the uses of columns att. What follows a column automatically is
-// left out: constraints, indexes, statistics, defaults and sequences; and a trigger
-// that a partition has from its parent.
+// Parts of a query for the uses of the columns in the relation att. IsUse excludes
+// objects that follow a column automatically, which are constraints, indexes, statistics,
+// defaults and sequences, and triggers that a partition has from its parent.
 const (
 	DescribeUse = `CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
                  WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
@@ -45,8 +47,10 @@ const (
         AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0`
 )
 
-// usesSQL asks for the uses of the columns att, among them statistics, with what their
-// definitions do not state.
+// usesSQL returns the uses of the columns in the relation att, and also extended
+// statistics, with the statements that drop and create the objects. These contain the
+// properties that the server's definition of an object leaves out, such as its comment
+// and whether a trigger is enabled.
 const usesSQL = `
 SELECT DISTINCT att.attrelid::bigint, att.attnum, att.attname, (SELECT relname FROM pg_catalog.pg_class WHERE oid = d.classid),
        coalesce((SELECT v.oid FROM pg_catalog.pg_class v WHERE v.oid = r.ev_class AND v.relkind IN ('v', 'm')), 0)::bigint,
@@ -90,7 +94,7 @@ WHERE (s.oid IS NOT NULL OR true
 ` + IsUse + `) AND ` + DescribeUse + ` IS NOT NULL -- not dropped since the query began
 ORDER BY 1, 2, 4, 6`
 
-// Uses returns the uses of columns, in the order of these.
+// Uses returns the uses of the columns, sorted by table and column.
 func (r *Reader) Uses(ctx context.Context, nodes []Node) []Use {
 	return Read[Use](ctx, r, `
 WITH att AS (
@@ -98,8 +102,9 @@ WITH att AS (
 )`+usesSQL, nodes)
 }
 
-// RecreatedQuery asks for the statements of the uses that are [Use.Recreated]. It goes by
-// names, a list of literals: it finds the same after other columns have taken them.
+// RecreatedQuery returns a query for the statements of the uses that are [Use.Recreated].
+// columns is a list of names as literals. Because the query finds the columns by name, it
+// returns the same after other columns have taken the names.
 func RecreatedQuery(t *Relation, columns string) string {
 	return `WITH att AS (
   SELECT * FROM pg_catalog.pg_attribute WHERE attrelid = ` + pgsql.Literal(t.Target()) + `::regclass AND attname IN (` + columns + `)
@@ -107,8 +112,8 @@ func RecreatedQuery(t *Relation, columns string) string {
 SELECT DISTINCT drop, creates FROM found WHERE catalog IN ('pg_trigger', 'pg_policy', 'pg_statistic_ext')`
 }
 
-// Users describes all objects that use the columns. A statement that asks for the
-// same later finds what has been added.
+// Users returns descriptions of all objects that use the columns. A later statement
+// compares them with the objects at that time to find new objects.
 func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) []string {
 	return Read[string](ctx, q.Reader, `
 SELECT DISTINCT coalesce(pg_describe_object(classid, objid, objsubid), '') FROM pg_catalog.pg_depend
@@ -116,31 +121,32 @@ WHERE refclassid = 'pg_catalog.pg_class'::regclass AND refobjid = $1::bigint::oi
 		table, columns)
 }
 
-// A Trigger is one that a user has created.
+// A Trigger is a trigger that a user has created.
 type Trigger struct {
 	Name    string
-	Enabled string // as pg_trigger has it: O, D, R or A
-	Events  int    // bits, as pg_trigger has them
-	Columns int    // of UPDATE OF
+	Enabled string // tgenabled of pg_trigger, which is O, D, R or A
+	Events  int    // tgtype of pg_trigger, which is a bit mask
+	Columns int    // number of columns in UPDATE OF
 
-	Function      string // with the types of its arguments
+	Function      string // the name with the types of the arguments
 	Language      string
 	Cost          string
 	FunctionOwner string
-	Owned         bool // the current role may change the function
+	Owned         bool // whether the current role may change the function
 }
 
-// ChangesRows reports whether the trigger may change a row before it is written.
+// ChangesRows reports whether the trigger can change a row before it is written.
 func (t Trigger) ChangesRows() bool {
 	const row, before, insert, update = 1, 2, 4, 16
 	return t.Events&row != 0 && t.Events&before != 0 && t.Events&(insert|update) != 0
 }
 
-// OnUpdate reports whether the trigger fires when any column is updated.
+// OnUpdate reports whether the trigger fires for an update of any column.
 func (t Trigger) OnUpdate() bool { return t.Events&16 != 0 && t.Columns == 0 && t.Enabled != "D" }
 
-// Triggers returns the triggers of a table, by name, without those that a partition has
-// from its parent, with their functions: PL/pgSQL remembers types in a session.
+// Triggers returns the triggers of a table and their functions, sorted by name. It
+// excludes the triggers that a partition has from its parent. The functions are needed
+// because PL/pgSQL caches types in a session.
 func (q QualifiedReader) Triggers(ctx context.Context, table int64) []Trigger {
 	return Read[Trigger](ctx, q.Reader, `
 SELECT g.tgname, g.tgenabled::text, g.tgtype, coalesce(array_length(g.tgattr::int2[], 1), 0),

@@ -1,5 +1,5 @@
-// Package pgsql has the parts of PostgreSQL's SQL that both ways of moving tables
-// need, with locks and online, and the states of errors.
+// Package pgsql builds parts of SQL statements for PostgreSQL, and reads the states of
+// errors. Packages postgres and pgonline use it.
 package pgsql
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Quote quotes an identifier. It always does: which words are reserved differs
+// Quote quotes an identifier. It quotes every name, because the reserved words differ
 // between versions.
 func Quote(name string) string { return Qualified("", name) }
 
@@ -22,9 +22,9 @@ func Qualified(schema, name string) string {
 	return plan.TableName{Schema: schema, Name: name}.Quoted(`"`)
 }
 
-// Literal quotes a string so that it reads the same whatever
-// standard_conforming_strings is. It stays on one line: tools that split files
-// go by how lines begin.
+// Literal quotes a string so that its meaning does not depend on
+// standard_conforming_strings. The literal stays on one line, because migration tools
+// split files by the beginnings of lines.
 func Literal(s string) string {
 	if !strings.ContainsAny(s, "\\\n\r") {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
@@ -32,7 +32,7 @@ func Literal(s string) string {
 	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''", "\n", `\n`, "\r", `\r`).Replace(s) + "'"
 }
 
-// Join joins the texts of things, with a separator.
+// Join joins the texts of all elements of list.
 func Join[T any](list []T, separator string, text func(T) string) string {
 	texts := make([]string, len(list))
 	for i, item := range list {
@@ -41,7 +41,7 @@ func Join[T any](list []T, separator string, text func(T) string) string {
 	return strings.Join(texts, separator)
 }
 
-// If is a clause that is left out where it does not apply.
+// If returns clause if applies is true, and "" otherwise.
 func If(applies bool, clause string) string {
 	if !applies {
 		return ""
@@ -49,7 +49,8 @@ func If(applies bool, clause string) string {
 	return clause
 }
 
-// Comment repeats the comment on an object, if there is one.
+// Comment returns the statement that sets the comment of an object, or nil if text is
+// nil.
 func Comment(object string, text *string) []string {
 	if text == nil {
 		return nil
@@ -61,7 +62,7 @@ func Comment(object string, text *string) []string {
 const (
 	LockNotAvailable      = "55P03"
 	DeadlockDetected      = "40P01"
-	SerializationFailure  = "40001" // at READ COMMITTED, of a row that another transaction has moved to another partition
+	SerializationFailure  = "40001" // at READ COMMITTED, another transaction has moved the row to another partition
 	QueryCanceled         = "57014"
 	CheckViolation        = "23514"
 	InsufficientPrivilege = "42501"
@@ -69,8 +70,8 @@ const (
 	InvalidSchemaName     = "3F000"
 )
 
-// State is the SQLSTATE of an error of the server, which both drivers for PostgreSQL
-// have, or empty.
+// State returns the SQLSTATE of a server's error, or "" for other errors. The errors of
+// both PostgreSQL drivers have the method SQLState.
 func State(err error) string {
 	var server interface{ SQLState() string }
 	if !errors.As(err, &server) {
@@ -79,8 +80,8 @@ func State(err error) string {
 	return server.SQLState()
 }
 
-// Do makes a DO statement, with a delimiter that body does not contain. variables are
-// empty, or begin with DECLARE and end with a line.
+// Do returns a DO statement. It chooses a delimiter that body does not contain. variables
+// is empty, or begins with DECLARE and ends with a newline.
 func Do(variables, body string) string {
 	tag := "$$"
 	for i := 1; strings.Contains(body, tag); i++ {
@@ -89,19 +90,21 @@ func Do(variables, body string) string {
 	return "DO " + tag + "\n" + variables + "BEGIN\n" + body + "END\n" + tag
 }
 
-// A Backend is identified by the advisory lock that it holds, which is released after
-// those on tables: a process ID alone may belong to another one by now. All roles see locks.
+// A Backend is a session of the server. It is identified by its process ID and an
+// advisory lock, because the process ID may belong to another session by the time of a
+// kill. The server releases the advisory lock after the locks on tables. All roles can
+// see locks.
 type Backend struct {
 	PID int64
-	Key string // an expression
+	Key string // an SQL expression
 }
 
 func (b Backend) holder() string {
 	return fmt.Sprintf("FROM pg_catalog.pg_locks WHERE pid = %d AND locktype = 'advisory' AND granted AND (classid::bigint << 32) | objid::bigint = %s", b.PID, b.Key)
 }
 
-// End implements [engine.Backend], as the user who has logged in: the role that
-// connections are set to may not end what that one has begun.
+// End implements [engine.Backend]. It acts as the user who has logged in, because the
+// role to which connections are set may not end sessions of that user.
 func (b Backend) End(ctx context.Context, other *sql.Conn) error {
 	_, err := other.ExecContext(ctx, Do("", "  SET LOCAL ROLE NONE;\n  PERFORM pg_catalog.pg_terminate_backend(pid) "+b.holder()+";\n"))
 	return err

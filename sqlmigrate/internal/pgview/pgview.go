@@ -1,5 +1,6 @@
-// Package pgview reads views of PostgreSQL with all that makes them what they are, so that
-// they can be dropped while their columns change, and created again as they were.
+// Package pgview reads PostgreSQL views with all their properties, and returns the
+// statements that drop them before their columns change and create them again unchanged.
+// Packages postgres and pgonline use it.
 package pgview
 
 import (
@@ -15,14 +16,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A View is what makes one what it is.
+// A View is a view with all its properties.
 type View struct {
 	OID          int64
 	Schema, Name string
 	Owner        string
 	Materialized bool
 	Definition   string
-	Options      []string // name=value
+	Options      []string // in the form name=value
 	Populated    bool
 	Tablespace   string
 	Method       string
@@ -30,15 +31,15 @@ type View struct {
 	Columns      []viewColumn
 	Rules        []commented
 	Triggers     []commented
-	Uses         []int64 // views
+	Uses         []int64 // OIDs of other views in the result that it uses
 	Blocked      []string
 
 	Display plan.TableName `row:"-"`
-	Parts   []string       `row:"-"` // statements for what a materialized view has
+	Parts   []string       `row:"-"` // statements that create the indexes and statistics of a materialized view
 	rights  []string       `row:"-"`
 }
 
-// Target is the name in statements.
+// Target returns the quoted name with its schema, for statements.
 func (v *View) Target() string { return pgsql.Qualified(v.Schema, v.Name) }
 
 func (v *View) kind() string {
@@ -53,18 +54,19 @@ type viewColumn struct {
 	Comment, Default *string
 	Target           int
 	Options          []string
-	Storage          string // unless it is the type's
+	Storage          string // empty for the default of the type
 }
 
-// A commented object belongs to a view.
+// A commented is a rule or trigger of a view.
 type commented struct {
 	Name, Definition string
 	Comment          *string
 }
 
-// viewsSQL asks for views and those above them, which go first, with all that
-// makes them what they are. Whatever else keeps one from being dropped blocks: what is
-// dropped with it is its own. So does a right that only another role can grant again.
+// viewsSQL returns views, and all views above them, with all their properties. The last
+// column lists the reasons why a view cannot be dropped and created again. These are
+// objects of other kinds that use the view or its row type, missing rights, membership in
+// an extension, and the rights and labels of LostSQL.
 const viewsSQL = `
 WITH RECURSIVE view (oid) AS (
   SELECT oid FROM unnest($1::text::oid[]) AS oid
@@ -117,8 +119,8 @@ JOIN pg_catalog.pg_class c ON c.oid = view.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 ORDER BY c.oid`
 
-// StateQuery is a query, by their names, for what makes the views what they are. It wants
-// a search path that is empty.
+// StateQuery returns a query for the properties of the views, by their names. It must run
+// with an empty search path.
 func StateQuery(views []*View) string {
 	return `SELECT c.relname, pg_get_viewdef(c.oid), c.relowner, c.reloptions, obj_description(c.oid, 'pg_class'), ARRAY(SELECT a::text FROM unnest(c.relacl) AS a ORDER BY 1),
     ARRAY(SELECT row(a.attname, a.attacl, col_description(c.oid, a.attnum))::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid ORDER BY a.attnum),
@@ -127,7 +129,8 @@ func StateQuery(views []*View) string {
   FROM pg_catalog.pg_class c WHERE c.oid IN (` + pgsql.Join(views, ", ", func(v *View) string { return pgsql.Literal(v.Target()) + "::regclass" }) + ")"
 }
 
-// Lock are statements that lock views alone, and not what is below them as LOCK TABLE does.
+// Lock returns statements that lock the views alone. LOCK TABLE would also lock the
+// tables below them.
 func Lock(views []*View) []string {
 	statements := make([]string, len(views))
 	for i, v := range views {
@@ -136,7 +139,8 @@ func Lock(views []*View) []string {
 	return statements
 }
 
-// Read returns views, and those above them, in the order in which they are created.
+// Read returns views, and all views above them, in the order in which they have to be
+// created.
 func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*View {
 	var views []*View
 	byOID, targets := map[int64]*View{}, map[int64]string{}
@@ -155,7 +159,7 @@ func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*Vie
 	})
 }
 
-// create are the statements that make the view what it was, but for its rules.
+// create returns the statements that create the view, without its rules.
 func (v *View) create() []string {
 	var texts []string
 	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
@@ -202,7 +206,7 @@ func (c *commented) create(kind, on string) []string {
 	return append([]string{strings.TrimSuffix(c.Definition, ";")}, pgsql.Comment(kind+" "+pgsql.Quote(c.Name)+" ON "+on, c.Comment)...)
 }
 
-// optionList is for names and values as the catalog has them.
+// optionList returns options in the syntax of WITH, from the form of the catalog.
 func optionList(options []string) string {
 	return pgsql.Join(options, ", ", func(option string) string {
 		name, value, _ := strings.Cut(option, "=")
@@ -210,7 +214,8 @@ func optionList(options []string) string {
 	})
 }
 
-// CreateAll creates the views, and then their rules, which can refer to any view.
+// CreateAll returns the statements that create the views, and then their rules, because a
+// rule can refer to every view.
 func CreateAll(views []*View) []string {
 	var texts []string
 	for _, v := range views {
@@ -224,7 +229,8 @@ func CreateAll(views []*View) []string {
 	return texts
 }
 
-// Drops drop the views, and their rules first, in the opposite order of creation.
+// Drops returns the statements that drop the rules of the views, and then the views, in
+// the reverse order of their creation.
 func Drops(views []*View, ifExists string) []string {
 	var texts []string
 	for _, v := range views {
@@ -239,12 +245,13 @@ func Drops(views []*View, ifExists string) []string {
 	return texts
 }
 
-// A constant in a SELECT has no name, which PostgreSQL writes without AS, and as
-// its type: NULL::integer. Read again, that would be named after the type.
+// nameless matches a constant in a SELECT list without a name. PostgreSQL writes it with
+// its type and without AS, for example NULL::integer. If this text were used to create
+// the view, the column would be named after the type.
 var nameless = regexp.MustCompile(`^(\s*(?:SELECT (?:DISTINCT )?)?(?:NULL|E?'(?:[^']|'')*')::([\w. ]+(?:\([\d,]+\)[\w ]*)?(?:\[\])*))((?:[,)].*)?)$`)
 
-// KeepNameless gives such constants of a definition the name that stands for none.
-// A type in quotes stays as it is.
+// KeepNameless adds the name "?column?", which stands for no name, to such constants in a
+// definition. It does not change constants whose type is a quoted name.
 func KeepNameless(definition string) string {
 	lines := linesOutsideQuotes(definition)
 	for i, line := range lines {
@@ -255,8 +262,8 @@ func KeepNameless(definition string) string {
 	return strings.Join(lines, "\n")
 }
 
-// linesOutsideQuotes cuts a text where a line ends that is not within a literal or a
-// quoted name.
+// linesOutsideQuotes splits a text at the ends of lines that are not within a literal or
+// a quoted name.
 func linesOutsideQuotes(text string) []string {
 	var lines []string
 	begin, at := 0, 0

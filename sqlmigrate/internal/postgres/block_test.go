@@ -9,8 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// In each case the plan for table t, or for the tables named, is refused because of
-// one object. Where PostgreSQL itself would not refuse, the case says so.
+// Each case names an object because of which the plan for table t, or for the given
+// targets, must be refused. The field silent marks the cases in which PostgreSQL itself
+// would allow the change.
 var pgBlockers = []struct {
 	name, ddl, table, object string
 	targets                  []any
@@ -126,7 +127,7 @@ func postgresBlockers(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// What looks like a blocker and is not one.
+// These objects look like blockers, but the plan must not be refused because of them.
 func postgresNoBlockers(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct{ name, ddl string }{
 		{"view of another column", "CREATE VIEW v AS SELECT n FROM t"},

@@ -13,7 +13,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// blockTables checks the tables and columns themselves.
+// blockTables returns the blockers that are properties of the tables and columns
+// themselves.
 func blockTables(g *graph, want engine.Request) engine.Findings {
 	var found engine.Findings
 	for _, t := range g.tables {
@@ -25,12 +26,12 @@ func blockTables(g *graph, want engine.Request) engine.Findings {
 	return found
 }
 
-// digits is how many the largest ID has in decimal.
+// digits is the number of decimal digits of the largest ID.
 const digits = 19
 
-// blockColumn checks the type of a column and what is in it. Of types that are no
-// integers, a key can have none, and a column that refers to one those that hold
-// each of its digits.
+// blockColumn checks the type of a column, and whether its largest key is ahead of the
+// clock. A key must be an integer. A column that refers to a key may also have a type
+// that can hold all digits of an ID, such as text.
 func blockColumn(c *column, want engine.Request) engine.Findings {
 	var found engine.Findings
 	block := func(reason, fix string) { found.Block(c.relation.Display, "column "+c.Name, reason, fix) }
@@ -57,7 +58,7 @@ func blockColumn(c *column, want engine.Request) engine.Findings {
 	return found
 }
 
-// typeFix is for a column that refers to a key.
+// typeFix returns the fix for a column that refers to a key and has an unsuitable type.
 func (c *column) typeFix() string {
 	to := "bigint"
 	switch {
@@ -80,7 +81,7 @@ func blockTable(t *table) engine.Findings {
 				"ALTER TABLE … NOT OF, or change the type with CASCADE")
 		}
 		for _, m := range c.members {
-			if m.relation.Kind == "f" && (m == c || m.relation.Partition) { // an index of all partitions would come back invalid
+			if m.relation.Kind == "f" && (m == c || m.relation.Partition) { // because an index on all partitions would become invalid
 				found.Block(t.Display, "foreign table "+m.relation.Display.String(), "column "+c.Name+" is in another database",
 					"move the table there, and then change the type of the column here"+pgsql.If(m != c, ", with the partition detached"))
 			}
@@ -89,8 +90,8 @@ func blockTable(t *table) engine.Findings {
 	return found
 }
 
-// reasons are those for which PostgreSQL does not change the type of a
-// column, by the catalog in which its user is.
+// reasons gives, for the catalog of an object that uses a column, the reason why
+// PostgreSQL does not change the type of the column, and the fix.
 var reasons = map[string][2]string{
 	"pg_rewrite":         {"it uses column %s, whose type PostgreSQL then does not change", "let the plan do it (WithRecreateViews) if it is a view, or drop it before, and create it again afterwards with its owner, grants and comment"},
 	"pg_attrdef":         {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
@@ -101,7 +102,8 @@ var reasons = map[string][2]string{
 	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
 }
 
-// blockUses has one blocker for an object and a table, whichever columns it uses.
+// blockUses adds one blocker for each object and table, even if the object uses several
+// columns of the table.
 func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	columns := map[string][]*column{}
 	for _, u := range uses {
@@ -117,7 +119,8 @@ func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	return found
 }
 
-// blockUse names of several columns of one table the first: that is enough.
+// blockUse adds a blocker for each table whose columns the object uses. It names only the
+// first column of a table, because the user has to deal with the object once.
 func blockUse(u pgcatalog.Use, of []*column) engine.Findings {
 	texts, ok := reasons[u.Catalog]
 	if !ok {
@@ -141,8 +144,8 @@ func blockUse(u pgcatalog.Use, of []*column) engine.Findings {
 	return found
 }
 
-// blockObjects finds what keeps PostgreSQL from changing the columns, and what would
-// not come back as it is, whatever statements follow.
+// blockObjects returns the objects that prevent PostgreSQL from changing the columns, or
+// that it would change for good.
 func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, b := range blocking {
 		for _, x := range readBuiltAgain[struct {
@@ -150,7 +153,7 @@ func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found eng
 			Object sql.NullString
 			Detail string
 		}](ctx, r, g, b.query+" ORDER BY 2, 3") {
-			if x.Object.Valid { // not dropped since the query began
+			if x.Object.Valid { // NULL if the object was dropped since the query began
 				found.Block(g.relations[x.Table].Display, x.Object.String, fmt.Sprintf(b.reason, x.Detail), b.fix)
 			}
 		}
@@ -158,11 +161,14 @@ func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found eng
 	return found
 }
 
-// blocking are queries for a table, an object of it and what there is to say
-// about it.
+// blocking lists queries for blockers. A query returns the OID of a table, the
+// description of an object of the table, and a detail for the reason. Each continues
+// builtAgainSQL.
 var blocking = []struct{ query, reason, fix string }{
 	{
-		// By which columns is a table partitioned, directly or in an expression?
+		// Partitioned tables whose partition key contains a narrow column, either
+		// directly (partattrs) or in an expression, which the catalog records as an
+		// internal dependency (deptype 'i') of the column on its table.
 		query: `
 SELECT node.rel::bigint, 'partition key of ' || pg_describe_object('pg_catalog.pg_class'::regclass, node.rel, 0), a.attname
 FROM node
@@ -176,8 +182,9 @@ WHERE node.att = ANY (t.partattrs::int2[])
 		fix:    "create a table that is partitioned by a bigint, and copy the rows",
 	},
 	{
-		// Which columns have a table's row as their type, directly or in an array, a
-		// domain or a composite type? It goes by pg_depend, which has an index for that.
+		// Columns whose type is the row type of a table, directly or in an array, a
+		// domain or a composite type. The recursive part follows types that depend on the
+		// row type. It uses pg_depend, because that has an index for this direction.
 		query: `, uses (rel, type) AS (
   SELECT c.oid, c.reltype
   FROM node JOIN pg_catalog.pg_class c ON c.oid = node.rel
@@ -198,8 +205,9 @@ JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', '
 		fix:    "drop it before, and add it again afterwards",
 	},
 	{
-		// Is an index invalid? Those of other columns count too, because they are
-		// built again when the table is copied; a partitioned table's holds nothing.
+		// Indexes that are invalid. An index on other columns counts too, because copying
+		// the table builds it again. An index of a partitioned table counts only if it is
+		// built again, because it has no content of its own.
 		query: `
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), ''
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
@@ -209,7 +217,9 @@ WHERE i.indrelid IN (SELECT rel FROM node) AND NOT (i.indisvalid AND i.indisread
 		fix:    "drop it, or build it with REINDEX; an index of a partitioned table wants one attached for each partition",
 	},
 	{
-		// Are the triggers of a foreign key enabled as they are when it is created?
+		// Foreign keys with a trigger that is not enabled in the usual way (tgenabled
+		// 'O'), because PostgreSQL enables the triggers of a constraint that it creates
+		// again.
 		query: `
 SELECT DISTINCT t.tgrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, c.oid, 0), t.tgrelid::regclass::text
 FROM made
@@ -220,7 +230,9 @@ WHERE t.tgisinternal AND t.tgenabled <> 'O'`,
 		fix:    "ALTER TABLE … ENABLE TRIGGER ALL, or drop the constraint",
 	},
 	{
-		// Does a rule or function need a constraint, as GROUP BY needs a primary key?
+		// Constraints that a rule or a function needs, as GROUP BY in a view may need a
+		// primary key. PostgreSQL records that as a normal dependency (deptype 'n').
+		// Users that are themselves built again do not count.
 		query: `
 SELECT DISTINCT c.conrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, c.oid, 0), pg_describe_object(d.classid, d.objid, 0)
 FROM made
@@ -232,8 +244,9 @@ WHERE d.classid IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_proc'::reg
 		fix:    "drop what uses it before, and create it again afterwards",
 	},
 	{
-		// Is a partition's constraint one of its own, though its index is attached to
-		// one that is no constraint's? It cannot be dropped with that.
+		// Constraints of a partition that are its own (conparentid = 0), although their
+		// index is attached to an index of the parent that belongs to no constraint. Such
+		// an index is not dropped with the parent's index.
 		query: `
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), h.inhparent::regclass::text
 FROM made
@@ -245,8 +258,9 @@ WHERE x.conparentid = 0`,
 		fix:    "make it the same as the parent's",
 	},
 	{
-		// Is there a foreign key twice, once from the partitioned table? When that is
-		// created again, PostgreSQL may take the other for it.
+		// Foreign keys of a partition that are equal to a foreign key which comes from
+		// its partitioned table. When PostgreSQL creates the latter again, it may attach
+		// the former in its place.
 		query: `
 SELECT DISTINCT x.conrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, x.oid, 0), y.conname::text
 FROM made

@@ -23,9 +23,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A pgWire is a network between a program and its server on which requests to
-// cancel a statement are lost, as for a program that ends: pgx sends them
-// when the call has returned already.
+// A pgWire is the network between a program and its server. It loses every request to
+// cancel a statement, as happens when a program exits, because pgx sends the request only
+// after the call has returned.
 type pgWire struct {
 	mu    sync.Mutex
 	conns []*pgWireConn
@@ -48,7 +48,8 @@ func (w *pgWire) dial(ctx context.Context, network, address string) (net.Conn, e
 	return c, nil
 }
 
-// pgCancelRequest is what such a message has instead of a version.
+// pgCancelRequest is the number that a cancel request contains in place of the protocol
+// version.
 const pgCancelRequest = 80877102
 
 func (c *pgWireConn) Write(b []byte) (int, error) {
@@ -61,12 +62,12 @@ func (c *pgWireConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// cut ends the client's side of the connections that there are.
+// cut ends all present connections for the client. The server does not notice.
 func (w *pgWire) cut() {
 	w.each(func(c *pgWireConn) { _ = c.SetReadDeadline(time.Unix(1, 0)) })
 }
 
-// silence loses what is sent over them, and nobody is told.
+// silence loses all data that the client sends from now on, without an error.
 func (w *pgWire) silence() {
 	w.each(func(c *pgWireConn) { c.silent.Store(true) })
 }
@@ -79,7 +80,7 @@ func (w *pgWire) each(f func(*pgWireConn)) {
 	}
 }
 
-// open is a pool whose connections go over the wire.
+// open returns a pool whose connections use the wire.
 func (w *pgWire) open(t *testing.T, url string) (*gorm.DB, *sql.DB) {
 	t.Helper()
 	config, err := pgx.ParseConfig(url)
@@ -101,7 +102,8 @@ func pgOver(t *testing.T, pool gorm.ConnPool) *gorm.DB {
 	return db
 }
 
-// When Apply returns, nothing waits that others would have to wait for.
+// When Apply returns after its context was canceled or its connection was lost, no
+// session of it waits for a lock any more, so it does not block later sessions.
 func postgresCancelled(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE cancelling LOGIN; CREATE ROLE owning; GRANT owning TO cancelling")
 	apply := func(ctx context.Context, plan *sqlmigrate.Plan, db *gorm.DB) error { return plan.Apply(ctx, db) }
@@ -157,8 +159,8 @@ func postgresCancelled(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Without another connection there is no way to end what waits, and the error
-// says so. Between two statements there is nothing to end.
+// If a program has only a single connection, Apply cannot end a statement that waits, and
+// its error says so. Between two statements there is no waiting statement to end.
 func postgresOneConnection(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	var wire pgWire
@@ -182,7 +184,8 @@ func postgresOneConnection(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// A server that holds the locks, but hears nothing any more, gives them back.
+// If the server holds locks and receives no more messages from the client, it releases
+// the locks before Apply returns.
 func postgresSilence(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	var wire pgWire
@@ -205,7 +208,7 @@ func postgresSilence(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// A server that does not end it in time is named.
+// If a session does not end in time, the error names its process.
 func postgresStuck(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	plan := d.Inspect(t, "users", "orders")

@@ -12,15 +12,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A selection is what was asked for.
+// A selection holds the requested tables, keys and references, as OIDs.
 type selection struct {
 	tables     map[int64]bool
 	keys       []pgcatalog.Node
-	references []edge // without a constraint
+	references []edge // the references that have no constraint
 	findings   engine.Findings
 }
 
-// resolve finds what was asked for in the catalog.
+// resolve looks up the requested tables and references in the catalog. It returns an
+// error if one does not exist or is not a table.
 func resolve(ctx context.Context, r *pgcatalog.Reader, want engine.Request) (*selection, error) {
 	s := &selection{tables: map[int64]bool{}}
 	var oids []int64
@@ -51,8 +52,8 @@ func noTable(t plan.TableName) error {
 	return fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, written as it is in the catalog", t)
 }
 
-// resolveReferences leaves out views: if one shows a key, it is found as a
-// blocker.
+// resolveReferences looks up the references. It leaves out the columns of views, because
+// a view that shows a key is found as a blocker.
 func resolveReferences(ctx context.Context, r *pgcatalog.Reader, references []engine.Reference) ([]edge, error) {
 	var edges []edge
 	for _, ref := range references {
@@ -68,7 +69,8 @@ func resolveReferences(ctx context.Context, r *pgcatalog.Reader, references []en
 	return edges, r.Err()
 }
 
-// resolveColumn finds a column. It is zero in a view.
+// resolveColumn returns the OID and number of a column, or the zero value for a column of
+// a view.
 func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t plan.TableName, column string) (n pgcatalog.Node, err error) {
 	relation := r.Resolve(ctx, []plan.TableName{t})[0]
 	if relation == nil {
@@ -84,9 +86,10 @@ func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t plan.TableName, c
 	return pgcatalog.Node{Table: relation.OID, Column: number}, nil
 }
 
-// keySQL asks for the columns of primary keys, and which of them are integers
-// that the database assigns, by an identity or a sequence: of several columns,
-// those are the key that is moved.
+// keySQL returns the columns of primary keys. For each column it returns whether it is an
+// integer, whether the database assigns it by an identity or a sequence, and whether its
+// default computes it by a call that is not a counter. If the primary key has several
+// columns, chooseKey needs these facts to find the column that is the key to move.
 const keySQL = `
 SELECT c.conrelid::bigint, a.attnum,
        CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype),
@@ -103,11 +106,11 @@ JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 WHERE c.contype = 'p' AND c.conrelid = ANY ($1::text::oid[])
 ORDER BY a.attnum`
 
-// A keyColumn is one of a primary key.
+// A keyColumn is a column of a primary key.
 type keyColumn struct {
 	Node              pgcatalog.Node
 	Integer, Assigned bool
-	Computed          bool // by a default that is no counter, such as the tenant of the session
+	Computed          bool // whether its default calls a function that is not a counter, for example for the tenant of the session
 }
 
 func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int64][]keyColumn {
@@ -118,9 +121,12 @@ func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int6
 	return keys
 }
 
-// chooseKey takes of several columns those that the database assigns, or the only
-// integer, unless its default computes it. Of several integers that nobody assigns, some mean something else, such
-// as the tenant.
+// chooseKey returns the columns of the primary key that are moved. They are the integers
+// that the database assigns or, if there are none, the only integer. If there are several
+// integers that the database does not assign, or if a default computes the only integer
+// of several columns, it returns no columns and a note. Such an integer may have another
+// meaning, such as the tenant. If no column is an integer, it returns all columns, which
+// blockColumn then reports.
 func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found engine.Findings) {
 	integers := keepIf(key, func(c keyColumn) bool { return c.Integer })
 	assigned := keepIf(integers, func(c keyColumn) bool { return c.Assigned })
@@ -128,7 +134,7 @@ func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.
 	switch {
 	case len(key) == 0:
 		found.Block(t, "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
-		return []pgcatalog.Node{{Table: oid}}, found // no column
+		return []pgcatalog.Node{{Table: oid}}, found // the zero column number keeps the table in the graph
 	case len(assigned) > 0:
 		chosen = assigned
 	case len(integers) > 1 || len(key) > 1 && len(integers) == 1 && integers[0].Computed:
@@ -143,7 +149,8 @@ func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.
 	return nodes, found
 }
 
-// readGraph reads all that is connected with what was asked for.
+// readGraph reads the tables and columns that references connect with the requested
+// tables.
 func readGraph(ctx context.Context, r *pgcatalog.Reader, asked *selection) (*graph, engine.Findings) {
 	edges := readEdges(ctx, r, asked)
 	nodes := nodesOf(asked.keys, edges)
@@ -158,7 +165,7 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, asked *selection) (*gra
 	relations := map[int64]*pgcatalog.Relation{}
 	for i, n := range nodes {
 		relations[n.Table] = tables[i]
-		if n.Column == 0 { // a table without a key, which has no column to read
+		if n.Column == 0 { // a table without a primary key has no column to read
 			columns = append(columns, pgcatalog.Column{Node: n})
 		}
 	}
@@ -168,19 +175,20 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, asked *selection) (*gra
 	return g, found
 }
 
-// An edge connects two columns: the former refers to the latter, a key, or a partition
-// or child has it from its parent.
+// An edge connects two columns. From either refers to the key To, or is the column of a
+// partition or child that has it from its parent's column To.
 type edge struct {
 	From, To  pgcatalog.Node
 	Inherited bool
-	Foreign   bool // by a foreign key
-	Valid     bool // of all rows: one that is not validated does not prove that a value is a key
+	Foreign   bool // whether the reference is a foreign key
+	Valid     bool // whether the foreign key holds for all rows; if it is not validated, a value may not be a key
 }
 
-// edgesSQL asks for the edges between all columns that are connected with some, over
-// any number of steps in both directions: foreign keys, columns that a partition or a
-// child has from its parent, because ALTER TABLE changes them with those, and the
-// references that have no constraint.
+// edgesSQL returns the edges between all columns that are connected with the given
+// columns, over any number of steps in both directions. Edges are foreign keys, the
+// references without a constraint in the parameters, and the columns that a partition or
+// child has from its parent. The inherited columns are included because ALTER TABLE of
+// the parent changes them too.
 const edgesSQL = `
 WITH RECURSIVE edge AS (
   SELECT c.conrelid AS a, k.a AS a_column, c.confrelid AS b, k.b AS b_column, false AS inherited, true AS foreign_key, c.convalidated AS valid, c.conname AS name, 0 AS number
@@ -215,8 +223,8 @@ func readEdges(ctx context.Context, r *pgcatalog.Reader, asked *selection) []edg
 	return pgcatalog.Read[edge](ctx, r, edgesSQL, asked.keys, from, to)
 }
 
-// nodesOf are the columns that were asked for and those that edges connect with them,
-// each once.
+// nodesOf returns the requested columns and all columns of edges, sorted and without
+// duplicates.
 func nodesOf(asked []pgcatalog.Node, edges []edge) []pgcatalog.Node {
 	all := slices.Clone(asked)
 	for _, e := range edges {
@@ -228,8 +236,8 @@ func nodesOf(asked []pgcatalog.Node, edges []edge) []pgcatalog.Node {
 	return slices.Compact(all)
 }
 
-// measure finds the size of each table, and both ends of each key: whether it is
-// positive, and small enough to be taken back.
+// measure reads the size of each table, and the smallest and largest value of each key.
+// The guard needs the smallest, and the checks before the way back need the largest.
 func measure(ctx context.Context, r *pgcatalog.Reader, g *graph) {
 	byOID, oids := map[int64]*table{}, make([]int64, len(g.tables))
 	for i, t := range g.tables {

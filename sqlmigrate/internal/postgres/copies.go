@@ -11,32 +11,38 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A copied table is one of the trial, or below one.
+// A copied table is a table of the trial, or a partition or child of such a table.
 type copied struct {
-	Number       int // of the table that was asked for
+	Number       int // index of the table in the trial
 	OID          int64
-	Root         bool // it is that table
+	Root         bool // whether it is the table of the trial itself
 	Display      plan.TableName
 	Schema, Name string
-	Columns      []copiedColumn // but for generated ones
-	Screen       string         // a condition that is true, without an error, only if the table accepts a row; "": any
-	Unrelated    []string       // constraints without a key
-	Partitions   []string       // statements that put what is in the copy into partitions
+	Columns      []copiedColumn // without generated columns
+	Screen       string         // a condition on a row that is true only if the table accepts the row; it may also fail; if empty, the table accepts every row
+	Unrelated    []string       // CHECKs that do not use a key or a generated column
+	Partitions   []string       // statements that create a partitioned copy, into which the row is inserted after it was accepted
 
-	trigger *trigger   `row:"-"` // of the copy, which has nothing else then
-	table   plan.Table `row:"-"` // with the keys
+	trigger *trigger   `row:"-"` // the trigger to try; the copy then has only columns and this trigger
+	table   plan.Table `row:"-"` // the table with its keys
 }
 
 type copiedColumn struct {
 	Name, Type string
-	Value      string // that most columns of the type take
+	Value      string // a value that most columns of this type accept
 	Required   bool
 	Primary    bool
 	Key        bool
 }
 
-// copiesSQL asks for tables, with what is below them. What a partition or child has from
-// its parent is not asked for again.
+// copiesSQL returns the tables of the trial, and their partitions and children. The
+// column touched of the relation copy lists the keys and the generated columns, because a
+// constraint or index on another column cannot reject a key. The conditions of Screen
+// come from CHECKs (coninhcount = 0 excludes inherited ones) and from expressions of
+// indexes. A condition is false, so that the trial needs a real copy, if the table has an
+// exclusion constraint, an operator class that is not the default, a generated column, a
+// key that is not an integer, statistics on expressions, or a partition key that uses a
+// key.
 const copiesSQL = `
 WITH RECURSIVE asked AS (
   SELECT * FROM ROWS FROM (json_to_recordset($1::text::json) AS (name text, keys text[])) WITH ORDINALITY AS t (name, keys, number)
@@ -97,7 +103,8 @@ func (c *copied) target() string { return "pg_temp." + pgsql.Quote(c.Name) }
 
 func (c *copied) source() string { return pgsql.Qualified(c.Schema, c.Name) }
 
-// typeOf is a column's, by the plan or as it is.
+// typeOf returns the type of a column in the copy, which is the type of the plan if moved
+// is true.
 func (c *copied) typeOf(column copiedColumn, moved bool) string {
 	for _, k := range c.table.Columns {
 		if moved && k.Name == column.Name {
@@ -107,8 +114,9 @@ func (c *copied) typeOf(column copiedColumn, moved bool) string {
 	return column.Type
 }
 
-// create makes a table in which columns may be NULL, but for those of the primary key,
-// and which the plan has moved. A trigger writes nothing but that.
+// create returns the statements that create the copy. All columns of the copy except the
+// primary key may be NULL, and CHECKs that cannot reject a key are dropped. The copy of a
+// trigger has only the columns and the trigger.
 func (c *copied) create(moved bool) []string {
 	const parts = " INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING INDEXES INCLUDING STATISTICS"
 	statements := []string{"CREATE TEMP TABLE " + pgsql.Quote(c.Name) + " (LIKE " + c.source() + pgsql.If(c.trigger == nil, parts) + ")"}
@@ -136,10 +144,13 @@ func (c *copied) create(moved bool) []string {
 	return statements
 }
 
-// readOnly is until what was done is rolled back. Temporary tables can be written.
+// readOnly prevents writes to permanent tables until the attempt is rolled back.
+// Temporary tables can still be written.
 const readOnly = "SET LOCAL transaction_read_only = on"
 
-// enter inserts a row, and does with it what a server does.
+// enter returns the statements that insert a row and have the server process it. ANALYZE
+// evaluates the expressions of statistics, and the last INSERT moves the row to a
+// partition.
 func (c *copied) enter(row engine.Row) []string {
 	statements := []string{"INSERT INTO " + c.target() + " (" +
 		pgsql.Join(c.Columns, ", ", func(column copiedColumn) string { return pgsql.Quote(column.Name) }) + ") VALUES (" +
@@ -154,7 +165,9 @@ func (c *copied) enter(row engine.Row) []string {
 	return statements
 }
 
-// value is a key, or NULL, or for the first fill what the type takes.
+// value returns the literal for a column of a row. That is the key of the column, or a
+// value of its type if needed is true or if the row's fill sets columns without a key,
+// and NULL otherwise.
 func (c *copied) value(column copiedColumn, row engine.Row, needed bool) string {
 	value := pgsql.If(needed || row.Fill == 0 && !column.Key, column.Value)
 	if key := row.Keys[column.Name]; key != 0 {
@@ -169,12 +182,14 @@ func (c *copied) value(column copiedColumn, row engine.Row, needed bool) string 
 	return pgsql.Literal(value)
 }
 
-// screen is a query for a row if the table accepts rows with a key, in all fills.
+// screen returns a query that has a row if the table accepts rows with the keys in all
+// fills.
 func (c *copied) screen(moved bool, keys map[string]types.ID) string {
 	return "SELECT FROM (" + c.rows(moved, keys) + ") AS " + pgsql.Quote(c.Name) + " HAVING bool_and(" + c.Screen + ")"
 }
 
-// rows is a query for rows that no table has, for all keys in each fill.
+// rows returns a query for constant rows with the columns of the table, for each of the
+// keys in each fill.
 func (c *copied) rows(moved bool, all ...map[string]types.ID) string {
 	var queries []string
 	for _, keys := range all {

@@ -12,8 +12,9 @@ import (
 
 const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 
-// detach plans that the database assigns no more keys. Those from issued on are
-// taken for Snowflake IDs, with which it cannot be taken back.
+// detach plans the phase after which the database no longer assigns keys. A key of issued
+// or more is taken for a Snowflake ID; if there is such a key, the phase cannot be taken
+// back.
 func detach(g *graph, issued int64, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Detach, Transaction: true}
 	assigned := keepIf(g.tables, func(t *table) bool { return len(t.assignedColumns()) > 0 })
@@ -34,7 +35,8 @@ func detachStep(t *table, issued int64) plan.Step {
 	}
 }
 
-// park plans that identities take the keys of programs.
+// park plans the phase after which identities that are GENERATED ALWAYS accept the keys
+// of programs.
 func park(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Park, Transaction: true}
 	found := g.change(&phase, keepIf(g.tables, (*table).refusesKeys), accessExclusive, locks, parkStep)
@@ -44,7 +46,8 @@ func park(g *graph, locks int) (plan.Phase, engine.Findings) {
 
 func (t *table) refusesKeys() bool { return len(t.strictColumns()) > 0 }
 
-// strictColumns are those, here or below, whose identity refuses the keys of programs.
+// strictColumns returns the columns, also of partitions and children, whose identity
+// refuses the keys of programs.
 func (t *table) strictColumns() []*column {
 	var found []*column
 	for _, c := range t.columns {
@@ -64,7 +67,8 @@ func parkStep(t *table) plan.Step {
 	return step
 }
 
-// assignedMembers are those to which the database gives values, here or below.
+// assignedMembers returns the columns, also of partitions and children, that have an
+// identity or a default.
 func assignedMembers(columns []*column) []*column {
 	var found []*column
 	for _, c := range columns {
@@ -109,8 +113,9 @@ func detachUp(t *table, columns []*column) []string {
 	return texts
 }
 
-// detachCheck is for keys from which the database must not continue, as they
-// are issued too, and for sequences that would have no next key to give.
+// detachCheck returns a statement that fails if detach cannot be taken back. It looks for
+// Snowflake IDs, because the database would continue after them and assign IDs that a
+// generator issues too, and for keys after which a sequence has no next value.
 func detachCheck(columns []*column, issued int64) string {
 	var rejections []string
 	for _, c := range columns {
@@ -132,7 +137,8 @@ func detachCheck(columns []*column, issued int64) string {
 	return checkAll(rejections)
 }
 
-// detachDown gives the columns back what assigned their keys.
+// detachDown returns the statements that recreate the sequences, identities and defaults
+// of the columns, and set the sequences to the next key.
 func detachDown(columns []*column) []string {
 	var creates, defaults, follows []string
 	for _, c := range columns {
@@ -161,7 +167,8 @@ func (c *column) ownerOf(s *sequence) *column {
 	return c
 }
 
-// attach gives the column back what it had, after its root has got its default.
+// attach returns the statements that give a column its identity or its default, after its
+// root has its default.
 func (c *column) attach(root *column) []string {
 	if s := c.ownIdentity(); s != nil {
 		return append([]string{c.alter("", s.Identity(c.Always))}, s.trimmings()...)
@@ -177,16 +184,16 @@ func (c *column) attach(root *column) []string {
 	}
 }
 
-// create creates the sequence again, as what the column's default refers to.
+// create returns the statements that create the sequence again, owned by column c.
 func (s *sequence) create(c *column) []string {
 	return slices.Concat([]string{
 		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", pgsql.If(s.Unlogged, "UNLOGGED "), s.Target(), s.Type, s.Options()),
-		pgsql.Do("", ownerOf("SEQUENCE", s.Target(), c.relation.Target())), // who creates it may not be who owns the table
+		pgsql.Do("", ownerOf("SEQUENCE", s.Target(), c.relation.Target())), // the role that creates it may not own the table
 		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.Target(), c.relation.Target(), pgsql.Quote(c.Name)),
 	}, s.trimmings())
 }
 
-// trimmings are what a new sequence has not.
+// trimmings returns the statements for the properties that CREATE SEQUENCE does not set.
 func (s *sequence) trimmings() []string {
 	var texts []string
 	switch {
@@ -198,21 +205,22 @@ func (s *sequence) trimmings() []string {
 	return slices.Concat(texts, pgsql.Comment("SEQUENCE "+s.Target(), s.Comment), s.grants)
 }
 
-// follow sets the sequence to give the next key: the one that it would have
-// given then, or the first in its series that is past the largest in use. Keys that
-// were past it then did not keep it from giving that one, and do not now.
+// follow returns a statement that sets the sequence to the next key. That is the key
+// which it would have assigned at the time of the plan or, if larger keys are in use, the
+// first key of its series after the largest. If keys were already past the sequence at
+// the time of the plan, they are ignored, because the sequence ignored them then too.
 func (s *sequence) follow(c *column) string {
 	edge, past, next := "max", ">=", s.next()
 	if s.Increment < 0 {
 		edge, past = "min", "<="
 	}
-	from, behind := next, s.isBehind(c) // from a key on, the sequence is not as it was
+	from, behind := next, s.isBehind(c) // from this key on, programs have written keys since the plan was made
 	if behind {
 		from = s.edge(c) + s.Increment/max(s.Increment, -s.Increment)
 	}
 	used, of, target := fmt.Sprintf("%s(%s)", edge, pgsql.Quote(c.Name)), c.relation.Target(), pgsql.Literal(s.Target())
 	switch {
-	case !s.goes(): // it has continued since
+	case !s.goes(): // the sequence was not dropped, and may have continued
 		return fmt.Sprintf("SELECT pg_catalog.setval(%s, %s) FROM %s HAVING %[2]s %[4]s (SELECT last_value FROM %[5]s)", target, used, of, past, s.Target()) +
 			pgsql.If(behind, fmt.Sprintf(" AND %s %s %d", used, past, from))
 	case s.Increment == 1 && s.at.Called && !behind:
@@ -223,7 +231,7 @@ func (s *sequence) follow(c *column) string {
 		target, used, past, next, s.Increment, s.at.Last, s.at.Called, of, from)
 }
 
-// next is the key that the sequence would have given.
+// next returns the key that the sequence would assign next at the time of the plan.
 func (s *sequence) next() int64 {
 	if s.at.Called {
 		return s.at.Last + s.Increment
@@ -231,7 +239,7 @@ func (s *sequence) next() int64 {
 	return s.at.Last
 }
 
-// edge is the last of the column's keys in the sequence's direction.
+// edge returns the last key of the column in the direction of the sequence.
 func (s *sequence) edge(c *column) int64 {
 	if s.Increment < 0 {
 		return c.keys.Smallest.Int64
@@ -239,7 +247,7 @@ func (s *sequence) edge(c *column) int64 {
 	return c.keys.Largest.Int64
 }
 
-// isBehind reports whether keys were past the sequence already.
+// isBehind reports whether keys were already past the sequence at the time of the plan.
 func (s *sequence) isBehind(c *column) bool {
 	ahead := s.edge(c) >= s.next()
 	if s.Increment < 0 {

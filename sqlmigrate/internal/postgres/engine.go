@@ -1,12 +1,15 @@
-// Package postgres plans and runs the move of tables in PostgreSQL with locks.
+// Package postgres plans and runs the move of tables in PostgreSQL under locks. Package
+// sqlmigrate calls the methods of [Engine]; the statements of a plan are run by Run,
+// which package run calls.
 //
-// What it knows flows one way. Readers over package pgcatalog put what was asked for, and
-// what is connected with it (connect.go), into a graph (graph.go). Others find what blocks
-// (blockers.go), what a change of types would lose (keep.go, recreate.go, views.go), what
-// assigns keys (sequence.go) and which keys need a CHECK (guard.go). Functions that read
-// nothing make the phases of that: widen.go, detach.go and guard.go, on lock.go.
-// [Engine.Inspect] has the order of these, and run.go carries statements out. trial.go
-// tries keys in copies of tables (copies.go), and reads the views above them (shown.go).
+// A plan is made in one direction, in the order of [Engine.Inspect]. First, readers over
+// package pgcatalog read the requested tables and all tables that are connected with them
+// (connect.go) into a graph (graph.go). Further readers find the blockers (blockers.go),
+// the properties that a change of type would lose (keep.go, recreate.go, views.go), the
+// sequences that assign keys (sequence.go) and the keys that need a CHECK (guard.go).
+// Then widen.go, detach.go and guard.go compute the phases without further queries;
+// lock.go divides them into transactions. run.go runs the statements. trial.go tries keys
+// in copies of tables (copies.go), and reads the views on the copies (shown.go).
 package postgres
 
 import (
@@ -19,7 +22,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Engine is for PostgreSQL 12 and later.
+// Engine implements [engine.Engine] for PostgreSQL 12 and later.
 type Engine struct{}
 
 const oldestVersion = 120000
@@ -64,19 +67,19 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 	return f.plan(r, want), nil
 }
 
-// inspecting begins errors.
+// inspecting is the beginning of errors.
 const inspecting = "sqlmigrate: inspect"
 
-// facts are all that a plan is made of.
+// facts collects the facts from which a plan is computed.
 type facts struct {
 	asked *selection
 	graph *graph
-	views []pgcatalog.Use // of columns by views that the plan recreates
+	views []pgcatalog.Use // uses of narrow columns by views that the plan recreates
 	engine.Findings
 }
 
-// readFacts reads the graph, and finds what blocks: names are without the current
-// schema, as they are displayed.
+// readFacts reads the graph and the blockers. It runs before Qualify, so that the server
+// writes the names in messages without the current schema.
 func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want engine.Request) *facts {
 	g, found := readGraph(ctx, r, asked)
 	g.parks = want.Park
@@ -95,8 +98,8 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 	return f
 }
 
-// complete reads what becomes a part of statements: definitions and expressions,
-// in which every name has its schema.
+// complete reads the definitions and expressions that become parts of statements. It runs
+// after Qualify, so that every name in them has its schema.
 func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	g := f.graph
 	for n, value := range q.Defaults(ctx, g.nodes()) {
@@ -113,7 +116,7 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	}
 }
 
-// plan returns the phases, and what was found.
+// plan computes the phases, and returns them with all findings.
 func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 	result := &engine.Result{}
 	for _, t := range f.graph.tables {

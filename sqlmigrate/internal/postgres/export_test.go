@@ -5,8 +5,9 @@ import (
 	"database/sql"
 )
 
-// End begins a transaction of conn and ends it over other, but takes it for the one of
-// another process, or with another lock.
+// End begins a transaction on conn and ends its session over other. It adds pid to the
+// process number and key to the lock key by which the session is identified, so that a
+// test can identify another session.
 func End(ctx context.Context, conn, other *sql.Conn, pid int64, key string) error {
 	s, err := begin(ctx, conn, nil)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// An extension can have operators on arrays of its own, as intarray does: a query that
-// does not name the server's was ambiguous then.
+// An extension such as intarray defines operators on arrays. They make a query ambiguous
+// if it does not name the schema of the server's own operators, so all queries have to
+// name it.
 func TestPostgresExtensions(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -19,7 +20,7 @@ func TestPostgresExtensions(t *testing.T) {
 	}
 	for _, name := range names {
 		if err := db.Exec("CREATE EXTENSION IF NOT EXISTS " + name).Error; err != nil {
-			t.Skip(err) // the role may not
+			t.Skip(err) // the role may not create extensions
 		}
 	}
 	migratetest.Run(t, db, "CREATE TABLE o (id serial PRIMARY KEY, n int CHECK (n > 0))", "CREATE INDEX ON o (n)",

@@ -13,58 +13,62 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A graph is the connected set: every column that has to change when one key
-// does, and what connects them.
+// A graph is the connected set, which means all columns that have to change when one key
+// does, with the objects that depend on them.
 type graph struct {
-	parks     bool // phase park keeps what assigns keys
+	parks     bool // whether phase park replaces detach and guard, so that the database still assigns keys
 	relations map[int64]*pgcatalog.Relation
-	tables    []*table // by their names
+	tables    []*table // sorted by name
 	columns   map[pgcatalog.Node]*column
 	foreign   []foreignKey
-	views     []*view // above narrow columns, in the order in which they are created
+	views     []*view // views on narrow columns, in the order in which they are created
 }
 
-// A table is one of the plan: its columns are roots.
+// A table is a table of the plan. Its columns are roots; a partition or child is not a
+// table of the plan, but a member of its topmost parent.
 type table struct {
 	*pgcatalog.Relation
 	pgcatalog.Size
 	columns []*column
-	members []int64 // tables: itself, partitions and children, parents first
-	checks  []check // that its keys need
+	members []int64 // OIDs of the table itself, its partitions and children, parents first
+	checks  []check // the CHECKs that its keys need
 
-	// What a change of types would lose.
+	// up and down hold the statements that recreate the objects which a change of type in
+	// either direction would lose. kept are statements that restore properties.
 	up, down recreated
 	kept     []string // statements
 }
 
-// A column is one of the connected set. A root stands for itself and for the
-// columns below it, its members, which partitions and children have from it.
+// A column is a column of the connected set. A root is the topmost column of a tree of
+// inherited columns. It represents its members, which are the columns that partitions and
+// children have from it, and itself.
 type column struct {
 	pgcatalog.Column
 	relation *pgcatalog.Relation
-	parents  []*column // from which a partition or child has it
-	root     *column   // the topmost of these, or the column itself
-	members  []*column // of a root: itself and below
+	parents  []*column // the columns from which a partition or child has it
+	root     *column   // the topmost of the parents, or the column itself
+	members  []*column // of a root, itself and all columns below
 
-	// Of a root.
+	// The following fields are set for a root.
 	table    *table
 	refers   []*column
-	enforced bool // by a foreign key to another column
+	enforced bool // whether a validated foreign key to another column ensures that its values are keys
 	keys     keyRange
 
-	// Of each member.
-	value     string // default, as an expression; empty without one
+	// The following fields are set for each member.
+	value     string // the default as an expression; empty without a default
 	preset    pgcatalog.Default
 	sequences []*sequence
 }
 
-// A keyRange has both ends of the keys in use.
+// A keyRange holds the smallest and the largest key in use. Both are NULL in an empty
+// table.
 type keyRange struct{ Smallest, Largest sql.NullInt64 }
 
-// A foreignKey is a pair of columns of one, by their roots.
+// A foreignKey is a pair of columns of a foreign key, as roots.
 type foreignKey struct{ from, to *column }
 
-// arrange puts columns under their parents' columns, and these into tables.
+// arrange assigns each column to the columns of its parents, and each root to its table.
 func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column, edges []edge) (*graph, engine.Findings) {
 	g := &graph{relations: relations, columns: map[pgcatalog.Node]*column{}}
 	var sorted []*column
@@ -103,7 +107,8 @@ func (c *column) topmost() *column {
 	return c
 }
 
-// place puts a root into its table, after the columns before it.
+// place adds a root to its table. The caller passes the columns in the order of tables
+// and column numbers.
 func (g *graph) place(c *column) {
 	if n := len(g.tables); n == 0 || g.tables[n-1].Relation != c.relation {
 		g.tables = append(g.tables, &table{Relation: c.relation})
@@ -114,7 +119,7 @@ func (g *graph) place(c *column) {
 	}
 }
 
-// refer fills in which keys a column refers to.
+// refer records to which keys each column refers.
 func (g *graph) refer(edges []edge) {
 	for _, e := range edges {
 		if e.Inherited {
@@ -129,10 +134,10 @@ func (g *graph) refer(edges []edge) {
 	}
 }
 
-// nodes are all columns.
+// nodes returns all columns.
 func (g *graph) nodes() []pgcatalog.Node { return slices.Collect(maps.Keys(g.columns)) }
 
-// narrowNodes are all columns to be widened, with those below them.
+// narrowNodes returns all columns to widen, including the inherited columns below them.
 func (g *graph) narrowNodes() []pgcatalog.Node {
 	var nodes []pgcatalog.Node
 	for _, t := range g.tables {
@@ -145,27 +150,28 @@ func (g *graph) narrowNodes() []pgcatalog.Node {
 	return nodes
 }
 
-// viewsOf are the views above the tables' columns.
+// viewsOf returns the views on columns of the tables.
 func (g *graph) viewsOf(tables []*table) []*view {
 	return keepIf(g.views, func(v *view) bool {
 		return slices.ContainsFunc(v.columns, func(c *column) bool { return slices.Contains(tables, c.root.table) })
 	})
 }
 
-// isInteger reports whether the type is an integer of any size.
+// isInteger reports whether the type is an integer of 16, 32 or 64 bits.
 func (c *column) isInteger() bool { return c.IsNarrow() || c.Base == "int8" }
 
-// narrowColumns are to be widened.
+// narrowColumns returns the columns to widen.
 func (t *table) narrowColumns() []*column {
 	return keepIf(t.columns, (*column).IsNarrow)
 }
 
-// assignedColumns are those to which the database gives keys.
+// assignedColumns returns the columns to which the database assigns keys.
 func (t *table) assignedColumns() []*column {
 	return keepIf(t.columns, func(c *column) bool { return c.auto() != "" })
 }
 
-// alter changes the column. only is "ONLY " or empty.
+// alter returns an ALTER TABLE statement with a command for the column. only is "ONLY "
+// or empty.
 func (c *column) alter(only, command string) string {
 	return "ALTER TABLE " + only + c.relation.Target() + " ALTER COLUMN " + pgsql.Quote(c.Name) + " " + command
 }
@@ -180,9 +186,10 @@ func keepIf[T any](all []T, is func(T) bool) []T {
 	return found
 }
 
-// auto is how the database assigns the column. A default that is neither a counter nor a
-// constant holds something else, such as the tenant of the session, and so does that of
-// a column that refers to another.
+// auto returns how the database assigns keys to the column, or "". A default that is
+// neither a counter nor a constant does not assign keys, because it has another meaning,
+// such as the tenant of the session. The default of a column that refers to another key
+// does not assign keys either.
 func (c *column) auto() string {
 	for _, m := range c.members {
 		switch {
@@ -198,12 +205,13 @@ func (c *column) auto() string {
 	return ""
 }
 
-// isReference reports whether the column holds keys of another one, which has the guard.
+// isReference reports whether the column holds keys of another column. Then the other
+// column gets the guard.
 func (c *column) isReference() bool {
 	return slices.ContainsFunc(c.refers, func(to *column) bool { return to != c })
 }
 
-// allSequences are the column's and those below it.
+// allSequences returns the sequences of the column and of the columns below it.
 func (c *column) allSequences() []*sequence {
 	var found []*sequence
 	for _, m := range c.members {
@@ -214,8 +222,8 @@ func (c *column) allSequences() []*sequence {
 	return found
 }
 
-// ownIdentity is the sequence of an identity that was declared for this column.
-// A partition can have its parent's, and none of its own.
+// ownIdentity returns the sequence of an identity that was declared for this column. It
+// returns nil if a partition only has the identity of its parent.
 func (c *column) ownIdentity() *sequence {
 	for _, s := range c.sequences {
 		if s.Internal {
@@ -225,19 +233,19 @@ func (c *column) ownIdentity() *sequence {
 	return nil
 }
 
-// uniform reports whether a default can be set for the column and all below it
-// at once: that is an error where there is an identity.
+// uniform reports whether a statement can set the default for the column and all columns
+// below it together. PostgreSQL rejects the statement if any of them is an identity.
 func (c *column) uniform() bool {
 	return c.value != "" && !slices.ContainsFunc(c.members, func(m *column) bool { return m.Identity })
 }
 
-// dropped are the sequences that go with the column.
+// dropped returns the sequences that are dropped together with the column's default.
 func (c *column) dropped() []*sequence {
 	return keepIf(c.allSequences(), func(s *sequence) bool { return s.drop })
 }
 
-// userOf is the column whose keys come from s: the topmost one, unless s serves
-// a single partition or child.
+// userOf returns the column whose keys come from s. That is the root, unless only a
+// single partition or child uses s.
 func (c *column) userOf(s *sequence) *column {
 	var users []*column
 	for _, m := range c.members {
@@ -251,7 +259,7 @@ func (c *column) userOf(s *sequence) *column {
 	return c
 }
 
-// result is the table as the plan lists it.
+// result returns the table in the form of a plan.
 func (t *table) result(schema string) plan.Table {
 	result := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, NotAnalyzed: t.NotAnalyzed}
 	if t.Schema == schema {

@@ -13,17 +13,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A check is to be added.
+// A check is a CHECK to add, or to validate.
 type check struct {
 	column *column
 	name   string
-	added  bool // by a run that was ended before it had it validated
-	broken bool // by a row, so that it is not validated
+	added  bool // whether an earlier run, which was interrupted before it validated the CHECK, has added it
+	broken bool // whether a row violates it, so that it cannot be validated
 }
 
-// checksSQL asks for the names of constraints, and which of them make a column
-// positive already, and are not validated. One that does not hold for children
-// guards too little.
+// checksSQL returns the names of all constraints of tables. For a CHECK that makes a
+// column positive, it also returns the column, and whether the CHECK is not validated. It
+// recognizes the forms in which the server writes such an expression, such as (id > 0),
+// and returns column 0 for all other constraints. A CHECK with NO INHERIT does not count,
+// because it does not hold for children.
 const checksSQL = `
 SELECT c.conrelid::bigint, c.conname, c.contype = 'c' AND pg_get_constraintdef(c.oid) ~ ' > (0|''0''::bigint)\)\) NOT VALID$',
        coalesce((
@@ -36,15 +38,15 @@ SELECT c.conrelid::bigint, c.conname, c.contype = 'c' AND pg_get_constraintdef(c
 FROM pg_catalog.pg_constraint c
 WHERE c.conrelid = ANY ($1::text::oid[])`
 
-// constraintNames are the constraints of a table and of what is below it.
+// constraintNames are the constraints of a table and of its partitions and children.
 type constraintNames struct {
-	guarded map[int64]bool   // columns that are positive already
-	pending map[int64]string // checks that are not validated
+	guarded map[int64]bool   // the columns that already have a CHECK
+	pending map[int64]string // the names of CHECKs that are not validated
 	taken   map[string]bool
 }
 
-// readChecks finds keys that need a CHECK. One that refers to another key has its
-// in that table.
+// readChecks adds to each table the CHECKs that its keys need. A column that refers to
+// another key needs no CHECK, because the table of that key has it.
 func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (found engine.Findings) {
 	names := readConstraintNames(ctx, q, g)
 	for _, t := range g.tables {
@@ -86,7 +88,7 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 		for _, t := range tables[x.Table] {
 			names := found[t]
 			names.taken[x.Name] = true
-			if t.OID != x.Table { // a child
+			if t.OID != x.Table { // a partition or child only reserves the name
 				continue
 			}
 			names.guarded[x.Column] = true
@@ -98,8 +100,9 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 	return found
 }
 
-// choose names the check of a column that needs one, or finds that which this
-// package has added already: by its name, which is the one that it would get.
+// choose returns the name of the CHECK for a column, and whether the column needs one. If
+// an earlier run has added the CHECK without validating it, added is true. choose
+// recognizes such a CHECK by its name, which must be the name that it would choose.
 func (n *constraintNames) choose(c *column) (name string, added, needed bool) {
 	if !n.guarded[c.Node.Column] {
 		return guardName(c, n.taken), false, true
@@ -113,18 +116,19 @@ func (n *constraintNames) choose(c *column) (name string, added, needed bool) {
 	return pending, true, guardName(c, others) == pending
 }
 
-// guardName is no longer than the bytes that PostgreSQL keeps of a name.
+// guardName returns a free name of at most 63 bytes, because PostgreSQL cuts longer
+// names.
 func guardName(c *column, taken map[string]bool) string {
 	const longest = 63
 	return engine.GuardName(c.table.Name, c.Name, longest, func(name string) bool { return len(name) <= longest && !taken[name] })
 }
 
-// Bytes per second that a CHECK reads, tables without their indexes, from
-// memory: 84 MB in 0.11 to 0.15 s.
+// scanRate is the number of bytes per second at which a CHECK reads a table, without its
+// indexes, from memory. Measured were 84 MB in 0.11 to 0.15 s.
 const scanRate = 500_000_000
 
-// guard plans a CHECK for each key: it is added in one transaction, which takes
-// no time, and what is there already is read in another, next to which programs
+// guard plans a CHECK for each key. A first transaction adds the CHECKs for new rows,
+// which takes no time. A second transaction validates the existing rows, while programs
 // read and write.
 func guard(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Guard, Transaction: true}
@@ -138,7 +142,8 @@ func guard(g *graph, locks int) (plan.Phase, engine.Findings) {
 	return phase, found
 }
 
-// isNew: a run that was ended between the two transactions has added the others.
+// isNew reports whether the CHECK still has to be added. It is false if an earlier run
+// ended between the two transactions.
 func isNew(c check) bool { return !c.added }
 
 func holds(c check) bool { return !c.broken }
@@ -158,7 +163,8 @@ func addChecks(t *table, checks []check) plan.Step {
 	}
 }
 
-// validateChecks has nothing to take back, unless the CHECK was there before.
+// validateChecks returns the step that validates the CHECKs of a table. Its Down is
+// empty, except that a CHECK which existed before becomes NOT VALID again.
 func validateChecks(t *table, checks []check) plan.Step {
 	var validates, again []string
 	for _, c := range checks {
@@ -179,12 +185,12 @@ func validateChecks(t *table, checks []check) plan.Step {
 	}
 }
 
-// checkedNames are those of the columns.
+// checkedNames returns the names of the columns.
 func checkedNames(checks []check) string {
 	return pgsql.Join(checks, ", ", func(c check) string { return c.column.Name })
 }
 
-// hasCheck is a condition: the check is there, and more.
+// hasCheck returns a condition that the CHECK exists, and that more is true of it.
 func hasCheck(t *table, c check, more string) string {
 	return fmt.Sprintf("EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = %s::regclass AND conname = %s%s)",
 		pgsql.Literal(t.Target()), pgsql.Literal(c.name), more)

@@ -8,11 +8,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// readLost fills in what a change of types would lose. PostgreSQL builds indexes,
-// constraints and statistics again, and forgets what is not in their definitions:
-// that is stated again, after the change and after it was taken back. What it has
-// not forgotten may be stated twice. Indexes of partitions, which it would make from
-// the definition of the topmost, are created as they were, both times.
+// readLost reads the properties that a change of type would lose, and adds the statements
+// that restore them to the tables. PostgreSQL builds indexes, constraints and statistics
+// again from their definitions, and loses the properties that are not in the definitions.
+// The statements run after the change and after it was taken back; they may also set a
+// property that was not lost. The indexes of partitions are created separately in both
+// directions, because PostgreSQL would create them from the definition of the topmost
+// index.
 func readLost(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) {
 	indexes := readByTable[index](ctx, q, g, indexesSQL)
 	constraints := readByTable[keptConstraint](ctx, q, g, constraintsSQL)
@@ -37,9 +39,10 @@ func readLost(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) {
 	}
 }
 
-// builtAgainSQL asks for the indexes, constraints and statistics that PostgreSQL
-// builds again when the columns change their type, which are those that depend on one,
-// by the tables with which they are, and for the names of their columns.
+// builtAgainSQL begins a query on the indexes, constraints and statistics that PostgreSQL
+// builds again when the columns change their type. The relation made has every object
+// that depends on such a column, the table whose change builds it again, and the names of
+// the columns as JSON.
 const builtAgainSQL = `
 WITH RECURSIVE node (rel, att, root) AS (
   SELECT * FROM unnest($1::text::oid[], $2::text::int2[], $3::text::oid[])
@@ -51,7 +54,7 @@ WITH RECURSIVE node (rel, att, root) AS (
   GROUP BY 1, 2, 3
 )`
 
-// readBuiltAgain asks about those objects.
+// readBuiltAgain returns the rows of a query that continues builtAgainSQL.
 func readBuiltAgain[T any](ctx context.Context, r *pgcatalog.Reader, g *graph, query string) []T {
 	nodes := g.narrowNodes()
 	roots := make([]int64, len(nodes))
@@ -61,7 +64,8 @@ func readBuiltAgain[T any](ctx context.Context, r *pgcatalog.Reader, g *graph, q
 	return pgcatalog.Read[T](ctx, r, builtAgainSQL+query, nodes, roots)
 }
 
-// readByTable reads objects by the OIDs of the tables with which they are built again.
+// readByTable returns the objects of such a query, by the OID of the table whose change
+// builds them again.
 func readByTable[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *graph, query string) map[int64][]*T {
 	found := map[int64][]*T{}
 	for _, x := range readBuiltAgain[struct {
@@ -73,12 +77,12 @@ func readByTable[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *gra
 	return found
 }
 
-// An index is one that is built again.
+// An index is an index that is built again.
 type index struct {
 	Rebuilt
 	pgcatalog.Named
 	Table             string
-	Tablespace        string // other than the database's own
+	Tablespace        string // empty for the default tablespace of the database
 	Comment           *string
 	Constraint        string
 	ConstraintComment *string
@@ -86,17 +90,17 @@ type index struct {
 	Identity          bool
 	Targets           []target
 	Extensions        []string
-	Definition        string // of the constraint, if it has one
+	Definition        string // the definition of its constraint, if it has one
 
-	Tree       bool        // it is a partitioned table's, or attached to one
-	Above      string      // to which it is attached
-	References []reference // foreign keys that need it
+	Tree       bool        // whether it belongs to a partitioned table, or is attached to such an index
+	Above      string      // the index to which it is attached
+	References []reference // the foreign keys that need it
 }
 
-// A target is how much is gathered of an expression.
+// A target is the statistics target of an expression in an index.
 type target struct{ Column, Target int64 }
 
-// A reference is a foreign key, with names as they are in statements.
+// A reference is a foreign key. Its names are quoted.
 type reference struct {
 	Of                      int64 // OID of the table
 	Table, Name, Definition string
@@ -105,8 +109,9 @@ type reference struct {
 
 func (i *index) table() string { return pgsql.Qualified(i.Schema, i.Table) }
 
-// indexColumnsSQL asks for what PostgreSQL forgets of indexes. The definition of a key
-// leaves its parameters out.
+// indexColumnsSQL returns the properties of indexes that PostgreSQL loses. It appends the
+// storage parameters of a primary or unique key to its definition, before DEFERRABLE,
+// because pg_get_constraintdef leaves them out.
 const indexColumnsSQL = `i.indrelid::bigint, NOT (c.relkind = 'I' OR c.relispartition) AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL),
        n.nspname, c.relname, r.relname,
        coalesce((SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), ''),
@@ -132,8 +137,8 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
 LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')`
 
-// indexesSQL asks for the indexes that are built again, also those that belong to
-// constraints.
+// indexesSQL returns the indexes that are built again, including those that belong to
+// constraints, because the constraint depends on the columns and not its index.
 const indexesSQL = `, index AS (
   SELECT root, objid AS oid FROM made WHERE classid = 'pg_catalog.pg_class'::regclass
   UNION
@@ -168,10 +173,11 @@ func (i *index) keep() []string {
 	return texts
 }
 
-// constraintsSQL asks for CHECKs, since one that comes from a parent loses its
-// comment, and for the foreign keys that come from one on partitioned tables, which
-// lose their names too. Parents are first: one of the tables of each is a partition of
-// theirs. A CHECK that only comes from a parent is created with that.
+// constraintsSQL returns the CHECKs, and the foreign keys that come from a foreign key of
+// a partitioned table. An inherited CHECK loses its comment, and such a foreign key also
+// loses its name. It sorts parents first, by the number of ancestors of both tables.
+// conislocal marks the CHECKs that a table has of its own; a CHECK that only comes from a
+// parent is created together with the parent's.
 const constraintsSQL = `
 SELECT made.root::bigint, c.conrelid::bigint, c.contype = 'c' AND c.conislocal, n.nspname, r.relname, c.conname,
        obj_description(c.oid, 'pg_constraint'),
@@ -185,14 +191,14 @@ LEFT JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid
 WHERE c.contype = 'c' OR c.contype = 'f' AND c.conparentid <> 0
 ORDER BY (SELECT count(*) FROM pg_partition_ancestors(c.conrelid)) + (SELECT count(*) FROM pg_partition_ancestors(c.confrelid)), n.nspname, r.relname, c.conname`
 
-// A keptConstraint is one whose comment, or whose name, has to be stated again.
+// A keptConstraint is a constraint whose comment or name has to be restored.
 type keptConstraint struct {
 	Rebuilt
 	Schema, Table, Name string
 	Comment             *string
 	Definition          string
 
-	// Of a foreign key that comes from another one.
+	// The following fields are set for a foreign key that comes from another foreign key.
 	OID                         int64
 	Refers, ParentTable, Parent string
 	ParentOID, GrandparentOID   int64
@@ -204,8 +210,9 @@ func (c *keptConstraint) keep() []string {
 	return pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+c.table(), c.Comment)
 }
 
-// keepConstraints gives all names that were lost a passing one first: PostgreSQL may
-// have chosen the final one for another constraint.
+// keepConstraints returns the statements that restore comments and names. It first
+// renames all foreign keys to temporary names, because PostgreSQL may have given the name
+// of one foreign key to another.
 func keepConstraints(constraints []*keptConstraint) []string {
 	var passing, final string
 	var comments []string
@@ -221,11 +228,12 @@ func keepConstraints(constraints []*keptConstraint) []string {
 	return append([]string{pgsql.Do("", passing+final)}, comments...)
 }
 
-// passingName is a name that nobody else has. Its length does not depend on the
-// number, so that neither does the statement's layout.
+// passingName returns a unique temporary name. Its length does not depend on the OID, so
+// that the layout of the statement does not depend on it either.
 func passingName(oid int64) string { return fmt.Sprintf("sqlmigrate_%010d", oid) }
 
-// pass gives a foreign key its passing name. It is found by its parent and tables.
+// pass returns a statement that renames a foreign key to its temporary name. It finds the
+// foreign key by its parent and tables, because its present name is unknown.
 func (c *keptConstraint) pass() string {
 	parent := c.Parent
 	if c.GrandparentOID != 0 {
@@ -237,10 +245,11 @@ func (c *keptConstraint) pass() string {
 		passingName(c.OID), pgsql.Literal(c.ParentTable), pgsql.Literal(parent), pgsql.Literal(c.table()), pgsql.Literal(c.Refers))
 }
 
-// statisticsColumnsSQL asks for the targets, owners and comments of extended
-// statistics. It reads the targets as JSON: PostgreSQL 12 has none, and 17 has NULL
-// where those before have -1. Those of a view get their owner by name: it may not have
-// its own yet.
+// statisticsColumnsSQL returns the properties of extended statistics that PostgreSQL
+// loses. It reads stxstattarget and stxexprs from JSON, because PostgreSQL 12 does not
+// have these columns; an absent target, NULL (since PostgreSQL 17) and -1 all mean the
+// default. The statistics of a materialized view get their owner by name, because the
+// view may not have its owner yet when they are created.
 const statisticsColumnsSQL = `s.stxrelid::bigint, to_jsonb(s) ->> 'stxexprs' IS NOT NULL, n.nspname, s.stxname, pg_get_userbyid(s.stxowner),
        s.stxowner = r.relowner AND r.relkind <> 'm', rn.nspname, r.relname,
        coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext'), pg_get_statisticsobjdef(s.oid)
@@ -254,11 +263,11 @@ SELECT made.root::bigint, ` + statisticsColumnsSQL + `
 JOIN made ON made.classid = 'pg_catalog.pg_statistic_ext'::regclass AND made.objid = s.oid
 ORDER BY n.nspname, s.stxname`
 
-// keptStatistics are statistics of a table.
+// keptStatistics are extended statistics of a table or materialized view.
 type keptStatistics struct {
 	Rebuilt
 	Schema, Name, Owner string
-	Same                bool // the owner is the table's
+	Same                bool // whether they have the same owner as the table
 	TableSchema, Table  string
 	Target              int
 	Comment             *string

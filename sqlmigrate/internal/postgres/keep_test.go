@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Each of these is lost when PostgreSQL creates the object again, and nobody says
-// it again.
+// PostgreSQL loses each of these properties when it creates the object again, so the move
+// has to set them again.
 var pgKept = []struct{ name, ddl string }{
 	{"target of an expression next to the column", "CREATE INDEX i ON t (id, lower(s)); ALTER INDEX i ALTER COLUMN 2 SET STATISTICS 321"},
 	{"targets of expressions", "CREATE INDEX i ON t ((id % 10), lower(s)); ALTER INDEX i ALTER COLUMN 1 SET STATISTICS 0; ALTER INDEX i ALTER COLUMN 2 SET STATISTICS 9"},
@@ -67,7 +67,7 @@ func postgresKept(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// The connection's own tablespace is for what is new.
+// Objects stay in their tablespace although default_tablespace names another one.
 func postgresTablespace(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `CREATE TABLE t (id serial PRIMARY KEY, CONSTRAINT x EXCLUDE USING btree ((id % 100) WITH =));
 		CREATE INDEX i ON t ((id % 10)); CREATE INDEX j ON t ((id % 10)) TABLESPACE space; SELECT nextval('t_id_seq')`)

@@ -12,7 +12,7 @@ import (
 
 const killedURL = "SQLMIGRATE_KILLED_URL"
 
-// TestPostgresKilledChild is the program of postgresKilled.
+// TestPostgresKilledChild is the program that postgresKilled starts and kills.
 func TestPostgresKilledChild(t *testing.T) {
 	url := os.Getenv(killedURL)
 	if url == "" {
@@ -26,8 +26,8 @@ func TestPostgresKilledChild(t *testing.T) {
 	t.Fatal(plan.Apply(t.Context(), db, sqlmigrate.WithLockTimeout(0)))
 }
 
-// A program that is killed leaves no statement behind that waits for a lock, and
-// others for it, although nothing else limits how long it waits.
+// After a program was killed, its statement does not continue to wait for a lock and to
+// block other sessions, even without a lock timeout.
 func postgresKilled(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	before := d.Dump(t)

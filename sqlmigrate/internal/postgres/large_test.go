@@ -17,7 +17,7 @@ import (
 func postgresLarge(t *testing.T, server *migratetest.PgServer) {
 	schema := &migratetest.LargeSchema{Tables: 366}
 	d := server.Database(t, schema.Make())
-	limit := 30 * time.Second // on a machine that does something else, too; once it was minutes
+	limit := 30 * time.Second // allows for a busy machine; a quadratic planner takes minutes
 	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
 		limit = 5 * time.Second
 	}
@@ -34,14 +34,15 @@ func postgresLarge(t *testing.T, server *migratetest.PgServer) {
 	t.Errorf("planning took %v, want %v at most", best, limit)
 }
 
-// pgForeignKeys are the foreign keys, but not those that partitions inherit.
+// pgForeignKeys returns the columns of all foreign keys and the columns that they refer
+// to. It leaves out foreign keys that partitions inherit from their parents.
 const pgForeignKeys = `SELECT c.conrelid::regclass, a.attname, c.confrelid::regclass, b.attname
 FROM pg_constraint c, unnest(c.conkey, c.confkey) AS k (x, y), pg_attribute a, pg_attribute b
 WHERE c.contype = 'f' AND c.conparentid = 0 AND (a.attrelid, a.attnum) = (c.conrelid, k.x) AND (b.attrelid, b.attnum) = (c.confrelid, k.y)`
 
-// Connected tables, by request three hundred, with fifty views three deep, materialized ones,
-// partitions and rules, hold Snowflake IDs afterwards, and are taken back to what
-// they were.
+// Connected tables with views of three levels, materialized views, partitions and rules
+// accept Snowflake IDs after the move, and Revert restores their former state.
+// GORMFLAKE_TEST_ROWS raises the number of tables to three hundred.
 func postgresThreeHundred(t *testing.T, server *migratetest.PgServer) {
 	schema := &migratetest.LargeSchema{Tables: migratetest.LargeTables(60), Views: 50}
 	d := server.Database(t, "")
@@ -85,15 +86,15 @@ func postgresThreeHundred(t *testing.T, server *migratetest.PgServer) {
 	migratetest.PgSame(t, "after down", d.Dump(t), before)
 }
 
-// A server whose lock table is too small for all tables at once takes several
-// transactions. A run that ends between them is resumed, by the same plan or by
-// another, and the first plan takes everything back.
+// If the lock table of the server is too small for all tables at once, the move takes
+// several transactions. The same plan or a new plan resumes a run that was stopped
+// between them, and the first plan takes everything back.
 func TestPostgresFewLocks(t *testing.T) {
 	t.Parallel()
 	server := migratetest.NewPgServer(t, testserver.Postgres(t, "max_connections=20", "max_locks_per_transaction=16"))
 	schema := &migratetest.LargeSchema{Tables: 40}
 	d := server.Database(t, "")
-	for line := range strings.Lines(schema.Make()) { // in several transactions, too
+	for line := range strings.Lines(schema.Make()) { // the whole schema needs too many locks for one transaction
 		d.Script(t, line)
 	}
 	before := d.Dump(t)
@@ -127,7 +128,8 @@ func TestPostgresFewLocks(t *testing.T) {
 	migratetest.PgSame(t, "after down", d.Dump(t), before)
 }
 
-// inOneTransaction is the plan as it would be with enough locks.
+// inOneTransaction returns a copy of the plan that has all steps of its first phase in
+// one transaction, as it has on a server with enough locks.
 func inOneTransaction(plan sqlmigrate.Plan) *sqlmigrate.Plan {
 	plan.Phases = slices.Clone(plan.Phases)
 	plan.Phases[0].Steps = slices.Clone(plan.Phases[0].Steps)

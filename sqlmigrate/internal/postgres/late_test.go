@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A foreign key that appears between Inspect and Apply is not forgotten.
+// Apply finds a foreign key that was added after Inspect.
 func TestPostgresLateReference(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -9,18 +9,18 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Modes of locks. Only the first keeps readers out.
+// Modes of locks. Only ACCESS EXCLUSIVE blocks readers.
 const (
 	accessExclusive      = "ACCESS EXCLUSIVE"
 	shareRowExclusive    = "SHARE ROW EXCLUSIVE"
 	shareUpdateExclusive = "SHARE UPDATE EXCLUSIVE"
 )
 
-// lockFirst makes a transaction, which is these steps, begin with all its locks:
-// one that cannot be had ends the transaction before a table is copied, not
-// after. Parents come before children, as programs write them: the other way
-// round, a program that has written a parent and continues with its children
-// would wait for the phase, and the phase for it.
+// lockFirst adds a statement that takes all locks of a transaction to the beginning of
+// its steps. If a lock is not available, the transaction then fails before it has copied
+// a table, and not afterwards. The statement locks parents before children, in the same
+// order as programs. In the other order there would be deadlocks, with programs that have
+// written a parent and continue with its children.
 func (g *graph) lockFirst(steps []plan.Step, modes map[*table]string) {
 	if len(modes) < 2 {
 		return
@@ -41,7 +41,7 @@ func (g *graph) locksOf(modes map[*table]string) []string {
 	return locks
 }
 
-// allOf is the same mode for all.
+// allOf returns a map from each table to the same mode.
 func allOf(tables []*table, mode string) map[*table]string {
 	modes := map[*table]string{}
 	for _, t := range tables {
@@ -50,9 +50,9 @@ func allOf(tables []*table, mode string) map[*table]string {
 	return modes
 }
 
-// withinTimeout carries out statements that wait for locks, all of them within
-// lock_timeout. That is for each lock, and who waits behind the first would wait
-// for the others too.
+// withinTimeout returns a statement that runs statements, all of them within
+// lock_timeout. lock_timeout by itself applies to each lock, so that a session behind the
+// first lock might wait for several timeouts.
 func withinTimeout(statements []string) string {
 	return pgsql.Do(`DECLARE
   timeout text := current_setting('lock_timeout');
@@ -70,7 +70,8 @@ func withinTimeout(statements []string) string {
 `)
 }
 
-// parentsFirst are the tables that have a mode, each after those that it refers to.
+// parentsFirst returns the tables that have a mode, each after the tables to which it
+// refers.
 func (g *graph) parentsFirst(modes map[*table]string) []*table {
 	sorted := pgcatalog.ParentsFirst(g.tables, func(t *table) (parents []*table) {
 		for _, c := range t.columns {
@@ -83,8 +84,8 @@ func (g *graph) parentsFirst(modes map[*table]string) []*table {
 	return keepIf(sorted, func(t *table) bool { return modes[t] != "" })
 }
 
-// change adds a step for each table to a phase, in transactions that begin with the
-// locks of their tables.
+// change adds a step for each table to a phase. The steps are divided into transactions,
+// each of which begins with the locks of its tables.
 func (g *graph) change(phase *plan.Phase, tables []*table, mode string, locks int, step func(*table) plan.Step) engine.Findings {
 	first := 0
 	if n := len(phase.Steps); n > 0 {
@@ -99,7 +100,7 @@ func (g *graph) change(phase *plan.Phase, tables []*table, mode string, locks in
 	return found
 }
 
-// stepsOf plans a step for each table of a transaction.
+// stepsOf returns the steps of a transaction, one for each table.
 func stepsOf(tables []*table, transaction int, step func(*table) plan.Step) []plan.Step {
 	steps := make([]plan.Step, len(tables))
 	for i, t := range tables {
@@ -109,9 +110,10 @@ func stepsOf(tables []*table, transaction int, step func(*table) plan.Step) []pl
 	return steps
 }
 
-// batches are one if its locks fit into half of the server's lock table: others
-// need some too. If they do not, each has as many tables as do, parents first. After
-// each, the plan can be resumed and taken back.
+// batches divides tables into transactions. It returns a single batch if its locks fit
+// into half of the server's lock table; the other half is for programs. Otherwise each
+// batch has as many tables as fit, parents first, and it adds a note. The plan can be
+// resumed and taken back after each batch.
 func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches [][]*table, found engine.Findings) {
 	total := g.lockCount(phase, tables)
 	if total <= locks/2 {
@@ -131,13 +133,14 @@ func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batch
 	return batches, found
 }
 
-// viewCost is how many locks a view may take.
+// viewCost is the largest number of locks that a view takes.
 const viewCost = 12
 
-// lockCount is an upper bound of the locks that a transaction takes which changes
-// tables. For widen these are twice theirs because they are copied, their types, the
-// constraints and triggers that are created again, the tables that foreign keys connect
-// with them, and the views above them: seen were 64 where this is 79 for the table alone.
+// lockCount returns an upper bound of the number of locks in a transaction that changes
+// tables. For widen it counts each relation twice, because it is copied. It adds the
+// types of the tables, the constraints and triggers that are created again, the tables
+// that foreign keys connect with them, and the views on them. In a measurement, a table
+// took 64 locks where this function returns 79.
 func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	sum := 0
 	for _, t := range tables {
@@ -168,7 +171,8 @@ func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	return sum + viewCost*len(g.viewsOf(tables))
 }
 
-// cut cuts tables into batches that need at most that many locks, or have one table.
+// cut divides tables into batches that need at most locks locks. A table that needs more
+// is a batch by itself.
 func (g *graph) cut(tables []*table, phase plan.PhaseName, locks int) [][]*table {
 	var found [][]*table
 	for len(tables) > 0 {

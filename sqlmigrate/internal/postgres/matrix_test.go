@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// pgKinds are the ways in which the database assigns a key: %[1]s is the key's
-// table.
+// pgKinds are the ways in which the database assigns a key. In before and after, %[1]s is
+// the table of the key.
 var pgKinds = []struct{ name, key, reference, before, after string }{
 	{"smallserial", "smallserial", "smallint", "", ""},
 	{"serial", "serial", "integer", "", ""},
@@ -48,8 +48,9 @@ var pgKinds = []struct{ name, key, reference, before, after string }{
 	{"key already wide", "bigserial", "integer", "", ""},
 }
 
-// pgReferences are tables that refer to a key; KEY is its definition, REF the
-// type of what refers to it, and users is everybody's parent.
+// pgReferences creates tables that refer to a key. KEY is the definition of the key, and
+// REF is the type of the columns that refer to it. Every reference leads to table users,
+// directly or over other tables.
 const pgReferences = `
 CREATE TABLE app.users (id KEY(users) PRIMARY KEY, name text NOT NULL,
   manager_id REF REFERENCES app.users ON DELETE SET NULL);
@@ -125,7 +126,7 @@ func pgSchema(key, reference, before, after string) string {
 	return ddl + references
 }
 
-// pgTypeOf is the type of a key.
+// pgTypeOf returns the integer type of a key that is defined as key.
 func pgTypeOf(key string) string {
 	word, _, _ := strings.Cut(key, " ")
 	return strings.NewReplacer("smallserial", "smallint", "bigserial", "bigint", "serial", "integer").Replace(word)
@@ -156,7 +157,8 @@ func postgresMatrix(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// pgMoved looks into the database itself.
+// pgMoved checks in the catalog that all columns are bigint and that the database does
+// not assign the keys any more.
 func pgMoved(t *testing.T, d *migratetest.PgDatabase) {
 	t.Helper()
 	got := d.Value(t, `SELECT coalesce(string_agg(format('%s.%s %s %s', attrelid::regclass, attname, format_type(atttypid, -1), attidentity), ', '), '')

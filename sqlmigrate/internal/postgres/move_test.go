@@ -6,7 +6,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// TestPostgres has one server for all, and a database for each.
+// TestPostgres runs tests that share a server. Each of them creates its own database.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := startPostgres(t)

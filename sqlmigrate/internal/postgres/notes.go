@@ -9,11 +9,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
-// notesOn are about the tables of a plan. asked are the OIDs of those that were
-// asked for.
+// notesOn returns notes on the tables of a plan. asked has the OIDs of the requested
+// tables.
 func notesOn(g *graph, role string, asked map[int64]bool) engine.Findings {
 	var found engine.Findings
-	refers := map[int64]bool{} // by foreign keys that are created again
+	refers := map[int64]bool{} // tables with foreign keys that are created again
 	for _, t := range g.tables {
 		for _, oid := range t.up.referring {
 			refers[oid] = true
@@ -40,7 +40,7 @@ func notesOn(g *graph, role string, asked map[int64]bool) engine.Findings {
 	return found
 }
 
-// notesOnWiden are about what phase widen does to programs and to the planner.
+// notesOnWiden are notes on the effect of phase widen on programs and on the planner.
 var notesOnWiden = []string{
 	"After phase widen, connections with prepared statements fail once for each of them, with “cached plan must not change result type” or a value that is too large for int4: restart the programs, or let their pools open new connections.",
 	"PostgreSQL forgets the planner's statistics of a column whose type changes, and a rewrite does not make autovacuum gather new ones: after phase widen, and after it is taken back, run ANALYZE on its tables.",
@@ -69,9 +69,12 @@ func noteColumn(t *table, c *column) engine.Findings {
 	return found
 }
 
-// functionsSQL asks for functions whose text the server does not understand
-// before they run: those that name one of the tables or are its triggers, and
-// use integers. They may fail at the first large key.
+// functionsSQL returns functions that use integers and a table to be widened. The server
+// analyzes their bodies only when they run, so they may fail at the first large key. A
+// function is returned if its text contains the name of a table or it is a trigger
+// function of a table, and if its text matches the pattern, or its result or an argument
+// is an integer type. Functions of the server and of extensions (deptype 'e') are
+// excluded.
 const functionsSQL = `
 WITH name (name) AS MATERIALIZED (
   SELECT lower(name) FROM json_array_elements_text($1::text::json) AS name
@@ -96,7 +99,8 @@ const (
 	anyText      = `.`
 )
 
-// The OIDs of smallint and integer and of their arrays are fixed.
+// integerOIDs are the OIDs of smallint, integer and their arrays, which are the same on
+// every server.
 const integerOIDs = "{21,23,1005,1007}"
 
 func readFunctions(ctx context.Context, r *pgcatalog.Reader, names []string, tables []int64, pattern string) []string {
@@ -118,8 +122,9 @@ func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found en
 	return found
 }
 
-// noteSequenceFunctions is about sequences that functions name in their text. It asks
-// for all of them at once, and for each only if a function names any.
+// noteSequenceFunctions adds a note for each sequence that phase detach drops and whose
+// name is in the text of a function. First it searches for all names together, and only
+// if a function contains any of them, for each name.
 func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	var gone []*sequence
 	var names []string
@@ -143,7 +148,8 @@ func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (
 	return found
 }
 
-// notePublications is about replicas that apply rows by column.
+// notePublications adds a note for each table in a publication, because subscribers apply
+// rows by column.
 func notePublications(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, t := range g.tables {
 		if len(t.narrowColumns()) == 0 {

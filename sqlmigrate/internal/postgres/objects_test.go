@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Everything that a table can have and that has to be there afterwards. ROLE
-// stands for a role that is not the owner.
+// pgTrimmings creates tables with all kinds of objects, which must be the same after the
+// move. ROLE stands for a role that does not own the tables.
 const pgTrimmings = `
 CREATE ROLE "app Reader"; CREATE ROLE keeper; CREATE ROLE clerk;
 CREATE SCHEMA "odd ""x"" schema"; GRANT USAGE, CREATE ON SCHEMA "odd ""x"" schema" TO keeper;
@@ -91,12 +91,12 @@ func postgresTrimmings(t *testing.T, server *migratetest.PgServer) {
 	}
 	d.PgFiles(t, plan)
 	d.Apply(t, plan)
-	d.Apply(t, plan) // finds everything done, also under names that are cut
+	d.Apply(t, plan) // names that PostgreSQL has shortened are found, so this run has no work
 	d.Revert(t, plan)
 	d.Revert(t, plan)
 }
 
-// A plan means the same on a connection with another search_path.
+// A plan does the same on a connection with another search_path.
 func postgresElsewhere(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE FUNCTION even(bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT $1 % 2 = 0';
@@ -112,7 +112,7 @@ func postgresElsewhere(t *testing.T, server *migratetest.PgServer) {
 	migratetest.PgSame(t, "after down", d.Dump(t), before)
 }
 
-// The owner, who is not a superuser, applies what a superuser may too.
+// The owner of the tables can apply the plan without being a superuser.
 func postgresRoles(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE ROLE owner LOGIN; CREATE ROLE reader LOGIN; CREATE SCHEMA own AUTHORIZATION owner; SET ROLE owner;
@@ -162,7 +162,8 @@ func postgresRoles(t *testing.T, server *migratetest.PgServer) {
 	migratetest.WantError(t, err, "the largest key of table own.users", "permission denied")
 }
 
-// postgresMayNotCreate is about the owner of partitions who may not create any more.
+// postgresMayNotCreate tests an owner of partitions who lost the right to create tables
+// in the schema.
 func postgresMayNotCreate(t *testing.T, d *migratetest.PgDatabase, owner *gorm.DB) {
 	t.Helper()
 	d.Script(t, `CREATE SCHEMA lent; GRANT USAGE, CREATE ON SCHEMA lent TO owner; SET ROLE owner;
@@ -191,7 +192,7 @@ func postgresMayNotCreate(t *testing.T, d *migratetest.PgDatabase, owner *gorm.D
 	migratetest.PgSame(t, "after down", d.Dump(t), before)
 }
 
-// Policies must not hide the largest key.
+// Row security must not hide the largest key from the move.
 func postgresRowSecurity(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `CREATE ROLE holder LOGIN; CREATE SCHEMA own AUTHORIZATION holder; SET ROLE holder;
 		CREATE TABLE own.users (id serial PRIMARY KEY); INSERT INTO own.users VALUES (7);

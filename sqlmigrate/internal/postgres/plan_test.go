@@ -125,7 +125,7 @@ func postgresGuards(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// What is not connected by columns stays as it is.
+// Tables that no column connects with the moved key stay as they are.
 func postgresConnected(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE TABLE users (id serial PRIMARY KEY);
@@ -167,7 +167,7 @@ func postgresConnected(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// An index that is created again is what it was.
+// An index that is created again has its former properties.
 func postgresIndexes(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE TABLE t (id serial PRIMARY KEY, n text);
@@ -177,8 +177,9 @@ func postgresIndexes(t *testing.T, server *migratetest.PgServer) {
 	d.RoundTrip(t, "t")
 }
 
-// A tenant is not part of the move, before it and after it, when no column tells
-// any more that the database assigned it.
+// The column tenant_id of a composite key is not moved. It is not moved by a later plan
+// either, although no column shows any more that the database once assigned the other
+// one.
 func postgresTenants(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE TABLE tenants (id serial PRIMARY KEY);

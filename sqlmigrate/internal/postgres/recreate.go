@@ -6,18 +6,20 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// A recreated is what has to be dropped before a column changes its type, and then
-// created as it was: indexes of partitions, and before a column is made narrow again
-// what has expressions that would not be what they were.
+// A recreated holds the statements for objects that are dropped before a column changes
+// its type, and created again afterwards. These are the indexes of partitions and, when a
+// column is made narrow again, the objects with expressions, because PostgreSQL would
+// change the expressions.
 type recreated struct {
 	drops, creates, attaches, references []string
 
-	referring []int64 // OIDs of the references' tables
+	referring []int64 // OIDs of the tables of the foreign keys
 }
 
-// addPartitioned plans an index of a partitioned table or of a partition. It is created
-// separately, to keep what is its own, and attached to its parent, with which it was
-// dropped. The foreign keys that need it are dropped before, and created afterwards.
+// addPartitioned adds an index of a partitioned table or of a partition. Each index is
+// created separately, which keeps its own properties, and is then attached to the index
+// of its parent. Dropping the parent's index drops it too. The foreign keys that need the
+// index are dropped before it, and created after it.
 func (r *recreated) addPartitioned(i *index) {
 	drop, create := i.statements()
 	if i.Above == "" {
@@ -34,26 +36,27 @@ func (r *recreated) addPartitioned(i *index) {
 	}
 }
 
-// An object is built again: an index, a constraint or statistics.
+// An object is an index, a constraint or statistics that PostgreSQL builds again.
 type object interface {
 	common() Rebuilt
 	statements() (drop, create string)
-	keep() []string // that PostgreSQL forgets
+	keep() []string // statements that restore the properties that PostgreSQL loses
 }
 
-// Rebuilt is what objects have in common. PostgreSQL writes expressions for a bigint,
-// and then for an integer again: id % 10 becomes id::bigint % 10::bigint, which no query
-// asks for.
+// Rebuilt has the fields that all objects share. Rewritten objects are created again
+// because PostgreSQL changes their expressions when a column becomes a bigint and then an
+// integer again. For example, id % 10 becomes id::bigint % 10::bigint, which no longer
+// matches the expressions in queries.
 type Rebuilt struct {
 	Of        int64 // OID of the table
-	Rewritten bool  // it has expressions
+	Rewritten bool  // whether it has expressions
 }
 
 func (r Rebuilt) common() Rebuilt { return r }
 
-// addRewritten plans the objects that are rewritten, those of parents first: a
-// constraint that a table has both from a parent and of its own is dropped after its
-// parent's, since it cannot be before.
+// addRewritten adds the objects with expressions, in the order of their tables in
+// parentsFirst. If a table has a constraint both from a parent and of its own, the
+// parent's must be dropped first.
 func (r *recreated) addRewritten(objects []object, parentsFirst []int64) {
 	objects = keepIf(objects, func(o object) bool { return o.common().Rewritten })
 	for _, of := range parentsFirst {
@@ -84,11 +87,12 @@ func ofConstraint(only, table, name, definition string) (drop, create string) {
 	return "ALTER TABLE " + table + " DROP CONSTRAINT " + name, "ALTER TABLE " + only + table + " ADD CONSTRAINT " + name + " " + definition
 }
 
-// noTablespace comes before anything is created: the connection's would be used
-// otherwise, and what has one gets it afterwards.
+// noTablespace resets the default tablespace before objects are created, because
+// otherwise they would be created in the connection's default. Objects with a tablespace
+// are moved there afterwards.
 const noTablespace = "SET LOCAL default_tablespace = ''"
 
-// around puts the statements around that which changes the type.
+// around returns the statements before alter, alter, and the statements after it.
 func (r *recreated) around(alter string) []string {
 	creates := r.creates
 	if len(creates) > 0 {

@@ -16,7 +16,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Run takes one transaction: PostgreSQL has it for all that a plan does.
+// Run implements [engine.Engine]. All statements run in one transaction, because
+// PostgreSQL supports transactions for all statements of a plan.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	session, err := begin(ctx, conn, s.Pool)
 	if err != nil {
@@ -48,8 +49,9 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	return session.exec(ctx, "COMMIT")
 }
 
-// alreadyDone asks before the first statement what has been done: all of it or
-// nothing, since an earlier run was one transaction too.
+// alreadyDone evaluates all Unless queries before the first statement, because the
+// statements of this transaction would change their answers. An earlier run has committed
+// either the whole transaction or no statement of it.
 func alreadyDone(ctx context.Context, conn *sql.Conn, statements []plan.Statement) (map[string]bool, error) {
 	over := map[string]bool{"": false}
 	for _, statement := range statements {
@@ -65,18 +67,19 @@ func alreadyDone(ctx context.Context, conn *sql.Conn, statements []plan.Statemen
 	return over, nil
 }
 
-// scriptTimeout is what files wait for a lock: while they do, everybody who
-// comes later waits too.
+// scriptTimeout is the lock timeout in migration files. It is short because later
+// sessions wait behind the file while it waits.
 const scriptTimeout = "SET LOCAL lock_timeout = '5s'"
 
-// Script writes no BEGIN: golang-migrate sends the file at once, which makes it
-// one transaction, and goose has its own.
+// Script implements [engine.Engine]. It does not write BEGIN. golang-migrate sends the
+// whole file at once, which makes it one transaction, and goose begins a transaction
+// itself.
 func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	return format.Script(append([]string{scriptTimeout}, engine.SQLOf(statements)...))
 }
 
-// A session is one transaction. It is not an [sql.Tx], because that is rolled
-// back with the context that it began with, or behind the caller's back.
+// A session is a transaction on a connection. It is not an [sql.Tx], because database/sql
+// rolls an sql.Tx back as soon as its context ends.
 type session struct {
 	conn    *sql.Conn
 	pool    *sql.DB
@@ -102,9 +105,9 @@ func (s *session) lockTimeout(ctx context.Context, d time.Duration) error {
 	return s.exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", max(1, int64(d/time.Millisecond))))
 }
 
-// watchClient makes the server end a statement whose client is gone, such as a
-// program that was killed, also while it waits for a lock. Servers before
-// PostgreSQL 14, and some platforms, cannot.
+// watchClient makes the server end a statement whose client has gone, for example because
+// the program was killed, even while the statement waits for a lock. Servers before
+// PostgreSQL 14 and some platforms do not support the setting, so errors are ignored.
 func (s *session) watchClient(ctx context.Context) error {
 	return s.exec(ctx, `DO $$ BEGIN
   IF current_setting('client_connection_check_interval', true) = '0' THEN
@@ -114,8 +117,8 @@ EXCEPTION WHEN OTHERS THEN NULL;
 END $$`)
 }
 
-// exec asks the context itself: of one that has ended, pgx reports that the
-// connection is bad, which database/sql then closes.
+// exec runs a statement. It checks the context first, because pgx reports a bad
+// connection if the context has ended, and database/sql would then close the connection.
 func (s *session) exec(ctx context.Context, statement string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -124,8 +127,8 @@ func (s *session) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// rollback returns err when the server has done so, or is told to over another
-// connection.
+// rollback rolls the transaction back, and returns err. If that fails, it ends the
+// server's session over another connection.
 func (s *session) rollback(ctx context.Context, err error) error {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
@@ -135,15 +138,15 @@ func (s *session) rollback(ctx context.Context, err error) error {
 	return engine.EndBackend(ctx, s.conn, s.pool, s.backend, err)
 }
 
-// fixes of errors, by their state.
+// fixes maps the SQLSTATE of an error to its fix.
 var fixes = map[string]string{
 	pgsql.LockNotAvailable:      "another transaction holds a lock on the table; end it, or try again with a longer lock timeout or at a quieter time",
 	pgsql.DeadlockDetected:      "another transaction took its locks in another order; try again",
 	pgsql.InsufficientPrivilege: "the tables' owner may do this",
 }
 
-// explain adds what the server has said of the cause, which the text of the
-// drivers' errors leaves out, and the fix to errors that ask for one.
+// explain adds the server's detail and hint to an error, which the errors of the drivers
+// leave out, and a fix if there is one.
 func explain(err error) error {
 	var server interface {
 		error
@@ -166,8 +169,8 @@ func explain(err error) error {
 	return err
 }
 
-// fieldOf reads a field that both drivers' errors have under the same name: this
-// package imports neither.
+// fieldOf returns a field of a driver's error by reflection, because this package imports
+// neither driver. Both drivers use the same names for the fields.
 func fieldOf(err error, name string) string {
 	value := reflect.Indirect(reflect.ValueOf(err))
 	if value.Kind() != reflect.Struct {

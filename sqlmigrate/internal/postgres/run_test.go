@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A failure after any statement leaves what was there, and a second run of the
-// same plan completes.
+// After a failure at any statement the database is as it was, and a second run of the
+// same plan completes the move.
 func postgresFailures(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	ctx := context.Background()
@@ -77,7 +77,7 @@ func postgresFailures(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// A failure of the database itself, in the middle of each phase.
+// An error of the database in the middle of a phase rolls the phase back.
 func postgresRollsBack(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	plan := d.Inspect(t, "users", "orders")
@@ -116,7 +116,7 @@ func postgresLockTimeout(t *testing.T, server *migratetest.PgServer) {
 	err := plan.Apply(context.Background(), d.DB, sqlmigrate.WithLockTimeout(50*time.Millisecond), sqlmigrate.WithRetryFor(0))
 	migratetest.WantError(t, err, `LOCK TABLE "public"."orders"`, "55P03", "longer lock timeout")
 
-	// Without a timeout it waits, and ends with its context.
+	// Without a timeout the plan waits until its context is canceled.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan error)
@@ -128,7 +128,7 @@ func postgresLockTimeout(t *testing.T, server *migratetest.PgServer) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
-	for d.Value(t, "SELECT count(*) FROM pg_locks WHERE NOT granted") != "0" { // the server notices
+	for d.Value(t, "SELECT count(*) FROM pg_locks WHERE NOT granted") != "0" { // the server needs a moment to notice
 		time.Sleep(time.Millisecond)
 	}
 	reader.Rollback()
@@ -183,8 +183,8 @@ func postgresNextKey(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Keys that do not fit are told before anything is changed, whichever phase is
-// taken back.
+// Revert refuses keys that do not fit the former type before it changes the database, no
+// matter which phase it takes back.
 func postgresLargeKeys(t *testing.T, server *migratetest.PgServer) {
 	const id = "361439850948198"
 	for _, test := range []struct{ name, ddl, insert, want string }{

@@ -8,47 +8,48 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A sequence gives values to columns.
+// A sequence is a sequence that gives values to columns.
 type sequence struct {
 	*pgcatalog.Sequence
 	at     position
-	users  []sequenceUser // that need it
-	lost   []string       // with the sequence, and why
+	users  []sequenceUser // the objects that depend on it
+	lost   []string       // reasons why it could not be recreated completely
 	grants []string       // statements for the rights on it
 
-	drop   bool     // goes when its column does without
-	others []string // that use it
+	drop   bool     // whether phase detach drops it together with the default of its column
+	others []string // other objects that use it
 }
 
-// goes reports whether phase detach removes the sequence: by itself, or with its
+// goes reports whether phase detach removes the sequence, either alone or with its
 // identity.
 func (s *sequence) goes() bool { return s.drop || s.Internal }
 
-// A position is how far a sequence has come.
+// A position is the state of a sequence.
 type position struct {
 	Last   int64
-	Called bool // Last has been given away
+	Called bool // whether Last has been assigned
 }
 
 // A sequenceUser is an object that depends on a sequence.
 type sequenceUser struct {
-	Column pgcatalog.Node // of a default
+	Column pgcatalog.Node // the column, if the object is a default
 	Object string
 }
 
-// readSequences reads the sequences that give values to columns, by their names.
+// readSequences reads the sequences that give values to columns, sorted by name.
 func readSequences(ctx context.Context, q pgcatalog.QualifiedReader, nodes []pgcatalog.Node) []*sequence {
 	var found []*sequence
 	for _, s := range q.Sequences(ctx, nodes) {
-		if len(s.Columns) > 0 { // not only owned by one
+		if len(s.Columns) > 0 { // excludes a sequence that a column owns but does not use
 			found = append(found, readSequence(ctx, q, s))
 		}
 	}
 	return found
 }
 
-// sequenceUsersSQL asks what would fail without a sequence. A view is named instead of
-// its rule.
+// sequenceUsersSQL returns the objects that depend on a sequence, because they would fail
+// without it. For a view, it returns the view instead of its rule _RETURN, on which the
+// catalog records the dependency.
 const sequenceUsersSQL = `
 SELECT coalesce(ad.adrelid, 0)::bigint, coalesce(ad.adnum, 0),
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
@@ -59,8 +60,9 @@ LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regcla
 WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = $1::bigint::oid
 ORDER BY 3`
 
-// readSequence reads what takes a query for each sequence: how far it has come, which
-// is not among its parameters, what needs it, and what it would not get back.
+// readSequence reads the facts that need a query for each sequence. These are its
+// position, which is not in the catalog, the objects that need it, and the properties
+// that could not be recreated.
 func readSequence(ctx context.Context, q pgcatalog.QualifiedReader, known *pgcatalog.Sequence) *sequence {
 	return &sequence{
 		Sequence: known,
@@ -72,8 +74,9 @@ func readSequence(ctx context.Context, q pgcatalog.QualifiedReader, known *pgcat
 	}
 }
 
-// link gives columns their sequences, and finds out whether these can go: nothing
-// but the column that owns one, and those that have this from it, may use it.
+// link assigns the sequences to their columns, and decides which can be dropped. A
+// sequence can be dropped if it is owned by a column, and only this column and the
+// columns that have it from this column use it.
 func (g *graph) link(sequences []*sequence) engine.Findings {
 	var found engine.Findings
 	for _, s := range sequences {
@@ -99,7 +102,7 @@ func (g *graph) link(sequences []*sequence) engine.Findings {
 	return found
 }
 
-// block is for what a sequence that goes could not get back.
+// block adds a blocker for each property of the sequence that could not be recreated.
 func (s *sequence) block(table plan.TableName) engine.Findings {
 	var found engine.Findings
 	for _, reason := range s.lost {

@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/postgres"
 )
 
-// Another backend that has the number of the process by now is not ended.
+// A session is only ended if both its process number and its lock key match, because the
+// number may belong to a session of another program by now.
 func TestEndOthers(t *testing.T) {
 	t.Parallel()
 	pool, err := sql.Open("pgx", testserver.Postgres(t).URL())

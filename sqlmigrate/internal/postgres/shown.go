@@ -15,8 +15,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A shown view shows keys, itself or by other views. Its rows have no schema, so that no
-// two of what it uses may have the same name.
+// A shown is a view that shows keys, directly or through other views. The views of a
+// trial are created in a single temporary schema, so two relations that a view uses must
+// not have the same name. Visible is false for the relation that is hidden by the other.
 type shown struct {
 	OID          int64
 	Display      plan.TableName
@@ -32,16 +33,19 @@ type usedRelation struct {
 	Visible      bool
 }
 
-// mostRead is how many rows of a view are read: the server holds them in its memory.
+// mostRead limits the rows that are read from a view, because the server keeps them in
+// memory.
 const mostRead = 1000
 
-// pathSQL makes the server write no schemas in the definitions of views, but for those of
-// which a name is hidden by another one.
+// pathSQL sets the search path to all schemas. The server then writes the definitions of
+// views without schemas, except for relations that another relation of the same name
+// hides. The current schema comes first, and the schemas in the parameter follow.
 const pathSQL = `SELECT set_config('search_path', string_agg(quote_ident(nspname), ', ' ORDER BY nspname <> current_schema(), nspname <> ALL (SELECT json_array_elements_text($1::text::json)), nspname), true)
 FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'`
 
-// shownSQL asks for the views above columns, and for the tables and views that each
-// uses. Those of the server itself are used as they are.
+// shownSQL returns the views on columns, and the tables and views that each view uses.
+// The rule _RETURN is the query of a view. It leaves out relations of the server itself,
+// because the copies can use them as they are.
 const shownSQL = `
 WITH RECURSIVE view (oid) AS (
   SELECT r.ev_class
@@ -66,8 +70,9 @@ SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspn
 FROM view JOIN pg_catalog.pg_class c ON c.oid = view.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 ORDER BY n.nspname, c.relname`
 
-// Views implements [engine.Copies]: rows that no table has take the place of what a view
-// uses.
+// Views implements [engine.Copies]. Each view is created as a temporary view. Temporary
+// tables with constant rows replace the tables that it uses. All views are first tried
+// together; if one fails, each is tried alone.
 func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Shown, error) {
 	schemas, tables := []string{}, []map[string]any{}
 	copies := map[int64]*copied{}
@@ -124,8 +129,8 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 	return found, err
 }
 
-// createBelow creates what the last of the relations uses, and that one, each after what
-// it uses itself.
+// createBelow returns the statements that create the relations of below as temporary
+// tables and views. below must list each relation after those that it uses.
 func createBelow(below []usedRelation, views map[int64]shown, copies map[int64]*copied, key types.ID, moved bool) []string {
 	statements := make([]string, len(below))
 	for i, u := range below {

@@ -10,16 +10,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// ownerOf is a part of the body of a DO statement. It gives an object to the
-// user who owns a table at that time.
+// ownerOf returns a part of the body of a DO statement. It makes the present owner of
+// table the owner of object.
 func ownerOf(kind, object, table string) string {
 	return fmt.Sprintf("  EXECUTE format('ALTER %s %%s OWNER TO %%I', %s,\n"+
 		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
 		kind, pgsql.Literal(object), pgsql.Literal(table))
 }
 
-// has is a condition of SQL: one of the columns meets the condition, which is about
-// pg_attribute.
+// has returns a condition that at least one of the columns meets condition, which is
+// about its row in pg_attribute.
 func has(columns []*column, condition string) string {
 	those := pgsql.Join(columns, " OR ", func(c *column) string {
 		return "attrelid = " + pgsql.Literal(c.relation.Target()) + "::regclass AND attname = " + pgsql.Literal(c.Name)
@@ -27,28 +27,29 @@ func has(columns []*column, condition string) string {
 	return "EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE (" + those + ") AND " + condition + ")"
 }
 
-// areNarrow is a condition: some of the columns are narrow.
+// areNarrow returns a condition that at least one of the columns is not a bigint.
 func areNarrow(columns []*column) string { return has(columns, "atttypid <> 'bigint'::regtype") }
 
 func namesOf(columns []*column) string {
 	return pgsql.Join(columns, ", ", func(c *column) string { return c.Name })
 }
 
-// checkAll is a statement that consists of several of rejectIf. It is an error too if a
-// policy would hide rows.
+// checkAll returns a statement with several rejections. It turns row security off, so
+// that the statement fails if a policy would hide rows.
 func checkAll(rejections []string) string {
 	return pgsql.Do("", "  PERFORM pg_catalog.set_config('row_security', 'off', true);\n"+strings.Join(rejections, ""))
 }
 
-// rejectIf is a part of the body of a DO statement. It raises an error if a
-// query finds a row.
+// rejectIf returns a part of the body of a DO statement. It raises an error if query
+// returns a row.
 func rejectIf(query, message string) string {
 	return "  IF EXISTS (" + query + ") THEN\n" +
 		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgsql.Literal(message) + ";\n" +
 		"  END IF;\n"
 }
 
-// rejectAll raises an error that names what a query finds.
+// rejectAll returns a part of the body of a DO statement. It raises an error that lists
+// the objects that query returns. message has a %s for them.
 func rejectAll(query, message string) string {
 	return "  IF EXISTS (" + query + ") THEN\n" +
 		"    RAISE EXCEPTION USING ERRCODE = 'dependent_objects_still_exist', MESSAGE = pg_catalog.format(" + pgsql.Literal(message) + ",\n" +
@@ -56,8 +57,9 @@ func rejectAll(query, message string) string {
 		"  END IF;\n"
 }
 
-// widenCheck comes before phase widen is taken back. It rejects keys that do not fit into
-// the old columns, and what would keep PostgreSQL from making these narrow again.
+// widenCheck returns a statement that fails if widen cannot be taken back. It looks for
+// keys that do not fit into the old columns, and for objects that prevent PostgreSQL from
+// changing the type.
 func widenCheck(g *graph, t *table, columns []*column) string {
 	rejections := []string{rejectNewUses(t, columns, g.views)}
 	for _, c := range columns {
@@ -70,10 +72,11 @@ func widenCheck(g *graph, t *table, columns []*column) string {
 	return checkAll(rejections)
 }
 
-// rejectNewReferences end phase widen with an error, and so take it back, where
-// a column that the plan does not know refers to a widened key: a foreign key
-// that was added since, or that exists in this database only. It would take
-// keys of the old kind, and fail at the first new one.
+// rejectNewReferences returns a statement that fails at the end of phase widen if a
+// narrow column that the plan does not know refers to a widened key. Its foreign key may
+// have been added since the plan was made, or may exist in this database only. Such a
+// column would accept old keys and fail at the first Snowflake ID, so the failure takes
+// phase widen back.
 func rejectNewReferences(tables []*table) []plan.Statement {
 	var rejections []string
 	for _, t := range tables {
@@ -97,7 +100,8 @@ func rejectNewReferences(tables []*table) []plan.Statement {
 	return engine.Statements("", pgsql.Do("", strings.Join(rejections, "")))
 }
 
-// rejectNewViews is for what has come to use the views that are to be dropped.
+// rejectNewViews returns a rejection for views that use the views to drop, and that the
+// plan does not know.
 func rejectNewViews(views []*view) string {
 	known := regclasses(views)
 	return rejectAll(`SELECT pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
@@ -106,7 +110,8 @@ func rejectNewViews(views []*view) string {
 		"sqlmigrate: %s: uses a view that has to be dropped when phase widen is taken back: drop it before, and create it again afterwards")
 }
 
-// regclasses are the OIDs of the views, or NULL for one that is gone.
+// regclasses returns a list of SQL expressions for the OIDs of the views. An expression
+// is NULL if its view does not exist any more.
 func regclasses(views []*view) string {
 	if len(views) == 0 {
 		return "NULL::oid"
@@ -114,8 +119,8 @@ func regclasses(views []*view) string {
 	return pgsql.Join(views, ", ", func(v *view) string { return "to_regclass(" + pgsql.Literal(v.Target()) + ")::oid" })
 }
 
-// rejectNewUses is for what has come to use the columns since, because of
-// which PostgreSQL would not change their type back.
+// rejectNewUses returns a rejection for objects that use the columns, that the plan does
+// not know, and because of which PostgreSQL would not change their type back.
 func rejectNewUses(t *table, columns []*column, views []*view) string {
 	var of []string
 	for _, c := range columns {

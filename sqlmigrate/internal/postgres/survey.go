@@ -13,17 +13,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// surveyed are the schemas of which the columns are read. Those on the search_path
-// belong to the application, as far as the server knows.
+// surveyed is a condition for the schemas whose columns are surveyed. These are the named
+// schemas and the schemas on the search_path, because the latter belong to the
+// application as far as the server knows.
 const surveyed = `(n.nspname = ANY (current_schemas(false)) OR n.nspname = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))))`
 
-// displayed is the schema of a name in a plan.
+// displayed is the schema of a name in a plan, which is empty for the current schema.
 const displayed = `CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END`
 
-// narrowSQL asks for columns that cannot hold an ID, wherever they are. It takes
-// types apart, down to integers of 16 and 32 bits: domains, arrays and composite
-// types. A column that a partition or a child has from its parent changes with
-// that, and is left out.
+// narrowSQL returns all columns that contain integers of 16 or 32 bits, and therefore
+// cannot hold an ID. The recursive part takes domains, arrays and composite types apart,
+// down to their integers, to a depth of 16. attinhcount = 0 excludes a column that a
+// partition or child has from its parent, because it changes together with the parent's
+// column.
 const narrowSQL = `
 WITH RECURSIVE part (rel, att, path, type, arrays, domain, composite, depth) AS (
   SELECT c.oid, a.attnum, ''::text COLLATE "C", a.atttypid, 0, ''::text, ''::text, 0
@@ -60,21 +62,22 @@ WHERE p.type IN ('int2'::regtype, 'int4'::regtype, 'int4range'::regtype)
 ORDER BY 1, 2, a.attnum, 3`
 
 const (
-	// tablesSQL asks for the tables that a column may refer to by its name.
+	// tablesSQL returns the tables to which a column may refer by its name.
 	tablesSQL = `
 SELECT ` + displayed + `, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE ` + surveyed + ` AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition ORDER BY 1, 2`
 
-	// typesSQL asks for columns that may name a table, next to one with its keys.
-	// They refer to nothing.
+	// typesSQL returns columns whose name ends with _type. They may name the table of the
+	// keys in the column beside them, as in a polymorphic association. The last three
+	// values are empty, because these columns do not refer to a key.
 	typesSQL = `
 SELECT ` + displayed + `, c.relname, a.attname, '', '', '' FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE ` + surveyed + ` AND NOT a.attisdropped AND right(a.attname, 5) = '_type'`
 
-	// foreignKeysSQL asks what is known to refer to what, and shows how the schema
-	// names such columns.
+	// foreignKeysSQL returns the pairs of columns of all foreign keys. They show which
+	// columns are references for certain, and how the schema names such columns.
 	foreignKeysSQL = `
 SELECT ` + displayed + `, c.relname, a.attname,
        CASE WHEN o.nspname = current_schema() THEN '' ELSE o.nspname END, p.relname, b.attname
@@ -88,8 +91,9 @@ JOIN pg_catalog.pg_namespace o ON o.oid = p.relnamespace
 JOIN pg_catalog.pg_attribute b ON b.attrelid = p.oid AND b.attnum = k.b
 WHERE f.contype = 'f' AND ` + surveyed
 
-	// textsSQL asks for the texts of views and functions, which compare columns
-	// with keys. It leaves out what an extension has brought.
+	// textsSQL returns the definitions of views and functions, because they may compare a
+	// column with a key. It excludes functions that an extension has created (deptype
+	// 'e'), and functions in C, which have no text.
 	textsSQL = `
 SELECT pg_describe_object('pg_catalog.pg_class'::regclass, c.oid, 0), pg_get_viewdef(c.oid)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -125,7 +129,7 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 	return s, r.Err()
 }
 
-// A surveyedColumn is a narrow one, and what its type is made of.
+// A surveyedColumn is a narrow column with the structure of its type.
 type surveyedColumn struct {
 	engine.NarrowColumn
 
@@ -134,7 +138,7 @@ type surveyedColumn struct {
 	Domain, Composite string
 }
 
-// change is how the column is made wide where no plan does that.
+// change returns how to make the column wide if a plan cannot do it, or "".
 func (c *surveyedColumn) change() string {
 	column, attribute, _ := strings.Cut(c.Name, ".")
 	switch {
@@ -154,11 +158,11 @@ func (c *surveyedColumn) change() string {
 const (
 	sampledPages = 50
 	sampledRows  = 5000
-	sampledText  = 500 // characters of a value, which may be a long array
+	sampledText  = 500 // in characters; a value may be a long array
 )
 
-// Sample implements [engine.Engine]. It reads some pages of the table, the same
-// each time.
+// Sample implements [engine.Engine]. It reads a few pages of the table, always the same
+// ones.
 func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -167,7 +171,8 @@ func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, 
 	defer func() { _ = tx.Rollback() }()
 	name := pgsql.Qualified(table.Schema, table.Name)
 	var pages float64
-	// How many pages the table has, with its partitions, to read some of them.
+	// The number of pages of the table and its partitions, to compute the part to read.
+	// The FROM clause sets the lock timeout of the transaction.
 	err = tx.QueryRowContext(ctx, `
 SELECT greatest(1, (SELECT sum(pg_relation_size(oid)) FROM (
     SELECT relid::oid FROM pg_partition_tree($1::text::regclass) UNION SELECT $1::text::regclass::oid) AS member (oid)

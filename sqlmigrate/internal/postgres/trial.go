@@ -16,16 +16,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// beginTrial fails on a standby. Where a lock is not free, or a key makes an expression
-// endless, the table is only not tried. That takes much longer than any other trial, so
-// that the result does not depend on how busy the server is.
+// beginTrial sets up the transaction of a trial. It fails on a standby. If a lock is not
+// free, or if a key makes an expression run endlessly, the timeouts end the attempt, and
+// the table is reported as not tried. They are much longer than any other attempt takes,
+// so that the result does not depend on the load of the server.
 const beginTrial = `SET TRANSACTION READ WRITE;
 SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '10s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
 `
 
-// attempts is a function, so that a server far away is not asked for each row. An attempt
-// prepares something, and tries several things after that, each without the others. All is
-// taken back.
+// attempts creates a function that makes many attempts in one call, so that a distant
+// server needs only one round trip. An attempt runs the statements of Prepare, and then
+// each try on its own. The exception at the end of each block rolls its changes back.
+// GF000 marks success; GET DIAGNOSTICS returns the number of rows of the last statement.
+// If Prepare fails, all its tries get that error.
 const attempts = `
 CREATE FUNCTION pg_temp.snowflake_attempts(attempts json) RETURNS TABLE (state text, refusal text, shown bigint) LANGUAGE plpgsql AS $attempts$
 DECLARE attempt json; try json; statement text; done integer;
@@ -57,15 +60,15 @@ BEGIN
   END LOOP;
 END $attempts$`
 
-// readOnlyTransaction is the state of an attempt to write where the trial does not allow it.
+// readOnlyTransaction is the SQLSTATE of a write that the trial does not allow.
 const readOnlyTransaction = "25006"
 
-// taken is the state of an attempt that succeeded.
+// taken is the SQLSTATE of a try that succeeded.
 const taken = "GF000"
 
-// Try implements [engine.Engine]. Rows that no table has are enough for most tables.
-// Where they are not, there are copies: temporary tables, which have the names of the
-// tables, and each is rolled back before the next one is created.
+// Try implements [engine.Engine]. For most tables, it evaluates the conditions of a table
+// on constant rows. The other tables are copied to temporary tables of the same name,
+// each of which is rolled back before the next is created.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
 	if len(t.Tables) == 0 {
 		return found, nil
@@ -100,16 +103,17 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	return found, err
 }
 
-// A trial is one transaction.
+// A trial is the transaction of Try.
 type trial struct {
 	engine.Trial
 	tx       *sql.Tx
 	copies   []*copied
 	triggers []trigger
-	untried  []string // triggers
+	untried  []string // triggers that cannot be tried
 }
 
-// readCopies has a copy more for each trigger.
+// readCopies reads the tables to copy, and adds a further copy for each trigger that can
+// be tried.
 func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 	tables := []map[string]any{}
 	for _, t := range r.Trial.Tables {
@@ -155,25 +159,26 @@ func columnNames(columns []plan.Column) []string {
 	return names
 }
 
-// asJSON is for parameters that are lists.
+// asJSON returns a list as a parameter of a query.
 func asJSON(list any) string {
-	text, _ := json.Marshal(list) // strings and numbers can always be written
+	text, _ := json.Marshal(list) // Marshal does not fail for strings and numbers
 	return string(text)
 }
 
-// An attempt is a parameter of the function.
+// An attempt is an argument of the function snowflake_attempts.
 type attempt struct {
 	Prepare []string
 	Tries   [][]string
 }
 
-// An outcome is what comes of one try.
+// An outcome is the result of one try.
 type outcome struct {
 	State, Refusal string
 	Shown          int64
 }
 
-// ask carries attempts out. A timeout ends all of them, so that each is asked for alone.
+// ask makes attempts, and returns the outcomes of all tries. If the server reports an
+// error, such as a timeout, which ends all attempts, it makes each attempt alone.
 func (r *trial) ask(ctx context.Context, attempts []attempt) (outcomes []outcome, err error) {
 	if len(attempts) == 0 {
 		return nil, nil
@@ -199,8 +204,9 @@ func (r *trial) ask(ctx context.Context, attempts []attempt) (outcomes []outcome
 	return outcomes, nil
 }
 
-// err is nil for what was taken. The server has not answered if it was kept from that by a
-// timeout, a lock, its end, or because the transaction must not write.
+// err returns nil if the try succeeded. It returns an [engine.Unanswered] error if the
+// server could not judge the key, because of a timeout, a lock, a shutdown, lack of
+// resources, or a write that is not allowed.
 func (o outcome) err() error {
 	if o.State == taken {
 		return nil
@@ -212,7 +218,7 @@ func (o outcome) err() error {
 	return err
 }
 
-// Enter implements [engine.Copies]. What a screen lets pass needs no copy.
+// Enter implements [engine.Copies]. It copies only the tables that screen does not clear.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 	refusals := make([]error, len(rows))
 	screened, err := r.screen(ctx, rows)
@@ -245,8 +251,9 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 	return refusals, err
 }
 
-// screen returns tables that need no copy for these rows: their keys are in all columns. A
-// copy takes about twelve milliseconds, and in some schemas most tables have a CHECK.
+// screen returns the tables that accept the rows, and therefore need no copy. It only
+// checks rows that have keys in all columns. It saves time because a copy takes about
+// twelve milliseconds, and in some schemas most tables have a CHECK.
 func (r *trial) screen(ctx context.Context, rows []engine.Row) (passed map[int]bool, err error) {
 	var asked []attempt
 	var tables []int
@@ -262,7 +269,7 @@ func (r *trial) screen(ctx context.Context, rows []engine.Row) (passed map[int]b
 		}
 	}
 	if len(tables) > 0 && len(passed)+len(tables) == 1 {
-		return passed, nil // one table: its copy answers at once
+		return passed, nil // for a single table, its copy is as fast
 	}
 	outcomes, err := r.ask(ctx, asked)
 	for i, o := range outcomes {
@@ -271,22 +278,26 @@ func (r *trial) screen(ctx context.Context, rows []engine.Row) (passed map[int]b
 	return passed, err
 }
 
-// A trigger is called for each row that is inserted.
+// A trigger is a row-level trigger that fires for INSERT.
 type trigger struct {
 	Table              int64
 	Name, Drop, Create string
 	Before             bool
-	Copied             string // Create, for the copy
-	Text               string // of the function
+	Copied             string // the statement that creates it on the copy
+	Text               string // the body of its function
 	Confined           bool
 }
 
-// insertTriggersSQL asks for triggers that can change or refuse a row. A partition's
-// that comes from its parent is not asked for again. A function is confined if what it
-// does is rolled back, or cannot be done in a transaction that is read only, and what it
-// answers is about the key alone: it is in PL/pgSQL, reads no table, in which a row with
-// the key may be missing, and names no function that is not the server's, and none that
-// reaches out.
+// insertTriggersSQL returns the enabled row-level triggers for INSERT (tgtype & 5 = 5)
+// that can change or refuse a row. It excludes a partition's trigger that comes from its
+// parent, and deferred triggers, which never run in a trial.
+//
+// The last column reports whether the trigger can be tried without side effects, and
+// judges only the key. The patterns require that the function is in PL/pgSQL and does not
+// call a function outside pg_catalog. It must not use statements or functions with
+// effects that a rollback does not undo. It must not read a table either, because a row
+// with the key may be missing there. The replacement of "distinct from" and "extract(…
+// from …)" keeps these from looking like a FROM clause.
 const insertTriggersSQL = `
 SELECT t.tgrelid::bigint, t.tgname, format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass), d.text, t.tgtype & 2 <> 0,
        replace(d.text, format(' ON %I.%I ', n.nspname, c.relname), format(' ON pg_temp.%I ', c.relname)), f.prosrc,
@@ -305,8 +316,10 @@ CROSS JOIN LATERAL pg_get_triggerdef(t.oid) AS d (text)
 WHERE t.tgtype & 5 = 5 AND t.tgenabled IN ('O', 'A') AND NOT t.tgisinternal AND NOT t.tgdeferrable AND coalesce((to_jsonb(t) ->> 'tgparentid')::oid, 0) = 0
 ORDER BY c.relname, n.nspname, t.tgname`
 
-// codesSQL asks for functions and procedures whose text inserts rows, with the triggers
-// that call them, and for rules. Those of extensions and of the server are left out.
+// codesSQL returns the functions and procedures whose text contains INSERT, with the
+// triggers that call them, and such rules. It excludes the objects of the server and of
+// extensions (deptype 'e'). The CASE prevents pg_get_functiondef from being called for an
+// aggregate, which would be an error.
 const codesSQL = `
 SELECT coalesce(t.object, CASE f.prokind WHEN 'p' THEN 'procedure ' ELSE 'function ' END || f.oid::regprocedure), t.object IS NOT NULL, pg_get_functiondef(f.oid)
 FROM pg_catalog.pg_proc f
@@ -341,8 +354,8 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	return codes, err
 }
 
-// Assigning implements [engine.Copies] by the texts of functions: to get a key from a
-// sequence changes that.
+// Assigning implements [engine.Copies]. It analyzes the texts of the functions instead of
+// calling them, because a call would advance their sequences.
 func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
 	for _, t := range r.triggers {
 		c := r.copies[slices.IndexFunc(r.copies, func(c *copied) bool { return c.OID == t.Table })]

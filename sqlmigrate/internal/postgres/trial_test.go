@@ -15,12 +15,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// pgHostile are tables t that look as if they could be moved, and may take no key of
-// today. Either the plan says why, or the key enters and every view can be read.
+// pgHostile are tables t that look as if they could be moved, but may reject the keys
+// that are issued today. Either the plan gives the reason, or the table accepts a key and
+// all views can be read.
 var pgHostile = []struct {
 	name, ddl string
-	insert    string // with one verb for the key; "": INSERT INTO t (id) VALUES (%d)
-	want      string // in the error of the plan; "": moved right
+	insert    string // with a verb for the key; if empty: INSERT INTO t (id) VALUES (%d)
+	want      string // part of the plan's error; if empty, the table is moved
 }{
 	{"check", "CREATE TABLE t (id bigint PRIMARY KEY CHECK (id < 1000000))", "", `new row for relation "t" violates check constraint "t_id_check"`},
 	{"check of an int", "CREATE TABLE t (id serial PRIMARY KEY, CONSTRAINT small CHECK (id BETWEEN 1 AND 2147483647))", "", `violates check constraint "small"`},
@@ -74,7 +75,8 @@ var pgHostile = []struct {
 	{"trigger that sets something else", `CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.at := coalesce(NEW.at, now()); IF NEW.id = 5 THEN NEW.at := NULL; END IF; RETURN NEW; END'; CREATE TABLE t (id bigserial PRIMARY KEY, at timestamptz); CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()`, "", ""},
 }
 
-// pgHostileTargets are t, and what refers to it without a constraint.
+// pgHostileTargets returns table t as a target, and the reference of a column t_id if ddl
+// has one.
 func pgHostileTargets(ddl string) []any {
 	targets := []any{"t", sqlmigrate.WithRecreateViews()}
 	if strings.Contains(ddl, "t_id ") {
@@ -126,8 +128,9 @@ func pgViewNames(t *testing.T, d *migratetest.PgDatabase) []string {
 	return names
 }
 
-// pgAssigning are bodies of functions of a trigger g BEFORE INSERT ON t, and whether
-// the database continues to assign keys with it.
+// pgAssigning are bodies of the function of a trigger g BEFORE INSERT ON t. The field
+// assigns says whether the trigger assigns keys, so that the database would continue to
+// do so after the move.
 var pgAssigning = []struct {
 	name, body string
 	assigns    bool
@@ -171,7 +174,8 @@ func postgresAssigning(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// What rejects the last key of the layout only is noted, and what cannot be tried.
+// The plan only has a note, and no blocker, if a table rejects just the last key of the
+// layout or if a key cannot be tried.
 func postgresTrialNotes(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct{ name, ddl, want string }{
 		{"last key", "CREATE TABLE t (id bigint PRIMARY KEY CHECK (id < 5000000000000000000))", "Column id of table t takes keys of today, but not 9223372036854775807"},
@@ -194,7 +198,8 @@ CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION g()`, "because
 	}
 }
 
-// Without the right to create temporary tables, a table that takes a copy is not tried.
+// Without the right to create temporary tables, a table whose trial needs a copy is not
+// tried, and a note says so.
 func postgresTrialRight(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE untrying LOGIN")
 	d := server.Database(t, "CREATE TABLE t (id bigint PRIMARY KEY CHECK (id < 1000000)); ALTER TABLE t OWNER TO untrying")
@@ -208,7 +213,8 @@ func postgresTrialRight(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// A key that is not positive leaves the CHECK as it can be: for new rows.
+// A key that is not positive does not satisfy the CHECK of phase guard. The CHECK remains
+// NOT VALID, so it applies to new rows only.
 func postgresGuardOfZero(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, "CREATE TABLE t (id serial PRIMARY KEY, n int); INSERT INTO t VALUES (0), (7)")
 	before := d.State(t)
@@ -229,7 +235,8 @@ func postgresGuardOfZero(t *testing.T, server *migratetest.PgServer) {
 	d.RoundTrip(t, "t")
 }
 
-// Each blocker has what drops it, and what makes it what it was.
+// Each blocker contains the statement that drops the object and the statements that
+// create it again as it was.
 func postgresRestores(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct{ name, ddl string }{
 		{"trigger", `CREATE TRIGGER "My g" BEFORE UPDATE OF id ON t FOR EACH ROW WHEN (OLD.n > 5) EXECUTE FUNCTION f()`},

@@ -12,15 +12,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A view is dropped before a column changes its type, and created again.
+// A view is a view that is dropped before a column changes its type, and created again.
 type view struct {
 	*pgview.View
 
-	columns []*column // that it uses, itself or by other views
+	columns []*column // the columns that it uses, directly or through other views
 }
 
-// readViews reads the views that use narrow columns, in the order in which they
-// are created, and finds those that cannot be.
+// readViews reads the views that use narrow columns, in the order in which they are
+// created, and reports the views that cannot be created again.
 func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []pgcatalog.Use) ([]*view, engine.Findings) {
 	if len(uses) == 0 {
 		return nil, engine.Findings{}
@@ -45,7 +45,7 @@ func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses 
 		found.Add(v.block())
 	}
 	readParts(ctx, q, byOID)
-	for _, v := range views { // those that it uses come before
+	for _, v := range views { // the views that v uses come before v, so their columns are complete
 		for _, oid := range v.Uses {
 			v.columns = append(v.columns, byOID[oid].columns...)
 		}
@@ -53,7 +53,7 @@ func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses 
 	return views, found
 }
 
-// definitions are what is created and dropped.
+// definitions returns the definitions of the views.
 func definitions(views []*view) []*pgview.View {
 	list := make([]*pgview.View, len(views))
 	for i, v := range views {
@@ -62,8 +62,9 @@ func definitions(views []*view) []*pgview.View {
 	return list
 }
 
-// block is for views that cannot be recreated. At this point the columns are those
-// that the view uses itself.
+// block reports the reasons why a view cannot be created again. It uses the table of a
+// column that the view uses directly, so readViews calls it before it adds the other
+// columns.
 func (v *view) block() engine.Findings {
 	var found engine.Findings
 	table, object := plan.TableName{}, "view "+v.Display.String()
@@ -76,8 +77,8 @@ func (v *view) block() engine.Findings {
 	return found
 }
 
-// readParts reads the indexes and extended statistics of materialized views, which go
-// with them.
+// readParts reads the indexes and extended statistics of materialized views, because they
+// are dropped with the view.
 func readParts(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view) {
 	const ofIndexes = " WHERE i.indrelid = ANY ($1::text::oid[]) ORDER BY c.oid"
 	const ofStatistics = " WHERE s.stxrelid = ANY ($1::text::oid[]) ORDER BY s.oid"
@@ -95,9 +96,9 @@ func (v *view) addPart(o object) {
 	v.Parts = slices.Concat(v.Parts, []string{create}, o.keep())
 }
 
-// withoutViews puts the steps between two that drop views and create them again.
-// The views are dropped before the tables are locked, for a reader of a view
-// locks the view first.
+// withoutViews adds a step before steps that drops the views, and a step after them that
+// creates the views again. The first step drops the views before it locks the tables,
+// because a program that reads a view also locks the view first.
 func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []string) []plan.Step {
 	var columns []*column
 	for _, t := range batch {

@@ -16,7 +16,7 @@ CREATE TABLE apart (n integer);
 INSERT INTO users (name) VALUES ('a'), ('b'); INSERT INTO orders (user_id) VALUES (1), (2); INSERT INTO apart VALUES (1);
 `
 
-// pgViews are views that have everything that a view can have.
+// pgViews creates views that use every property that a view can have.
 const pgViews = `
 CREATE VIEW plain AS SELECT id, name FROM users WHERE id > 0;
 CREATE VIEW "Odd ""x"" % $$ 'v'" WITH (security_barrier) AS SELECT id AS "Id %", name FROM users WHERE id <> ALL (ARRAY[7, 8]);
@@ -53,8 +53,8 @@ ALTER VIEW above OWNER TO viewing; ALTER MATERIALIZED VIEW texts OWNER TO viewin
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC, viewing;
 `
 
-// Views are what they were, one by one and all together, also when they are
-// recreated by a migration tool's file.
+// Views are the same after a move, one by one and all together, no matter whether the
+// plan or a migration file recreates them.
 func postgresViews(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE viewing")
 	d := server.Database(t, "GRANT CREATE ON SCHEMA public TO viewing; GRANT SELECT ON ALL TABLES IN SCHEMA public TO viewing; "+pgViewed+
@@ -66,7 +66,7 @@ func postgresViews(t *testing.T, server *migratetest.PgServer) {
 	d.PgFiles(t, plan)
 	d.PhaseByPhase(t, "users", "orders", sqlmigrate.WithRecreateViews())
 	d.Apply(t, plan)
-	d.Apply(t, plan) // finds everything done
+	d.Apply(t, plan) // this run finds no work
 	const id = 1801439850948198400
 	migratetest.Run(t, d.DB, fmt.Sprintf("INSERT INTO plain VALUES (%d, 'x')", id), fmt.Sprintf("INSERT INTO above VALUES (%d, %d)", id+1, id),
 		"REFRESH MATERIALIZED VIEW matter", "REFRESH MATERIALIZED VIEW later")
@@ -78,7 +78,8 @@ func postgresViews(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Nothing that is not a view is dropped with one.
+// A move does not drop objects other than views, so such an object that uses a view
+// blocks the move.
 func postgresViewBlockers(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE regranting")
 	for _, test := range []struct{ name, ddl, table, object, reason string }{
@@ -90,7 +91,7 @@ func postgresViewBlockers(t *testing.T, server *migratetest.PgServer) {
 		{"a rule", "CREATE VIEW v AS SELECT id FROM users; CREATE RULE r AS ON DELETE TO apart DO ALSO SELECT * FROM v", "users", "view v", "rule r on table public.apart uses it"},
 		{"another's grant", "CREATE VIEW v AS SELECT id FROM users; GRANT SELECT ON v TO regranting WITH GRANT OPTION; SET ROLE regranting; GRANT SELECT ON v TO PUBLIC; RESET ROLE", "users", "view v", "rights on it were granted by regranting"},
 		{"of an extension", "CREATE VIEW v AS SELECT id FROM users; ALTER EXTENSION plpgsql ADD VIEW v", "users", "view v", "it belongs to extension plpgsql"},
-		// A rule is not a view.
+		// The option WithRecreateViews does not apply to the rule of a table.
 		{"a rule of a table", "CREATE RULE r AS ON UPDATE TO users WHERE OLD.id > 5 DO INSTEAD NOTHING", "users", "rule r on table users", "it uses column id"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -105,7 +106,7 @@ func postgresViewBlockers(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// A view of two tables blocks once for each.
+// A view of two moved tables is a blocker of both tables.
 func postgresBlockersByObject(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, pgViewed+"CREATE VIEW v AS SELECT o.id, u.id AS u, o.user_id FROM orders o JOIN users u ON u.id = o.user_id")
 	plan := d.Inspect(t, "users", "orders")
@@ -114,7 +115,8 @@ func postgresBlockersByObject(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// What came to use a column since is found before the first phase is taken back.
+// Revert finds objects that began to use a column after Apply, and refuses before it
+// takes the first phase back.
 func postgresRevertBlocked(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct{ name, before, since, want string }{
 		{"a view", "", "CREATE VIEW v AS SELECT id FROM users", "view v"},

@@ -1,4 +1,4 @@
-// Package rows reads the rows of a query into values.
+// Package rows reads the rows of a query into Go values.
 package rows
 
 import (
@@ -9,13 +9,13 @@ import (
 	"reflect"
 )
 
-// A Querier is a connection, or its transaction.
+// A Querier is a connection or its transaction.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Read returns the rows of a query. Each is scanned into a T, or into its fields in
-// their order: see [Fields].
+// Read returns the rows of a query. It scans each row into a T. If T is a struct, it
+// scans the columns into the fields in their order, see [Fields].
 func Read[T any](ctx context.Context, from Querier, query string, args ...any) ([]T, error) {
 	rows, err := from.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -36,8 +36,9 @@ func Read[T any](ctx context.Context, from Querier, query string, args ...any) (
 	return found, nil
 }
 
-// Fields are what a row is scanned into: a struct stands for its fields without the
-// tag row:"-", and a list, or a field with the tag row:"json", is the text of one in JSON.
+// Fields returns the destinations of a scan of row, which is a pointer. A struct is
+// replaced by its fields, except fields with the tag row:"-". A slice, and a field with
+// the tag row:"json", is decoded from JSON text.
 func Fields(row any) []any { return fields(reflect.ValueOf(row).Elem()) }
 
 func fields(v reflect.Value) []any {
@@ -65,7 +66,7 @@ func fields(v reflect.Value) []any {
 	}
 }
 
-// fromJSON scans the text of a JSON value, or NULL.
+// A fromJSON decodes JSON text. NULL leaves the destination unchanged.
 type fromJSON struct{ into any }
 
 // Scan implements [sql.Scanner].
@@ -77,7 +78,7 @@ func (j fromJSON) Scan(value any) error {
 	return json.Unmarshal([]byte(text.String), j.into)
 }
 
-// Texts returns the rows of a query as texts, and the names of its columns.
+// Texts returns the names of the columns of a query, and its rows as texts.
 func Texts(ctx context.Context, from Querier, query string) (names []string, texts [][]sql.NullString, err error) {
 	rows, err := from.QueryContext(ctx, query)
 	if err != nil {

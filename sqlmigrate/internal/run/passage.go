@@ -13,17 +13,17 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Config is what options of the caller set.
+// A Config holds the options of a call of Apply or Revert.
 type Config struct {
 	engine.Settings
 
 	Progress func(plan.Progress)
-	Phases   []plan.PhaseName // nil: all
-	RetryFor time.Duration    // after a statement has waited too long for a lock
+	Phases   []plan.PhaseName // nil means all phases
+	RetryFor time.Duration    // how long a transaction is retried after a lock timeout
 }
 
-// Defaults returns what is documented at the options. The timeout of a lock is the one
-// that the files of migration tools have.
+// Defaults returns the defaults that the options of sqlmigrate document. The lock timeout
+// is the same as in the files of migration tools.
 func Defaults() Config {
 	return Config{
 		Settings: engine.Settings{LockTimeout: 5 * time.Second},
@@ -32,7 +32,7 @@ func Defaults() Config {
 	}
 }
 
-// A session is the connection on which one call carries out its phases.
+// A session is one call of Apply or Revert on its connection.
 type session struct {
 	ctx     context.Context
 	conn    *sql.Conn
@@ -40,10 +40,11 @@ type session struct {
 	dialect string
 	config  Config
 	begun   time.Time
-	over    []string // says of each phase that is over what has been done
+	over    []string // for each completed phase, its name and outcome in words, for errors
 }
 
-// phase carries transactions out, one after the other. Some have nothing to do.
+// phase runs the transactions of a phase, one after the other. It skips transactions
+// without tasks.
 func (s *session) phase(name plan.PhaseName, transactions [][]task) error {
 	p := &passage{session: s, name: name, tasks: slices.Concat(transactions...)}
 	for _, tasks := range transactions {
@@ -60,18 +61,19 @@ func (s *session) phase(name plan.PhaseName, transactions [][]task) error {
 	return nil
 }
 
-// A passage is a phase on its way up or down.
+// A passage is one phase of a session, in the direction of Apply or of Revert.
 type passage struct {
 	*session
 
 	name  plan.PhaseName
 	tasks []task
-	ended int // tasks whose transactions have ended
-	done  int // tasks that have been carried out
+	ended int // number of tasks whose transactions have ended
+	done  int // number of tasks that have been done; some may be in an open transaction
 }
 
-// transaction carries out the next n tasks. One that has waited too long for a
-// lock is repeated: all of it, or where there are no transactions what is left.
+// transaction runs the next n tasks. After a lock timeout, it tries again until RetryFor
+// has passed. A retry repeats the whole transaction; on databases without transactions it
+// starts at the task that failed, and RetryFor begins again with each new task.
 func (p *passage) transaction(n int) error {
 	end := p.ended + n
 	tries, failed := engine.Tries{Limit: p.config.RetryFor}, p.done
@@ -99,14 +101,14 @@ func (p *passage) transaction(n int) error {
 }
 
 const (
-	// The pauses between attempts. What has waited behind an attempt goes
-	// ahead in the first moment of each.
+	// The bounds of the pauses between attempts. In a pause, the sessions that waited
+	// behind the attempt can proceed.
 	firstPause   = 250 * time.Millisecond
 	longestPause = 15 * time.Second
 )
 
-// pauseAfter returns the pause before the next attempt, after so many that have failed
-// and one more.
+// pauseAfter returns a random pause before the next attempt. The pause doubles with the
+// number of earlier failures up to longestPause.
 func pauseAfter(failed int) time.Duration {
 	longest := min(firstPause<<min(failed, 10), longestPause)
 	return longest/2 + rand.N(longest/2)
@@ -124,7 +126,8 @@ func (p *passage) attempt(end int) error {
 	return engine.WithCause(p.ctx, err)
 }
 
-// report adds to now the statement that is next, and calls the caller's function.
+// report fills in the position and the next statement, and calls the caller's progress
+// function.
 func (p *passage) report(now plan.Progress) {
 	now.Phase, now.Done, now.Of, now.Elapsed = p.name, p.done, len(p.tasks), time.Since(p.begun)
 	if p.done < len(p.tasks) {
@@ -152,9 +155,10 @@ func (p *passage) failure(end int, err error) error {
 		p.name, of, p.done+1, len(p.tasks), shortened(t.statement.SQL), err, state)
 }
 
-// state describes what the phase has changed, of which that many statements are kept. all
-// is true if the failure came after the last one of a transaction: how a COMMIT has ended
-// that has failed, or whose answer was lost, PostgreSQL's client does not know.
+// state describes in words how much of the phase has been changed, for an error. changed
+// is the number of statements that are kept. all reports that the failure came after the
+// last statement of a transaction. On PostgreSQL, the client then cannot know whether a
+// COMMIT succeeded, because the answer may have been lost.
 func (p *passage) state(changed int, all bool) string {
 	state := "nothing of this phase has been changed"
 	switch {
@@ -180,7 +184,7 @@ func (p *passage) lastOf(end int) string {
 
 const longStatement = 160
 
-// shortened returns a statement on one line.
+// shortened returns a statement on one line of at most longStatement characters.
 func shortened(sql string) string {
 	runes := []rune(strings.Join(strings.Fields(sql), " "))
 	if len(runes) <= longStatement {

@@ -1,5 +1,7 @@
-// Package run carries out the phases of a plan, and takes them back. A transaction that
-// has waited too long for a lock is tried again.
+// Package run applies the phases of a plan, and takes them back. Apply and Revert of
+// sqlmigrate's Plan create a [Work] and call its methods, which run the statements
+// through an [engine.Engine]. A transaction that waited too long for a lock is tried
+// again.
 package run
 
 import (
@@ -15,19 +17,22 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Work is the part of a plan that is carried out.
+// A Work is a plan, or a part of a plan, to apply or revert.
 type Work struct {
 	Dialect string
 	Engine  engine.Engine
 	Phases  []plan.Phase
-	Left    []plan.Phase // phases of the plan that are not carried out
+	Left    []plan.Phase // the phases of the plan that the caller excluded
 	Omitted []plan.Omission
-	Trial   engine.Trial // of the tables after the last phase; none without tables
+	Trial   engine.Trial // the trial of the tables after the last phase; without tables, it is not run
 }
 
-// ErrOrder returns an error if a phase would spoil tables because a phase before it is
-// left out: [plan.Detach] without [plan.Widen], after which neither old nor new programs
-// can insert, and on MySQL [plan.Guard] without [plan.Detach].
+// ErrOrder returns an error if the caller has excluded a phase that must come first:
+//
+//   - [plan.Widen] before [plan.Detach], because the database would assign no key any more,
+//     and Snowflake IDs would not fit,
+//   - on MySQL and MariaDB [plan.Detach] before [plan.Guard], because these servers reject
+//     a CHECK of a column whose keys they assign.
 func (w Work) ErrOrder() error { return errors.Join(w.errDetach(), w.errGuard()) }
 
 func (w Work) errDetach() error {
@@ -35,7 +40,7 @@ func (w Work) errDetach() error {
 	if len(narrow) == 0 || len(tablesIn(w.Phases, plan.Detach)) == 0 {
 		return nil
 	}
-	return fmt.Errorf("sqlmigrate: phase detach is blocked by phase widen: table %s: nobody could insert, because the database would no longer assign keys, and the columns are too narrow for Snowflake IDs: apply phase widen before or with it", narrow[0])
+	return fmt.Errorf("sqlmigrate: phase detach is blocked by phase widen: table %s: no program could insert, because the database would no longer assign keys, and the columns are too narrow for Snowflake IDs: apply phase widen before or with it", narrow[0])
 }
 
 func (w Work) errGuard() error {
@@ -67,7 +72,8 @@ func (w Work) begin(ctx context.Context, conn *sql.Conn, c Config) *run {
 	return &run{session{ctx: ctx, conn: conn, engine: w.Engine, dialect: w.Dialect, config: c, begun: time.Now()}, w}
 }
 
-// Apply carries out the phases in their order.
+// Apply runs the phases in their order, and then tries keys in the tables. An error that
+// wraps [ErrIncomplete] means that all phases have been applied.
 func (w Work) Apply(ctx context.Context, conn *sql.Conn, c Config) error {
 	r := w.begin(ctx, conn, c)
 	if err := r.checkOrder(); err != nil {
@@ -82,14 +88,14 @@ func (w Work) Apply(ctx context.Context, conn *sql.Conn, c Config) error {
 	return r.complete()
 }
 
-// checkOrder returns [Work.ErrOrder], unless the phase that is left out has been applied
-// before, for example by this plan.
+// checkOrder returns the error of [Work.ErrOrder], unless an earlier call has already
+// applied the excluded phase. It looks at the database to find out.
 func (r *run) checkOrder() error {
 	return errors.Join(r.unlessApplied(plan.Widen, r.errDetach()), r.unlessApplied(plan.Detach, r.errGuard()))
 }
 
-// unlessApplied returns blocked if a column is still as it was before a phase that is left
-// out.
+// unlessApplied returns blocked if the database shows that a statement of the excluded
+// phase has not been applied.
 func (r *run) unlessApplied(name plan.PhaseName, blocked error) error {
 	if blocked == nil {
 		return nil
@@ -108,11 +114,13 @@ func (r *run) unlessApplied(name plan.PhaseName, blocked error) error {
 	return nil
 }
 
-// ErrIncomplete is in the error of a plan that has been carried out, if a phase has left
-// something undone, or if the tables do not take Snowflake IDs.
+// ErrIncomplete is in the error of Apply if all phases were applied, but a phase left
+// work undone, or the tables reject Snowflake IDs.
 var ErrIncomplete = errors.New("sqlmigrate: the plan has been carried out, but")
 
-// complete tries keys in the tables after the last phase.
+// complete tries keys in the tables after the last phase, and returns an error for each
+// omission and each column that rejects a key. It does not try keys if phases were
+// excluded.
 func (r *run) complete() error {
 	left := r.Omitted
 	if len(r.Trial.Tables) > 0 && len(r.Phases) > 0 && len(r.Left) == 0 {
@@ -136,7 +144,8 @@ func (r *run) complete() error {
 	})...)
 }
 
-// Revert takes back the phases in reverse order, after it has checked that each can be.
+// Revert checks that each phase can be taken back, and then takes the phases back in
+// reverse order. If a check fails, it has changed nothing.
 func (w Work) Revert(ctx context.Context, conn *sql.Conn, c Config) error {
 	r := w.begin(ctx, conn, c)
 	phases := slices.Clone(r.Phases)
@@ -147,8 +156,8 @@ func (w Work) Revert(ctx context.Context, conn *sql.Conn, c Config) error {
 		}
 	}
 	for _, phase := range phases {
-		// The checks are repeated, because on some databases the answer cannot change any
-		// more inside this transaction.
+		// downward repeats the checks inside the transaction, because on some databases
+		// the answer cannot change there any more.
 		if err := r.phase(phase.Name, engine.Converted(backwards(&phase), Transaction.downward)); err != nil {
 			return err
 		}

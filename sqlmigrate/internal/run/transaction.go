@@ -7,19 +7,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A task is a statement, and the table and step that it belongs to. A check has no
-// table, because it changes none.
+// A task is a statement with its table and step. A check has no table, because it does
+// not change a table.
 type task struct {
 	table     plan.TableName
 	step      string
 	statement plan.Statement
 }
 
-// A Transaction is successive steps of a phase, where the database has transactions for
-// them.
+// A Transaction holds the tasks of successive steps that run in one transaction, if the
+// database has transactions for them.
 type Transaction struct{ up, check, down []task }
 
-// Transactions returns those of a phase, in order.
+// Transactions returns the transactions of a phase, in order.
 func Transactions(p *plan.Phase) []Transaction {
 	var found []Transaction
 	for i, step := range p.Steps {
@@ -31,24 +31,24 @@ func Transactions(p *plan.Phase) []Transaction {
 		t.check = append(t.check, checks(step.Check)...)
 		t.down = slices.Concat(tasksFor(step.Table, "take back: "+step.Text, step.Down), t.down)
 	}
-	if len(found) > 0 { // the phase's blockers come before anything is taken back
+	if len(found) > 0 { // The last transaction is taken back first, so the checks of the phase precede all other work.
 		last := &found[len(found)-1]
 		last.check = slices.Concat(checks(p.Check), last.check)
 	}
 	return found
 }
 
-// Up returns the statements that carry the transaction out.
+// Up returns the statements that apply the transaction.
 func (t Transaction) Up() []plan.Statement { return statementsOf(t.upward()) }
 
-// Down returns the statements that take the transaction back, after those that check
-// whether it can be.
+// Down returns the statements that take the transaction back. The checks come first.
 func (t Transaction) Down() []plan.Statement { return statementsOf(t.downward()) }
 
 func (t Transaction) upward() []task   { return t.up }
 func (t Transaction) checking() []task { return t.check }
 
-// downward has nothing to check for steps that nothing takes back.
+// downward returns the checks and then the tasks that take the transaction back. It
+// returns no checks if there is nothing to take back.
 func (t Transaction) downward() []task {
 	if len(t.down) == 0 {
 		return nil
@@ -56,7 +56,8 @@ func (t Transaction) downward() []task {
 	return slices.Concat(t.check, t.down)
 }
 
-// backwards returns the transactions in the order in which they are taken back.
+// backwards returns the transactions of a phase in the order in which they are taken
+// back.
 func backwards(p *plan.Phase) []Transaction {
 	found := Transactions(p)
 	slices.Reverse(found)
@@ -75,7 +76,7 @@ func statementsOf(tasks []task) []plan.Statement {
 	return engine.Converted(tasks, func(t task) plan.Statement { return t.statement })
 }
 
-// changes counts the statements that are not checks.
+// changes counts the tasks that are not checks.
 func changes(tasks []task) int {
 	n := 0
 	for _, t := range tasks {

@@ -35,7 +35,7 @@ func (oldLine) TableName() string  { return "lines" }
 func (newOrder) TableName() string { return "orders" }
 func (newLine) TableName() string  { return "lines" }
 
-// counting gives out 1<<40, 1<<40+1 and so on.
+// counting is a source of IDs that issues 1<<40+1, 1<<40+2 and so on.
 type counting struct{ last int64 }
 
 func (c *counting) Fill(_ context.Context, dst []types.ID) error {

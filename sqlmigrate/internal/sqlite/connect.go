@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// choose starts with the keys of the tables that were asked for.
+// choose marks the keys of the requested tables as moved. It reports the tables whose key
+// it cannot choose.
 func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err error) {
 	var shadows []string
 	for _, name := range wanted {
@@ -47,8 +48,8 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 	return found, nil
 }
 
-// connect follows references in both directions, and returns the tables of moved
-// columns, by name.
+// connect follows references in both directions from the moved columns, and marks all
+// columns that it reaches as moved. It returns their tables, sorted by name.
 func (s *schema) connect() []*table {
 	for found := true; found; {
 		found = false
@@ -69,8 +70,9 @@ func (s *schema) connect() []*table {
 	return affected
 }
 
-// measure reads what rows there are. Only of a key that is the rowid can the
-// values be nothing but integers.
+// measure reads the number of rows, the range of the key, and the number of keys that are
+// not integers. If the key is the rowid, all its values are integers; other columns of
+// SQLite can hold values of any type.
 func (t *table) measure(ctx context.Context, r *reader) {
 	name := "main." + quote(t.Name)
 	query := "SELECT count(*), NULL, NULL, 0 FROM " + name

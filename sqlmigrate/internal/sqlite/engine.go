@@ -1,4 +1,8 @@
-// Package sqlite is the part of package sqlmigrate that is for SQLite.
+// Package sqlite plans and runs the move of tables in SQLite. Package sqlmigrate calls
+// the methods of [Engine], and package run calls its Run.
+//
+// [Engine.Inspect] reads the schema (schema.go), follows references (connect.go) and
+// computes the phases (plan.go). trial.go tries keys in copies of tables.
 package sqlite
 
 import (
@@ -14,18 +18,20 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Engine changes the catalog only. Every integer column of SQLite holds 64
-// bits, so there is no phase widen, and no table is ever rebuilt: dropping the
-// old one would delete the rows that refer to it by ON DELETE CASCADE, without
-// an error.
+// Engine implements [engine.Engine] for SQLite. It only changes the catalog. Every
+// integer column of SQLite holds 64 bits, so there is no phase widen, and the engine
+// never rebuilds a table. To rebuild a table, it would have to drop the old table, which
+// deletes the rows that refer to it by ON DELETE CASCADE, without an error.
 //
-// AUTOINCREMENT is taken out of the text from which SQLite makes the table each
-// time it opens the database. The stored rows are the same with it and without.
+// To detach a key, the engine removes AUTOINCREMENT from the table's SQL text in the
+// catalog, from which SQLite builds the table each time it opens the database.
+// AUTOINCREMENT has no effect on the stored rows.
 type Engine struct{}
 
 // Inspect implements [engine.Engine].
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (_ *engine.Result, err error) {
-	// Not BeginTx: drivers can be set to take the writer lock there.
+	// BeginTx is not used, because drivers can be configured to take the writer lock in
+	// it.
 	if err := uncancelled(ctx, conn, "BEGIN"); err != nil {
 		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
@@ -56,7 +62,7 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 // Quote implements [engine.Engine].
 func (Engine) Quote(t plan.TableName) string { return t.Quoted(`"`) }
 
-// absentText is what the drivers write.
+// absentText matches the drivers' errors for a table or schema that does not exist.
 var absentText = regexp.MustCompile(`no such table|unknown database`)
 
 // Absent implements [engine.Engine].
@@ -65,14 +71,15 @@ func (Engine) Absent(err error) bool { return absentText.MatchString(err.Error()
 // Transactions implements [engine.Engine].
 func (Engine) Transactions() bool { return true }
 
-// lockedText is what the drivers write when busy_timeout is over.
+// lockedText matches the drivers' errors after a busy_timeout.
 var lockedText = regexp.MustCompile(`database (table )?is locked`)
 
 // LockTimeout implements [engine.Engine].
 func (Engine) LockTimeout(err error) bool { return lockedText.MatchString(err.Error()) }
 
-// Survey implements [engine.Engine]. An integer has 64 bits in every column, but for
-// one with affinity REAL: that makes a float of it, with 53.
+// Survey implements [engine.Engine]. The only narrow columns are those with affinity
+// REAL, because they store a key as a float with 53 bits. All other columns store 64
+// bits.
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.Survey, error) {
 	r := &reader{conn: conn}
 	main := readSchema(ctx, r)
@@ -99,7 +106,7 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.S
 	return s, r.err
 }
 
-// isReal goes by SQLite's own rule.
+// isReal reports whether a type has the affinity REAL, by the rules of SQLite.
 func isReal(typ string) bool {
 	contains := func(part string) bool { return strings.Contains(strings.ToUpper(typ), part) }
 	switch {

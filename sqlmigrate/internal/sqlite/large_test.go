@@ -11,10 +11,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-const liteViews = 20 // of each depth
+const liteViews = 20 // the number of views of each level
 
-// liteLarge is one component: each table refers to itself, its neighbour and one
-// far off; views are three deep, and the uppermost ones take rows.
+// liteLarge returns the statements that create connected tables, and the tables as
+// targets. Each table refers to itself, to the table before it and to a distant one.
+// There are views of three levels, and the views of the highest level have triggers that
+// insert rows.
 func liteLarge(tables int) (statements []string, targets []any) {
 	add := func(format string, args ...any) { statements = append(statements, fmt.Sprintf(format, args...)) }
 	for i := range tables {
@@ -38,7 +40,8 @@ func liteLarge(tables int) (statements []string, targets []any) {
 	return statements, targets
 }
 
-// liteRows has a row for each table, which refers to others, from a key on.
+// liteRows returns the statements that insert a row into each table. The keys start at
+// first, and each row refers to rows of other tables.
 func liteRows(tables int, first int64) (statements []string) {
 	for i := range int64(tables) {
 		next, far := first+max(i-1, 0), first+i*7/3%max(i, 1)

@@ -20,7 +20,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// eachSQLite runs fn on both drivers.
+// eachSQLite runs fn with each of the two SQLite drivers.
 func eachSQLite(t *testing.T, fn func(t *testing.T, db *gorm.DB)) {
 	t.Helper()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
@@ -41,7 +41,8 @@ func sqliteInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	return plan
 }
 
-// sqliteDump is the whole database: the catalog, and each table's rows.
+// sqliteDump returns the whole database as text: the entries of sqlite_master, and the
+// rows of each table.
 func sqliteDump(t *testing.T, db *gorm.DB) map[string]string {
 	t.Helper()
 	dump := map[string]string{}
@@ -163,7 +164,8 @@ func TestSQLiteUpDown(t *testing.T) {
 	})
 }
 
-// VACUUM removes sqlite_sequence, without which no row could be inserted.
+// VACUUM can remove the table sqlite_sequence, without which no row could be inserted
+// into a table with AUTOINCREMENT. A moved table must not depend on it.
 func TestSQLiteVacuum(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -184,7 +186,7 @@ func TestSQLiteVacuum(t *testing.T) {
 	})
 }
 
-// Another connection has read the catalog before, and must do so again.
+// A connection that has cached the schema before Apply has to read it again.
 func TestSQLiteOtherConnections(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -271,7 +273,7 @@ Tables
 	if len(docs.Notes) != 1 || !strings.Contains(docs.Notes[0], "Table docs has a key of 2 columns") {
 		t.Errorf("notes %q, want one on the key of docs", docs.Notes)
 	}
-	migratetest.Run(t, db, "DROP TRIGGER tr_log") // it inserts without a key
+	migratetest.Run(t, db, "DROP TRIGGER tr_log") // the trigger inserts rows without a key
 	first := sqliteInspect(t, db, "users", "orders", "log").String()
 	for range 20 {
 		if got := sqliteInspect(t, db, "users", "orders", "log").String(); got != first {
@@ -280,7 +282,8 @@ Tables
 	}
 }
 
-// A temporary table hides one of the same name, on its own connection.
+// A temporary table hides the table of the same name from its own connection. The move
+// must change the permanent table all the same.
 func TestSQLiteHidden(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -393,14 +396,14 @@ func TestSQLiteNotes(t *testing.T) {
 	}
 }
 
-// Each name is used for a table and for its key.
+// Each of these unusual names works as the name of a table and of its key.
 func TestSQLiteOddNames(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{
 		"order", "Say \"hi\"", "it's", "two words", "back`tick", "[brackets]", "Ünï", "a.b", "a--b", "/*c*/", "semi;colon", "per%cent %s %d",
 		strings.Repeat("x", 64), "AUTOINCREMENT", "id AUTOINCREMENT", "<0>", "$1 ? :a",
 	} {
-		t.Run(strconv.Itoa(i), func(t *testing.T) { // as it is, the name would be a directory's too
+		t.Run(strconv.Itoa(i), func(t *testing.T) { // the name itself is no valid name of a directory
 			t.Parallel()
 			eachSQLite(t, func(t *testing.T, db *gorm.DB) { testSQLiteOddName(t, db, name) })
 		})
@@ -436,8 +439,8 @@ func testSQLiteOddName(t *testing.T, db *gorm.DB, name string) {
 	wantSameDump(t, name+" after up and down", sqliteDump(t, db), before)
 }
 
-// A failure after each statement leaves the schema as it was, and the second
-// run completes.
+// After a failure at any statement the schema is as it was, and a second run completes
+// the move.
 func TestSQLiteFailures(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -463,7 +466,7 @@ func TestSQLiteFailures(t *testing.T) {
 	})
 }
 
-// A script that runs without a transaction can be run again from its top.
+// A script that was stopped without a transaction can be run again from its beginning.
 func TestSQLiteScriptAgain(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -546,7 +549,8 @@ func TestSQLiteRevertRefuses(t *testing.T) {
 	})
 }
 
-// Another writer holds the lock for longer than the plan waits.
+// If another writer holds the lock for longer than the plan waits, Apply returns an error
+// in time, and the plan can be applied later.
 func TestSQLiteLockTimeout(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -561,7 +565,7 @@ func TestSQLiteLockTimeout(t *testing.T) {
 		if took := stall.Took(start); took > 3*time.Second {
 			t.Errorf("it waited for %v", took)
 		}
-		sqliteInspect(t, db, "users") // takes no lock
+		sqliteInspect(t, db, "users") // must not need the lock
 		tx.Rollback()
 		healthy(t, db)
 		sqliteApply(t, db, plan)
@@ -622,7 +626,7 @@ type (
 	}
 )
 
-// Only the models have these references.
+// These references exist only in the models, because the database has no foreign keys.
 func TestSQLiteModels(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {

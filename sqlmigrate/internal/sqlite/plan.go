@@ -79,7 +79,8 @@ func (t *table) public() plan.Table {
 	return table
 }
 
-// blockKey finds keys that cannot be Snowflake IDs, or be in use with them.
+// blockKey adds a blocker for a key that cannot hold Snowflake IDs, or whose present
+// values are not valid.
 func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings) {
 	block := func(reason, fix string) {
 		found.Block(t.tableName(), fmt.Sprintf("column %s of table %s", c.Name, t.Name), reason, fix)
@@ -101,7 +102,8 @@ func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings)
 	return found
 }
 
-// noteCascades warns of the next step that many take.
+// noteCascades adds a note on AutoMigrate, because many users run it next, and it can
+// delete rows by a cascade when it rebuilds a table.
 func (s *schema) noteCascades() (found engine.Findings) {
 	parents := map[string]bool{}
 	for _, e := range s.edges {
@@ -119,7 +121,7 @@ func (s *schema) noteCascades() (found engine.Findings) {
 func (t *table) detach() plan.Step {
 	down := rewrite(t.Name, t.plain, t.Text)
 	if t.sequence.Valid {
-		// VACUUM can have removed it.
+		// VACUUM may have removed the row of the counter.
 		down = append(down, plan.Statement{SQL: fmt.Sprintf(
 			"INSERT INTO main.sqlite_sequence (name, seq) SELECT %[1]s, %[2]d WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = %[1]s)",
 			literal(t.Name), t.sequence.Int64)})
@@ -133,8 +135,9 @@ func (t *table) detach() plan.Step {
 	}
 }
 
-// detachCheck is for keys from which AUTOINCREMENT must not continue: they are
-// issued too.
+// detachCheck returns statements that fail if the table holds keys of limit or more.
+// Those are Snowflake IDs, and AUTOINCREMENT would continue after them and assign IDs
+// that a generator issues too.
 func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 	return failUnless(
 		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.Name), quote(c.Name), limit),
@@ -147,8 +150,9 @@ func (t *table) park(want engine.Request) plan.Step {
 	})
 }
 
-// needsGuard leaves out keys that refer to others, which have a guard of their
-// own, and keys of several columns.
+// needsGuard reports whether the key needs a guard that does not exist yet. Keys that
+// refer to another key do not need a guard, because the table of that key has it. Keys of
+// several columns get no guard.
 func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findings) {
 	if len(t.keys()) != 1 || c.enforced || slices.ContainsFunc(c.refers, func(to *column) bool { return to != c }) {
 		return false, found

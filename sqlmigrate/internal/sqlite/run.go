@@ -11,8 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Run is one transaction, which begins with the writer lock: one that took it
-// later could not wait for it.
+// Run implements [engine.Engine]. The statements are one transaction, which takes the
+// writer lock first. A transaction that has read something cannot wait for the writer
+// lock.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	restore := func() error { return nil }
 	if s.LockTimeout > 0 {
@@ -23,7 +24,7 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	}
 	defer func() { err = errors.Join(err, restore()) }()
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		if ctx.Err() != nil { // it may have begun all the same
+		if ctx.Err() != nil { // the transaction may have begun nevertheless
 			err = errors.Join(err, endTransaction(ctx, conn))
 		}
 		return fmt.Errorf("take the writer lock: %w", err)
@@ -34,8 +35,9 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 		}
 		done(statement)
 	}
-	// Once begun, a commit is not cancelled: nobody would know how it ended. A
-	// driver can miss that the context ended during a short statement.
+	// After ctx has ended, the transaction is not committed, even if the driver did not
+	// notice it in a short statement. But a COMMIT that has begun is not interrupted,
+	// because its outcome would be unknown.
 	err = ctx.Err()
 	if err == nil {
 		err = uncancelled(ctx, conn, "COMMIT")
@@ -46,13 +48,14 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	return nil
 }
 
-// rollback ends the transaction, and puts back what does not end with it.
+// rollback ends the transaction, and turns off writable_schema, which is not part of it.
 func rollback(ctx context.Context, conn *sql.Conn) error {
 	return errors.Join(endTransaction(ctx, conn), uncancelled(ctx, conn, "PRAGMA writable_schema = RESET"))
 }
 
-// endTransaction does not mind that an error has ended the transaction itself. A
-// connection that stays in one does not return to its pool.
+// endTransaction rolls the transaction back. If an error has already ended it, that is
+// not an error. If the rollback fails, the connection is closed, because it must not
+// return to its pool within a transaction.
 func endTransaction(ctx context.Context, conn *sql.Conn) error {
 	err := uncancelled(ctx, conn, "ROLLBACK")
 	if err != nil && strings.Contains(err.Error(), "no transaction is active") {
@@ -71,7 +74,7 @@ func uncancelled(ctx context.Context, conn *sql.Conn, statement string) error {
 	return nil
 }
 
-// setPragma returns what sets the pragma back.
+// setPragma sets a pragma, and returns a function that restores its value.
 func setPragma(ctx context.Context, conn *sql.Conn, name string, value int64) (restore func() error, err error) {
 	var before int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(&before); err != nil {
@@ -83,8 +86,8 @@ func setPragma(ctx context.Context, conn *sql.Conn, name string, value int64) (r
 	return func() error { return set(before) }, set(value)
 }
 
-// Script needs no transaction of its own: either tool makes one by default, and
-// without one each statement can be repeated.
+// Script implements [engine.Engine]. It does not begin a transaction, because both tools
+// do that by default. Without a transaction, each statement can be repeated.
 func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	return format.Script(engine.SQLOf(statements))
 }

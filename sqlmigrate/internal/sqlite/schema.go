@@ -15,55 +15,55 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A schema is what there is in the database main.
+// A schema holds the objects of the database main.
 type schema struct {
 	tables          map[string]*table // by their folded names
-	views, triggers map[string]object // likewise
+	views, triggers map[string]object // by their folded names
 	edges           []edge
 }
 
 type table struct {
 	object
 
-	shadow   bool   // a virtual table keeps its rows in it
-	plain    string // the text without AUTOINCREMENT
-	counts   bool   // it has AUTOINCREMENT
+	shadow   bool   // whether a virtual table stores its rows in it
+	plain    string // the SQL text without AUTOINCREMENT
+	counts   bool   // whether it has AUTOINCREMENT
 	columns  []*column
-	keyIndex bool // the primary key has an index, so it is not the rowid
-	both     bool // there is a rowid too
+	keyIndex bool // whether the primary key has an index, so that it is not the rowid
+	both     bool // whether it has a rowid in addition to such an index
 
 	sequence sql.NullInt64
 	measures
 }
 
-// tableName has no schema, because there is none but main.
+// tableName returns the name without a schema, because all tables are in main.
 func (t *table) tableName() plan.TableName { return plan.TableName{Name: t.Name} }
 
-// Measures are what the rows of a table have.
+// measures are the results of measure.
 type measures struct {
 	Rows     int64
 	Largest  sql.NullInt64
 	Smallest sql.NullInt64
-	Odd      int64 // keys that are not integers
+	Odd      int64 // number of keys that are not integers
 }
 
 type column struct {
 	Table, Name, Type string
-	Key               int // position in the primary key, from 1
+	Key               int // position in the primary key, from 1 on; 0 if it is not part of it
 
 	table    *table    `row:"-"`
 	refers   []*column `row:"-"`
-	enforced bool      `row:"-"` // by a foreign key to another column
+	enforced bool      `row:"-"` // whether a foreign key to another column ensures that its values are keys
 	moved    bool      `row:"-"`
 }
 
-// An edge leads from a column to what it refers to.
+// An edge leads from a column to the column to which it refers.
 type edge struct {
 	from, to *column
-	cascades bool // when rows are deleted
+	cascades bool // whether deleting the parent deletes the row
 }
 
-// An object is what the catalog has.
+// An object is a row of sqlite_master.
 type object struct{ Kind, Name, Table, Text string }
 
 func (o object) isView() bool { return o.Kind == "view" }
@@ -75,15 +75,18 @@ func (o object) isGuard() bool { return fold(o.Name) == fold(parking.SQLiteGuard
 const (
 	objectsSQL = `SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL`
 
-	// Asked for its columns, a virtual table wants its module.
+	// plain excludes virtual tables, because reading their columns needs their module,
+	// which may be missing.
 	plain = `t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL %'`
 
-	// A trigger on a shadow table crashes SQLite at the next write of its virtual table.
+	// shadowsSQL returns the shadow tables. They must not get a trigger, because SQLite
+	// crashes at the next write to the virtual table.
 	shadowsSQL = `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'`
 
 	columnsSQL = `SELECT t.name, c.name, c.type, c.pk FROM main.sqlite_master t JOIN pragma_table_xinfo(t.name, 'main') c WHERE ` + plain + ` ORDER BY c.cid`
 
-	// An index of a table WITHOUT ROWID does not end with the rowid.
+	// keyIndexesSQL returns the tables whose primary key has an index, and whether the
+	// index ends with the rowid (cid -1). It does not in a table WITHOUT ROWID.
 	keyIndexesSQL = `SELECT t.name, EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name, 'main') x WHERE x.cid = -1)
 FROM main.sqlite_master t JOIN pragma_index_list(t.name, 'main') i WHERE ` + plain + ` AND i.origin = 'pk'`
 
@@ -91,7 +94,7 @@ FROM main.sqlite_master t JOIN pragma_index_list(t.name, 'main') i WHERE ` + pla
 FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.name, 'main') k WHERE ` + plain + ` ORDER BY k.id, k.seq`
 )
 
-// A reader reads nothing any more after an error.
+// A reader reads rows. After an error, it does not send any further query.
 type reader struct {
 	conn *sql.Conn
 	err  error
@@ -106,7 +109,7 @@ func read[T any](ctx context.Context, r *reader, query string, args ...any) (fou
 	return found
 }
 
-// one is the only row of a query, or zero without one.
+// one returns the only row of a query, or the zero value if the query has no row.
 func one[T any](ctx context.Context, r *reader, query string, args ...any) (row T) {
 	for _, found := range read[T](ctx, r, query, args...) {
 		row = found
@@ -152,7 +155,7 @@ func (s *schema) readForeignKeys(ctx context.Context, r *reader) {
 		Child        string
 		Place        int
 		Parent, From string
-		To           sql.NullString // NULL: the primary key
+		To           sql.NullString // NULL means the primary key
 		OnDelete     string
 	}](ctx, r, foreignKeysSQL) {
 		parent := s.tables[fold(k.Parent)]
@@ -163,8 +166,8 @@ func (s *schema) readForeignKeys(ctx context.Context, r *reader) {
 	}
 }
 
-// readSequences reads where AUTOINCREMENT stands. The table for that exists with the first
-// one that has it.
+// readSequences reads the positions of AUTOINCREMENT. The table sqlite_sequence exists
+// only if a table with AUTOINCREMENT has been created.
 func (s *schema) readSequences(ctx context.Context, r *reader) {
 	if s.tables["sqlite_sequence"] == nil {
 		return
@@ -179,7 +182,8 @@ func (s *schema) readSequences(ctx context.Context, r *reader) {
 	}
 }
 
-// refer leaves out what refers to a table that does not exist, and shadow tables.
+// refer adds an edge. It ignores references to or from columns that do not exist, and of
+// shadow tables.
 func (s *schema) refer(from, to *column, enforced, cascades bool) {
 	if from == nil || to == nil || from.table.shadow || to.table.shadow {
 		return
@@ -189,7 +193,8 @@ func (s *schema) refer(from, to *column, enforced, cascades bool) {
 	from.refers = engine.AppendNew(from.refers, to)
 }
 
-// referAll adds the references that were asked for. Those of a view follow its table.
+// referAll adds the requested references. It ignores the columns of views, because they
+// follow their tables.
 func (s *schema) referAll(references []engine.Reference) error {
 	for _, r := range references {
 		if s.isView(r.Table) || s.isView(r.ToTable) {
@@ -210,7 +215,7 @@ func (s *schema) isView(name plan.TableName) bool {
 	return exists && (name.Schema == "" || fold(name.Schema) == "main")
 }
 
-// wanted finds a table that was asked for.
+// wanted returns a requested table.
 func (s *schema) wanted(name plan.TableName) (*table, error) {
 	if name.Schema != "" && fold(name.Schema) != "main" {
 		return nil, fmt.Errorf("sqlmigrate: table %s is not in the database main: open its file as a database of its own", name)
@@ -225,7 +230,7 @@ func (s *schema) wanted(name plan.TableName) (*table, error) {
 	return t, nil
 }
 
-// column is the first that is meant, or nil. So is a column of a table that is nil.
+// column returns the first column for which is returns true, or nil. t may be nil.
 func (t *table) column(is func(*column) bool) *column {
 	if t != nil {
 		for _, c := range t.columns {
@@ -241,8 +246,8 @@ func (t *table) named(name string) *column {
 	return t.column(func(c *column) bool { return fold(c.Name) == fold(name) })
 }
 
-// key is the moved column of a table that is its key or, of several, the first
-// one.
+// key returns the moved column of the primary key, or the first if there are several. It
+// returns nil if there is none.
 func (t *table) key() *column {
 	return t.column(func(c *column) bool { return c.Key > 0 && c.moved })
 }
@@ -251,14 +256,14 @@ func (t *table) keys() []*column {
 	return slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.Key == 0 })
 }
 
-// rowid reports whether the key is the rowid, which SQLite assigns if it is
+// rowid reports whether the primary key is the rowid, which SQLite assigns if it is
 // omitted.
 func (t *table) rowid() bool {
 	keys := t.keys()
 	return len(keys) == 1 && !t.keyIndex && fold(keys[0].Type) == "integer"
 }
 
-// integer is SQLite's own rule for the affinity of a type.
+// integer reports whether the type has the affinity INTEGER, by SQLite's rule.
 func (c *column) integer() bool { return strings.Contains(fold(c.Type), "int") }
 
 func tokens(text string) []sqltext.Token {
@@ -270,8 +275,9 @@ func isWord(t sqltext.Token, keyword string) bool {
 	return t.Kind == sqltext.Word && fold(t.Text) == keyword
 }
 
-// withoutAutoincrement takes the keyword out of the text of a table. It is
-// one wherever it stands without quotes: SQLite allows no name like it.
+// withoutAutoincrement removes the keyword AUTOINCREMENT from the SQL text of a table,
+// and reports whether it was there. SQLite does not accept this word as a name without
+// quotes, so every unquoted occurrence is the keyword.
 func withoutAutoincrement(text string) (string, bool) {
 	for _, token := range tokens(text) {
 		if isWord(token, "autoincrement") {

@@ -9,8 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Whoever selects all tables names those too in which a virtual table keeps its rows. A
-// trigger on one of them ended the process at the next write.
+// A program that moves all its tables also names the shadow tables in which a virtual
+// table stores its rows. They must not be moved, because with a trigger on a shadow table
+// the next write ends the process.
 func TestSQLiteShadowTables(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, create, insert, shadows string }{
@@ -22,7 +23,7 @@ func TestSQLiteShadowTables(t *testing.T) {
 			t.Parallel()
 			eachSQLite(t, func(t *testing.T, db *gorm.DB) {
 				if err := db.Exec(test.create).Error; err != nil {
-					t.Skip(err) // the driver is built without the module
+					t.Skip(err) // the driver was built without this module
 				}
 				migratetest.Run(t, db, "CREATE TABLE orders (id integer PRIMARY KEY AUTOINCREMENT)")
 				targets := []any{"orders"}

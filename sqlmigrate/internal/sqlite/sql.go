@@ -10,8 +10,9 @@ import (
 
 func quote(name string) string { return Engine{}.Quote(plan.TableName{Name: name}) }
 
-// literal is a literal on one line: goose reads files by line, drops
-// carriage returns, and heeds its annotations inside a literal too.
+// literal returns an SQL literal on a single line. That is necessary because goose reads
+// files by line, drops carriage returns, and interprets its annotations even inside a
+// literal.
 func literal(s string) string {
 	for _, character := range []struct{ text, sql string }{{"\n", "char(10)"}, {"\r", "char(13)"}} {
 		if strings.Contains(s, character.text) {
@@ -24,7 +25,7 @@ func literal(s string) string {
 
 func escape(s string) string { return strings.ReplaceAll(s, "'", "''") }
 
-// unusedMark is a text that is not in s.
+// unusedMark returns a text that does not occur in s.
 func unusedMark(s string) string {
 	for n := 0; ; n++ {
 		if mark := fmt.Sprintf("<%d>", n); !strings.Contains(s, mark) {
@@ -33,7 +34,8 @@ func unusedMark(s string) string {
 	}
 }
 
-// fold is how SQLite compares names: without the case of ASCII letters.
+// fold returns a name in the form in which SQLite compares names, with ASCII letters in
+// lower case.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -45,9 +47,9 @@ func fold(name string) string {
 
 const requirementTable = "_sqlmigrate_requirement"
 
-// failUnless are statements of which one fails, with the message, unless the
-// condition holds. A CHECK is the only plain statement that says what one
-// wants.
+// failUnless returns statements that fail with message unless condition is true. They use
+// the name of a CHECK for the message, because SQLite has no statement that raises an
+// error outside of a trigger.
 func failUnless(condition, message string) []plan.Statement {
 	return engine.Statements("",
 		"DROP TABLE IF EXISTS temp."+requirementTable,
@@ -59,13 +61,13 @@ func failUnless(condition, message string) []plan.Statement {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// rewrite replaces the text of a table in the catalog. If it is the new
-// one already, it stays; any other is an error.
+// rewrite returns statements that replace the SQL text of a table in the catalog. They
+// succeed if the text is from or already to, and fail for any other text.
 //
-// The scratch table makes other connections read the catalog again, which an
-// UPDATE of it does not. It is AUTOINCREMENT, so that it brings the table
-// sqlite_sequence back if VACUUM has removed it: it does when no other table
-// is.
+// They create and drop a scratch table, because other connections read the catalog again
+// after that, but not after an UPDATE of the catalog. The scratch table has
+// AUTOINCREMENT, so that SQLite creates the table sqlite_sequence if it is missing.
+// VACUUM removes sqlite_sequence if no table has AUTOINCREMENT.
 func rewrite(table, from, to string) []plan.Statement {
 	of := "type = 'table' AND name = " + literal(table) + " AND sql "
 	scratch := "main." + quote("_sqlmigrate_scratch")
@@ -73,7 +75,7 @@ func rewrite(table, from, to string) []plan.Statement {
 		fmt.Sprintf("EXISTS (SELECT 1 FROM main.sqlite_master WHERE %sIN (%s, %s))", of, literal(from), literal(to)),
 		fmt.Sprintf("table %s has changed since it was inspected: inspect it again", table))
 	return append(require, engine.Statements("",
-		"DROP TABLE IF EXISTS "+scratch, // takes the writer lock, which the next statements must not miss
+		"DROP TABLE IF EXISTS "+scratch, // takes the writer lock before the pragma
 		"PRAGMA writable_schema = ON",
 		fmt.Sprintf("UPDATE main.sqlite_master SET sql = %s WHERE %s= %s", literal(to), of, literal(from)),
 		"PRAGMA writable_schema = RESET",

@@ -20,16 +20,18 @@ import (
 )
 
 const (
-	// copies is the database of the copies. It is in memory also if that of the
-	// connection is read only. Views and triggers in it cannot name another one.
+	// copies is an attached database in memory for the copies. It also works if the main
+	// database is read-only. Its views and triggers cannot name tables of another
+	// database.
 	copies      = "snowflake_trial"
 	openCopies  = "ATTACH 'file:" + copies + "?mode=memory&cache=private' AS " + copies
 	closeCopies = "DETACH " + copies
 
-	// trialTimeout ends what a large key makes endless. Anything else takes a thousandth.
+	// trialTimeout ends a statement that a large key makes endless. Other statements take
+	// a thousandth of it.
 	trialTimeout = 5 * time.Second
 
-	// mostRead are the rows that are read of a view.
+	// mostRead limits the rows that are read from a view.
 	mostRead = 1000
 )
 
@@ -39,7 +41,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	if r.choose(read[object](ctx, &r.reader, copiedObjectsSQL)); len(r.objects) == 0 {
 		return found, r.err
 	}
-	// Without foreign keys, a key that is tried needs no row that has it.
+	// Foreign keys are turned off, so that a key can be tried without a parent row.
 	restore, err := setPragma(ctx, conn, "foreign_keys", 0)
 	if err != nil {
 		return found, err
@@ -57,20 +59,21 @@ type trial struct {
 	reader
 	engine.Trial
 
-	code     []object                  // triggers of all tables and views
-	objects  []object                  // that are copied
-	triggers map[string][]string       // of these, for INSERT, without guards, by the folded names of their tables
-	failed   map[string]error          // what could not be copied, likewise
-	columns  map[string][]copiedColumn // of copies, likewise, without those that are generated
-	filled   bool                      // there are rows
+	code     []object                  // the triggers of all tables and views
+	objects  []object                  // the objects to copy
+	triggers map[string][]string       // the names of copied triggers for INSERT, except guards, by the folded names of their tables
+	failed   map[string]error          // errors of objects that could not be copied, by the folded names of their tables
+	columns  map[string][]copiedColumn // the columns of copies that are not generated, by the folded names of their tables
+	filled   bool                      // whether the copies contain rows
 }
 
-// mayReject finds what may reject or change an integer in the text of a table or an
-// index. A word too many costs a copy, which takes as long as reading a table.
+// mayReject matches words in the text of a table or an index that may reject or change an
+// integer. If it matches too much, the table is copied without need, which takes as long
+// as reading it.
 var mayReject = regexp.MustCompile(`(?i)\b(check|as|strict|collate|where)\b|real|floa|doub`) //nolint:misspell // SQLite's own words
 
-// choose leaves out tables that take any integer, unless a view or a trigger leads to
-// them.
+// choose selects the objects to copy. It leaves out tables that accept every integer,
+// unless a view or a trigger mentions them.
 func (r *trial) choose(all []object) {
 	needed := map[string]bool{}
 	for _, o := range all {
@@ -91,14 +94,14 @@ func (r *trial) choose(all []object) {
 			}
 		}
 	}
-	if len(r.triggers) > 0 { // nothing else inserts without a key
+	if len(r.triggers) > 0 { // only triggers insert rows without a key
 		all = append(all, r.guards()...)
 	}
 	r.objects = slices.DeleteFunc(all, func(o object) bool { return !o.isView() && !needed[fold(o.Table)] })
 	r.Trial.Tables = slices.DeleteFunc(slices.Clone(r.Trial.Tables), func(t plan.Table) bool { return !needed[fold(t.Name)] })
 }
 
-// guards are those of the plan.
+// guards returns the triggers that phase guard of the plan creates.
 func (r *trial) guards() (guards []object) {
 	for _, phase := range r.Phases {
 		for _, step := range phase.Steps {
@@ -111,7 +114,7 @@ func (r *trial) guards() (guards []object) {
 	return guards
 }
 
-// open creates the copies.
+// open attaches the database of the copies, and creates the copies.
 func (r *trial) open(ctx context.Context) error {
 	if err := r.try(ctx, openCopies); err != nil || r.err != nil {
 		return err
@@ -122,7 +125,7 @@ func (r *trial) open(ctx context.Context) error {
 		r.columns[fold(c.Table)] = append(r.columns[fold(c.Table)], c)
 	}
 	if r.err != nil {
-		_ = uncancelled(ctx, r.conn, closeCopies) // the connection is used again
+		_ = uncancelled(ctx, r.conn, closeCopies) // the connection stays in use
 	}
 	return nil
 }
@@ -135,7 +138,8 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error,
 	return refusals, cmp.Or(ctx.Err(), r.err)
 }
 
-// try returns SQLite's refusal of a statement. Any other error is the reader's.
+// try runs a statement, and returns the error if it comes from SQLite. It stores any
+// other error in the reader.
 func (r *reader) try(ctx context.Context, statement string) error {
 	if r.err != nil {
 		return nil
@@ -144,7 +148,8 @@ func (r *reader) try(ctx context.Context, statement string) error {
 	return r.refusal(err)
 }
 
-// refusal goes by what all drivers call their errors.
+// refusal returns err if it comes from SQLite, which it recognizes by the name of the
+// error's type, or is a timeout. It stores any other error in the reader.
 func (r *reader) refusal(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		err = joined.Unwrap()[0]
@@ -162,12 +167,15 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// copiedObjectsSQL leaves out indexes that check nothing.
+// copiedObjectsSQL returns the objects that may have to be copied, tables first and
+// triggers last. It leaves out indexes that check nothing, which have no UNIQUE,
+// expression or WHERE.
 const copiedObjectsSQL = objectsSQL + ` AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
   AND (type <> 'index' OR sql LIKE '%UNIQUE%' OR sql LIKE '%(%(%' OR sql LIKE '%WHERE%')
 ORDER BY type <> 'table', sql NOT LIKE 'CREATE VIRTUAL%', type = 'trigger', rowid`
 
-// copiedModules are those of SQLite itself. They make tables of their own.
+// copiedModules matches the virtual tables of SQLite's own modules. They create their
+// shadow tables themselves.
 var copiedModules = regexp.MustCompile(`(?i)^CREATE VIRTUAL TABLE .*\bUSING\s+(fts[345]|rtree(_i32)?|geopoly)\b`)
 
 func (r *trial) copyAll(ctx context.Context) {
@@ -181,7 +189,7 @@ func (r *trial) copyAll(ctx context.Context) {
 		if o.isVirtual() && !copiedModules.MatchString(o.Text) {
 			continue
 		}
-		// SQLite begins each text in its own words.
+		// SQLite writes the beginning of each text in upper case.
 		kind := strings.ToUpper(o.Kind) + " "
 		text := strings.Replace(o.Text, kind, kind+copies+".", 1)
 		if r.Moved {
@@ -202,7 +210,8 @@ type copiedColumn struct {
 const copiedSQL = `SELECT m.name, c.name, c.type, c."notnull" OR c.pk > 0, c.dflt_value
 FROM ` + copies + `.sqlite_master m JOIN pragma_table_xinfo(m.name, '` + copies + `') c WHERE m.type = 'table' AND c.hidden = 0 ORDER BY m.rowid, c.cid`
 
-// enter puts a row into its copy, looks for it by its keys, and takes it back.
+// enter inserts a row into its copy, checks that a row with its keys exists, and rolls
+// back.
 func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	t := r.Trial.Tables[row.Table]
 	if err := cmp.Or(r.err, r.failed[fold(t.Name)]); err != nil {
@@ -236,8 +245,9 @@ func findSQL(t plan.Table, keys map[string]types.ID) string {
 	return fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s.%s WHERE %s)", copies, quote(t.Name), strings.Join(where, " AND "))
 }
 
-// insertSQL takes a row of the table for what is not a key, or without one what the
-// columns require.
+// insertSQL returns a statement that inserts a row. The columns without keys get their
+// values from a row of the original table or, if it is empty, values that the columns
+// require.
 func (r *trial) insertSQL(t plan.Table, row engine.Row) string {
 	var names, values []string
 	for _, c := range r.columns[fold(t.Name)] {
@@ -249,7 +259,8 @@ func (r *trial) insertSQL(t plan.Table, row engine.Row) string {
 		copies, quote(t.Name), list, strings.Join(values, ", "))
 }
 
-// valueSQL is NULL for a key that is 0, and for a column that need not be filled.
+// valueSQL returns the value of a column. It is NULL for a key that is 0 and, if null is
+// true, for a column that may be NULL.
 func (c copiedColumn) valueSQL(null bool, keys map[string]types.ID) string {
 	stored := "r." + quote(c.Name)
 	key, given := keys[c.Name]
@@ -278,8 +289,9 @@ func valueOf(typ string) string {
 
 const guardedSQL = `SELECT EXISTS (SELECT 1 FROM ` + copies + `.sqlite_master WHERE type = 'trigger' AND name = ? COLLATE NOCASE)`
 
-// Assigning implements [engine.Copies]: it finds triggers that give a key to a row
-// without one although there is a guard. Without it SQLite does that.
+// Assigning implements [engine.Copies]. It inserts a row without a key into each table
+// that has a guard. If the row is accepted, a trigger has assigned the key. Without a
+// guard, SQLite would assign it.
 func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
 	for i, t := range r.Trial.Tables {
 		triggers := r.triggers[fold(t.Name)]
@@ -299,7 +311,8 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 	return found, r.err
 }
 
-// Codes implements [engine.Copies]. An INSERT without a key fails where there is a guard.
+// Codes implements [engine.Copies]. It returns only inserts into tables with a guard,
+// because an INSERT without a key fails only there.
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	for _, o := range r.code {
 		code := engine.Code{Object: "trigger " + o.Name + " on " + o.Table, Fires: true}
@@ -313,8 +326,8 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	return codes, r.err
 }
 
-// Views implements [engine.Copies]. It is not one transaction, because that would keep
-// the lock under which the rows of the tables are read.
+// Views implements [engine.Copies]. It does not use a transaction, because that would
+// keep the lock that reading the original tables takes.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine.Shown, err error) {
 	if r.filled && (r.try(ctx, closeCopies) != nil || r.open(ctx) != nil) {
 		return nil, errors.New("sqlmigrate: the copies for the trial cannot be created again")
@@ -324,7 +337,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 		return nil, nil
 	}
 	for _, t := range r.Trial.Tables {
-		if r.try(ctx, r.insertSQL(t, engine.Row{Keys: engine.Same(t, key)})) != nil { // found elsewhere
+		if r.try(ctx, r.insertSQL(t, engine.Row{Keys: engine.Same(t, key)})) != nil { // Views finds out whether a row exists
 			_ = r.try(ctx, r.insertSQL(t, engine.Row{Keys: engine.Near(t, key)}))
 		}
 	}
@@ -344,7 +357,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 	return views, r.err
 }
 
-// tableOf is the table of which a view is, if it names one that is tried.
+// tableOf returns the first table of the trial that the view mentions, or the zero value.
 func (r *trial) tableOf(view object) plan.TableName {
 	for _, token := range tokens(view.Text) {
 		for _, t := range r.Trial.Tables {

@@ -14,13 +14,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// hostile are tables t that look as if they could be moved, and may take no key of
-// today. Either the plan says why, or the key enters and every view can be read.
+// hostile are tables t that look as if they could be moved, but may reject the keys that
+// are issued today. Either the plan gives the reason, or the table accepts a key and all
+// views can be read.
 var hostile = []struct {
 	name   string
 	schema []string
-	insert string // with one verb for the key; "": INSERT INTO t (id) VALUES (%d)
-	want   string // in the error of the plan; "": moved right
+	insert string // with a verb for the key; if empty: INSERT INTO t (id) VALUES (%d)
+	want   string // part of the plan's error; if empty, the table is moved
 }{
 	{"check", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY CHECK (id < 1000000))"}, "", "CHECK constraint failed: id < 1000000"},
 	{"check of another name", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY, CONSTRAINT small CHECK (id BETWEEN 1 AND 4294967295))"}, "", "CHECK constraint failed: small"},
@@ -97,7 +98,8 @@ func TestSQLiteTrial(t *testing.T) {
 	}
 }
 
-// What the program registers with its driver is missing in another one.
+// Collations and functions that another program registers with its driver are missing
+// here. Their table is not tried, and the other tables are.
 func TestSQLiteNotTried(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ column, want string }{
@@ -141,7 +143,8 @@ func readableViews(t *testing.T, db *gorm.DB) (names string) {
 	return names
 }
 
-// A trigger can put a row with a key in place of one without, before the guard.
+// A trigger can replace a row without a key by a row with one before phase guard sees it.
+// The plan has to report the trigger, because the database still assigns keys.
 func TestSQLiteTriggerAssigns(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {

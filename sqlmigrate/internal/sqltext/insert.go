@@ -8,13 +8,13 @@ import (
 // An Insert is a statement that inserts rows.
 type Insert struct {
 	Schema, Table string
-	Columns       []string  // nil: the statement does not list them
-	Values        [][]Token // of the first row; nil if a query gives the rows
-	Defaults      bool      // INSERT INTO t DEFAULT VALUES
+	Columns       []string  // nil if the statement has no list of columns
+	Values        [][]Token // the values of the first row; nil if a query provides the rows
+	Defaults      bool      // whether the statement is INSERT INTO t DEFAULT VALUES
 }
 
-// Inserts returns the statements of a body that insert rows, those too that it composes
-// as strings.
+// Inserts returns the statements in a body that insert rows, including statements in
+// strings.
 func Inserts(body string, rules Rules) (found []Insert) {
 	tokens := Scan(body, rules)
 	p := insertParser{tokens: tokens}
@@ -45,12 +45,13 @@ type insertParser struct {
 	merged Insert // the target of the last MERGE
 }
 
-// is reports whether a word or sign stands at a place.
+// is reports whether one of the words or signs is at position i.
 func (p *insertParser) is(i int, words ...string) bool {
 	return i < len(p.tokens) && p.tokens[i].Kind != Text && slices.Contains(words, strings.ToLower(p.tokens[i].Text))
 }
 
-// into reads the rest of INSERT or REPLACE. It is neither in the head of a trigger.
+// into parses the rest of an INSERT or REPLACE. It reports false if the word is not a
+// statement, for example in the head of a trigger.
 func (p *insertParser) into() (Insert, bool) {
 	if p.is(p.at, "or") {
 		p.at += 2
@@ -77,7 +78,7 @@ func (p *insertParser) name() (schema, name string) {
 	return schema, name
 }
 
-// insert reads the columns and the values of the first row.
+// insert parses the columns and the values of the first row.
 func (p *insertParser) insert(one Insert) Insert {
 	if p.is(p.at, "as") {
 		p.at += 2
@@ -109,7 +110,7 @@ func (p *insertParser) insert(one Insert) Insert {
 	return one
 }
 
-// list reads what stands between parentheses, divided at its commas.
+// list parses a list in parentheses, and returns its items.
 func (p *insertParser) list() (items [][]Token) {
 	if !p.is(p.at, "(") {
 		return nil
@@ -136,7 +137,7 @@ func (p *insertParser) list() (items [][]Token) {
 	return items
 }
 
-// assignments reads INSERT … SET a = 1, b = 2.
+// assignments parses INSERT … SET a = 1, b = 2.
 func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	depth := 0
 	for p.at++; p.at < len(p.tokens) && !p.is(p.at, ";"); p.at++ {
@@ -162,7 +163,8 @@ func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	return columns, values
 }
 
-// assigned reads the column and the sign of an assignment, if one begins here.
+// assigned reads "column =" at the present token, and reports whether an assignment begins
+// there.
 func (p *insertParser) assigned() (column string, ok bool) {
 	if !p.is(p.at-1, "set", ",") {
 		return "", false
@@ -190,7 +192,7 @@ func Updates(body string, rules Rules) (found []Insert) {
 		}
 		var one Insert
 		one.Schema, one.Table = p.name()
-		for p.at < len(p.tokens) && !p.is(p.at, "set", ";") { // an alias
+		for p.at < len(p.tokens) && !p.is(p.at, "set", ";") { // skip an alias
 			p.at++
 		}
 		if p.is(p.at, "set") {
@@ -201,9 +203,9 @@ func Updates(body string, rules Rules) (found []Insert) {
 	return found
 }
 
-// Gives reports whether the statement gives a value to a column: not DEFAULT, NULL or 0,
-// for which MySQL assigns a key. Where it lists no columns, the key is taken for the
-// first one.
+// Gives reports whether the statement gives a value to a column. DEFAULT, NULL and 0 do
+// not count, because MySQL assigns a key for them. If the statement has no list of
+// columns, the key is assumed to be the first column.
 func (in Insert) Gives(column string) bool {
 	at := slices.IndexFunc(in.Columns, func(c string) bool { return strings.EqualFold(c, column) })
 	if in.Columns == nil {
@@ -220,8 +222,8 @@ func (in Insert) Gives(column string) bool {
 	return !slices.Contains([]string{"default", "null", "0"}, strings.ToLower(in.Values[at][0].Text))
 }
 
-// Takes returns the columns to which the statement gives NEW.column, and of which the
-// place in the table is known if it lists none: from 0 on.
+// Takes returns the columns to which the statement gives NEW.column. If the statement has
+// no list of columns, it returns their positions in the table, from 0 on.
 func (in Insert) Takes(column string) (columns []string, places []int) {
 	for i, value := range in.Values {
 		n := len(value)

@@ -9,7 +9,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
-// Each case is a body, and of each INSERT its table and whether it gives a value to id.
+// The keys are bodies of triggers. The values are the tables into which each INSERT
+// writes, and whether it gives a value to column id.
 func TestInserts(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -1,4 +1,5 @@
-// Package sqltext reads the words of SQL.
+// Package sqltext splits SQL into tokens, and finds the statements in a body that insert
+// rows or set columns of NEW. The database packages and package likely use it.
 package sqltext
 
 import (
@@ -8,34 +9,35 @@ import (
 	"unicode/utf8"
 )
 
-// Rules are what databases differ in.
+// Rules are the differences between the databases' SQL.
 type Rules struct {
-	Backslash bool // escapes the next character of a '…' or "…"
-	Hash      bool // # begins a comment, and -- only before a blank
-	Brackets  bool // […] is a name
-	Backticks bool // `…` is a name
+	Backslash bool // a backslash escapes the next character in '…' and "…"
+	Hash      bool // # begins a comment, and -- only if a blank follows
+	Brackets  bool // […] is a quoted name
+	Backticks bool // `…` is a quoted name
 }
 
-// A Kind of [Token].
+// A Kind is the kind of a [Token].
 type Kind int
 
-// The kinds.
+// The kinds of tokens.
 const (
 	Word Kind = iota // a keyword, a number, or a name without quotes
-	Name             // between "…", `…` or […]
-	Text             // between '…'
+	Name             // a name between "…", `…` or […]
+	Text             // a string between '…'
 	Sign             // any other character, or one of ::, :=, <>, <=, >=, != and <=>
 )
 
-// A Token is text[Start:End]. Text leaves out quotes, and one of two that stand for
-// one.
+// A Token is the part text[Start:End] of a text. Text is its content without quotes, and
+// with doubled quotes replaced by single quotes.
 type Token struct {
 	Start, End int
 	Kind       Kind
 	Text       string
 }
 
-// Scan leaves out comments and blanks. What has no end reaches to that of the text.
+// Scan returns the tokens of a text without comments and blanks. A quote or comment
+// without an end continues to the end of the text.
 func Scan(text string, rules Rules) []Token {
 	var tokens []Token
 	for i := 0; i < len(text); {
@@ -50,7 +52,7 @@ func Scan(text string, rules Rules) []Token {
 	return tokens
 }
 
-// skip is the end of the blank or comment at i, or i.
+// skip returns the end of the blank or comment at i, or i if there is neither.
 func (r Rules) skip(text string, i int) int {
 	rest := text[i:]
 	switch {
@@ -64,7 +66,8 @@ func (r Rules) skip(text string, i int) int {
 	return i
 }
 
-// endOf is the index after the first end in s from start, or the length of s.
+// endOf returns the index after the first occurrence of end in s from start on, or the
+// length of s.
 func endOf(s, end string, start int) int {
 	if i := strings.Index(s[start:], end); i >= 0 {
 		return start + i + len(end)
@@ -124,7 +127,8 @@ func wordEnd(text string, i int) int {
 }
 
 // Sets reports whether the body of a trigger sets one of the columns of NEW, or all of
-// NEW: by SET or :=, at the beginning of a statement by =, or as a target of INTO.
+// NEW. It recognizes SET and :=, a statement that begins with an assignment by =, and a
+// target of INTO.
 func Sets(body string, rules Rules, columns []string) bool {
 	tokens := slices.DeleteFunc(Scan(body, rules), func(t Token) bool { return t.Kind == Text })
 	is := func(i int, words ...string) bool {

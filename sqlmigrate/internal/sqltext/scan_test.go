@@ -14,7 +14,7 @@ func TestScan(t *testing.T) {
 	for name, test := range map[string]struct {
 		text  string
 		rules sqltext.Rules
-		want  string // W a word, N a name, T a text, S a sign
+		want  string // the kinds of the tokens: W word, N name, T text, S sign
 	}{
 		"words":          {"SELECT a1, _b$ FROM été", sqltext.Rules{}, "W:SELECT W:a1 S:, W:_b$ W:FROM W:été"},
 		"signs":          {"a<=>b::c:=d<>e<=f>=g!=h=i", sqltext.Rules{}, "W:a S:<=> W:b S::: W:c S::= W:d S:<> W:e S:<= W:f S:>= W:g S:!= W:h S:= W:i"},
@@ -48,7 +48,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// Tokens are in order, and nothing but blanks and comments is left out.
+// The tokens are in order, and only blanks and comments are left out.
 func FuzzScan(f *testing.F) {
 	f.Add(`SELECT "a""b", 'c' FROM t -- d`, false, false, false)
 	f.Add("INSERT INTO `a` VALUES ('it\\'s') # b\n", true, true, false)

@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// Help fits into a terminal, up to widestHelp, and elsewhere into helpWidth.
+// Help is as wide as the terminal, up to widestHelp characters, and helpWidth characters
+// if the output is not a terminal.
 const helpWidth, widestHelp = 80, 100
 
 const rootHelp = `Read, create and manage Snowflake IDs.
@@ -28,8 +29,8 @@ Exit codes:
 A flag that is left out takes its value from the environment variable that its help
 names, such as $GORMFLAKE_DSN; of a flag that may be repeated, one value a line.`
 
-// completeHelp adds cobra's own commands, which take any argument, as strict
-// ones.
+// completeHelp makes cobra's own commands, help and completion, reject unknown arguments,
+// and sets the width of all help texts.
 func completeHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -41,7 +42,7 @@ func completeHelp(root *cobra.Command) {
 				if err != nil || len(rest) == 0 {
 					return err
 				}
-				return flags.Group(topic, rest) // or cobra would print the help of something else
+				return flags.Group(topic, rest) // without this check, cobra prints the help of the parent command
 			}
 		case "completion":
 			cmd.Args = flags.Group
@@ -68,8 +69,8 @@ var (
 	item   = regexp.MustCompile(`^  (\d\. |\S.*?  +)`)
 )
 
-// wrap folds a text before width that the source has folded at about 80 characters: in
-// paragraphs, and in items that two spaces begin.
+// wrap wraps a text at width. The source wraps it at about 80 characters. Paragraphs and
+// items, which begin with two spaces, are joined first.
 func wrap(text string, width int) string {
 	lines := strings.Split(folded.ReplaceAllString(text, "$1 $2"), "\n")
 	for i, line := range lines {

@@ -1,5 +1,6 @@
-// Package cli is the command line of gormflake: the root command, help and version.
-// Each other command is a package below, with a function New.
+// Package cli is the command line of gormflake. It has the root command, help and
+// version. Each other command is a package below it, whose function New returns the
+// command.
 package cli
 
 import (
@@ -27,27 +28,27 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/plain"
 )
 
-// Streams are what a command reads and writes.
+// Streams are the input, outputs and clock of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 
-	// Now is the clock that ages are told by; nil is [time.Now].
+	// Now returns the time from which ages are computed. nil means [time.Now].
 	Now func() time.Time
 
-	// Wait waits as long as is said, or until ctx ends; nil is a timer.
+	// Wait waits for d, or until ctx ends. nil means a timer.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// Main runs the command that args name and returns the exit code of the
-// process. An error is one line on Err.
+// Main runs the command that args name, and returns the exit code of the process. It
+// prints an error as a single line to Err.
 func Main(ctx context.Context, args []string, streams Streams) int {
 	out := &buffer{bufio.NewWriter(streams.Out), streams.Out}
 	streams.Out = out
 	root := Command(streams)
-	running := false // until then, an error of cobra is a mistake in the command line
+	running := false // an error before the command runs is a mistake in the command line
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
-		running = errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()) == nil // which cobra checks after this hook
+		running = errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()) == nil // cobra checks the flags only after this hook
 	}
 	root.SetArgs(ids.TimeArguments(root, vet.Arguments(args)))
 	err := root.ExecuteContext(ctx)
@@ -56,7 +57,7 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	}
 	if unwritten := out.Flush(); unwritten != nil && (err == nil || errors.Is(err, unwritten)) {
 		if errors.Is(unwritten, syscall.EPIPE) {
-			return terminal.ExitPipe // who reads has had enough, as head has
+			return terminal.ExitPipe // the reader of the output has ended, for example head
 		}
 		err = fmt.Errorf("write to standard output: %w", cmp.Or(err, unwritten))
 	}
@@ -70,7 +71,7 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	return terminal.ExitCode(err)
 }
 
-// Command is the root command, also for those who describe it.
+// Command returns the root command. Tests and the generator of manual pages use it too.
 func Command(streams Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "gormflake",
@@ -107,19 +108,19 @@ func flagError(cmd *cobra.Command, err error) error {
 	return flags.WrongFlag(cmd, err)
 }
 
-// A buffer keeps lines back until the command flushes it or ends. After an error it
-// writes nothing more, and Flush returns that error.
+// A buffer collects the output until the command flushes it or ends. After an error it
+// does not write any more, and Flush returns that error.
 type buffer struct {
 	*bufio.Writer
 	to io.Writer
 }
 
-// Stream is what may be a terminal.
+// Stream returns the underlying stream, which may be a terminal.
 func (b *buffer) Stream() io.Writer { return b.to }
 
-// A strict value has errors for people, and refuses what pflag takes in silence:
-// an empty text, which is what a script's unset variable leaves; and 010, the
-// worker of somebody else, which pflag reads as 8.
+// A strict is a flag value with readable errors. It rejects values that pflag accepts
+// silently. These are an empty text, which is often an unset variable of a script, and a
+// number with a leading zero, because pflag reads 010 as 8, which is another worker.
 type strict struct {
 	pflag.Value
 	mayBeEmpty bool
@@ -151,21 +152,22 @@ func (s strict) Set(text string) error {
 	return err
 }
 
-// isWhole leaves numbers that are out of range to the flag.
+// isWhole reports whether text is a whole number in decimal. It accepts numbers out of
+// range, which the flag itself rejects.
 func isWhole(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return text == strconv.FormatInt(n, 10) || errors.Is(err, strconv.ErrRange)
 }
 
-// makeStrict changes the flags of the command and of those below it, and makes each read
-// its environment variables before it checks its arguments.
+// makeStrict makes the flags of cmd and of its subcommands strict. It also makes each
+// command read its environment variables before it checks its arguments.
 func makeStrict(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if variable := flags.Variable(f); variable != "" {
 			f.Usage += " [$" + variable + "]"
 		}
 		if f.DefValue == "0s" || f.DefValue == "[]" {
-			f.DefValue = "" // or the help would show it: pflag no longer knows the type
+			f.DefValue = "" // the help would show this default, because pflag no longer knows the type
 		}
 		_, mayBeEmpty := f.Annotations[flags.MayBeEmpty]
 		f.Value = strict{f.Value, mayBeEmpty}

@@ -32,7 +32,7 @@ func newVersion() *cobra.Command {
 	return cmd
 }
 
-// A build is what the Go toolchain has noted of the module and its source.
+// A build describes the module and its source, as the Go toolchain has recorded them.
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`

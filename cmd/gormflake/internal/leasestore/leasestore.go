@@ -1,4 +1,5 @@
-// Package leasestore opens the stores of leases that are not databases, by URL:
+// Package leasestore opens stores of leases that are not databases. The forms of a URL
+// are:
 //
 //	redis://user:password@host:6379/0                           one server; rediss:// is with TLS
 //	redis://host:26379/0?addr=host:26379&master_name=mymaster   sentinels
@@ -6,9 +7,10 @@
 //	etcd://user:password@host:2379,host:2379                    members of a cluster
 //	etcds://host:2379?ca=FILE&cert=FILE&key=FILE                with TLS, each file optional
 //	zookeeper://user:password@host:2181,host:2181               members of an ensemble
-//	zookeeper://host:2181?forceSync=yes                         none of them has forceSync=no
+//	zookeeper://host:2181?forceSync=yes                         no member has forceSync=no
 //
-// Redis URLs take the parameters of go-redis.
+// Redis URLs accept the parameters of go-redis. The commands gen, serve, doctor and
+// workers call [Open].
 package leasestore
 
 import (
@@ -35,13 +37,13 @@ import (
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 
-// Forms are the URLs, for help texts and errors.
+// Forms lists the forms of URLs, for help texts and errors.
 const Forms = "redis://host:6379/0, etcd://host:2379 or zookeeper://host:2181"
 
-// patience is how long servers may take to answer the first question.
+// patience limits how long servers may take to answer the first request.
 const patience = 10 * time.Second
 
-// A Store is connected until it is closed.
+// A Store is a connected store. The caller closes it.
 type Store struct {
 	lease.Store
 	Close func() error
@@ -55,16 +57,16 @@ var openers = map[string]func(ctx context.Context, a address, namespace string, 
 	"zookeeper": openZooKeeper,
 }
 
-// Is reports whether the URL is one of a store that this package opens.
+// Is reports whether the URL is for a store that this package opens.
 func Is(rawURL string) bool {
 	scheme, _, found := strings.Cut(rawURL, "://")
 	_, known := openers[strings.ToLower(scheme)]
 	return found && known
 }
 
-// Open connects to the store, and fails if it does not answer within ten seconds.
-// The log gets what the store warns of: settings under which the servers may forget.
-// No error contains the password.
+// Open connects to the store. It returns an error if the store does not answer within ten
+// seconds. The store logs warnings to log, for example about settings under which the
+// servers may lose writes. Errors do not contain the password.
 func Open(ctx context.Context, rawURL, namespace string, log *slog.Logger) (*Store, error) {
 	a, err := parse(rawURL)
 	if err != nil {
@@ -83,8 +85,8 @@ func Open(ctx context.Context, rawURL, namespace string, log *slog.Logger) (*Sto
 	return store, nil
 }
 
-// An address is a URL that may have several hosts, which package net/url refuses.
-// Its Host is the first one.
+// An address is a URL that may have several hosts, which package net/url does not
+// support. Its Host is the first host.
 type address struct {
 	*url.URL
 	hosts []string
@@ -103,7 +105,7 @@ func parse(rawURL string) (address, error) {
 	at := strings.LastIndexByte(authority, '@') + 1
 	hosts := strings.Split(authority[at:], ",")
 	u, err := url.Parse(scheme + "://" + authority[:at] + hosts[0] + tail)
-	if !found || err != nil || strings.ContainsAny(tail, "@#") { // errors of parsers may show the password
+	if !found || err != nil || strings.ContainsAny(tail, "@#") { // the error of the parser is not returned, because it may contain the password
 		return address{}, errForm
 	}
 	a := address{URL: u, hosts: hosts}
@@ -115,7 +117,7 @@ func parse(rawURL string) (address, error) {
 	return a, nil
 }
 
-// withPort returns the hosts, with the port appended to those that have none.
+// withPort returns the hosts. It appends the port to hosts without a port.
 func (a address) withPort(port string) []string {
 	var all []string
 	for _, host := range a.hosts {
@@ -127,7 +129,7 @@ func (a address) withPort(port string) []string {
 	return all
 }
 
-// only rejects a path, and all parameters but these.
+// only returns an error if the URL has a path, or parameters other than these.
 func (a address) only(parameters ...string) error {
 	if strings.Trim(a.Path, "/") != "" {
 		return fmt.Errorf("path %q: want none: records are kept under gormflake, apart by namespace", a.Path)
@@ -147,7 +149,7 @@ func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	config.Logger = zap.NewNop() // or it would write to standard error
+	config.Logger = zap.NewNop() // without it, the client writes to standard error
 	client, err := clientv3.New(*config)
 	if err != nil {
 		return nil, err
@@ -175,8 +177,8 @@ func etcdConfig(a address) (*clientv3.Config, error) {
 	return clientv3.NewClientConfig(&spec, zap.NewNop())
 }
 
-// etcdAnswers asks for a key that nobody has: reading it needs the cluster's
-// agreement, as reading the records does.
+// etcdAnswers reads a key that does not exist. Like reading the records, that needs the
+// agreement of the cluster.
 func etcdAnswers(ctx context.Context, client *clientv3.Client) error {
 	if _, err := client.Get(ctx, "gormflake/"); err != nil {
 		if ctx.Err() != nil {
@@ -187,8 +189,8 @@ func etcdAnswers(ctx context.Context, client *clientv3.Client) error {
 	return nil
 }
 
-// quietRedis keeps go-redis from writing each failed dial to standard error. Its logger
-// is a variable of the package, which connections that were opened before read.
+// quietRedis stops go-redis from writing each failed dial to standard error. It runs only
+// once, because the logger is a variable of the package that open connections read.
 var quietRedis = sync.OnceFunc(func() { redis.SetLogger(quiet{}) })
 
 func openRedis(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error) {
@@ -206,7 +208,7 @@ func openRedis(ctx context.Context, a address, namespace string, log *slog.Logge
 	return &Store{redislease.New(client, redislease.WithNamespace(namespace), redislease.WithLogger(log)), client.Close}, nil
 }
 
-// quiet is a logger of go-redis that logs nothing.
+// quiet is a logger of go-redis that discards everything.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
@@ -232,7 +234,8 @@ func parsed[O any, C redis.UniversalClient](open func(O) C, parse func(string) (
 const (
 	sessionTimeout = 10 * time.Second
 
-	// forceSync=yes states that no server has forceSync=no, which ZooKeeper does not show.
+	// forceSync=yes states that no server has forceSync=no, which ZooKeeper does not
+	// show.
 	forceSync = "forceSync"
 )
 

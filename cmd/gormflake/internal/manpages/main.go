@@ -1,8 +1,9 @@
-// Command manpages writes the manual pages of gormflake into a folder:
+// Command manpages writes the manual pages of gormflake to a folder:
 //
 //	go -C cmd/gormflake run ./internal/manpages man
 //
-// It is a program of its own, so that gormflake does not contain what writes them.
+// It is a separate program, so that gormflake does not contain the generator of manual
+// pages.
 package main
 
 import (

@@ -1,10 +1,11 @@
-// Package page is the inspector of Snowflake IDs: a web page that takes IDs
-// apart, draws them and composes examples. It is embedded in the program, loads
-// nothing from elsewhere, and computes in the browser, so that it works without
-// a network and IDs that are pasted into it are sent nowhere.
+// Package page is the inspector of Snowflake IDs. It is a web page that reads IDs, draws
+// them and composes examples. The page is embedded in the program, and does not load
+// files from other sites. It computes in the browser, so that it works without a network,
+// and IDs that a user pastes into it are not sent anywhere. The command serve calls
+// [Handler].
 //
-// The algorithm stands twice, here in JavaScript and in package snowflake in
-// Go; the tests hold both to the same vectors.
+// The algorithm exists twice, in JavaScript here and in Go in package snowflake. The
+// tests check both with the same vectors.
 package page
 
 import (
@@ -22,42 +23,43 @@ import (
 	"time"
 )
 
-// A Config says what the service next to the page offers. The page calls nothing
-// else, so that no request of it fails. The zero Config is the page alone.
+// A Config tells the page which paths the service offers. The page calls only these
+// paths, so that its requests do not fail. The zero Config means that there is no
+// service.
 type Config struct {
-	// Layout: GET v1/layout returns the service's layout.
+	// Layout enables GET v1/layout, which returns the layout of the service.
 	Layout bool `json:"layout"`
 
-	// IDs: GET v1/ids?count=n issues IDs.
+	// IDs enables GET v1/ids?count=n, which issues IDs.
 	IDs bool `json:"ids"`
 
-	// Workers: GET v1/workers lists who holds which worker.
+	// Workers enables GET v1/workers, which lists the holders of workers.
 	Workers bool `json:"workers"`
 
-	// Token: all of these want a bearer token, for which the page asks.
+	// Token means that these paths require a bearer token, for which the page asks.
 	Token bool `json:"token"`
 }
 
-// policy lets the page load what this handler serves, and nothing else.
+// policy allows the page to load only files of this handler.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// Handler serves the page at "/", and its parts next to it. Its addresses are
-// relative, so that [http.StripPrefix] can move it. It needs no token, may be
-// called concurrently, and answers what it does not know with 404 and what is
-// neither GET nor HEAD with 405: with refuse, unless that is nil.
+// Handler serves the page at "/", and its files beside it. All addresses in the page are
+// relative, so that [http.StripPrefix] can move it. The handler needs no token and may be
+// called concurrently. It answers unknown paths with 404, and other methods than GET and
+// HEAD with 405. For these it calls refuse, unless refuse is nil.
 func Handler(cfg Config, refuse func(w http.ResponseWriter, status int, detail string)) http.Handler {
 	if refuse == nil {
 		refuse = func(w http.ResponseWriter, status int, detail string) { http.Error(w, detail, status) }
 	}
-	config, _ := json.Marshal(cfg) // four bools, which can always be marshalled
+	config, _ := json.Marshal(cfg) // Marshal does not fail for four bools
 	assets := loadAssets()
 	assets["/config.json"] = newAsset("config.json", config)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("Content-Security-Policy", policy)
 		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Referrer-Policy", "same-origin") // by which the service knows its own page
+		header.Set("Referrer-Policy", "same-origin") // so that the service can recognize its own page
 		found, ok := assets[r.URL.Path]
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -74,13 +76,13 @@ func Handler(cfg Config, refuse func(w http.ResponseWriter, status int, detail s
 //go:embed static/*.html static/*.css static/*.js
 var static embed.FS
 
-// An asset is a file with what HTTP wants to know of it.
+// An asset is a file with its HTTP properties.
 type asset struct {
 	name, contentType, tag string
 	content, compressed    []byte
 }
 
-// contentTypes are fixed, since package mime asks the machine.
+// contentTypes are fixed, because package mime depends on the machine.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -97,12 +99,12 @@ func newAsset(name string, content []byte) asset {
 func compress(content []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write(content) // to memory
+	_, _ = w.Write(content) // writing to memory does not fail
 	_ = w.Close()
 	return b.Bytes()
 }
 
-// loadAssets finds every file: an embed.FS can always be read.
+// loadAssets returns all files. Reading from an embed.FS does not fail.
 func loadAssets() map[string]asset {
 	found := map[string]asset{}
 	names, _ := fs.Glob(static, "static/*")
@@ -117,8 +119,8 @@ func loadAssets() map[string]asset {
 	return found
 }
 
-// preloads are links to all modules, before the first script: a browser would find
-// most of them only by reading the others.
+// preloads returns links to all modules, to insert before the first script. Without them,
+// a browser would find most modules only after it has read others.
 func preloads(names []string) []byte {
 	var b bytes.Buffer
 	for _, name := range names {
@@ -130,8 +132,8 @@ func preloads(names []string) []byte {
 	return b.Bytes()
 }
 
-// serve lets browsers keep the file and ask each time whether it is still the
-// one: a newer program serves other files under the same names.
+// serve writes the file. Browsers may cache it, but have to check each time whether it is
+// still current, because a newer program serves other files under the same names.
 func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", a.contentType)
@@ -141,7 +143,7 @@ func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	content := a.content
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && r.Header.Get("Range") == "" {
 		header.Set("Content-Encoding", "gzip")
-		header.Set("ETag", "W/"+a.tag) // the same file in other bytes
+		header.Set("ETag", "W/"+a.tag) // a weak tag, because the compressed bytes differ
 		content = a.compressed
 	}
 	http.ServeContent(w, r, a.name, time.Time{}, bytes.NewReader(content))

@@ -1,4 +1,4 @@
-// Package plain puts errors of the library into words for those who do not write Go.
+// Package plain rewrites errors of the library for users who do not write Go.
 package plain
 
 import "regexp"
@@ -16,7 +16,7 @@ var words = []struct {
 	{regexp.MustCompile(`^required flag\(s\) "(\w+)" not set$`), "flag --$1 is missing"},
 }
 
-// Words returns the text of an error without functions of Go.
+// Words returns the text of an error with flags and commands in place of Go functions.
 func Words(text string) string {
 	for _, w := range words {
 		text = w.of.ReplaceAllString(text, w.to)

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// An answer writes a response of status 200, or returns an error and has
-// written nothing.
+// An answer writes a response with status 200. If it returns an error, it has not written
+// anything.
 type answer func(http.ResponseWriter, *http.Request) error
 
-// A problem is a response of another status.
+// A problem is a response with another status.
 type problem struct {
 	status int
 	text   string
-	body   any  // in place of the details of RFC 9457
-	passes bool // the same request may succeed in a moment
+	body   any  // the body, if it is not the details of RFC 9457
+	passes bool // whether the same request may succeed in a moment
 }
 
-// Details are the members of a problem that RFC 9457 names. Without a type, the
-// title is the status's text.
+// details are the members of a problem that RFC 9457 defines. Because there is no type,
+// the title is the text of the status.
 type details struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
@@ -37,13 +37,13 @@ func failf(status int, format string, args ...any) error {
 	return &problem{status: status, text: fmt.Sprintf(format, args...)}
 }
 
-// unavailable is a problem that passes without a change to the request.
+// unavailable returns a problem for a request that may succeed later without a change.
 func unavailable(format string, args ...any) error {
 	return &problem{status: http.StatusServiceUnavailable, text: fmt.Sprintf(format, args...), passes: true}
 }
 
-// errGone: the client does not listen any more. Metrics and the log have it under
-// the status that nginx has for it.
+// errGone means that the client has closed the connection. Metrics and the log show it as
+// status 499, as nginx does.
 var errGone = errors.New("service: the client has gone")
 
 const statusGone = 499
@@ -57,7 +57,7 @@ var (
 // refuse writes the problem.
 func refuse(w http.ResponseWriter, err error) {
 	var p *problem
-	if !errors.As(err, &p) { // errGone
+	if !errors.As(err, &p) { // err is errGone
 		w.WriteHeader(statusGone)
 		return
 	}
@@ -68,14 +68,15 @@ func refuse(w http.ResponseWriter, err error) {
 	if body == nil {
 		kind, body = problemType, details{http.StatusText(p.status), p.status, p.text}
 	}
-	text, _ := json.Marshal(body) // of strings and numbers, which can always be marshalled
+	text, _ := json.Marshal(body) // Marshal does not fail for strings and numbers
 	writeText(w, p.status, kind, append(text, '\n'))
 }
 
-// Refuse writes a problem, as the service does, for the handler of [Config.Page].
+// Refuse writes a problem in the form of the service. It is for the handler of
+// [Config.Page].
 func Refuse(w http.ResponseWriter, status int, detail string) { refuse(w, failf(status, "%s", detail)) }
 
-// reply writes value, which must be of strings and numbers.
+// reply writes value as JSON. value must consist of strings and numbers.
 func reply(w http.ResponseWriter, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -85,8 +86,8 @@ func reply(w http.ResponseWriter, value any) error {
 	return nil
 }
 
-// writeText gives the length, without which a long text would go out in chunks.
-// A client that has gone away is not an error of ours.
+// writeText writes a response with its length, because net/http would otherwise send a
+// long text in chunks. It ignores errors, because they mean that the client has gone.
 func writeText(w http.ResponseWriter, status int, kind []string, text []byte) {
 	header := w.Header()
 	header["Content-Type"] = kind
@@ -95,12 +96,12 @@ func writeText(w http.ResponseWriter, status int, kind []string, text []byte) {
 	_, _ = w.Write(text)
 }
 
-// stamp is a time as JavaScript reads it. Ticks are whole milliseconds.
+// stamp formats a time for JavaScript, in milliseconds. All ticks are whole milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// parameter is the value of the one parameter that a path has. All others, and
-// a second one, are errors: a misspelt parameter must not pass for its default.
-// The empty name stands for a path without a parameter.
+// parameter returns the value of the only parameter that a path has. Any other parameter,
+// and a repeated parameter, is an error, so that the default is not used for a misspelled
+// parameter. name is empty for a path without a parameter.
 func parameter(query, name string) (value string, given bool, err error) {
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A block is what a request needs of memory: its IDs, and the part of the answer
-// that is being sent.
+// A block is the memory of a request, which consists of its IDs and the chunk of the
+// answer that is being sent.
 type block struct {
 	ids  []types.ID
 	text []byte
@@ -23,20 +23,21 @@ const (
 	idSize    = 8
 	longestID = len(`"9223372036854775807",`)
 
-	// pooledIDs is the largest block that is kept for the next request.
+	// pooledIDs is the size of the largest block that is kept for later requests.
 	pooledIDs = 4096
 
-	// stallTimeout is how long a client may leave a chunk unread.
+	// stallTimeout is how long a client may take to read a chunk.
 	stallTimeout = 5 * time.Second
 )
 
 var blocks = sync.Pool{New: func() any { return &block{text: make([]byte, 0, chunkSize)} }}
 
-// blockSize is what a block of n IDs takes of [Config.MaxMemory].
+// blockSize returns the part of [Config.MaxMemory] that a block of n IDs takes.
 func blockSize(n int) int64 { return chunkSize + idSize*int64(max(n, pooledIDs)) }
 
-// memory is what there is for blocks like one of n IDs: half of all for small ones, which
-// would otherwise wait behind large ones whose clients do not read.
+// memory returns the semaphore for blocks of n IDs. Small blocks have half of the memory
+// for themselves, because otherwise they would wait behind large blocks whose clients
+// read slowly.
 func (s *service) memory(n int) *semaphore.Weighted {
 	if n <= pooledIDs {
 		return s.small
@@ -64,8 +65,8 @@ func (b *block) free() {
 
 const head, tail = `{"ids":[`, "]}\n"
 
-// send writes the answer a chunk at a time, so that a client that reads slowly
-// does not hold a long text. Who does not read a chunk in time is cut off.
+// send writes the answer in chunks, so that a slow client does not occupy memory for the
+// whole text. It stops if the client does not read a chunk in time.
 func (b *block) send(w http.ResponseWriter, until time.Time) {
 	header := w.Header()
 	header["Content-Type"] = jsonType
@@ -90,9 +91,8 @@ func (b *block) send(w http.ResponseWriter, until time.Time) {
 	_, _ = w.Write(append(text, tail...))
 }
 
-// sendChunk sends a chunk that is not the last one. It moves the deadline of the
-// connection ahead, as far as until; where nothing can be late, as in tests,
-// there is none.
+// sendChunk sends a chunk that is not the last. It extends the write deadline of the
+// connection, at most to until. A writer without deadlines, as in tests, has no limit.
 func sendChunk(w http.ResponseWriter, text []byte, until time.Time) bool {
 	deadline := time.Now().Add(stallTimeout)
 	if deadline.After(until) {

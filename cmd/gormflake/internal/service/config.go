@@ -19,67 +19,70 @@ const (
 	LowestMaxMemory = 32 << 20
 )
 
-// shares are the parts of the memory: for answers, for connections, and two for
-// all else, and for garbage that is not collected yet.
+// shares is the number of parts of the memory. One part is for answers and one for
+// connections; two are for everything else, and for garbage that has not been collected
+// yet.
 const shares = 4
 
 const shortestToken = 16
 
-// A Config is what a service offers, and to whom.
+// A Config configures a service.
 type Config struct {
-	// Layout is the layout of the IDs that are taken apart, and of the generator's.
+	// Layout is the layout of the IDs. It must be equal to the generator's layout.
 	Layout snowflake.Layout
 
-	// Generator issues. Nil: IDs are only taken apart. Who made it closes it,
-	// after the last request has been answered.
+	// Generator issues IDs. If it is nil, the service only reads IDs. The caller closes
+	// it after the last request has been answered.
 	Generator *snowflake.Generator
 
-	// Store is the one whose workers are listed. Nil: none are.
+	// Store is the store whose workers are listed. If it is nil, the service does not
+	// list workers.
 	Store lease.Store
 
-	// Page answers what is not the interface's, to everybody and with headers
-	// of its own. Nil: it is not found.
+	// Page answers all paths outside of the interface, without a token and with its own
+	// headers. If it is nil, these paths are not found.
 	Page http.Handler
 
-	// Token is what "Authorization: Bearer" must bring to the paths under /v1
-	// and to /metrics. Empty: they are open.
+	// Token is the bearer token that clients must send to the paths under /v1 and to
+	// /metrics. If it is empty, these paths are open.
 	Token string
 
 	// Origins are the web sites whose pages may read the answers, such as
-	// https://app.example.com, or * for all. None: only pages of this service.
+	// https://app.example.com, or * for all web sites. If it is empty, only pages of this
+	// service may read them.
 	Origins []string
 
-	// Hosts are the names under which clients reach the service, such as
-	// ids.example.com, with a port if it is not the scheme's. Without a
-	// token, a request for another host than these, an IP address, localhost or
-	// one of the Origins is refused: it comes from a web page whose name was
-	// made to lead here.
+	// Hosts are the names by which clients reach the service, such as ids.example.com,
+	// with the port if it is not the scheme's default. Without a token, the service
+	// refuses a request for another host, unless the host is an IP address, localhost or
+	// one of the Origins. Such a request can come from a malicious web page whose name
+	// was made to resolve to this server.
 	Hosts []string
 
-	// Draining is closed when the process is about to end: then /readyz answers 503,
-	// and each answer ends its connection, so that clients go elsewhere. Nil: never.
+	// Draining is closed when the process is about to end. Then /readyz answers 503, and
+	// each answer closes its connection, so that clients go to another server. If it is
+	// nil, the service never drains.
 	Draining <-chan struct{}
 
-	// AccessLog logs every request.
+	// AccessLog enables a log line for every request.
 	AccessLog bool
 
-	// MaxMemory is about how many bytes the service may use, whatever clients
-	// do: a quarter for answers under way, others of which wait, and a quarter
-	// for connections (see [Config.MaxConns]).
+	// MaxMemory is about the number of bytes that the service may use. A quarter is for
+	// answers that are being sent; further answers have to wait. Another quarter is for
+	// connections, see [Config.MaxConns].
 	MaxMemory int64
 
-	// MaxCount is the most IDs of one request, up to HighestMaxCount.
+	// MaxCount is the largest number of IDs in a request, at most HighestMaxCount.
 	MaxCount int
 
-	// Timeout is for how long a request may wait for IDs or for the store.
+	// Timeout limits how long a request may wait for IDs or for the store.
 	Timeout time.Duration
 
-	// Log gets what an operator should act on.
+	// Log receives events on which an operator should act.
 	Log *slog.Logger
 }
 
-// Validate returns everything that is wrong with the configuration in one error.
-// [New] calls it.
+// Validate returns all mistakes in the configuration in one error. [New] calls it.
 func (c *Config) Validate() error {
 	errs := []error{c.Layout.Validate(), checkToken(c.Token)}
 	if c.Generator != nil && !c.Layout.Equal(c.Generator.Layout()) {
@@ -102,12 +105,12 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// MaxConns is how many connections the memory is enough for.
+// MaxConns returns the number of connections for which the memory suffices.
 func (c *Config) MaxConns() int {
 	return int(c.MaxMemory / shares / connSize)
 }
 
-// checkToken refuses what can be guessed, and what no client could send.
+// checkToken rejects a token that can be guessed or that a client cannot send.
 func checkToken(token string) error {
 	if token != "" && len(token) < shortestToken {
 		return fmt.Errorf("service: a token of %d characters: want at least %d, at random", len(token), shortestToken)
@@ -118,7 +121,8 @@ func checkToken(token string) error {
 	return nil
 }
 
-// checkOrigin refuses what no browser would send: origins are compared as text.
+// checkOrigin rejects an origin that no browser would send, because origins are compared
+// as text.
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	plain := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&

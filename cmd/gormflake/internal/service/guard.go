@@ -18,8 +18,8 @@ var (
 	sameOrigin = []string{"same-origin"}
 )
 
-// endpoint is one path of the interface. It lets a request through that has
-// an allowed method, no body and, if it is guarded, a host of ours and the token.
+// endpoint returns the handler of a path. It accepts a request with an allowed method and
+// no body. If guarded is true, the request must also have an accepted host and the token.
 func (s *service) endpoint(answer answer, guarded bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -62,9 +62,9 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request, guarded bool) er
 	return nil
 }
 
-// checkHost refuses a name that is not ours. A browser takes a page of
-// http://evil.example, once that name leads to 127.0.0.1, for one of this
-// service, and names no other site; an address it cannot mistake.
+// checkHost rejects a request for an unknown host name. If http://evil.example resolves
+// to 127.0.0.1, a browser treats its page as a page of this service, and lets the page
+// read the answers. For an IP address that is impossible.
 func (s *service) checkHost(r *http.Request) error {
 	same := func(host string) bool { return strings.EqualFold(host, r.Host) }
 	if s.token != nil || s.anyone || slices.ContainsFunc(s.Hosts, same) || isLocal(r.Host) {
@@ -78,8 +78,9 @@ func (s *service) checkHost(r *http.Request) error {
 	return failf(http.StatusMisdirectedRequest, "host %.100q is not this one: want localhost, an IP address, one that --host or --allow-origin names, or a token", r.Host)
 }
 
-// isLocal reports whether the host of a request needs no look-up of a name that
-// others may have made. HTTP/1.0 has none.
+// isLocal reports whether the host of a request is an IP address, localhost or empty, so
+// that it does not depend on a name that somebody else controls. The host is empty in
+// HTTP/1.0.
 func isLocal(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -90,7 +91,8 @@ func isLocal(host string) bool {
 	return err == nil || name == "" || strings.HasSuffix("."+strings.ToLower(name), ".localhost")
 }
 
-// authorized takes the same time for every wrong token, whatever its length.
+// authorized reports whether the request has the token. It takes the same time for all
+// wrong tokens of any length.
 func (s *service) authorized(r *http.Request) bool {
 	if s.token == nil {
 		return true
@@ -101,8 +103,8 @@ func (s *service) authorized(r *http.Request) bool {
 	return right && strings.EqualFold(scheme, "Bearer")
 }
 
-// shareWith lets the page that asks read the answer if its site is allowed to,
-// and reports that.
+// shareWith sets the headers that allow the requesting page to read the answer, if its
+// site is allowed. It reports whether it is.
 func (s *service) shareWith(w http.ResponseWriter, r *http.Request) bool {
 	if len(s.Origins) == 0 {
 		return false
@@ -119,7 +121,7 @@ func (s *service) shareWith(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// preflight answers a browser that asks whether it may send a token.
+// preflight answers the request by which a browser asks whether it may send a token.
 func preflight(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", methods)
@@ -128,10 +130,11 @@ func preflight(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// foreign reports whether the page of a site that may not read the answer makes
-// the browser ask, with an <img> for example. Browsers send Sec-Fetch-Site to HTTPS and
-// to their own machine only, and a page can leave Referer out, so that a browser which
-// names no site asks for a foreign page too. A client that has the token is no page.
+// foreign reports whether a page of a site that may not read the answer has made the
+// browser send the request, for example by an <img>. Browsers send Sec-Fetch-Site only to
+// HTTPS and to their own machine, and a page can suppress Referer. Therefore a request
+// from a browser without these headers counts as foreign too. A client that has the token
+// is not a page of another site.
 func (s *service) foreign(w http.ResponseWriter, r *http.Request) bool {
 	if w.Header().Get("Access-Control-Allow-Origin") != "" {
 		return false
@@ -149,5 +152,5 @@ func (s *service) foreign(w http.ResponseWriter, r *http.Request) bool {
 			return err != nil || !strings.EqualFold(u.Host, r.Host)
 		}
 	}
-	return strings.HasPrefix(header.Get("User-Agent"), "Mozilla/") // as that of every browser
+	return strings.HasPrefix(header.Get("User-Agent"), "Mozilla/") // as in every browser
 }

@@ -16,13 +16,13 @@ type health struct {
 	Detail       string `json:"detail,omitempty"`
 }
 
-// lease is the generator's, nil under a fixed worker.
+// lease returns the lease of the generator, or nil if the worker is fixed.
 func (s *service) lease() *lease.Lease {
 	l, _ := s.Generator.Source().(*lease.Lease)
 	return l
 }
 
-// alive answers GET /livez: a process that answers has no need to be restarted.
+// alive answers GET /livez. A process that can answer does not have to be restarted.
 func (s *service) alive(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, health{Status: "ok"})
 }
@@ -31,12 +31,12 @@ func (s *service) draining() bool {
 	select {
 	case <-s.Draining:
 		return true
-	default: // also where there is no channel
+	default: // also if Draining is nil
 		return false
 	}
 }
 
-// health answers GET /readyz and /healthz, without asking the store.
+// health answers GET /readyz and /healthz. It does not read the store.
 func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 	if s.draining() {
 		return &problem{status: http.StatusServiceUnavailable, passes: true, body: health{Status: "draining", Detail: "the server is shutting down"}}
@@ -62,8 +62,8 @@ func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, h)
 }
 
-// reason is why nothing is issued, as a word and in a sentence, without what the
-// store or the machine said.
+// reason returns why no ID can be issued, as a word and as a sentence. It does not
+// contain the error text of the store or the machine.
 func (s *service) reason(err error) (status, sentence string) {
 	switch {
 	case errors.Is(err, snowflake.ErrClosed):
@@ -80,7 +80,7 @@ func (s *service) reason(err error) (status, sentence string) {
 	return "failing", "the log of the server says why"
 }
 
-// fenced is why nothing is issued, without what the store said.
+// fenced returns why the generator is fenced, without the error text of the store.
 func (s *service) fenced() string {
 	l := s.lease()
 	if l == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// issue answers GET /v1/ids. HEAD learns whether IDs would be issued, and uses
-// none up.
+// issue answers GET /v1/ids. A HEAD request finds out whether IDs can be issued, without
+// using an ID.
 func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	if s.Generator == nil {
 		return failf(http.StatusNotFound, "this server issues no IDs: start it with --dsn or --worker")
@@ -50,7 +50,8 @@ func (s *service) wouldIssue(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// full: the answers under way have used the memory up.
+// full returns the error for a request that got no memory, because other answers are
+// still being sent.
 func (s *service) full(r *http.Request) error {
 	if r.Context().Err() != nil {
 		return errGone
@@ -64,15 +65,15 @@ func (s *service) count(query string) (int, error) {
 	if err != nil || !given {
 		return 1, err
 	}
-	n, err := types.ParseID(text) // as strict about numbers: digits only
+	n, err := types.ParseID(text) // ParseID accepts only digits, like this parameter
 	if err != nil || n < 1 || int64(n) > int64(s.MaxCount) {
 		return 0, failf(http.StatusBadRequest, "count=%.40q: want a whole number from 1 to %d", text, s.MaxCount)
 	}
 	return int(n), nil
 }
 
-// notIssued is what a client is told. The store's error may name hosts and
-// users, and stays in the log.
+// notIssued returns the error for the client. The error of the store only goes to the
+// log, because it may contain host and user names.
 func (s *service) notIssued(r *http.Request, err error) error {
 	_, reason := s.reason(err)
 	switch {
@@ -80,10 +81,10 @@ func (s *service) notIssued(r *http.Request, err error) error {
 		return errGone
 	case errors.Is(err, snowflake.ErrClosed):
 		return unavailable("%s", reason)
-	case errors.Is(err, snowflake.ErrFenced): // the lease has logged it
+	case errors.Is(err, snowflake.ErrFenced): // the lease has already logged it
 		return unavailable("no IDs can be issued: %s", reason)
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // one slow request, which says nothing of others
+	if errors.Is(err, context.DeadlineExceeded) { // a single slow request does not mean that the service has failed
 		return unavailable("no ID could be had within %v", s.Timeout)
 	}
 	s.note("no IDs can be issued", err)

@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/promcollector"
 )
 
-// buckets reach from a request that is answered at once to the longest waits, in seconds.
+// buckets are in seconds. They range from requests that are answered at once to the
+// longest waits.
 var buckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 func newDurations() *prometheus.HistogramVec {
@@ -23,7 +24,7 @@ func newDurations() *prometheus.HistogramVec {
 	}, []string{"route", "code"})
 }
 
-// observed counts the requests of a route, and logs them if that is wanted.
+// observed counts the requests of a route and, if AccessLog is set, logs them.
 func (s *service) observed(route string, handler http.Handler) http.Handler {
 	if s.AccessLog {
 		handler = s.logged(handler)
@@ -40,10 +41,10 @@ func (s *service) logged(handler http.Handler) http.Handler {
 	})
 }
 
-// noteEvery is how often trouble that many requests meet is logged.
+// noteEvery is the shortest interval between two log lines about errors of requests.
 const noteEvery = 10 * time.Second
 
-// note logs the first of many errors, and then one from time to time.
+// note logs an error. It skips errors that follow within noteEvery.
 func (s *service) note(what string, err error) {
 	if s.noted.Swap(true) {
 		return
@@ -52,7 +53,7 @@ func (s *service) note(what string, err error) {
 	s.Log.Error(what, "error", err)
 }
 
-// A recorder notes what became of a request.
+// A recorder records the status and size of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -75,13 +76,13 @@ func (r *recorder) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap is used by [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// scrapes is how many may be answered at the same time.
+// scrapes is the number of requests for metrics that may be answered at the same time.
 const scrapes = 4
 
-// metrics is the handler of /metrics.
+// metrics returns the handler of /metrics.
 func (s *service) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(s.durations, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -50,10 +50,10 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, s.parts(id))
 }
 
-// longest is the length of the last ID in decimal, the longest form.
+// longest is the length of the largest ID in decimal, which is the longest form.
 const longest = len("9223372036854775807")
 
-// parsers are by the values of the parameter as.
+// parsers maps the values of the parameter "as" to functions.
 var parsers = map[string]func(string) (types.ID, error){
 	"base32": types.ParseBase32,
 	"base58": types.ParseBase58,
@@ -87,7 +87,7 @@ func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, layout{
 		Epoch: stamp(l.Epoch), TickMS: l.Tick.Milliseconds(),
 		DatacenterBits: l.DatacenterBits, WorkerBits: l.WorkerBits, SequenceBits: l.SequenceBits,
-		TotalBits: cmp.Or(l.TotalBits, 63), Expires: stamp(l.Expires()), // 63 is what zero stands for
+		TotalBits: cmp.Or(l.TotalBits, 63), Expires: stamp(l.Expires()), // zero means 63
 	})
 }
 

@@ -1,9 +1,10 @@
-// Package service is the HTTP interface of a generator: it issues IDs and takes
-// them apart, and reports its layout, its workers and its health. openapi.json
-// describes its paths; everything else is the page's.
+// Package service is the HTTP interface of a generator. It issues IDs, reads IDs, and
+// reports its layout, its workers and its health. openapi.json describes its paths; all
+// other paths belong to the page. The command serve calls [New] with a [Config], and
+// [NewServer] for the server.
 //
-// No request changes anything but the sequence of the generator. Errors are
-// problems as in RFC 9457, with one sentence as their detail.
+// Requests change only the sequence of the generator. Errors are problems as in RFC 9457,
+// whose detail is one sentence.
 package service
 
 import (
@@ -22,17 +23,18 @@ import (
 
 type service struct {
 	Config
-	token     *[sha256.Size]byte // nil: none is wanted
-	anyone    bool               // pages of every site may read
-	last      types.ID           // of the layout
+	token     *[sha256.Size]byte // hash of the token; nil if no token is required
+	anyone    bool               // whether pages of all sites may read the answers
+	last      types.ID           // the last ID of the layout
 	durations *prometheus.HistogramVec
-	noted     atomic.Bool // an error, a moment ago
+	noted     atomic.Bool // whether an error was logged a moment ago
 	workers   workerList
 
 	small, large *semaphore.Weighted // memory for blocks
 }
 
-// New makes the service. What is wrong with cfg is one error.
+// New returns the handler of the service. It returns an error that lists all mistakes in
+// cfg.
 func New(cfg Config) (http.Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -82,7 +84,8 @@ func (s *service) routes() http.Handler {
 	})
 }
 
-// Probes is the part of a service that tells its health, for an address of its own.
+// Probes returns a handler for the paths of the service that report its health, to be
+// served on another address.
 func Probes(service http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/readyz", "/healthz", "/metrics"} {
@@ -101,16 +104,16 @@ const (
 	readTimeout    = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
 	sendTimeout    = 30 * time.Second
-	maxHeaderBytes = 8 << 10 // net/http adds 4 KiB of its own
+	maxHeaderBytes = 8 << 10 // net/http adds 4 KiB
 
-	// connSize is about what a connection takes of memory: two goroutines' stacks
-	// and two buffers: 20 KiB were measured, with 5,000 that each asked for an ID.
+	// connSize is about the memory of a connection, which consists of the stacks of two
+	// goroutines and two buffers. Measured were 20 KiB, with 5,000 connections that each
+	// requested an ID.
 	connSize = 32 << 10
 )
 
-// NewServer serves the handler to clients that may be slow or hostile. timeout
-// is the [Config]'s; on top of it a client has 30 seconds to read the
-// answer.
+// NewServer returns a server for handler with limits against slow and hostile clients.
+// timeout is [Config.Timeout]; in addition, a client has 30 seconds to read the answer.
 func NewServer(handler http.Handler, timeout time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,

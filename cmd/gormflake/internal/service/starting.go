@@ -2,8 +2,8 @@ package service
 
 import "net/http"
 
-// Starting is the service before it has a worker: /livez answers, so that the process is
-// not restarted, and everything else is refused.
+// Starting returns the handler of a service that has no worker yet. It answers /livez, so
+// that the process is not restarted, and refuses all other requests.
 func Starting() http.Handler {
 	const text = "no worker is leased yet: the database does not answer, or all workers are leased; the log of the server says which"
 	mux := http.NewServeMux()

@@ -9,19 +9,19 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// freshFor is for how long a list of the workers is shown again: however many
-// ask, the database is asked once a second.
+// freshFor is how long a list of workers is used again, so that the database is read at
+// most once a second.
 const freshFor = time.Second
 
 type worker struct {
 	Datacenter int64  `json:"datacenter"`
 	Worker     int64  `json:"worker"`
-	Owner      string `json:"owner,omitempty"` // of hosts and processes: only for who has the token
+	Owner      string `json:"owner,omitempty"` // names a host and a process, so only clients with a token get it
 	Bound      string `json:"bound"`
 	State      string `json:"state"`
 }
 
-// A workerList is the last one that was read.
+// A workerList is the list that was read last.
 type workerList struct {
 	mu      sync.Mutex
 	workers []worker
@@ -49,8 +49,8 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, map[string][]worker{"workers": workers})
 }
 
-// listed are the workers, with their owners on a server that has a token, which all
-// its callers have given, and on no other.
+// listed returns the workers. It includes the owners only if the server has a token,
+// because then every client has sent it.
 func (s *service) listed(ctx context.Context) ([]worker, error) {
 	l := &s.workers
 	l.mu.Lock()

@@ -1,20 +1,21 @@
-// Package myonline carries out online widening on MariaDB and MySQL: wide copies of
-// the tables that triggers keep equal to the originals, filled in batches, and one
+// Package myonline plans and runs online moves on MariaDB and MySQL. A move creates wide
+// copies of the tables, the shadows, which triggers keep equal to the originals. It fills
+// the shadows in batches, and puts them in the place of the originals with a single
 // RENAME TABLE.
 //
-// PlanOnline plans it (plan.go, stages.go) from tables that package mycatalog reads. Then
-// package online calls the driver for each step, and records in the journal how far it
-// has come.
+// Package online calls the methods of [Driver]. PlanOnline makes a plan (plan.go,
+// stages.go) from the tables that package mycatalog reads. Then package online calls
+// RunStep or RunBatch for each step, which record the progress in the journal.
 //
-// If a session of MariaDB is killed while it opens a table with triggers, the table
-// stays open for others with only some of its triggers read. Their writes fail with
-// error 1064 until FLUSH TABLES, although the triggers have not changed. If its RENAME
-// is killed, it can write a file of triggers that it cannot read, and nobody opens the
-// table until an operator removes the file. On MariaDB, this package therefore never kills
-// a statement, not even one that waits for a lock: when the context ends, it waits for
-// the statement to end. A run that finds that the previous one has not ended in order
-// flushes the tables. On MySQL, statements that wait for a table too long are killed
-// (wait.go).
+// On MariaDB, this package never kills a statement, not even a statement that waits for a
+// lock; when the context ends, it waits for the end of the statement. The reasons are two
+// defects of MariaDB. If a session is killed while it opens a table with triggers, the
+// table stays open for other sessions with only some of its triggers. Their writes fail
+// with error 1064 until FLUSH TABLES, although the triggers have not changed. If a RENAME
+// is killed, it can write a file of triggers that the server cannot read; then the table
+// cannot be opened until an operator removes the file. A run that finds that the previous
+// run was interrupted flushes the tables. On MySQL, statements that wait too long for a
+// table are killed (wait.go).
 package myonline
 
 import (
@@ -30,7 +31,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Driver is for MariaDB 10.6 and MySQL 8.0, and later.
+// Driver implements [engine.Online] for MariaDB 10.6, MySQL 8.0, and later versions.
 type Driver struct{ engine.Journal }
 
 var _ engine.Online = Driver{}
@@ -43,7 +44,7 @@ func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err
 	return true, holder(ctx, conn)
 }
 
-// holder is the oldest transaction, if the account may see it.
+// holder describes the oldest transaction. It returns "" if the account may not see it.
 func holder(ctx context.Context, conn *sql.Conn) (text string) {
 	_ = conn.QueryRowContext(ctx, "SELECT CONCAT('connection ', trx_mysql_thread_id, ' has a transaction since ', trx_started) "+
 		"FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id <> CONNECTION_ID() ORDER BY trx_started LIMIT 1").Scan(&text)
@@ -61,8 +62,9 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 
 const journal = mycatalog.OnlineTable
 
-// open is true while a run is under way, and stays so where one did not come to
-// its end.
+// createJournal creates the journal. Its column open is true while a run is in progress,
+// and stays true if the run is interrupted. Its column beat is the last time that Lag
+// wrote.
 const createJournal = "CREATE TABLE IF NOT EXISTS " + journal + ` (
   id varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, plan longtext NOT NULL, open boolean NOT NULL DEFAULT FALSE,
   back boolean NOT NULL DEFAULT FALSE, stage int NOT NULL DEFAULT 0, done int NOT NULL DEFAULT 0,
@@ -80,7 +82,8 @@ func New() Driver {
 	}}
 }
 
-// LoadMove implements [engine.Online]. The tables of a move have no schema.
+// LoadMove implements [engine.Online]. The tables of a move have no schema, because they
+// are all in the current database.
 func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*engine.Move, error) {
 	var server mycatalog.Server
 	var there bool
@@ -110,15 +113,16 @@ func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) e
 	return engine.JournalError("drop", journal, err)
 }
 
-// lagTimeout is for a replica's answer.
+// lagTimeout limits the wait for the answer of a replica.
 const lagTimeout = 5 * time.Second
 
-// Lag implements [engine.Online]. A primary does not know how far its replicas are, and
-// what they report themselves is NULL where they have stopped, and 0 where what they
-// follow is behind. So each call writes a beat, the time by this process's clock, after
-// it has read which beats have arrived.
+// Lag implements [engine.Online]. A primary does not know how far its replicas are
+// behind. A replica reports NULL if replication has stopped, and 0 if its own source is
+// behind. Therefore each call reads which beat has arrived on each replica, and then
+// writes a new beat, which is the time of this process's clock.
 //
-// Where nobody has written one for long, that time counts until the next one has arrived.
+// If the last beat is old because no run wrote one, its age counts as the lag until the
+// next beat arrives.
 func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replicas []*sql.DB) (lag time.Duration, err error) {
 	if len(replicas) == 0 {
 		return 0, nil
@@ -144,7 +148,8 @@ func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replica
 	return lag, err
 }
 
-// A beat is the last one that a server has; the server is 0 if it has none.
+// A beat is the last beat in a server's journal. server is the server's ID, or 0 if the
+// journal has no beat.
 type beat struct{ server, at int64 }
 
 func readBeat(ctx context.Context, conn engine.Conn, m *engine.Move) (b beat, err error) {
@@ -152,7 +157,8 @@ func readBeat(ctx context.Context, conn engine.Conn, m *engine.Move) (b beat, er
 	return b, err
 }
 
-// arrivedBeat is the beginning of the move where not even that has arrived.
+// arrivedBeat returns the last beat that has arrived on a replica. If the journal has not
+// arrived, it returns the start of the move.
 func arrivedBeat(ctx context.Context, replica *sql.DB, m *engine.Move) (beat, error) {
 	ctx, cancel := context.WithTimeout(ctx, lagTimeout)
 	defer cancel()

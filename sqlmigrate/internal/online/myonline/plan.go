@@ -13,22 +13,22 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A move fills shadows: for each table of the connected set another one with wide
-// columns, filled by triggers and by a copy, parents first, and with foreign keys among
-// themselves. One RENAME puts all of them into the places of the originals. Locks are
-// taken in the order in which programs take them: a row of the original first, then the
-// one of the shadow.
+// A move creates a shadow of each table of the connected set. A shadow is a table with
+// wide columns, which triggers and a copy fill, parents first, and which has foreign keys
+// to the other shadows. A single RENAME puts all shadows in the place of the original
+// tables. The move takes locks in the same order as programs, first the row of the
+// original, then the row of the shadow.
 
 // A shadowed is a table of a move.
 type shadowed struct {
 	*mycatalog.Table
 
 	wide  []widening
-	state string // when it was planned: see State
+	state string // a hash of its definition when it was planned, see [mycatalog.Table.State]
 	mysql bool
 }
 
-// A widening is a column and the type that it gets.
+// A widening is a column and its new type.
 type widening struct {
 	*mycatalog.Column
 
@@ -65,12 +65,14 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []plan.Tabl
 	return p, nil
 }
 
-// versionSQL asks for the version, with a name for MySQL, whose own has none, and whether
-// it is MariaDB 10.6 or MySQL 8.0, or later: others take these additions for comments.
+// versionSQL returns the version of the server, and whether the server is MariaDB 10.6,
+// MySQL 8.0 or later. It puts the name of MySQL before the version, because MySQL's
+// version does not contain it. Servers older than the versions in the special comments
+// ignore them.
 const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', 'MySQL '), VERSION()), 0 /*M!100600 + 1 */ /*!80000 + 1 */"
 
-// checkVersion refuses servers that a crash in the middle of a RENAME leaves with half
-// of it.
+// checkVersion returns an error for servers on which a crash during a RENAME of several
+// tables can leave only some of them renamed.
 func checkVersion(ctx context.Context, conn *sql.Conn) error {
 	var version string
 	var supported bool
@@ -124,7 +126,7 @@ func has(tables []shadowed, name plan.TableName) bool {
 	return slices.ContainsFunc(tables, func(s shadowed) bool { return s.TableName == name })
 }
 
-// findBlockers finds what the move would lose, or could not do.
+// findBlockers returns the objects that the move would lose, or that it does not support.
 func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []shadowed) ([]plan.Blocker, error) {
 	var blockers []plan.Blocker
 	if reader.Journal.Exists {
@@ -194,8 +196,9 @@ func refuseReferring(s shadowed, tables []shadowed, pairs []mycatalog.Pair) (fou
 	return found
 }
 
-// objectsSQL asks for triggers of the table, which the move's own would be mixed with,
-// and for tables that have the names that the move needs.
+// objectsSQL returns the triggers of the table, because their order relative to the
+// move's triggers would be undefined, and the tables that have the names of the shadow or
+// of the old table.
 const objectsSQL = "SELECT CONCAT('trigger ', TRIGGER_NAME), 'it would not fire in the order that it has' FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s " +
 	"UNION ALL SELECT CONCAT('table ', TABLE_NAME), 'its name is wanted for the widening' FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (%s)"
 
@@ -208,8 +211,8 @@ func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []plan.
 	return found, err
 }
 
-// sortParents puts parents before their children. It returns nil if foreign keys form a
-// circle.
+// sortParents returns the tables with parents before their children. It returns nil if
+// foreign keys form a cycle.
 func sortParents(tables []shadowed) []shadowed {
 	var sorted []shadowed
 	for len(sorted) < len(tables) {

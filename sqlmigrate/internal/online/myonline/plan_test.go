@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online/myonline"
 )
 
-// A server knows whether it is as new as is wanted, or older.
+// The query reports the server as supported, and as not supported if it demands a newer
+// version.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

@@ -37,8 +37,9 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 	return d.SaveMove(ctx, conn, next)
 }
 
-// checkTriggers is for a RENAME that is tried again: the last one may have been killed,
-// and have lost the triggers of a table since the step that refuses what has changed.
+// checkTriggers returns an error if triggers of the move are missing just before a
+// RENAME. An earlier attempt of the RENAME may have been killed, and may have lost the
+// triggers of a table after unchangedStep had checked them.
 func checkTriggers(ctx context.Context, conn *sql.Conn, tables []plan.TableName) error {
 	names := mycatalog.Join(tables, ", ", func(t plan.TableName) string { return mycatalog.Literal(t.Name) })
 	var n int
@@ -49,7 +50,8 @@ func checkTriggers(ctx context.Context, conn *sql.Conn, tables []plan.TableName)
 	return err
 }
 
-// short leaves no lock and no setting of a step behind.
+// short runs the statements of a short step. Even after an error, it releases the locks
+// and restores the settings of the session.
 func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {
 	w, err := newWaiter(ctx, conn, s)
 	if err != nil {
@@ -67,7 +69,8 @@ func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.
 	return err
 }
 
-// RunBatch implements [engine.Online]. Positions are keys.
+// RunBatch implements [engine.Online]. Positions are values of the first column of the
+// primary key.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, _ engine.Settings) (b engine.Batch, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if next.Position == 0 && next.Until == 0 {
@@ -88,8 +91,8 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	return b, err
 }
 
-// batch copies and records in one transaction. READ COMMITTED locks no gaps, so
-// new rows can come; a trigger copies them.
+// batch copies a batch and records it in one transaction. READ COMMITTED does not lock
+// the gaps between keys, so programs can insert rows there, which a trigger copies.
 func (d Driver) batch(ctx context.Context, conn *sql.Conn, statement string, next *engine.Move, to int64, b *engine.Batch) error {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
@@ -117,11 +120,13 @@ func (d Driver) batch(ctx context.Context, conn *sql.Conn, statement string, nex
 	return err
 }
 
-// deprecated is MySQL's warning about the function VALUES in an upsert. What replaces it
-// does not exist in MariaDB, so the copy uses it on both.
+// deprecated is the code of MySQL's warning about the function VALUES in an upsert. The
+// copy uses this function on both servers, because MariaDB does not support its
+// replacement.
 const deprecated = 1287
 
-// noWarnings refuses a batch of which the server says that a value was changed.
+// noWarnings returns an error if the server has warned that the statement changed a
+// value.
 func noWarnings(ctx context.Context, tx *sql.Tx) error {
 	warnings, err := rows.Read[struct {
 		Level string

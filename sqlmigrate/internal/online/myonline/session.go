@@ -11,19 +11,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// claimWait is for the last statement of a run that has lost its client: a batch,
-// or a change of a table.
+// claimWait is how long a run waits for the last statement of a previous run that has
+// lost its client. The statement is a batch or a change of a table.
 const claimWait = 10 * time.Second
 
-// OpenMove implements [engine.Online]. The end of ctx ends no statement: see the
-// package.
+// OpenMove implements [engine.Online]. The end of ctx does not interrupt a statement, see
+// the package comment.
 func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ engine.Settings) (func(error) error, error) {
 	session, err := mysql.OpenSession(context.WithoutCancel(ctx), conn, claimWait)
 	if err != nil {
 		return nil, err
 	}
-	// Nothing is ended on the server if the connection is lost. Its lock keeps the
-	// next run away until its last statement is over.
+	// If the connection is lost, release does not kill its session. The session's lock
+	// makes the next run wait until the last statement has ended.
 	release := func(err error) error {
 		failed := d.markOpen(ctx, conn, m, false)
 		if failed = errors.Join(failed, session.Restore(ctx)); failed != nil {
@@ -61,7 +61,8 @@ func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Sessio
 	return d.markOpen(ctx, conn, m, true)
 }
 
-// markOpen leaves a table that is gone alone: the move has come to its end.
+// markOpen sets column open of the journal. If the journal does not exist, the move has
+// been completed, and setting open to false is not an error.
 func (d Driver) markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, open bool) error {
 	_, err := d.Set(ctx, conn, m, []string{"open"}, open)
 	if err != nil && !open && (mysql.Engine{}).Absent(err) {
@@ -70,9 +71,9 @@ func (d Driver) markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, op
 	return err
 }
 
-// flush makes MariaDB read the triggers again. It waits for statements that use the
-// tables, and the others wait for it, but no longer than a second: what it leaves
-// then is read again too.
+// flush makes MariaDB read the triggers of the tables again. It blocks the tables for at
+// most a second. After a timeout the server also reads the triggers again, so a timeout
+// is not an error.
 func flush(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	_, err := conn.ExecContext(ctx, "FLUSH TABLES "+mycatalog.Join(m.Plan.Tables, ", ", mycatalog.QuoteTable))
 	if err != nil && (mysql.Engine{}).LockTimeout(err) {

@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// stagesOf are the stages for tables that are sorted: parents first.
+// stagesOf returns the stages of a move. tables must be sorted, parents first.
 func stagesOf(tables []shadowed) []plan.Stage {
 	prepare := plan.Stage{Name: plan.StagePrepare, Text: "make shadows with wide columns"}
 	copying := plan.Stage{Name: plan.StageCopy, Text: "fill them by triggers and a copy, parents first"}
@@ -42,7 +42,8 @@ func (s shadowed) step(kind plan.StepKind, text, locks string, statements ...str
 	return plan.OnlineStep{Table: s.TableName, Kind: kind, Text: text, SQL: statements, Locks: locks}
 }
 
-// orphanSteps are for rows that a shadow would refuse.
+// orphanSteps returns steps that look for rows that violate a foreign key, because the
+// shadow would refuse them.
 func orphanSteps(s shadowed) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, f := range s.Foreign {
@@ -53,16 +54,16 @@ func orphanSteps(s shadowed) []plan.OnlineStep {
 	return steps
 }
 
-// createStep repeats the definition of the table. The counter continues where the
-// original's is.
+// createStep returns the step that creates the shadow from the definition of the table.
+// Its AUTO_INCREMENT starts at the value of the original.
 func createStep(s shadowed) plan.OnlineStep {
 	become := mycatalog.Join(s.wide, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() })
 	return s.step(plan.Long, "make its shadow, in which "+become, "nothing that programs use",
 		"CREATE TABLE IF NOT EXISTS "+mycatalog.QuoteTable(shadowName(s.TableName))+" (\n  "+mycatalog.Join(s.Elements, ",\n  ", s.element)+"\n)"+s.Options)
 }
 
-// element is an element of the table's definition as its shadow has it: wide, and
-// referring to another shadow, under another name.
+// element returns an element of the shadow's definition. A widened column has its new
+// type, and a foreign key has another name and refers to the parent's shadow.
 func (s shadowed) element(e string) string {
 	for _, w := range s.wide {
 		if string(w.Definition) == e {
@@ -80,11 +81,13 @@ func (s shadowed) element(e string) string {
 	return e
 }
 
-// namedCheck has a name that no other table of a MySQL database may have. Without it the
-// server makes one up, and another when it renames the table.
+// namedCheck matches a CHECK with a name. In a MySQL database, two tables cannot have a
+// CHECK of the same name, so the shadow's CHECK has no name. The server then makes up a
+// name, and changes it when it renames the table.
 var namedCheck = regexp.MustCompile("^CONSTRAINT `((?:[^`]|``)+)` CHECK ")
 
-// checkNotes are about names that no statement gives back without a copy of the table.
+// checkNotes returns notes on the CHECKs that lose their names. A statement that restores
+// the name would copy the table.
 func checkNotes(tables []shadowed) []string {
 	var notes []string
 	for _, s := range tables {
@@ -97,23 +100,26 @@ func checkNotes(tables []shadowed) []string {
 	return notes
 }
 
-// written are the columns that a statement can write.
+// written returns the columns that a statement can write, which excludes generated
+// columns.
 func (s shadowed) written() []*mycatalog.Column {
 	return slices.DeleteFunc(slices.Clone(s.Columns), func(c *mycatalog.Column) bool { return c.Generated != "" })
 }
 
-// listed writes each column in the place of ?.
+// listed returns the text as for each column, with the column's name in place of ?.
 func listed(columns []*mycatalog.Column, separator, as string) string {
 	return mycatalog.Join(columns, separator, func(c *mycatalog.Column) string { return strings.ReplaceAll(as, "?", mycatalog.Quote(c.Name)) })
 }
 
-// sameKey is a condition for the row of one table that has the key of another's.
+// sameKey returns a condition that two rows have the same primary key. one and other are
+// prefixes of the column names.
 func (s shadowed) sameKey(one, other string) string {
 	return listed(s.Key(), " AND ", one+"? = "+other+"?")
 }
 
-// triggerStep begins to repeat what programs write. A row that is updated before it was
-// copied is inserted, because its key may move to where the copy has been.
+// triggerStep returns the step that creates the triggers, which repeat in the shadow what
+// programs write. The trigger of an UPDATE also inserts the row, because its new key may
+// be in a range that the copy has already passed.
 func triggerStep(s shadowed) plan.OnlineStep {
 	from, shadow, columns := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written()
 	upsert := "INSERT INTO " + shadow + " (" + listed(columns, ", ", "?") + ") VALUES (" + listed(columns, ", ", "NEW.?") + ") ON DUPLICATE KEY UPDATE " + listed(columns, ", ", "? = VALUES(?)")
@@ -131,7 +137,7 @@ func triggerStep(s shadowed) plan.OnlineStep {
 	return step
 }
 
-// events are those of the triggers, in the order in which they are dropped.
+// events are the events of the triggers, in the order in which the triggers are dropped.
 var events = []string{"INSERT", "UPDATE", "DELETE"}
 
 func dropTriggersStep(s shadowed) plan.OnlineStep {
@@ -146,7 +152,9 @@ func dropStep(s shadowed, name plan.TableName, text string) plan.OnlineStep {
 	return s.step(plan.Long, text, "nothing that programs use", "DROP TABLE IF EXISTS "+mycatalog.QuoteTable(name))
 }
 
-// copyStep locks the rows that it reads: what a trigger has written is never older.
+// copyStep returns the step that copies the rows. It locks the rows that it reads, so
+// that it never overwrites a row of the shadow with an older version than a trigger
+// wrote.
 func copyStep(s shadowed) plan.OnlineStep {
 	from, shadow, columns, first := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written(), mycatalog.Quote(s.Key()[0].Name)
 	step := s.step(plan.Batches, "copy the rows that are there already", "rows of a batch: their writers wait until it is done",
@@ -159,7 +167,8 @@ func copyStep(s shadowed) plan.OnlineStep {
 	return step
 }
 
-// compareStep compares bytes, in both directions.
+// compareStep returns the step that compares the rows of both tables, in both directions.
+// It compares the bytes of texts, because a collation treats different texts as equal.
 func compareStep(s shadowed) plan.OnlineStep {
 	same := mycatalog.Join(s.written(), " AND ", func(c *mycatalog.Column) string {
 		name, binary := mycatalog.Quote(c.Name), ""
@@ -178,7 +187,7 @@ func compareStep(s shadowed) plan.OnlineStep {
 
 const renaming = "RENAME TABLE "
 
-// swapStage is one RENAME.
+// swapStage returns the stage that renames all tables in a single RENAME, after checks.
 func swapStage(tables []shadowed) plan.Stage {
 	old := mycatalog.Join(tables, ", ", func(s shadowed) string { return mycatalog.Literal(oldName(s.TableName).Name) })
 	swapped := "FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (" + old + ")"
@@ -207,9 +216,10 @@ func swapStage(tables []shadowed) plan.Stage {
 	return stage
 }
 
-// counterStep raises the shadow's AUTO_INCREMENT to the table's where a program has set
-// it. The triggers raise it otherwise, a moment after the table's: an ALTER for that
-// moment could keep writers waiting for a second.
+// counterStep returns the step that raises the shadow's AUTO_INCREMENT to the table's
+// value, which may be larger because a program has set it. Usually the triggers have
+// raised it a moment after the table's. The step waits for that moment, because an ALTER
+// could block writers for a second.
 func counterStep(s shadowed, over string) plan.OnlineStep {
 	const next = "(SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE %s)"
 	shadow := shadowName(s.TableName)
@@ -223,8 +233,8 @@ func counterStep(s shadowed, over string) plan.OnlineStep {
 	return step
 }
 
-// unchangedStep refuses what the shadow does not know of, and triggers that are not the
-// move's.
+// unchangedStep returns the step that fails if the table's definition has changed since
+// the plan was made, or if the table does not have exactly the move's triggers.
 func unchangedStep(s shadowed, over string) plan.OnlineStep {
 	step := s.step(plan.Verify, "refuse it if it has been changed since the plan: take the move back and plan it again", "", fmt.Sprintf(
 		"SELECT %s <> %s\n  OR (SELECT COUNT(*) <> %d FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s)",
@@ -233,8 +243,9 @@ func unchangedStep(s shadowed, over string) plan.OnlineStep {
 	return step
 }
 
-// namesStep replaces each constraint by one of its old name, unchecked: the rows have
-// been checked by the other until then.
+// namesStep returns the step that replaces the foreign keys by foreign keys with the
+// original names. It does not check the rows, because the replaced keys have ensured that
+// they are valid.
 func namesStep(s shadowed) []plan.OnlineStep {
 	if len(s.Foreign) == 0 {
 		return nil
@@ -253,8 +264,8 @@ func namesStep(s shadowed) []plan.OnlineStep {
 
 const longestName = 64
 
-// The endings of both have six letters, by which a survey of the catalog leaves the
-// tables out.
+// The suffixes of shadows and old tables both have six characters. The survey of the
+// catalog excludes tables with these suffixes.
 func shadowName(t plan.TableName) plan.TableName {
 	return plan.TableName{Name: "_" + t.Name + "_sfnew"}
 }
@@ -267,7 +278,7 @@ func triggerName(t plan.TableName, event string) string {
 	return "_" + t.Name + "_sf" + strings.ToLower(event[:3])
 }
 
-// foreignName is one that no constraint of the database has.
+// foreignName returns a name for the shadow's foreign key that is unique in the database.
 func foreignName(f mycatalog.ForeignKey) string {
 	sum := sha256.Sum256([]byte(f.Child.Name + "\x00" + f.Name))
 	return "_sf_" + hex.EncodeToString(sum[:])[:24]

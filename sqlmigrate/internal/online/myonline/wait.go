@@ -12,36 +12,41 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// A statement is tried for politeTime at least, and rests for politePause in between.
-// Each time, MariaDB does not wait for a table at all, MySQL for politeWait.
+// gently repeats a statement for at least politeTime, with pauses of at least
+// politePause. In each attempt MariaDB does not wait for the table at all, and MySQL
+// waits for politeWait.
 const (
 	politeTime  = 3 * time.Second
 	politePause = 3 * time.Millisecond
 	politeWait  = 10 * time.Millisecond
 )
 
-// withoutWaiting is a comment to MySQL, which cannot do that.
+// withoutWaiting is a prefix that makes MariaDB fail at once if a lock is not free. MySQL
+// treats it as a comment, because it has no such statement.
 const withoutWaiting = "/*M! SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR */ "
 
 var noLock = regexp.MustCompile("^(SET|DO|PREPARE|DEALLOCATE|UNLOCK) ")
 
-// A waiter carries out statements that want a table for themselves. While one waits for
-// it, everybody else waits behind it, and the servers count in seconds.
+// A waiter runs statements that need exclusive access to a table. While such a statement
+// waits, other sessions wait behind it, and the timeouts of the servers are whole
+// seconds.
 type waiter struct {
 	conn     *sql.Conn
 	settings engine.Settings
-	id       int64 // of the connection, on MySQL
+	id       int64 // ID of the connection on MySQL; 0 on MariaDB
 }
 
-// newWaiter asks for the connection's number where MySQL takes the comment for code.
+// newWaiter returns a waiter for conn. Only MySQL runs the comment in the query, so the
+// ID is 0 on MariaDB.
 func newWaiter(ctx context.Context, conn *sql.Conn, s engine.Settings) (*waiter, error) {
 	w := &waiter{conn: conn, settings: s}
 	return w, conn.QueryRowContext(ctx, "SELECT 0 /*!80000 + CONNECTION_ID() */").Scan(&w.id)
 }
 
-// gently tries without waiting at first. Where transactions follow each other without a
-// gap, that fails, and waiting takes no longer than they do, unless one of them waits for
-// a row of another that is behind.
+// gently runs a statement that needs exclusive access. First it repeats attempts that do
+// not wait. They fail if transactions use the table without a gap; then gently lets the
+// statement wait. Usually that takes no longer than these transactions, unless a
+// transaction waits for a row of another transaction that waits behind the statement.
 func (w *waiter) gently(ctx context.Context, statement string) error {
 	if noLock.MatchString(statement) {
 		_, err := w.conn.ExecContext(ctx, statement)
@@ -58,7 +63,8 @@ func (w *waiter) gently(ctx context.Context, statement string) error {
 	return w.within(ctx, w.settings.LockTimeout, statement)
 }
 
-// within has another connection end the wait on MySQL, whose own limit is a second.
+// within runs a statement that may wait for wait. On MySQL, whose shortest timeout is a
+// second, another connection kills the statement if it waits longer.
 func (w *waiter) within(ctx context.Context, wait time.Duration, statement string) error {
 	if w.id == 0 || w.settings.Pool == nil {
 		_, err := w.conn.ExecContext(ctx, statement)
@@ -72,19 +78,20 @@ func (w *waiter) within(ctx context.Context, wait time.Duration, statement strin
 	if !<-killed {
 		return err
 	}
-	_, _ = w.conn.ExecContext(ctx, "DO 0") // is ended if the statement was faster
+	_, _ = w.conn.ExecContext(ctx, "DO 0") // if the statement ended first, the kill ends this statement instead
 	if err != nil && interrupted.MatchString(err.Error()) {
 		return waitError{wait, err}
 	}
 	return err
 }
 
-// waitingSQL is true while others may wait behind. A statement that works is not ended.
-// The table is there without the performance schema, too.
+// waitingSQL returns whether the statement waits for a lock, so that other sessions may
+// wait behind it. It uses PROCESSLIST, because that also exists without the performance
+// schema.
 const waitingSQL = "SELECT STATE LIKE 'Waiting for %%lock' FROM information_schema.PROCESSLIST WHERE ID = %d"
 
-// kill reports whether it may have ended the statement, which waited for longer. Where it
-// cannot, the server does so, after a second.
+// kill kills the statement if it still waits for a lock after wait. It reports whether it
+// may have killed it. If it cannot, the server ends the wait after a second.
 func (w *waiter) kill(ctx context.Context, wait time.Duration) bool {
 	for engine.Sleep(ctx, wait) == nil {
 		other, err := w.settings.Pool.Conn(ctx)
@@ -100,8 +107,8 @@ func (w *waiter) kill(ctx context.Context, wait time.Duration) bool {
 	return false
 }
 
-// killBy is not stopped: a KILL that is late would end what comes next. One without an
-// answer may have been carried out.
+// killBy ignores the end of ctx, because a late KILL would end the next statement. If the
+// KILL returns an error, it may have been carried out, so killBy returns true.
 func (w *waiter) killBy(ctx context.Context, other *sql.Conn) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
@@ -116,7 +123,7 @@ func (w *waiter) killBy(ctx context.Context, other *sql.Conn) bool {
 
 var interrupted = regexp.MustCompile(`Error 1317\b`)
 
-// A waitError is the end of a statement by kill.
+// A waitError is the error of a statement that was killed because it waited too long.
 type waitError struct {
 	wait time.Duration
 	err  error

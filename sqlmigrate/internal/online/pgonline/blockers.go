@@ -12,22 +12,23 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// findings are what speaks against a plan, but for what offline finds too.
+// findings collects the blockers of an online move that Inspect has not found already.
 type findings struct{ engine.Findings }
 
 const again = "drop it before, and create it again afterwards"
 
-// when adds a blocker if it has been found.
+// when adds a blocker if found is true.
 func (f *findings) when(found bool, t *table, object, reason, fix string) {
 	if found {
 		f.Block(t.Display, object, reason, fix)
 	}
 }
 
-// blockers finds what would not survive the move: what stays on the old column
-// in silence, and what PostgreSQL does not do without long locks.
+// blockers returns the objects that would not survive the move, because they would stay
+// on the old column unnoticed, or because PostgreSQL recreates them only under long
+// locks.
 func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
-	f, locks := findings{}, 0 // these of the swap, about
+	f, locks := findings{}, 0 // an estimate of the locks of the swap
 	for _, t := range g.all() {
 		for _, m := range t.members {
 			f.table(r, m)
@@ -36,7 +37,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 	}
 	for _, k := range g.keys {
 		f.when(k.child.parted() && !k.Valid, k.child, "foreign key "+k.Name, "it is NOT VALID, and of a partitioned table: a new one would check all rows in the swap", "VALIDATE CONSTRAINT")
-		if k.parent.parted() { // each part has a foreign key to each of its partitions, with triggers
+		if k.parent.parted() { // each part has a foreign key, with triggers, to each partition of the parent
 			locks += 3 * len(k.parts) * len(k.parent.root.members)
 		}
 	}
@@ -74,7 +75,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 	return f.Blockers
 }
 
-// view is for those that cannot be created again in a moment, as they were.
+// view adds a blocker for a view that cannot be created again unchanged in a moment.
 func (f *findings) view(t *table, v *pgview.View) {
 	object := "view " + v.Display.String()
 	f.when(v.Materialized, t, object, "it is materialized: to create it again takes as long as its query", again)
@@ -124,7 +125,7 @@ func (f *findings) trigger(r *pgcatalog.Reader, t *table, g pgcatalog.Trigger) {
 		"its function "+g.Function+" remembers the type of the keys until it is altered, which role "+r.Role+" may not do", "do this as "+g.FunctionOwner+", who owns it")
 }
 
-// notes are about what has to be done elsewhere.
+// notes returns notes on work that has to be done on other servers.
 func notes(g *graph) []string {
 	var found []string
 	for _, t := range g.families() {

@@ -1,17 +1,18 @@
-// Package pgonline plans and carries out online widening on PostgreSQL: new columns
-// that a trigger keeps equal to the old ones, a copy of the rows in batches, indexes
-// built concurrently, and a swap of the columns in one transaction.
+// Package pgonline plans and runs online moves on PostgreSQL. A move adds columns that a
+// trigger keeps equal to the old columns, copies the rows in batches, builds indexes
+// concurrently, and swaps the columns in one transaction.
 //
-// LoadMove finds a move under way, PlanOnline plans one, and OpenMove prepares the
-// connection. Package online then calls the driver for each step, and records in the
-// journal how far it has come.
+// Package online calls the methods of [Driver]. LoadMove finds a stored move, PlanOnline
+// plans a new move, and OpenMove prepares the connection. Then package online calls
+// RunStep or RunBatch for each step, which record the progress in the journal.
 //
-// A plan is made in one direction: read reads the catalog into a graph, blockers and
-// stages are functions of that. Only plan.go and the end of recreate.go ask the server
-// while it is planned: it writes CHECKs and indexes for the new columns of an empty
-// temporary copy. Partitions are in partitions.go, what is dropped and created again in
-// recreate.go, short stages as migrations in files.go. The stages are in stages.go and
-// swap.go, which put together the steps of steps.go.
+// A plan is made in one direction. The function read reads the catalog into a graph;
+// blockers and stages compute the plan from the graph. Only plan.go and the end of
+// recreate.go send queries while a plan is made. One of them has the server write the
+// definitions of CHECKs and indexes for the new columns of an empty temporary copy.
+// stages.go and swap.go build the stages from the steps of steps.go. partitions.go
+// handles partitions, recreate.go the objects that are dropped and created again, and
+// files.go the short stages as migration files.
 package pgonline
 
 import (
@@ -27,7 +28,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Driver is for PostgreSQL 14 and later.
+// Driver implements [engine.Online] for PostgreSQL 14 and later.
 type Driver struct{ engine.Journal }
 
 var _ engine.Online = Driver{}
@@ -45,13 +46,14 @@ func inspectError(err error) error {
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (bool, string) {
 	switch state := pgsql.State(err); {
 	case state == pgsql.LockNotAvailable, state == pgsql.DeadlockDetected, state == pgsql.SerializationFailure,
-		state == pgsql.QueryCanceled && step.Kind == plan.Short: // a long step is canceled on purpose
+		state == pgsql.QueryCanceled && step.Kind == plan.Short: // if a long step is canceled, somebody did it on purpose
 		return true, holder(ctx, conn)
 	}
 	return false, ""
 }
 
-// holder is the oldest transaction that has locks on tables, empty if that is not known.
+// holder describes the oldest transaction with locks on tables. It returns "" if it finds
+// no transaction, or may not see it.
 func holder(ctx context.Context, conn *sql.Conn) (text string) {
 	_ = conn.QueryRowContext(ctx, `
 SELECT format('process %s (%s, %s) has a transaction of %s s, %s: %s', a.pid, coalesce(a.usename, a.backend_type), coalesce(nullif(a.application_name, ''), 'unnamed'),
@@ -82,8 +84,8 @@ func (Driver) Lag(ctx context.Context, conn *sql.Conn, _ *engine.Move, _ []*sql.
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// journalName is a table in the schema of the first table of a move. It is there
-// while one is under way.
+// journalName is the name of the journal, which is in the schema of the first table of
+// the move. It exists while a move in this schema has begun.
 const journalName = "sqlmigrate_online"
 
 func journal(schema string) string { return pgsql.Qualified(schema, journalName) }

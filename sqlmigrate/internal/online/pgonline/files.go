@@ -19,11 +19,12 @@ var (
 	stageBack string
 )
 
-// InFiles are the stages whose steps are all short.
+// InFiles lists the stages whose steps are all short.
 var InFiles = []plan.StageName{plan.StagePrepare, plan.StageSwap, plan.StageFinish}
 
-// StageFile is the text of a migration that carries a stage out, and of its way back. What
-// comes after prepare, whose statements are p's, is in the journal of each database.
+// StageFile returns the text of a migration that runs a stage, and the text of its down
+// part. The file of stage prepare contains the statements of p. The files of other stages
+// read the statements from the journal of the database in which they run.
 func StageFile(stage plan.StageName, tables []plan.Table, p *engine.OnlinePlan) (up, down string, err error) {
 	var names, keys []string
 	for _, t := range tables {

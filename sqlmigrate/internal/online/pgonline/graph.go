@@ -9,62 +9,64 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 )
 
-// A graph is what a plan is made of, as the catalog has it.
+// A graph holds the facts from the catalog that a plan needs.
 type graph struct {
-	tables []*table // with columns to be widened
+	tables []*table // tables that have columns to widen
 	keys   []*foreignKey
-	early  []*foreignKey  // of tables with rows: these are added and validated before a swap
-	views  []*pgview.View // above these columns, in the order in which they are created
-	state  string         // of what the swap creates again
+	early  []*foreignKey  // keys of tables with rows, not to partitioned tables; they are added and validated before the swap
+	views  []*pgview.View // views on these columns, in the order in which they are created
+	state  string         // hash of the objects that the swap creates again, see stateSQL
 }
 
-// A table has columns to be widened, or is at the other end of a foreign key, or a partition.
+// A table has columns to widen, or is at the other end of a foreign key, or is a
+// partition.
 type table struct {
 	*pgcatalog.Relation
-	root         *table   // of a partition; of others, the table itself
-	members      []*table // of a root: itself and its partitions on all levels, parents first
+	root         *table   // the partitioned table of a partition; otherwise the table itself
+	members      []*table // of a root, itself and its partitions on all levels, parents first
 	rows, heap   int64
-	columns      []*column // to be widened
-	indexes      []index   // that use them
-	checks       []check   // too
+	columns      []*column // the columns to widen
+	indexes      []index   // the indexes that use these columns
+	checks       []check   // the CHECKs that use these columns
 	uses         []pgcatalog.Use
-	freshClauses clauses // for the new columns
-	oldClauses   clauses // for the old ones
-	refused      error   // by the server: CHECKs and indexes for the new columns
+	freshClauses clauses // definitions for the new columns
+	oldClauses   clauses // definitions for the old columns
+	refused      error   // the error of the server when it wrote the definitions for the new columns
 	triggers     []pgcatalog.Trigger
-	known        []string // uses the columns, whatever it is
+	known        []string // descriptions of all objects that use the columns
 	rules        []string
 	publications []string
 }
 
-// A column is to be widened.
+// A column is a column to widen.
 type column struct {
 	pgcatalog.Column
-	value     string // default
-	taken     bool   // the table has a column of one of the temporary names
+	value     string // the default as an expression
+	taken     bool   // whether the table already has a column with one of the temporary names
 	sequences []*pgcatalog.Sequence
 }
 
-// An index has columns to be widened.
+// An index is an index that uses columns to widen.
 type index struct {
 	pgcatalog.Index
 	table *table
 }
 
-// A check is a CHECK that uses columns to be widened.
+// A check is a CHECK that uses columns to widen.
 type check struct {
 	pgcatalog.Check
 	table *table
 }
 
-// A foreignKey has a column to be widened on one side or both.
+// A foreignKey has a column to widen on one side or on both.
 type foreignKey struct {
 	pgcatalog.ForeignKey
 	child, parent *table
-	parts         []*foreignKey // the key itself, or those that the partitions with rows have of it
+	parts         []*foreignKey // the key itself or, of a partitioned table, the keys of the partitions with rows
 }
 
-// widened is the column of that name, or nil if it stays as it is.
+// widened returns the column to widen with this name, or nil if the column does not
+// change.
 func (t *table) widened(name string) *column {
 	for _, c := range t.columns {
 		if c.Name == name {
@@ -74,8 +76,8 @@ func (t *table) widened(name string) *column {
 	return nil
 }
 
-// all are the tables with columns to be widened, and those at the other end of a
-// foreign key.
+// all returns the tables with columns to widen, and the tables at the other ends of
+// foreign keys.
 func (g *graph) all() []*table {
 	all := slices.Clone(g.tables)
 	for _, k := range g.keys {
@@ -84,7 +86,7 @@ func (g *graph) all() []*table {
 	return all
 }
 
-// numbers are the catalog's numbers of the columns to be widened.
+// numbers returns the catalog's numbers of the columns to widen.
 func (t *table) numbers() []int64 {
 	var numbers []int64
 	for _, c := range t.columns {
@@ -93,8 +95,8 @@ func (t *table) numbers() []int64 {
 	return numbers
 }
 
-// parentsFirst are the tables, each after those that it refers to. Tables that
-// refer to each other stay in the order of their names.
+// parentsFirst returns the tables, each after the tables to which it refers. Tables in a
+// cycle are in the order of their names.
 func (g *graph) parentsFirst() []*table {
 	byName := slices.SortedFunc(slices.Values(g.tables), func(a, b *table) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Schema, b.Schema)) })
 	sorted := pgcatalog.ParentsFirst(byName, func(t *table) (parents []*table) {

@@ -6,22 +6,22 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// Names of what is there for the time being. The way back builds its own parts
-// while the renamed ones are there.
+// Prefixes and names of temporary objects. The way back needs a prefix of its own,
+// because the objects with the other prefixes still exist while it builds its indexes.
 const (
 	newPrefix  = "gormflake_new_"
 	oldPrefix  = "gormflake_old_"
 	backPrefix = "gormflake_back_"
 
 	sameCheck   = "gormflake_same" // a CHECK that both columns are equal
-	triggerName = "zzzz_gormflake" // fires after all others, by its name
+	triggerName = "zzzz_gormflake" // the name sorts last, because triggers fire in the order of their names
 	functionFor = "gormflake_sync_"
 
-	longestName = 63 // bytes
+	longestName = 63 // in bytes
 )
 
-// temporary is a name with a prefix, cut where it would be too long. number,
-// which no other object of the kind has, keeps it apart from others then.
+// temporary returns prefix and name, or prefix and number if that would be too long.
+// number must be unique among the objects of the kind.
 func temporary(prefix, name string, number int64) string {
 	if full := prefix + name; len(full) <= longestName {
 		return full
@@ -29,8 +29,8 @@ func temporary(prefix, name string, number int64) string {
 	return fmt.Sprintf("%s%d", prefix, number)
 }
 
-// A naming is one of the names that a column to be widened has, while two columns
-// hold its values.
+// A naming returns one of the three names under which the values of a column are stored
+// during a move.
 type naming func(*column) string
 
 func current(c *column) string { return c.Name }
@@ -49,7 +49,8 @@ func (c *check) back() string  { return temporary(backPrefix, c.Name, c.OID) }
 func (k *foreignKey) fresh() string { return temporary(newPrefix, k.Name, k.OID) }
 func (k *foreignKey) back() string  { return temporary(backPrefix, k.Name, k.OID) }
 
-// list are columns, those that are widened under another name.
+// list returns the quoted names of columns. columnName renames the columns that are
+// widened.
 func (t *table) list(names []string, columnName naming) string {
 	return pgsql.Join(names, ", ", func(name string) string {
 		if c := t.widened(name); c != nil {
@@ -59,7 +60,8 @@ func (t *table) list(names []string, columnName naming) string {
 	})
 }
 
-// written writes a format for each column, with its names.
+// written returns the texts that format makes of each column's names, joined by
+// separator.
 func written(columns []*column, separator, format string, names ...naming) string {
 	return pgsql.Join(columns, separator, func(c *column) string {
 		quoted := make([]any, len(names))
@@ -70,13 +72,13 @@ func written(columns []*column, separator, format string, names ...naming) strin
 	})
 }
 
-// alter is one statement with an action for each column.
+// alter returns an ALTER TABLE statement with action for each column.
 func (t *table) alter(columns []*column, action string, columnName naming) string {
 	return "ALTER TABLE " + t.Target() + " " + written(columns, ", ", action, columnName)
 }
 
-// block makes a DO statement. body has no dollar quotes of its own: names
-// with them are refused.
+// block returns a DO statement. declare and body must not contain the tag $gormflake$.
+// The server rejects the statement if a name in it contains the tag.
 func block(declare, body string) string {
 	return "DO $gormflake$\nDECLARE " + declare + "\nBEGIN\n" + body + "END\n$gormflake$"
 }

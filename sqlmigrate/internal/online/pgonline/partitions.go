@@ -9,13 +9,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Columns, CHECKs and triggers of a partitioned table reach its partitions. Rows are copied, and
-// indexes built, partition by partition; the swap attaches these to new indexes of the table. Before
-// PostgreSQL 18 it has no foreign key NOT VALID, but takes over valid ones of its partitions.
+// Columns, CHECKs and triggers of a partitioned table also apply to its partitions. Rows
+// are copied, and indexes built, for one partition after the other; the swap attaches the
+// indexes to new indexes of the table. Before PostgreSQL 18, a partitioned table cannot
+// have a foreign key NOT VALID, but it takes over the valid foreign keys of its
+// partitions.
 
 func (t *table) parted() bool { return t.Kind == "p" }
 
-// gone asks whether a partition has been dropped.
+// gone returns a query that is true if the partition has been dropped. It returns "" for
+// a table that is not a partition.
 func (t *table) gone() string {
 	return pgsql.If(t.Partition, "SELECT pg_catalog.to_regclass("+pgsql.Literal(t.Target())+") IS NULL")
 }
@@ -24,7 +27,7 @@ func indexesOf(t *table) []index              { return t.indexes }
 func checksOf(t *table) []check               { return t.checks }
 func triggersOf(t *table) []pgcatalog.Trigger { return t.triggers }
 
-// gather has what a table and all its partitions have, these first.
+// gather returns the objects of a table and of all its partitions, partitions first.
 func gather[T any](t *table, list func(*table) []T) []T {
 	var found []T
 	for _, m := range slices.Backward(t.root.members) {
@@ -33,7 +36,7 @@ func gather[T any](t *table, list func(*table) []T) []T {
 	return found
 }
 
-// families are the tables with columns to be widened, each followed by its partitions.
+// families returns the tables with columns to widen, each followed by its partitions.
 func (g *graph) families() []*table {
 	var all []*table
 	for _, t := range g.tables {
@@ -42,8 +45,9 @@ func (g *graph) families() []*table {
 	return all
 }
 
-// putParted attaches the indexes of partitions to that of their parent. A constraint is
-// created with its index, others are there by then.
+// putParted returns statements that attach the indexes of the partitions to the index i
+// of the table. If i belongs to a constraint, they create the constraint, and its index,
+// first.
 func (t *table) putParted(i index) []string {
 	var sql []string
 	if i.Constraint != "" {
@@ -58,7 +62,9 @@ func (t *table) putParted(i index) []string {
 	return sql
 }
 
-// samePartitions ends a swap, and the way back before it begins, if partitions have changed.
+// samePartitions returns a statement that makes the swap fail if partitions have been
+// added or removed since the plan was made, and a step that checks the same before the
+// way back begins.
 func (g *graph) samePartitions() (sql []string, steps []plan.OnlineStep) {
 	var roots, planned []string
 	for _, t := range slices.DeleteFunc(g.all(), func(t *table) bool { return !t.parted() }) {
@@ -80,7 +86,8 @@ func (g *graph) samePartitions() (sql []string, steps []plan.OnlineStep) {
 `)}, []plan.OnlineStep{{Text: "find partitions that have come or gone since the plan was made", Kind: plan.Verify, SQL: []string{"SELECT count(*) FROM " + query}, Locks: noLock}}
 }
 
-// place gives a foreign key that has been built its name, or adds it now.
+// place returns statements that rename a prepared foreign key to its final name, or that
+// add the foreign key if it could not be prepared.
 func (k *foreignKey) place(built func(*foreignKey) string) []string {
 	var sql []string
 	for _, part := range k.parts {
@@ -92,14 +99,16 @@ func (k *foreignKey) place(built func(*foreignKey) string) []string {
 	}
 	switch {
 	case k.child.parted() && k.parent.parted():
-		return sql // once those of the partitions are valid
+		return sql // validateLate adds the key, after the keys of the partitions have been validated
 	case k.child.parted():
 		sql = append(sql, k.add(k.Name, current))
 	}
 	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 }
 
-// validateLate follows a swap in either direction: rows fulfil what it adds, as they did before.
+// validateLate returns the steps after a swap, in either direction, that validate the
+// foreign keys to partitioned tables. The rows satisfied the keys before the swap, so the
+// steps do not fail.
 func (g *graph) validateLate() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, k := range g.keys {

@@ -44,8 +44,8 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 	return p, nil
 }
 
-// read finds the tables, and what belongs to their columns. Tables stay in their
-// order.
+// read reads the tables, the objects that belong to their columns, and the tables at the
+// other ends of foreign keys. It keeps the order of wanted.
 func read(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph, error) {
 	names := make([]plan.TableName, len(wanted))
 	for i, want := range wanted {
@@ -82,7 +82,7 @@ func read(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph
 	return g, r.Err()
 }
 
-// readMembers finds the partitions.
+// readMembers reads the partitions of t.
 func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	t.root, t.members = t, []*table{t}
 	var oids []int64
@@ -96,7 +96,8 @@ func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	}
 }
 
-// readColumns finds those to be widened, and what gives values to them or uses them.
+// readColumns reads the columns to widen, their defaults and sequences, and the objects
+// that use them.
 func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wanted []plan.Column) {
 	numbers := q.Numbers(ctx, t.OID)
 	var nodes []pgcatalog.Node
@@ -119,7 +120,8 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 	}
 }
 
-// readOthers finds what else the move has to carry over, or could break.
+// readOthers reads the other objects that the move has to recreate, or that could prevent
+// it.
 func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for _, i := range q.Indexes(ctx, t.OID, t.numbers()) {
 		t.indexes = append(t.indexes, index{i, t})
@@ -133,8 +135,8 @@ func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	t.publications = q.Publications(ctx, t.Relation)
 }
 
-// connect finds the foreign keys of the columns, the tables at their other ends, and
-// how large all of them are.
+// connect reads the foreign keys of the columns, the tables at their other ends, and the
+// sizes of all tables.
 func (g *graph) connect(ctx context.Context, q pgcatalog.QualifiedReader) {
 	byOID := map[int64]*table{}
 	for _, t := range g.families() {
@@ -166,9 +168,9 @@ func (g *graph) connect(ctx context.Context, q pgcatalog.QualifiedReader) {
 		for wholes[whole.Whole] != nil {
 			whole = wholes[whole.Whole]
 		}
-		if q.Err() == nil && k.Parent == whole.Parent && !k.child.parted() { // not the server's own to a partition of the parent
+		if q.Err() == nil && k.Parent == whole.Parent && !k.child.parted() { // excludes the keys that the server created for partitions of the parent
 			whole.parts = append(whole.parts, k)
-			if !k.parent.parted() { // or it has unique indexes of the other columns only from the swap on
+			if !k.parent.parted() { // a partitioned parent gets unique indexes on the new columns only in the swap, so its keys cannot be added earlier
 				g.early = append(g.early, k)
 			}
 		}

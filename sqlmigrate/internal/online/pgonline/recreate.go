@@ -13,12 +13,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Views, policies, some triggers and statistics use a column by its number. The swap
-// drops them, and creates them again with the same text: then they use the column that
-// has the name. What others have changed since the text was read would be lost, so it is
-// compared.
+// Views, policies, some triggers and statistics refer to a column by its number. The swap
+// drops them and creates them again from the same text, so that they refer to the column
+// that has the name then. A change that another session made to them after the text was
+// read would be lost, so the swap compares their state with the plan, and fails if it
+// differs.
 
-// recreate are the statements. A policy can use several tables.
+// recreate returns the statements that drop and create these objects. It drops a policy
+// only once, although a policy can use several tables.
 func (g *graph) recreate() (drops, creates []string) {
 	drops = pgview.Drops(g.views, "")
 	for _, t := range g.families() {
@@ -31,7 +33,8 @@ func (g *graph) recreate() (drops, creates []string) {
 	return drops, append(creates, pgview.CreateAll(g.views)...)
 }
 
-// stateSQL is an expression, a hash of all that is created again, and empty if nothing is.
+// stateSQL returns an SQL expression that is a hash of all objects that are created
+// again, or "" if the swap creates no object again.
 func (g *graph) stateSQL() string {
 	var hashes []string
 	add := func(query string) {
@@ -45,20 +48,21 @@ func (g *graph) stateSQL() string {
 	if len(g.views) > 0 {
 		add(pgview.StateQuery(g.views))
 	}
-	slices.Sort(hashes) // as a plan is made, its tables change places
+	slices.Sort(hashes) // the order of the tables changes while the plan is made
 	return strings.Join(hashes, " || ")
 }
 
-// nameLiterals are the names of the columns to be widened, for an IN.
+// nameLiterals returns the names of the columns to widen, for an IN list.
 func (t *table) nameLiterals() string {
 	return pgsql.Join(t.columns, ", ", func(c *column) string { return pgsql.Literal(c.Name) })
 }
 
-// emptyPath is for what was read without a search path, and to describe objects with
-// their schemas.
+// emptyPath sets the search path under which the definitions were read, and under which
+// the server describes objects with their schemas.
 const emptyPath = "SET LOCAL search_path = ''"
 
-// unchanged ends the swap if the state is not what it was: state is an expression.
+// unchanged returns a statement that fails if the hash of the objects differs from state,
+// which is an SQL expression.
 func (g *graph) unchanged(state string) []string {
 	if g.state == "" {
 		return nil
@@ -71,7 +75,7 @@ func (g *graph) unchanged(state string) []string {
 `)}
 }
 
-// made is where the journal keeps the state that the swap has made.
+// made returns an expression for the hash that the swap stored in the journal.
 func (g *graph) made() string { return "(SELECT made FROM " + g.inJournal("") + ")" }
 
 func (g *graph) keepState() []string {
@@ -81,20 +85,22 @@ func (g *graph) keepState() []string {
 	return []string{"UPDATE " + g.inJournal(" SET made = "+g.stateSQL())}
 }
 
-// inJournal is the row of the move, with a clause between the table and its condition.
+// inJournal returns the name of the journal, clause, and the condition for the row of the
+// move.
 func (g *graph) inJournal(clause string) string {
 	id := plan.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}
 	return journal(id.Schema) + clause + " WHERE id = " + pgsql.Literal(id.String())
 }
 
-// clauses are what makes CHECKs and indexes, by name.
+// clauses are the definitions of CHECKs and indexes, by name.
 type clauses struct{ checks, indexes map[string]string }
 
 const copyName = "gormflake_copy"
 
-// rewrite finds how the server writes CHECKs and indexes with the other names and types
-// of the columns. It has the server rename the columns of a copy without rows, which is
-// rolled back. What the server refuses is for blockers.
+// rewrite reads the definitions of the CHECKs and indexes for the new names and types of
+// the columns. For that it renames the columns of an empty copy in a transaction that is
+// rolled back, and the server writes the definitions. If the server reports an error,
+// rewrite stores it for blockers.
 func (t *table) rewrite(ctx context.Context, conn *sql.Conn) error {
 	if len(t.checks) == 0 && len(t.indexes) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// inTransaction begins one by hand: an [sql.Tx] is rolled back behind the
-// caller's back when its context ends.
+// inTransaction calls do in a transaction. It does not use an [sql.Tx], because
+// database/sql rolls it back as soon as its context ends, even while do is running.
 func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
 		return err
@@ -25,7 +25,7 @@ func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 	if err != nil {
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 		defer cancel()
-		_, _ = conn.ExecContext(own, "ROLLBACK") // where this fails, the release ends the backend
+		_, _ = conn.ExecContext(own, "ROLLBACK") // if this fails, release ends the session
 	}
 	return err
 }
@@ -36,7 +36,7 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 		return d.short(ctx, conn, step, next, s)
 	}
 	err := engine.RunLong(ctx, conn, step)
-	if pgsql.State(err) == pgsql.CheckViolation { // while it is validated
+	if pgsql.State(err) == pgsql.CheckViolation { // VALIDATE CONSTRAINT has found a row that violates the CHECK
 		return engine.DifferError{Err: err}
 	}
 	if err != nil {
@@ -45,8 +45,10 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 	return d.SaveMove(ctx, conn, next)
 }
 
-// short is one transaction with the record that it is done. It begins with locks; a view
-// is locked by a statement that leaves it as it is. What follows is sent at once: everybody waits for as long as it takes.
+// short runs a short step and records it, in one transaction. It runs the locking
+// statements at the beginning one by one, each with its timeout. An ALTER VIEW there is
+// only for its lock. It sends all other statements at once, because programs wait until
+// they are done.
 func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	return inTransaction(ctx, conn, func() error {
 		rest := step.SQL
@@ -64,12 +66,12 @@ func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep
 	})
 }
 
-// gentleWait is for a lock behind which no program waits: autovacuum gives way
-// after deadlock_timeout, which is a second.
+// gentleWait is the timeout of a lock behind which no program waits. It is longer than
+// the second (deadlock_timeout) after which autovacuum releases its lock.
 const gentleWait = 5 * time.Second
 
-// lock limits the wait for the locks of all tables together: lock_timeout is
-// for each.
+// lock runs a LOCK statement. statement_timeout limits the wait for the locks of all its
+// tables together, because lock_timeout applies to each lock.
 func lock(ctx context.Context, conn *sql.Conn, statement string, s engine.Settings) error {
 	wait := s.LockTimeout
 	if strings.HasSuffix(statement, " IN SHARE UPDATE EXCLUSIVE MODE") {
@@ -79,14 +81,14 @@ func lock(ctx context.Context, conn *sql.Conn, statement string, s engine.Settin
 	return err
 }
 
-// set is a statement for the transaction.
+// set returns a statement that sets a timeout for the transaction.
 func set(name string, d time.Duration) string {
 	return fmt.Sprintf("SET LOCAL %s = %d", name, (d+time.Millisecond-1)/time.Millisecond)
 }
 
 // RunBatch implements [engine.Online]. Positions are pages of the table.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.Settings) (engine.Batch, error) {
-	if next.Until == 0 { // the rows up to here have not met the trigger; new versions of them may come to lie behind it
+	if next.Until == 0 { // The rows on the present pages were written before the trigger existed. The copy creates new versions of rows on later pages, which need no copy.
 		err := conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
 		if err != nil {
 			return engine.Batch{}, err
@@ -121,9 +123,9 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	return b, err
 }
 
-// pages are those that have about so many rows.
+// pages returns the number of pages that have about rows rows.
 func pages(step *plan.OnlineStep, m *engine.Move, rows int) int64 {
-	const usual = 100 // rows on a page, where nothing is known
+	const usual = 100 // the assumed rows on a page if the table has no statistics
 	perPage := float64(usual)
 	if step.Rows > 0 && m.Until > 0 {
 		perPage = max(1, float64(step.Rows)/float64(m.Until))

@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
-// settingsSQL sets the session's settings for the time of a move, with why, and asks what
-// they were.
+// settingsSQL changes settings of the session for the time of a move, and returns their
+// previous values. The comments give the reason of each value.
 const settingsSQL = `
 SELECT name, pg_catalog.current_setting(name), pg_catalog.set_config(name, value, false)
 FROM (VALUES
@@ -36,7 +36,7 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s 
 	if err == nil {
 		err = w.set()
 	}
-	if err == nil && m.Began.IsZero() { // the lock keeps apart two that begin
+	if err == nil && m.Began.IsZero() { // the lock ensures that only one process records a new move
 		err = d.Begin(ctx, conn, m, "CREATE TABLE IF NOT EXISTS "+d.Table(m)+journalColumns,
 			"INSERT INTO "+d.Table(m)+" (id, plan, began) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING", time.Now())
 	}
@@ -46,18 +46,18 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s 
 	return w.release, nil
 }
 
-// work is a connection while it carries out a move.
+// work is a connection that runs a move.
 type work struct {
 	ctx     context.Context
 	conn    *sql.Conn
 	pool    *sql.DB
-	backend pgsql.Backend // of which nothing is known before it has its lock
+	backend pgsql.Backend // unknown until the connection has its advisory lock
 	before  []setting
 }
 
-const lockPatience = 10 * time.Second // a killed process's statement ends within
+const lockPatience = 10 * time.Second // longer than the statement of a killed process can continue
 
-// lock keeps out another process at the same move.
+// lock takes an advisory lock, so that only one process runs the move.
 func (w *work) lock(m *engine.Move) error {
 	key := "pg_catalog.hashtextextended(" + pgsql.Literal("gormflake online "+m.Plan.ID()) + ", 0)"
 	for begun := time.Now(); ; {
@@ -92,7 +92,8 @@ func (w *work) set() error {
 	return inspectError(err)
 }
 
-// release gives the connection back as it was, or ends it where that fails.
+// release restores the settings of the connection and unlocks the move. If that fails, it
+// ends the session on the server.
 func (w *work) release(err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), engine.EndTimeout)
 	defer cancel()

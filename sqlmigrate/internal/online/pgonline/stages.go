@@ -56,7 +56,8 @@ func (g *graph) prepare() []plan.OnlineStep {
 	return steps
 }
 
-// retype changes the type of sequences that end before a bigint does.
+// retype returns the steps that change the type of the sequences that are narrower than
+// bigint.
 func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	seen := map[int64]bool{}
@@ -78,15 +79,16 @@ func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan
 	return steps
 }
 
-// endsEarly reports whether a sequence ends before a bigint does. An identity's
-// gets the type of its column.
+// endsEarly reports whether the sequence has a narrower type than bigint. The sequence of
+// an identity is excluded, because it gets the type of its column.
 func endsEarly(s *pgcatalog.Sequence) bool { return !s.Internal && s.Type != "bigint" }
 
 func (g *graph) prepareBack() []plan.OnlineStep {
 	return append(g.drop(fresh, ""), g.retype(func(s *pgcatalog.Sequence) string { return s.Type }, "gets its type back")...)
 }
 
-// drop ends the copying from one column to another, children first.
+// drop returns the steps that drop the triggers and the columns that columnName names,
+// children before parents.
 func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range slices.Backward(g.tables) {
@@ -94,7 +96,7 @@ func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 			"DROP TRIGGER IF EXISTS "+triggerName+" ON "+t.Target(),
 			"DROP FUNCTION IF EXISTS "+t.function()+"()",
 			t.alter(t.columns, "DROP COLUMN IF EXISTS %s", columnName))
-		for _, m := range t.members[1:] { // one that has been detached still has them
+		for _, m := range t.members[1:] { // a partition that was detached during the move still has the columns
 			step.SQL = append(step.SQL, "ALTER TABLE IF EXISTS "+m.Target()+" "+written(m.columns, ", ", "DROP COLUMN IF EXISTS %s", columnName))
 		}
 		steps = append(steps, step)
@@ -120,8 +122,9 @@ func (g *graph) copy() []plan.OnlineStep {
 	return steps
 }
 
-// batch goes by the place of rows on disk: that needs no key, reads each page
-// once, and rows that come later or move have met the trigger.
+// batch returns the statements of a batch. A batch is a range of row addresses (ctid),
+// because that needs no key and reads each page only once. Rows that are inserted or
+// moved behind the position are not missed, because the trigger has filled them.
 func (t *table) batch() []string {
 	where := "ctid >= $1::text::tid AND ctid < $2::text::tid AND " + t.differs(current, fresh)
 	var sql []string

@@ -9,12 +9,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// exclusive is what a short step locks.
+// exclusive describes the locks of a short step. Its argument is a list of tables.
 const exclusive = "ACCESS EXCLUSIVE on %s for a moment: reads and writes wait"
 
-// locked begins a short step: the first lock keeps no program out, but waits
-// until autovacuum, which holds it for hours, has given way; the second one
-// waits briefly for all tables together.
+// locked returns the locking statements of a short step. No program waits behind the
+// first lock, but autovacuum, which may hold its lock for hours, releases it for this
+// request. The second lock then has to wait only for programs, for all tables together.
 func locked(mode string, tables ...*table) []string {
 	list := pgsql.Join(tables, ", ", func(t *table) string { return t.Target() })
 	return []string{
@@ -30,13 +30,13 @@ func (t *table) short(text string, sql ...string) plan.OnlineStep {
 	}
 }
 
-// What steps lock that go through a table.
+// The locks of steps that read a whole table, in words.
 const (
 	shareUpdate = "SHARE UPDATE EXCLUSIVE: other changes of the table wait, reads and writes do not"
 	noLock      = "none that keeps anybody out"
 )
 
-// pass goes through the table, at so many rows a second.
+// pass returns a step that reads the whole table, at rate rows per second.
 func (t *table) pass(kind plan.StepKind, rate float64, text, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: t.Display, Text: text, Kind: kind, SQL: sql, Locks: locks,
@@ -44,8 +44,9 @@ func (t *table) pass(kind plan.StepKind, rate float64, text, locks string, sql .
 	}
 }
 
-// build creates an index and first drops what an earlier try has left: it is
-// invalid, and IF NOT EXISTS would take it.
+// build returns the step that creates an index concurrently. It first drops the index of
+// an earlier attempt, because that index is invalid and CREATE INDEX IF NOT EXISTS would
+// accept it.
 func (t *table) build(i index, name string, as clauses) plan.OnlineStep {
 	step := t.pass(plan.Long, indexRate, "create index "+name, shareUpdate+"; it waits for transactions that are older than itself",
 		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create("CONCURRENTLY ", t, name, as))
@@ -53,25 +54,26 @@ func (t *table) build(i index, name string, as clauses) plan.OnlineStep {
 	return step
 }
 
-// create makes the index in a table, under another name.
+// create returns the statement that creates the index on t under another name. as has the
+// definitions of the indexes for the columns.
 func (i index) create(how string, t *table, name string, as clauses) string {
 	return "CREATE " + pgsql.If(i.Unique, "UNIQUE ") + "INDEX " + how + pgsql.Quote(name) +
 		" ON " + pgsql.If(t.parted(), "ONLY ") + t.Target() + as.indexes[i.Name]
 }
 
-// differs is a condition for rows that have to be copied.
+// differs returns a condition for rows that still have to be copied.
 func (t *table) differs(from, to naming) string {
 	return "(" + written(t.columns, " OR ", "%s IS DISTINCT FROM %s", to, from) + ")"
 }
 
-// compare counts the rows that differ.
+// compare returns the step that counts the rows that differ.
 func (t *table) compare(from, to naming) plan.OnlineStep {
 	return t.pass(plan.Verify, scanRate, "count the rows that differ", noLock,
 		"SELECT count(*) FROM "+t.Target()+" WHERE "+t.differs(from, to))
 }
 
-// hold makes sure, until the columns are swapped, that both stay equal under every
-// write.
+// hold returns the steps that add and validate a CHECK that both columns are equal. Until
+// the swap, the CHECK rejects every write that would make them differ.
 func (t *table) hold(from, to naming) []plan.OnlineStep {
 	check := pgsql.Join(t.columns, " AND ", func(c *column) string {
 		format := "%s IS NOT DISTINCT FROM %s"
@@ -91,7 +93,8 @@ func (t *table) validate(constraint string, rate float64, text, locks string) pl
 	return t.pass(plan.Long, rate, text, locks, "ALTER TABLE "+t.Target()+" VALIDATE CONSTRAINT "+pgsql.Quote(constraint))
 }
 
-// setNotNull has no statement for columns that may be NULL.
+// setNotNull returns the statement that makes columns NOT NULL if the old columns are. It
+// returns nil if there is no such column.
 func (t *table) setNotNull(columnName naming) []string {
 	columns := slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return !c.NotNull })
 	if len(columns) == 0 {
@@ -100,7 +103,8 @@ func (t *table) setNotNull(columnName naming) []string {
 	return []string{t.alter(columns, "ALTER COLUMN %s SET NOT NULL", columnName)}
 }
 
-// add makes a CHECK for other columns, and lets it look at the rows that are there.
+// add returns the steps that add the same CHECK for other columns, and validate it if it
+// was valid.
 func (c *check) add(name string, as clauses) []plan.OnlineStep {
 	t := c.table
 	steps := []plan.OnlineStep{t.short("add CHECK "+name, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(name)+" "+as.checks[c.Name]+" NOT VALID")}
@@ -110,8 +114,9 @@ func (c *check) add(name string, as clauses) []plan.OnlineStep {
 	return steps
 }
 
-// add makes the same foreign key between other columns, without looking at rows: those of
-// a partitioned table are checked by then, and become its own.
+// add returns the statement that adds the same foreign key on other columns without
+// checking the rows. The foreign key of a partitioned table cannot be NOT VALID; it takes
+// over the foreign keys of its partitions, which have been validated by then.
 func (k *foreignKey) add(name string, columnName naming) string {
 	set := pgsql.If(len(k.Set) > 0, " ("+k.child.list(k.Set, columnName)+")")
 	return "ALTER TABLE " + k.child.Target() + " ADD CONSTRAINT " + pgsql.Quote(name) +
@@ -119,7 +124,7 @@ func (k *foreignKey) add(name string, columnName naming) string {
 		k.OnUpdate + k.OnDelete + set + k.Deferral + pgsql.If(!k.child.parted(), " NOT VALID")
 }
 
-// steps add a foreign key, and check the rows that are there.
+// steps returns the steps that add a foreign key and validate it, if it was valid.
 func (k *foreignKey) steps(name string, columnName naming) []plan.OnlineStep {
 	add := k.step("add foreign key "+name, "SHARE ROW EXCLUSIVE", "SHARE ROW EXCLUSIVE on %s for a moment: writes wait, reads do not",
 		k.add(name, columnName))
@@ -132,7 +137,8 @@ func (k *foreignKey) steps(name string, columnName naming) []plan.OnlineStep {
 
 func (k *foreignKey) both() []*table { return slices.Compact([]*table{k.parent, k.child}) }
 
-// step is a short one, whose locks have a place for the names of the tables.
+// step returns a short step for the tables of a foreign key. locks is a format with a
+// verb for the names of the tables.
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: k.child.Display, Text: text, Kind: plan.Short, SQL: append(locked(mode, k.both()...), sql...),
@@ -140,8 +146,8 @@ func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineSt
 	}
 }
 
-// Rows a second, and bytes for each row, of tables with two bigint columns and
-// two indexes, under load: docs/measurements.md has the measurements.
+// Measured rates in rows per second, and bytes per row, for tables with two bigint
+// columns and two indexes under load, see docs/measurements.md.
 const (
 	copyRate       = 7_500
 	vacuumRate     = 100_000

@@ -10,23 +10,26 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// function is the name of the trigger's function.
+// function returns the name of the trigger's function.
 func (t *table) function() string {
 	return pgsql.Qualified(t.Schema, temporary(functionFor, t.Name, t.OID))
 }
 
-// sync creates the trigger's function.
+// sync returns the statement that creates the trigger's function.
 func (t *table) sync(body string) string {
 	return "CREATE OR REPLACE FUNCTION " + t.function() + "() RETURNS trigger LANGUAGE plpgsql AS $gormflake$\nBEGIN\n" + body + "  RETURN NEW;\nEND\n$gormflake$"
 }
 
-// forward is the function until the swap: the new columns follow the old ones.
+// forward returns the function for the time before the swap. It copies the old columns to
+// the new columns.
 func (t *table) forward() string {
 	return t.sync(written(t.columns, "", "  NEW.%s := NEW.%s;\n", fresh, current))
 }
 
-// reverse is the function after the swap: the old columns follow. An INSERT that
-// does not list its columns writes a key into the old one, which has kept its place.
+// reverse returns the function for the time after the swap. It copies the new columns to
+// the old columns, as NULL if the key does not fit. If an INSERT does not list its
+// columns, it writes the key to the old column, which has kept its position; the function
+// then moves the key to the new column.
 func (t *table) reverse() string {
 	return t.sync("  IF TG_OP = 'INSERT' THEN\n" +
 		written(t.columns, "", "    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", current, old) + "  END IF;\n" +
@@ -36,8 +39,9 @@ func (t *table) reverse() string {
 		}))
 }
 
-// touch makes sessions forget what they know of the functions of a table's
-// triggers: the type of the keys as it was.
+// touch returns statements that alter the functions of the table's triggers and restore
+// them. That makes sessions drop their cached plans, which contain the old type of the
+// keys.
 func (t *table) touch() []string {
 	var sql []string
 	for _, g := range gather(t, triggersOf) {
@@ -60,16 +64,16 @@ func (g *graph) swap() plan.OnlineStep {
 	return step
 }
 
-// exchange gives the names of columns to others, in one transaction: change has
-// the statements for a table, and built is the name under which a foreign key has
-// been added.
+// exchange returns the step that exchanges the names of columns in one transaction.
+// change returns the statements for a table. built returns the name under which a foreign
+// key has been prepared.
 func (g *graph) exchange(text string, before []string, change func(*table) []string, built func(*foreignKey) string) plan.OnlineStep {
 	all := g.all()
 	drops, creates := g.recreate()
 	same, _ := g.samePartitions()
 	sql := slices.Concat(pgview.Lock(g.views), locked("ACCESS EXCLUSIVE", all...), same, before, drops)
 	for _, k := range g.keys {
-		for _, k := range slices.Compact(append([]*foreignKey{k}, k.parts...)) { // a partitioned table has none while validateLate is under way
+		for _, k := range slices.Compact(append([]*foreignKey{k}, k.parts...)) { // a partitioned table does not have the key itself while validateLate runs
 			sql = append(sql, "ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT "+pgsql.If(k.child.parted() || k.Whole != 0, "IF EXISTS ")+pgsql.Quote(k.Name))
 		}
 	}
@@ -98,7 +102,8 @@ func (t *table) swap() []string {
 	return append(append(sql, t.reverse()), t.touch()...)
 }
 
-// replaceChecks gives the names of CHECKs to those that have been built.
+// replaceChecks returns statements that drop the CHECKs of the old columns, and give
+// their names to the CHECKs that were built for the new columns.
 func (t *table) replaceChecks(built func(*check) string) []string {
 	var sql []string
 	for _, c := range gather(t, checksOf) {
@@ -108,7 +113,8 @@ func (t *table) replaceChecks(built func(*check) string) []string {
 	return sql
 }
 
-// mark makes an index what the one was that had its name.
+// mark returns statements that make i the index for CLUSTER and the replica identity, if
+// the index that had its name was.
 func (t *table) mark(i index) []string {
 	var sql []string
 	if i.Clustered {
@@ -120,29 +126,29 @@ func (t *table) mark(i index) []string {
 	return sql
 }
 
-// putAside frees the name of an index. A table can have only one primary key, so
-// that one is dropped.
+// putAside returns statements that free the name of an index. A primary key is dropped,
+// because a table can have only one.
 func (t *table) putAside(i index) []string {
 	var sql []string
-	if i.Identity && !i.Primary() { // or its columns would stay NOT NULL; mark sets it again
+	if i.Identity && !i.Primary() { // otherwise its columns would stay NOT NULL; mark sets the replica identity again
 		sql = append(sql, "ALTER TABLE "+t.Target()+" REPLICA IDENTITY FULL")
 	}
 	switch {
-	case i.Primary() && i.Parent != 0: // it is dropped with its parent
+	case i.Primary() && i.Parent != 0: // it is dropped with the parent's index
 		return nil
 	case i.Primary():
 		return []string{t.dropConstraint(i.Constraint)}
 	case i.Constraint != "":
 		return append(sql, t.renameConstraint(i.Constraint, i.old()))
-	case t.parted(): // written for columns that still have these names
+	case t.parted(): // its definition is for the columns that have these names now
 		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, t.freshClauses))
 	default:
 		return append(sql, t.renameIndex(i.Name, i.old()))
 	}
 }
 
-// put gives an index that has been built the name that putAside has freed, with its
-// constraint and comments.
+// put returns statements that give a built index the name that putAside has freed, and
+// recreate its constraint and comments.
 func (t *table) put(i index, built string) []string {
 	var sql []string
 	kind := "UNIQUE"
@@ -161,8 +167,8 @@ func (t *table) put(i index, built string) []string {
 	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target(), i.ConstraintComment)...)
 }
 
-// replace gives the columns' names to others. The columns that have them now get
-// the names of aside.
+// replace returns statements that rename the columns. with names the columns that get the
+// names, and aside gives the new names of the columns that had them.
 func (t *table) replace(with, aside naming) []string {
 	var sql []string
 	for _, c := range t.columns {
@@ -173,8 +179,9 @@ func (t *table) replace(with, aside naming) []string {
 	return sql
 }
 
-// handOver moves from one column to another what fills it where a row has no value,
-// its identity or its default, and NOT NULL, which would refuse such rows then.
+// handOver returns statements that move the identity or the default of a column to
+// another column. They also drop NOT NULL of the first column, because otherwise it would
+// refuse rows without a value.
 func (t *table) handOver(c *column, from, to string) []string {
 	var sql []string
 	alter := "ALTER TABLE " + t.Target() + " ALTER COLUMN " + pgsql.Quote(from)
@@ -192,8 +199,8 @@ func (t *table) handOver(c *column, from, to string) []string {
 	return sql
 }
 
-// ownSequences makes the column that has the name now the owner of what the other
-// one owned: a sequence is dropped with its owner.
+// ownSequences returns statements that make the renamed column the owner of the old
+// column's sequences. Otherwise, the sequences would be dropped with the old column.
 func (t *table) ownSequences(c *column) []string {
 	var sql []string
 	for _, s := range c.sequences {
@@ -204,8 +211,8 @@ func (t *table) ownSequences(c *column) []string {
 	return sql
 }
 
-// moveIdentity makes one column an identity instead of another, and continues
-// where that was. Its name is free only once the old one is gone.
+// moveIdentity returns a statement that moves an identity to another column, at its
+// present value. It drops the old identity first, which frees the name of the sequence.
 func moveIdentity(s *pgcatalog.Sequence, table, from, to string, always bool) string {
 	return block("reached bigint; called boolean;", fmt.Sprintf(
 		"  SELECT last_value, is_called INTO reached, called FROM %[1]s;\n"+
@@ -231,8 +238,9 @@ func (t *table) renameIndex(from, to string) string {
 	return "ALTER INDEX " + pgsql.Qualified(t.Schema, from) + " RENAME TO " + pgsql.Quote(to)
 }
 
-// guard ends the swap if the table is not as it was when the plan was made: what
-// has come to use the old columns would stay on them in silence.
+// guard returns a statement that fails if the table has changed since the plan was made.
+// An object that uses the old columns, and that the plan does not know, would otherwise
+// keep using the old columns after the swap.
 func (t *table) guard() string {
 	triggers := []string{triggerName}
 	for _, g := range gather(t, triggersOf) {
@@ -265,8 +273,8 @@ func array(texts []string) string {
 	return "ARRAY[" + pgsql.Join(texts, ", ", pgsql.Literal) + "]::text[]"
 }
 
-// swapBack takes the swap back: its first steps only read, and what they find
-// speaks against it before anything is changed.
+// swapBack returns the steps that take the swap back. The first steps only read, and fail
+// if it is impossible, before anything is changed.
 func (g *graph) swapBack() []plan.OnlineStep {
 	_, fits := g.samePartitions()
 	var steps []plan.OnlineStep
@@ -292,13 +300,14 @@ func (g *graph) swapBack() []plan.OnlineStep {
 	return append(steps, g.validateLate()...)
 }
 
-// notSwapped is true before the swap, and after it has been taken back.
+// notSwapped returns a query that is true before the swap, and after it has been taken
+// back.
 func (g *graph) notSwapped() string {
 	t := g.tables[0]
 	return "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = " + pgsql.Literal(t.Target()) + "::regclass AND attname = " + pgsql.Literal(old(t.columns[0])) + " AND NOT attisdropped)"
 }
 
-// fits counts keys that have no place in the old columns, up to the first.
+// fits returns the step that looks for a key that does not fit into the old columns.
 func (t *table) fits() plan.OnlineStep {
 	outside := pgsql.Join(t.columns, " OR ", func(c *column) string {
 		low, high := c.Bounds()
@@ -312,7 +321,7 @@ func (t *table) backSwap() []string {
 	var sql []string
 	for _, i := range gather(t, indexesOf) {
 		switch {
-		case i.Parent != 0: // it is dropped with its parent
+		case i.Parent != 0: // it is dropped with the parent's index
 		case i.Constraint != "":
 			sql = append(sql, i.table.dropConstraint(i.Constraint))
 		default:

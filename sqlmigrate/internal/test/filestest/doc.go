@@ -1,4 +1,4 @@
-// Package filestest has no code, but tests: they run the files that package
-// sqlmigrate writes with the tools that they are for, up and down. It is a
-// module of its own so that nobody else needs those tools.
+// Package filestest contains only tests. They run the files that package sqlmigrate
+// writes with the migration tools, in both directions. It is a separate module, so that
+// other modules do not depend on these tools.
 package filestest

@@ -66,7 +66,7 @@ func TestUpAndDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		up, down := tool.open(t, db, dir)
-		for round := range 2 { // what down leaves must be ready for up
+		for round := range 2 { // after the down files the up files must work again
 			if err := errText(up()); err != "" {
 				t.Fatalf("up: %s", err)
 			}
@@ -83,8 +83,8 @@ func TestUpAndDown(t *testing.T) {
 	})
 }
 
-// checkMoved expects that all rows are there, that nothing is left to do, and
-// that large keys go in.
+// checkMoved fails the test unless all rows are there, a new plan is empty, the database
+// does not assign keys any more, and large keys are accepted.
 func checkMoved(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	if users, orders := countOf(t, db, "users"), countOf(t, db, "orders"); users < 2 || orders != 2 {
@@ -110,7 +110,9 @@ func lastUser(t *testing.T, db *gorm.DB) int64 {
 	return id
 }
 
-// schemaOf is the text of the tables, as far as the database shows it as SQL.
+// schemaOf returns the definitions of tables users and orders, as far as the database can
+// show them as SQL. On PostgreSQL it returns the columns and constraints, because there
+// is no statement that shows a whole table.
 func schemaOf(t *testing.T, db *gorm.DB) map[string]string {
 	t.Helper()
 	schema := map[string]string{}
@@ -127,7 +129,7 @@ func schemaOf(t *testing.T, db *gorm.DB) map[string]string {
 			if err := db.Raw("SHOW CREATE TABLE "+table).Row().Scan(&name, &text); err != nil {
 				t.Fatal(err)
 			}
-			schema[name], _, _ = strings.Cut(text, "\n) ENGINE") // its counter is not compared
+			schema[name], _, _ = strings.Cut(text, "\n) ENGINE") // leave out the counter
 		}
 		return schema
 	}
@@ -186,7 +188,8 @@ func TestLeaseTable(t *testing.T) {
 	})
 }
 
-// A plan for a table that has changed since is refused by its file too.
+// If a table was changed after the inspection, its migration file is refused as the plan
+// is.
 func TestSQLiteChanged(t *testing.T) {
 	t.Parallel()
 	each(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn}, func(t *testing.T, db *gorm.DB, tool tool) {
@@ -208,15 +211,17 @@ func TestSQLiteChanged(t *testing.T) {
 	})
 }
 
-// rebuild is what is written by hand, and what sqlmigrate does without.
+// rebuild is a migration that copies a table, as people write it by hand. sqlmigrate does
+// not need to copy tables on SQLite.
 const rebuild = `%sCREATE TABLE new_users (id INTEGER PRIMARY KEY, name TEXT, manager_id INTEGER);
 INSERT INTO new_users SELECT id, name, manager_id FROM users;
 DROP TABLE users;
 ALTER TABLE new_users RENAME TO users;
 `
 
-// Without an error, the orders of all users are gone. PRAGMA foreign_keys means
-// nothing in a transaction, and both tools make one.
+// The copy of a table by hand deletes the rows of all tables that refer to it, without an
+// error. PRAGMA foreign_keys = OFF does not help, because it has no effect in a
+// transaction, and the tools run a file in a transaction.
 func TestSQLiteRebuildLosesRows(t *testing.T) {
 	t.Parallel()
 	const off = "PRAGMA foreign_keys = OFF;\n"
@@ -243,7 +248,8 @@ func TestSQLiteRebuildLosesRows(t *testing.T) {
 	})
 }
 
-// The short stages of an online move are files, and what is between them is not.
+// The short stages of an online move can be run as migration files. The stages between
+// them are not written as files, and the library executes them.
 func TestOnlineStages(t *testing.T) {
 	t.Parallel()
 	each(t, []testdb.Target{testdb.Postgres}, func(t *testing.T, db *gorm.DB, tool tool) {

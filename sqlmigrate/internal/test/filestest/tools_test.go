@@ -28,15 +28,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A tool runs all migrations of a directory up or down, on connections of its
-// own.
+// A tool is a migration tool. It runs all files of a directory up or down, on its own
+// connections.
 type tool struct {
 	name   string
 	format sqlmigrate.Format
 	open   func(t *testing.T, db *gorm.DB, dir string) (up, down func() error)
 }
 
-// tools are all ways in which the files for a target are run.
+// tools returns the migration tools that support the target, and for SQLite also a
+// variant without transactions.
 func tools(target testdb.Target) []tool {
 	tools := []tool{
 		{"golang-migrate", sqlmigrate.GolangMigrate, openMigrate(false)},
@@ -49,7 +50,7 @@ func tools(target testdb.Target) []tool {
 	return tools
 }
 
-// each runs fn for every target and tool.
+// each runs fn with every combination of target and tool, each with a new database.
 func each(t *testing.T, targets []testdb.Target, fn func(t *testing.T, db *gorm.DB, tool tool)) {
 	t.Helper()
 	for _, target := range targets {
@@ -62,8 +63,8 @@ func each(t *testing.T, targets []testdb.Target, fn func(t *testing.T, db *gorm.
 	}
 }
 
-// pool is one of the tool's own, with foreign keys on, as the tools' own URLs
-// would make it.
+// pool opens the database of db for a tool, with foreign keys enabled, as the URL of the
+// tool would.
 func pool(t *testing.T, db *gorm.DB) *sql.DB {
 	t.Helper()
 	driver, dsn := source(t, db)
@@ -85,7 +86,7 @@ func source(t *testing.T, db *gorm.DB) (driver, dsn string) {
 		return d.DriverName, d.DSN
 	case *mysql.Dialector:
 		config := d.DSNConfig.Clone()
-		config.MultiStatements = true // golang-migrate sets it in its URLs
+		config.MultiStatements = true // golang-migrate does this in its URLs
 		return "mysql", config.FormatDSN()
 	case *postgres.Dialector:
 		return "pgx", d.DSN
@@ -143,19 +144,19 @@ func openGoose(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	return up, down
 }
 
-// openAtlas reads files as Atlas does, and runs each in a transaction. It has no way back:
-// that is run by hand.
+// openAtlas reads the files as Atlas does and runs each file in a transaction. Atlas has
+// no down files, so down runs the files of directory down, which people run by hand.
 func openAtlas(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	t.Helper()
 	folder := func(dir string) []atlas.File {
-		if err := os.MkdirAll(dir, 0o700); err != nil { // files by hand have no way back
+		if err := os.MkdirAll(dir, 0o700); err != nil { // a file that was written by hand has no directory down
 			t.Fatal(err)
 		}
 		local, err := atlas.NewLocalDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum, err := local.Checksum() // "atlas migrate hash"
+		sum, err := local.Checksum() // as "atlas migrate hash" does
 		if err == nil {
 			err = errors.Join(atlas.WriteSumFile(local, sum), atlas.Validate(local))
 		}
@@ -217,7 +218,8 @@ func countOf(t *testing.T, db *gorm.DB, table string) int64 {
 	return n
 }
 
-// errText is empty for nil.
+// errText returns the message of an error. It is empty if there is no error or no file to
+// run.
 func errText(err error) string {
 	if err == nil || errors.Is(err, migrate.ErrNoChange) {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// Run executes statements one by one.
+// Run executes the statements one by one and stops the test at the first error.
 func Run(t *testing.T, db *gorm.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -17,7 +17,7 @@ func Run(t *testing.T, db *gorm.DB, statements ...string) {
 	}
 }
 
-// WantError expects an error that contains every text.
+// WantError fails the test unless err is an error whose message contains every text.
 func WantError(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if err == nil {

@@ -1,14 +1,19 @@
-// Package migratetest has what the tests of sqlmigrate and of its databases share:
-// plans that are kept in testdata, so that a change of one is seen.
+// Package migratetest contains the helpers that the tests of sqlmigrate and of its
+// database engines share. It opens test databases, reads their whole state, and compares
+// plans with the plans that are recorded in testdata, so that a change of any plan is
+// noticed.
 //
-// A few are kept whole. Of the others testdata/plans.txt has a line each, with the
-// test that makes it, the server, and hashes of its text, its JSON and the files of
-// migration tools. What differs shows
+// [Whole] compares a text with a file of testdata. [Plan] and [Online] compare hashes,
+// because there are too many plans to keep all their texts. The file testdata/plans.txt
+// contains a line for each of them, with the name of the test, the server, and the hashes
+// of the plan's text, of its JSON and of its migration files. To see how a plan differs,
+// run
 //
 //	go test -plans DIR
 //
-// before and after a change, and diff -r. With -update they are written again: all of
-// them, or with -run too those that are new.
+// before and after the change, each time with another folder, and compare the folders
+// with diff -r. The flag -update writes the recorded plans again. Together with -run it
+// keeps the other lines of plans.txt and adds the new ones.
 package migratetest
 
 import (
@@ -37,8 +42,10 @@ var (
 	plans  = flag.String("plans", "", "a folder to which the plans are written whole")
 )
 
-// Plan wants the test's first plan to be one that it made when testdata was written.
-// Others may depend on when something was stopped.
+// Plan compares the first plan that a test makes with the lines that testdata/plans.txt
+// contains for the test and the server. Without such a line it accepts every plan. It
+// ignores later plans of the same test, because they may depend on the moment at which
+// the test stopped a run.
 func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 	t.Helper()
 	if isFirst(t) {
@@ -46,7 +53,8 @@ func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 	}
 }
 
-// Online does the same for an online plan.
+// Online compares the first plan of a test, which is a plan of an online move, with
+// testdata/plans.txt as [Plan] does.
 func Online(t testing.TB, db *gorm.DB, p *sqlmigrate.OnlinePlan) {
 	t.Helper()
 	if isFirst(t) {
@@ -54,7 +62,8 @@ func Online(t testing.TB, db *gorm.DB, p *sqlmigrate.OnlinePlan) {
 	}
 }
 
-// Whole compares text with the whole file NAME in testdata.
+// Whole compares text with the file called name in testdata. It skips the test if the
+// file was recorded on another database or release.
 func Whole(t testing.TB, db *gorm.DB, name, text string) {
 	t.Helper()
 	text = "server: " + server(t, db) + "\n" + random.ReplaceAllString(text, "RANDOM")
@@ -79,8 +88,8 @@ func Whole(t testing.TB, db *gorm.DB, name, text string) {
 var golden struct {
 	sync.Mutex
 
-	tests map[string]bool // that run, and have made a plan
-	lines map[string]bool // of plans.txt
+	tests map[string]bool // names of the running tests that have made a plan
+	lines map[string]bool // the lines of testdata/plans.txt
 }
 
 func isFirst(t testing.TB) bool {
@@ -93,7 +102,7 @@ func isFirst(t testing.TB) bool {
 		return false
 	}
 	golden.tests[t.Name()] = true
-	t.Cleanup(func() { // it may run again
+	t.Cleanup(func() { // with -count the test runs again
 		golden.Lock()
 		defer golden.Unlock()
 		delete(golden.tests, t.Name())
@@ -104,9 +113,10 @@ func isFirst(t testing.TB) bool {
 func compare(t testing.TB, db *gorm.DB, parts []string) {
 	t.Helper()
 	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
-		return // the tests have larger schemas
+		return // with this variable the tests create larger schemas
 	}
-	// The last part of a name may be one of many places where the test is stopped.
+	// A test that stops a run at many places has a subtest for each place. They share one
+	// line, so only the first two parts of the name count.
 	names := strings.Split(t.Name(), "/")
 	test := strings.Join(names[:min(len(names), 2)], "/") + " " + server(t, db)
 	words := []string{test}
@@ -132,7 +142,8 @@ func compare(t testing.TB, db *gorm.DB, parts []string) {
 
 const linesFile = "testdata/plans.txt"
 
-// readLines has none if all are to be written again.
+// readLines returns the lines of testdata/plans.txt. It returns no lines if -update is
+// given without -run, because then all of them are written again.
 func readLines(t testing.TB) map[string]bool {
 	t.Helper()
 	lines := map[string]bool{}
@@ -160,15 +171,18 @@ func write(t testing.TB, file, text string) {
 }
 
 var (
-	// random are the names of databases, schemas and roles of tests, names that have
-	// an object's number, IDs of now, and counters that writers of a test have raised.
+	// random matches the parts of a plan that differ in each run: names of test
+	// databases, schemas and roles, names that contain the number of an object, IDs that
+	// were issued during the test, and counters that concurrent writers have raised.
 	random = regexp.MustCompile(`\b(gormflake_[a-z0-9]{20,}|db\d+\b|sqlmigrate_\d+|[12]\d{18}\b|AUTO_INCREMENT=2\d{3}\b)`)
 
-	// release is the part of a version with which the texts of a catalog change.
+	// release matches the part of a version on which the texts of a database catalog
+	// depend.
 	release = regexp.MustCompile(`^\d+(\.\d+)?`)
 )
 
-// server is the database and its release. Plans are compared on the same one only.
+// server returns the name of the database and its release, for example mariadb11.4. Plans
+// are only compared if they were made on the same server.
 func server(t testing.TB, db *gorm.DB) string {
 	t.Helper()
 	query := map[string]string{"sqlite": "SELECT 3", "mysql": "SELECT version()", "postgres": "SHOW server_version"}[db.Name()]
@@ -187,7 +201,8 @@ func server(t testing.TB, db *gorm.DB) string {
 	return name + number
 }
 
-// PlanText is a plan without what a server estimates: its text, its JSON, and files.
+// PlanText returns the text of a plan, its JSON and its migration files. It leaves out
+// the sizes and durations that the server estimates.
 func PlanText(t testing.TB, p *sqlmigrate.Plan) []string {
 	t.Helper()
 	p = withoutEstimates(p)
@@ -198,14 +213,15 @@ func PlanText(t testing.TB, p *sqlmigrate.Plan) []string {
 	return parts
 }
 
-// OnlineText is an online plan without what a server estimates: its text and its way
-// back, and the JSON that a database keeps of it.
+// OnlineText returns the text of an online plan with its way back, and the JSON that the
+// database stores. It leaves out the sizes and durations that the server estimates.
 func OnlineText(t testing.TB, p *sqlmigrate.OnlinePlan) []string {
 	t.Helper()
 	return []string{estimates.ReplaceAllString(p.String()+"\n"+p.WayBack(), "N"), KeptText(t, keptOf(p).Plan)}
 }
 
-// KeptText is the JSON that a database keeps of an online plan.
+// KeptText returns the JSON of an online plan as the database stores it, without the
+// numbers that the server estimates.
 func KeptText(t testing.TB, p engine.OnlinePlan) string {
 	t.Helper()
 	return numbers.ReplaceAllString(marshal(t, p), "")
@@ -247,7 +263,7 @@ func marshal(t testing.TB, value any) string {
 	return out.String()
 }
 
-// stamp is the timestamp with which the name of a file begins.
+// stamp matches the timestamp with which the name of a migration file begins.
 var stamp = regexp.MustCompile(`^\d+`)
 
 func files(t testing.TB, p *sqlmigrate.Plan, format sqlmigrate.Format) string {

@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Inspect takes targets and options in one list, for tests with a table of both.
+// Inspect calls [sqlmigrate.InspectWith]. It accepts targets and options in one list, so
+// that a table of test cases can contain both.
 func Inspect(ctx context.Context, db *gorm.DB, all ...any) (*sqlmigrate.Plan, error) {
 	var targets []any
 	var opts []sqlmigrate.Option
@@ -26,13 +27,15 @@ func Inspect(ctx context.Context, db *gorm.DB, all ...any) (*sqlmigrate.Plan, er
 	return sqlmigrate.InspectWith(ctx, db, targets, opts...)
 }
 
-// A Mutant plans without a trial, and counts the tables t with nothing in their way.
+// A Mutant is an engine without the trial, which shows how many hostile tables only the
+// trial refuses. It plans a move of each hostile table t and counts the plans that have
+// no blockers.
 type Mutant struct {
 	Engine        engine.Engine
 	tried, passed atomic.Int64
 }
 
-// Plan is for a table that the trial refuses.
+// Plan plans the move of table t, which the trial refuses, without the trial.
 func (m *Mutant) Plan(t testing.TB, db *gorm.DB) {
 	t.Helper()
 	pool, err := db.DB()
@@ -54,8 +57,8 @@ func (m *Mutant) Plan(t testing.TB, db *gorm.DB) {
 	}
 }
 
-// Want wants that nothing but the trial refuses nine of ten tables, of which there are
-// fewer where servers or drivers are missing.
+// Want fails the test unless at least nine of ten plans had no blockers. A fraction is
+// compared, because there are fewer hostile tables where servers or drivers are missing.
 func (m *Mutant) Want(t testing.TB) {
 	t.Helper()
 	if passed, tried := m.passed.Load(), m.tried.Load(); passed*10 < tried*9 {

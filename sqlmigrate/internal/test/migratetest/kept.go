@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// keptOf reads the field of an online plan that no program needs.
+// keptOf returns the unexported move of an online plan.
 func keptOf(p *sqlmigrate.OnlinePlan) *engine.Move {
 	field := reflect.ValueOf(p).Elem().FieldByName("move")
 	return *(**engine.Move)(unsafe.Pointer(field.UnsafeAddr())) //nolint:gosec // for tests, of a field of this module

@@ -10,10 +10,11 @@ import (
 	"gorm.io/gorm"
 )
 
-// LargeID is above 2^53, as keys of 2026 are.
+// LargeID is a key above 2^53, as the keys are that are issued in 2026.
 const LargeID int64 = 1801439850948198400
 
-// LargeTables is how many connected tables a test moves.
+// LargeTables returns the number of connected tables that a test moves: 300 if
+// GORMFLAKE_TEST_ROWS is set, and otherwise the given number.
 func LargeTables(otherwise int) int {
 	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
 		return 300
@@ -21,10 +22,11 @@ func LargeTables(otherwise int) int {
 	return otherwise
 }
 
-// A Reference is a column that refers to a key, both written as in a statement.
+// A Reference is a column that refers to a key. All names are quoted as in a statement.
 type Reference struct{ Table, Column, KeyTable, Key string }
 
-// ReadReferences reads table, column, table of the key, and key.
+// ReadReferences returns the rows of query as references. Its four columns are the table,
+// the column, the table of the key, and the key.
 func ReadReferences(t *testing.T, db *gorm.DB, query string) []Reference {
 	t.Helper()
 	rows, err := db.Raw(query).Rows()
@@ -46,7 +48,8 @@ func ReadReferences(t *testing.T, db *gorm.DB, query string) []Reference {
 	return found
 }
 
-// WantJoined wants rows above 2^53 through every reference, and each at its parent.
+// WantJoined fails the test unless every reference has rows with values from [LargeID]
+// on, and each of these rows has its parent.
 func WantJoined(t *testing.T, db *gorm.DB, references []Reference) {
 	t.Helper()
 	for _, r := range references {
@@ -61,8 +64,9 @@ func WantJoined(t *testing.T, db *gorm.DB, references []Reference) {
 	}
 }
 
-// A LargeSchema is one component of many tables, as MusicBrainz has: each refers
-// to several others and has its own indexes; views are three deep.
+// A LargeSchema creates tables that are all connected with each other, like the tables of
+// MusicBrainz. Each table refers to several others and has its own indexes, and views are
+// based on each other up to a depth of three.
 type LargeSchema struct {
 	Tables, Views int
 	text          strings.Builder
@@ -70,7 +74,7 @@ type LargeSchema struct {
 
 func (s *LargeSchema) add(format string, args ...any) { fmt.Fprintf(&s.text, format+";\n", args...) }
 
-// Make returns the statements that create the tables, parents first.
+// Make returns the statements that create the schema, with parents before their children.
 func (s *LargeSchema) Make() string {
 	for i := range s.Tables {
 		s.table(i)
@@ -90,7 +94,7 @@ func (s *LargeSchema) Make() string {
 	return s.text.String()
 }
 
-// Targets are the tables, for Inspect.
+// Targets returns the names of the tables, as the targets of Inspect.
 func (s *LargeSchema) Targets() []any {
 	targets := make([]any, s.Tables)
 	for i := range targets {
@@ -99,7 +103,8 @@ func (s *LargeSchema) Targets() []any {
 	return targets
 }
 
-// Rows has one for each table, which refers to others, from a key on.
+// Rows returns the statements that insert a row into each table. The keys start at first,
+// and each row refers to rows of other tables.
 func (s *LargeSchema) Rows(first int64) string {
 	var text strings.Builder
 	for i := range int64(s.Tables) {
@@ -115,7 +120,7 @@ func (s *LargeSchema) Rows(first int64) string {
 	return text.String()
 }
 
-// Removal takes rows away again.
+// Removal returns the statements that delete the rows of [LargeSchema.Rows].
 func (s *LargeSchema) Removal(first int64) string {
 	var text strings.Builder
 	for i := range s.Views / 5 {
@@ -127,7 +132,8 @@ func (s *LargeSchema) Removal(first int64) string {
 	return text.String()
 }
 
-// table refers to itself, its neighbour, and to one far off.
+// table adds table i, which refers to itself, to the table before it, and to a distant
+// one.
 func (s *LargeSchema) table(i int) {
 	s.add("CREATE TABLE t%d (id serial PRIMARY KEY, parent_id integer, next_id integer, far_id integer, name text NOT NULL DEFAULT 'x', note text[] DEFAULT '{a,b}', seen_ids bigint[], at timestamptz, UNIQUE (name, id))", i)
 	s.add("CREATE INDEX ON t%[1]d (parent_id); CREATE INDEX ON t%[1]d (next_id, far_id); CREATE INDEX ON t%[1]d (lower(name)); CREATE INDEX ON t%[1]d (at) WHERE id > 5", i)
@@ -137,7 +143,8 @@ func (s *LargeSchema) table(i int) {
 	}
 }
 
-// view is over two tables, or over two of the views before it.
+// view adds view i. The views of the first third join two tables, and the others join two
+// views that were added before.
 func (s *LargeSchema) view(i int) {
 	if third := s.Views / 3; i >= third && third > 0 {
 		s.add("CREATE VIEW v%d AS SELECT a.id, b.id AS other_id, a.name FROM v%d a JOIN v%d b ON b.id = a.other_id", i, i-third, (i+third-1)%third)

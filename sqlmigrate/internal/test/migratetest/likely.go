@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// MustInspect plans a move, and compares the plan with the one that is kept.
+// MustInspect plans a move and compares the plan with the recorded one.
 func MustInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan, err := Inspect(t.Context(), db, targets...)

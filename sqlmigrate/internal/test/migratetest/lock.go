@@ -13,18 +13,20 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A LockScene is a transaction that reads for a while, a plan that waits for it,
-// and readers that come after the plan.
+// A LockScene shows how a plan waits for a lock. A long transaction reads a table, the
+// plan waits until the transaction ends, and new readers wait behind the plan.
 type LockScene struct {
 	DB      *gorm.DB
 	Plan    *sqlmigrate.Plan
 	Opts    []sqlmigrate.ApplyOption
 	Table   string
-	Held    time.Duration // once the plan has waited in vain
-	Longest time.Duration // that a reader may wait
+	Held    time.Duration // how long the transaction stays open after the first failed try
+	Longest time.Duration // the longest time that a reader may wait
 }
 
-// Play reads the table all the time while the plan is applied.
+// Play applies the plan while the long transaction is open, and reads the table again and
+// again meanwhile. It fails the test if the plan did not have to retry or if a reader
+// waited longer than Longest.
 func (s *LockScene) Play(t *testing.T) {
 	t.Helper()
 	long := s.DB.Begin()
@@ -76,10 +78,12 @@ func readAllTheTime(t *testing.T, db *gorm.DB, table string, ended <-chan struct
 	}
 }
 
-// Slack is for the machine, and for the phase itself.
+// Slack is added to the time that a reader may wait, for the phase itself and because the
+// machine may be slow.
 const Slack = time.Second
 
-// PostgresLockScene is a table that a long transaction reads.
+// PostgresLockScene plays a [LockScene] for each phase that locks a table which a long
+// transaction reads.
 func PostgresLockScene(t *testing.T, server *PgServer) {
 	for _, test := range []struct {
 		name  string
@@ -97,8 +101,9 @@ func PostgresLockScene(t *testing.T, server *PgServer) {
 	}
 }
 
-// PostgresLocksTogether wants what waits behind the first of several locks to wait as long as the timeout, not
-// as long as each of the others takes.
+// PostgresLocksTogether tests that the lock timeout limits the whole wait for several
+// locks. A reader that waits behind the first lock waits no longer than the timeout,
+// although each of the other locks is free only after some time.
 func PostgresLocksTogether(t *testing.T, server *PgServer) {
 	const timeout, each = 1200 * time.Millisecond, 900 * time.Millisecond
 	const views = "; CREATE VIEW v AS SELECT a.id FROM a JOIN b USING (id); CREATE VIEW w AS SELECT v.id FROM v JOIN c USING (id) JOIN e USING (id)"
@@ -131,7 +136,7 @@ func PostgresLocksTogether(t *testing.T, server *PgServer) {
 			for len(done) == 0 && d.Value(t, PgWaiting) == "0" {
 				time.Sleep(time.Millisecond)
 			}
-			for i, rollback := range rollbacks { // each is free in time for a wait of its own
+			for i, rollback := range rollbacks { // each single wait is shorter than the timeout
 				time.AfterFunc(time.Duration(i+1)*each, rollback)
 			}
 			err := <-done
@@ -139,7 +144,7 @@ func PostgresLocksTogether(t *testing.T, server *PgServer) {
 			if waited := <-waits; waited > timeout+each*2/3 {
 				t.Errorf("a reader waited %v, want %v at most", waited, timeout)
 			}
-			WantError(t, err, "55P03", "until timestamptz") // before the first table is copied
+			WantError(t, err, "55P03", "until timestamptz") // the first statement fails, which takes the locks before any table is copied
 		})
 	}
 }
@@ -147,8 +152,9 @@ func PostgresLocksTogether(t *testing.T, server *PgServer) {
 const pgChain = `CREATE TABLE a (id serial PRIMARY KEY);
 CREATE TABLE b (id serial PRIMARY KEY REFERENCES a); CREATE TABLE c (id serial PRIMARY KEY REFERENCES b); CREATE TABLE e (id serial PRIMARY KEY REFERENCES c)`
 
-// PostgresTimeoutAfterLocks wants the statements after the locks to have the whole timeout again, and none where
-// there was none.
+// PostgresTimeoutAfterLocks tests that the statement that takes the locks sets
+// lock_timeout back to its former value. The statements after it need the whole timeout,
+// or no timeout if the session has no timeout.
 func PostgresTimeoutAfterLocks(t *testing.T, server *PgServer) {
 	for _, timeout := range []string{"5s", "0"} {
 		t.Run(timeout, func(t *testing.T) {

@@ -30,7 +30,7 @@ func EachMySQL(t *testing.T, test func(t *testing.T, on testdb.Target)) {
 	}
 }
 
-// MySQLOpen opens a database of its own and executes statements.
+// MySQLOpen opens a new database and executes statements in it.
 func MySQLOpen(t *testing.T, on testdb.Target, statements ...string) *gorm.DB {
 	t.Helper()
 	db := MySQLWith(t, testdb.Open(t, on), nopLogger)
@@ -40,7 +40,7 @@ func MySQLOpen(t *testing.T, on testdb.Target, statements ...string) *gorm.DB {
 
 func nopLogger(c *driver.Config) { c.Logger = &driver.NopLogger{} }
 
-// MySQLExec executes statements, and stops the test at the first that fails.
+// MySQLExec executes the statements and stops the test at the first error.
 func MySQLExec(t *testing.T, db *gorm.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -50,14 +50,14 @@ func MySQLExec(t *testing.T, db *gorm.DB, statements ...string) {
 	}
 }
 
-// MySQLTry executes a statement that may fail.
+// MySQLTry executes a statement and returns its error.
 func MySQLTry(t *testing.T, db *gorm.DB, statement string) error {
 	t.Helper()
 	_, err := MySQLPool(t, db).ExecContext(t.Context(), statement)
 	return err
 }
 
-// MySQLPool returns the connections of db.
+// MySQLPool returns the connection pool of db.
 func MySQLPool(t *testing.T, db *gorm.DB) *sql.DB {
 	t.Helper()
 	pool, err := db.DB()
@@ -67,7 +67,7 @@ func MySQLPool(t *testing.T, db *gorm.DB) *sql.DB {
 	return pool
 }
 
-// MySQLWith connects to the database of db once more, in another way.
+// MySQLWith opens another pool for the database of db, with a changed configuration.
 func MySQLWith(t *testing.T, db *gorm.DB, change func(*driver.Config)) *gorm.DB {
 	t.Helper()
 	config := db.Dialector.(*mysql.Dialector).DSNConfig.Clone()
@@ -75,7 +75,8 @@ func MySQLWith(t *testing.T, db *gorm.DB, change func(*driver.Config)) *gorm.DB 
 	return testdb.OpenWith(t, mysql.New(mysql.Config{DSNConfig: config}))
 }
 
-// MySQLAtEnd is for a Cleanup, where t's context has ended.
+// MySQLAtEnd executes a statement in a cleanup function, where the context of t is
+// canceled already.
 func MySQLAtEnd(t *testing.T, db *gorm.DB, statement string) {
 	t.Helper()
 	if _, err := MySQLPool(t, db).ExecContext(context.Background(), statement); err != nil {
@@ -83,7 +84,7 @@ func MySQLAtEnd(t *testing.T, db *gorm.DB, statement string) {
 	}
 }
 
-// MySQLSecond creates a second database next to the test's.
+// MySQLSecond creates another database on the server of db and returns its name.
 func MySQLSecond(t *testing.T, db *gorm.DB) string {
 	t.Helper()
 	name := "gormflake_" + strings.ToLower(rand.Text())
@@ -92,7 +93,8 @@ func MySQLSecond(t *testing.T, db *gorm.DB) string {
 	return name
 }
 
-// MySQLInspect plans a move, and compares the plan with the one that is kept.
+// MySQLInspect plans a move that has no blockers and compares the plan with the recorded
+// one.
 func MySQLInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan, err := Inspect(t.Context(), db, targets...)
@@ -106,11 +108,13 @@ func MySQLInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	return plan
 }
 
-// mysqlCounter is the option that says which key comes next. It changes as
-// soon as a table is copied, so tests ask for the next key instead.
+// mysqlCounter matches the table option that contains the next key. MySQLSchema leaves it
+// out, because it changes as soon as a table is copied. Tests of the counter insert a row
+// and look at its key instead.
 var mysqlCounter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
-// MySQLSchema is what makes every table, view and trigger, by name.
+// MySQLSchema returns the CREATE statements of every table, view and trigger by name, for
+// the database of db and for the databases in more.
 func MySQLSchema(t *testing.T, db *gorm.DB, more ...string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -137,7 +141,7 @@ func MySQLSchema(t *testing.T, db *gorm.DB, more ...string) map[string]string {
 // MySQLQuoted quotes a name.
 func MySQLQuoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// MySQLRows returns the rows of a query as text.
+// MySQLRows executes a query and returns its rows as text.
 func MySQLRows(t *testing.T, db *gorm.DB, query string) [][]string {
 	t.Helper()
 	_, texts, err := rows.Texts(t.Context(), MySQLPool(t, db), query)
@@ -156,7 +160,8 @@ func MySQLRows(t *testing.T, db *gorm.DB, query string) [][]string {
 	return all
 }
 
-// MySQLRow returns the only row of a query as text.
+// MySQLRow returns the row of a query as text. It stops the test unless there is exactly
+// one row.
 func MySQLRow(t *testing.T, db *gorm.DB, query string) []string {
 	t.Helper()
 	rows := MySQLRows(t, db, query)
@@ -166,7 +171,7 @@ func MySQLRow(t *testing.T, db *gorm.DB, query string) []string {
 	return rows[0]
 }
 
-// MySQLStrings returns the first column of a query.
+// MySQLStrings returns the first column of each row of a query.
 func MySQLStrings(t *testing.T, db *gorm.DB, query string) []string {
 	t.Helper()
 	var found []string
@@ -176,7 +181,7 @@ func MySQLStrings(t *testing.T, db *gorm.DB, query string) []string {
 	return found
 }
 
-// MySQLSame fails where two schemas differ.
+// MySQLSame fails the test for each object whose definition differs between two schemas.
 func MySQLSame(t *testing.T, what string, got, want map[string]string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(want)) {

@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// MySQLSmall is a schema whose plan has every kind of statement.
+// MySQLSmall opens a database with a small schema whose plan contains every kind of
+// statement.
 func MySQLSmall(t *testing.T, on testdb.Target) *gorm.DB {
 	t.Helper()
 	return MySQLOpen(t, on,
@@ -18,5 +19,5 @@ func MySQLSmall(t *testing.T, on testdb.Target) *gorm.DB {
 		"INSERT INTO users VALUES (1, NULL), (2, 1)", "INSERT INTO orders VALUES (1, 1, 2), (4, 2, NULL)", "INSERT INTO flags VALUES (3)")
 }
 
-// MySQLSmallTargets are the tables of [MySQLSmall] to move.
+// MySQLSmallTargets returns the tables of [MySQLSmall] as the targets of Inspect.
 func MySQLSmallTargets() []any { return []any{"users", "orders", "flags"} }

@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// PgWaiting counts the sessions that wait for a lock.
+// PgWaiting is a query that returns the number of sessions of the database that wait for
+// a lock.
 const PgWaiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
-// Waits calls apply, which has to wait for a lock, ends it when it does, and
-// returns how many wait after that, and its error.
+// Waits locks table orders, calls apply, and calls end as soon as apply waits for the
+// lock. It returns the number of sessions that still wait after apply has returned, and
+// the error of apply.
 func (d *PgDatabase) Waits(t *testing.T, end func(), apply func() error) (string, error) {
 	t.Helper()
 	reader := d.Begin()

@@ -6,12 +6,16 @@ import (
 	"testing"
 )
 
-// pgCatalogSQL is what pg_dump does not show, or shows in part: a line for each
-// property of each object. Numbers that the server gives out, and what it
-// gathers or counts of its own accord (pg_attver is such a count), are left out, and what
-// says nothing: connoinherit of keys, names of the columns of an index, a TOAST
-// table that nothing uses. Rights are the same if they are the owner's or
-// nothing.
+// pgCatalogSQL returns a line for each object of the catalogs, with the properties that
+// pg_dump does not show, or shows in part only.
+//
+// It leaves out values that the server assigns, such as OIDs and file numbers, and values
+// that the server collects or counts itself, such as statistics and the option pg_attver.
+// It also leaves out differences without an effect: connoinherit of keys, the column
+// names of indexes, and an unused TOAST table. A missing relacl is replaced by the
+// default, because both give the owner the same rights. OIDs below 16384 belong to
+// objects of the server itself. The regular expressions remove the OIDs that names of
+// internal triggers contain.
 const pgCatalogSQL = `
 WITH rel AS (
   SELECT c.oid, c.oid::regclass::text AS name
@@ -64,8 +68,11 @@ WITH rel AS (
 )
 SELECT regexp_replace(catalog || ' ' || coalesce(object, '') || ': ' || coalesce(property, ''), '(ConstraintTrigger_[ac]|Unique_ConstraintTrigger|pg_toast)_\d+', '\1', 'g') FROM line`
 
-// pgKeptSQL is what stays while a column has another type, in a line for each
-// index, constraint and statistics object.
+// pgKeptSQL returns a line for each index, constraint and statistics object, with the
+// properties that must stay the same after the type of a column has changed. It leaves
+// out OIDs below 16384, which belong to the server itself, and the CHECK constraints of
+// phase guard, which the move adds. The target of a statistics object is read through
+// JSON, because the column is missing before PostgreSQL 13.
 const pgKeptSQL = `
 SELECT format('index %s of %s, parent %s, tablespace %s, options %s, clustered %s, identity %s, targets %s, extensions %s, comment %s',
   c.oid::regclass, i.indrelid::regclass, (SELECT inhparent::regclass FROM pg_inherits WHERE inhrelid = c.oid),
@@ -83,13 +90,14 @@ SELECT format('statistics %s of %s, kinds %s, owner %s, target %s, comment %s', 
   to_jsonb(s) ->> 'stxstattarget', obj_description(s.oid, 'pg_statistic_ext'))
 FROM pg_statistic_ext s`
 
-// Kept returns what a move has to leave as it is.
+// Kept returns the properties that a move has to preserve, as pgKeptSQL reads them.
 func (d *PgDatabase) Kept(t *testing.T) string {
 	t.Helper()
 	return d.lines(t, pgKeptSQL)
 }
 
-// State is all that there is.
+// State returns the whole state of the database: its dump, and the properties that
+// pg_dump does not show.
 func (d *PgDatabase) State(t *testing.T) string {
 	t.Helper()
 	return d.Dump(t) + d.lines(t, pgCatalogSQL)

@@ -21,7 +21,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// PgServer is a server that its tests share; each has a database of its own.
+// PgServer is a PostgreSQL server that several tests share. Each test creates its own
+// database with [PgServer.Database].
 type PgServer struct {
 	Admin  *gorm.DB
 	URL    string
@@ -29,7 +30,8 @@ type PgServer struct {
 	count  atomic.Int64
 }
 
-// NewPgServer shares a server, with the programs of its version.
+// NewPgServer returns a PgServer for server. It dumps databases with the pg_dump of the
+// server's version.
 func NewPgServer(t testing.TB, server *testserver.Server) *PgServer {
 	t.Helper()
 	s := &PgServer{Admin: PgOpen(t, server.URL()), URL: server.URL()}
@@ -41,20 +43,20 @@ func NewPgServer(t testing.TB, server *testserver.Server) *PgServer {
 	return s
 }
 
-// PgOpen connects to a database, for the time of the test.
+// PgOpen opens a database and closes it at the end of the test.
 func PgOpen(t testing.TB, url string) *gorm.DB {
 	t.Helper()
 	return testdb.OpenWith(t, postgres.Open(url))
 }
 
-// PgDatabase is one test's own.
+// PgDatabase is the database of a single test.
 type PgDatabase struct {
 	*gorm.DB
 	URL    string
 	pgDump string
 }
 
-// Database creates a database.
+// Database creates a database and executes ddl in it.
 func (s *PgServer) Database(t *testing.T, ddl string) *PgDatabase {
 	t.Helper()
 	name := fmt.Sprintf("db%d", s.count.Add(1))
@@ -69,13 +71,14 @@ func (s *PgServer) Database(t *testing.T, ddl string) *PgDatabase {
 	return d
 }
 
-// As is the database for another user.
+// As opens the database as another role.
 func (d *PgDatabase) As(t *testing.T, role string) *gorm.DB {
 	t.Helper()
 	return PgOpen(t, strings.Replace(d.URL, "postgres@", role+"@", 1))
 }
 
-// Script runs several statements at once, as golang-migrate does.
+// Script executes several statements in one call, as golang-migrate does, and stops the
+// test if they fail.
 func (d *PgDatabase) Script(t *testing.T, text string) {
 	t.Helper()
 	if err := d.TryScript(text); err != nil {
@@ -83,7 +86,7 @@ func (d *PgDatabase) Script(t *testing.T, text string) {
 	}
 }
 
-// TryScript runs a script that may fail.
+// TryScript executes several statements in one call and returns their error.
 func (d *PgDatabase) TryScript(text string) error {
 	pool, err := d.DB.DB()
 	if err != nil {
@@ -93,7 +96,7 @@ func (d *PgDatabase) TryScript(text string) error {
 	return err
 }
 
-// Value returns the only value of a query, as text.
+// Value returns the single value of a query, as text.
 func (d *PgDatabase) Value(t *testing.T, query string) string {
 	t.Helper()
 	var value string
@@ -103,17 +106,17 @@ func (d *PgDatabase) Value(t *testing.T, query string) string {
 	return value
 }
 
-// pgToken differs from dump to dump.
+// pgToken matches the lines with a random token, which is different in each dump.
 var pgToken = regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`)
 
-// Dump is the schema with grants, comments and publications, the rows, and
-// where the sequences are.
+// Dump returns the output of pg_dump: the schema with its rights, comments and
+// publications, the rows, and the positions of the sequences.
 func (d *PgDatabase) Dump(t *testing.T) string {
 	t.Helper()
 	return d.Dumped(t)
 }
 
-// Dumped is what pg_dump writes with these arguments.
+// Dumped returns the output of pg_dump with the given arguments.
 func (d *PgDatabase) Dumped(t *testing.T, args ...string) string {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -126,7 +129,8 @@ func (d *PgDatabase) Dumped(t *testing.T, args ...string) string {
 	return pgToken.ReplaceAllString(string(out), "")
 }
 
-// Inspect has a pool of its own, as a program that has just been started.
+// Inspect plans a move and compares the plan with the recorded one. It uses a new pool,
+// like a program that has just started.
 func (d *PgDatabase) Inspect(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan, err := Inspect(context.Background(), PgOpen(t, d.URL), targets...)
@@ -137,7 +141,7 @@ func (d *PgDatabase) Inspect(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	return plan
 }
 
-// Apply applies a plan.
+// Apply applies a plan and stops the test if that fails.
 func (d *PgDatabase) Apply(t *testing.T, plan *sqlmigrate.Plan, opts ...sqlmigrate.ApplyOption) {
 	t.Helper()
 	if err := plan.Apply(context.Background(), d.DB, opts...); err != nil {
@@ -145,7 +149,7 @@ func (d *PgDatabase) Apply(t *testing.T, plan *sqlmigrate.Plan, opts ...sqlmigra
 	}
 }
 
-// Revert takes a plan back.
+// Revert takes a plan back and stops the test if that fails.
 func (d *PgDatabase) Revert(t *testing.T, plan *sqlmigrate.Plan, opts ...sqlmigrate.ApplyOption) {
 	t.Helper()
 	if err := plan.Revert(context.Background(), d.DB, opts...); err != nil {
@@ -153,7 +157,7 @@ func (d *PgDatabase) Revert(t *testing.T, plan *sqlmigrate.Plan, opts ...sqlmigr
 	}
 }
 
-// PgSame fails where two texts differ.
+// PgSame fails the test if two texts differ, and shows the difference.
 func PgSame(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
@@ -161,7 +165,8 @@ func PgSame(t *testing.T, what, got, want string) {
 	}
 }
 
-// RoundTrip applies a plan and takes it back, and leaves what it found.
+// RoundTrip applies a plan and takes it back. It fails the test if the database differs
+// from its former state afterwards, or if a plan that is made after Apply is not empty.
 func (d *PgDatabase) RoundTrip(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan := d.Inspect(t, targets...)
@@ -176,7 +181,9 @@ func (d *PgDatabase) RoundTrip(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	return plan
 }
 
-// PhaseByPhase does that, and compares what is there on both ways.
+// PhaseByPhase applies the phases of a plan one by one and takes them back in the same
+// way. It fails the test unless the state after each reverted phase is the state before
+// the phase was applied.
 func (d *PgDatabase) PhaseByPhase(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan := d.Inspect(t, targets...)

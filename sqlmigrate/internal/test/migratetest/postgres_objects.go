@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// PgFiles runs the files, as golang-migrate and as goose would.
+// PgFiles executes the migration files of a plan up and down, as golang-migrate and goose
+// do. It fails the test if the database differs from its former state afterwards.
 func (d *PgDatabase) PgFiles(t *testing.T, plan *sqlmigrate.Plan) {
 	t.Helper()
 	before := d.State(t)
@@ -26,7 +27,8 @@ func (d *PgDatabase) PgFiles(t *testing.T, plan *sqlmigrate.Plan) {
 	}
 }
 
-// FilesOf writes the files of a plan, and returns their texts in order.
+// FilesOf writes the migration files of a plan and returns their texts in the order of
+// their versions.
 func FilesOf(t *testing.T, plan *sqlmigrate.Plan, format sqlmigrate.Format) (up, down []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +39,7 @@ func FilesOf(t *testing.T, plan *sqlmigrate.Plan, format sqlmigrate.Format) (up,
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names { // in the order of their versions
+	for _, name := range names { // Glob returns the names in lexical order, which is the order of their versions
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package migratetest
 
-// SQLiteShop is a small schema.
+// SQLiteShop creates a small schema with the features that a change of a table definition
+// could damage.
 var SQLiteShop = []string{
 	"CREATE TABLE users (\n  id INTEGER /* AUTOINCREMENT */ PRIMARY KEY AUTOINCREMENT, -- AUTOINCREMENT in a comment\n" +
 		"  name TEXT COLLATE NOCASE DEFAULT 'it''s AUTOINCREMENT' CHECK (name <> ''),\n-- it stands alone\n" +

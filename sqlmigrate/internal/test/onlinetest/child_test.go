@@ -18,8 +18,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// childURL is the variable that makes this test binary carry a move out, to be
-// killed at it.
+// childURL is the environment variable with the URL of a database. If it is set, this
+// test binary does not run tests but moves the tables of that database, so that a test
+// can kill the process.
 const childURL = "GORMFLAKE_ONLINE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -60,12 +61,13 @@ func tryMove(url string) error {
 }
 
 const (
-	childStep   = "step "                    // begins a line, with the stage and what it does
-	partedChild = "&application_name=parted" // ends the URL for the partitioned tables
+	childStep   = "step "                    // begins a line that contains the stage and the text of a step
+	partedChild = "&application_name=parted" // ends the URL of a database with partitioned tables
 )
 
-// runChild starts a child, and tells at the stage and the text of each of its steps. The child has
-// done all, was killed, or says what went wrong.
+// runChild starts a child process that moves the tables, and calls at with the stage and
+// the text of each step. It returns done if the child has completed the move, and the
+// last line of its output if it failed. If the child was killed, it returns neither.
 func runChild(t *testing.T, url string, at func(stage, step string, kill func())) (done bool, failed string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
@@ -93,8 +95,8 @@ func runChild(t *testing.T, url string, at func(stage, step string, kill func())
 	return false, failed
 }
 
-// childOnce starts a child, and kills it after most of its steps, or fewer, and a
-// moment.
+// childOnce starts a child. If kill is set, it kills the child a random moment after one
+// of its first steps, at the latest after as many steps as most says.
 func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps int) {
 	t.Helper()
 	last := 1 + rand.IntN(most)

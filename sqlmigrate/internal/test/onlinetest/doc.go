@@ -1,3 +1,3 @@
-// Package onlinetest has no code, but tests: they widen tables of real servers
-// while programs read and write them.
+// Package onlinetest contains only tests. They widen tables of real servers while
+// programs read and write them.
 package onlinetest

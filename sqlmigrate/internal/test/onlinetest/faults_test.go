@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A faulted is a database whose statements fail by turns.
+// A faulted is a database whose statements can be made to fail one after the other.
 type faulted struct {
 	faulty *gorm.DB
 	faults *testdb.Faults
@@ -24,9 +24,9 @@ func faultyOf(t *testing.T, db *gorm.DB) faulted {
 	return faulted{faulty, faults}
 }
 
-// resumes repeats a run, each time with a fault in a later statement, until one
-// ends without an error. Each continues where the one before was stopped, or finds
-// that it was stopped after its last step.
+// resumes repeats a run, each time with a fault in a later statement, until a run ends
+// without an error. Each run continues where the run before was stopped. If that run was
+// stopped after its last step, it finds no move any more.
 func (f faulted) resumes(t *testing.T, plan *sqlmigrate.Plan, what string, run func(*sqlmigrate.OnlinePlan) error) {
 	t.Helper()
 	for n := 1; ; n += 1 + n/5 {
@@ -46,7 +46,7 @@ func (f faulted) resumes(t *testing.T, plan *sqlmigrate.Plan, what string, run f
 	}
 }
 
-// steers pauses a move from another connection, and lets it go on.
+// steers pauses a move over another connection and lets it continue.
 func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB, targets ...any) {
 	t.Helper()
 	find := func() *sqlmigrate.OnlinePlan {
@@ -93,8 +93,9 @@ func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB
 	wantError(t, find().Steer(context.Background(), db, func(s *sqlmigrate.OnlineSteering) { s.MaxRunning = -1 }), "MaxRunning -1: want zero or more")
 }
 
-// plans makes the plan with a fault in each statement: it is the one without a fault,
-// whose sizes may change meanwhile, or there is an error.
+// plans makes the plan again with a fault in each statement. Either the result is an
+// error, or the plan must equal the plan without a fault. If they differ, plans makes the
+// plan without a fault again, because the sizes of the tables may have changed.
 func (f faulted) plans(t *testing.T, plan *sqlmigrate.Plan) {
 	t.Helper()
 	whole := func() string {
@@ -126,7 +127,7 @@ func (f faulted) plans(t *testing.T, plan *sqlmigrate.Plan) {
 	}
 }
 
-// pgFaults stops a move at one statement after the other.
+// pgFaults stops a move at each of its statements and resumes it.
 func pgFaults(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	before := d.dump(t)
@@ -137,7 +138,7 @@ func pgFaults(t *testing.T, server *pgServer) {
 	}
 	f.plans(t, plan)
 	f.resumes(t, plan, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty) })
-	f.plans(t, plan) // which is under way
+	f.plans(t, plan) // while the move is under way
 	f.resumes(t, plan, "Revert", func(o *sqlmigrate.OnlinePlan) error { return o.Revert(context.Background(), f.faulty) })
 	same(t, "after the way back", d.dump(t), before)
 	pgTo(t, d, sqlmigrate.StageSwap)
@@ -153,11 +154,11 @@ var mariadbSmall = []string{
 	"INSERT INTO u (t_id) SELECT id FROM t",
 }
 
-// mariadbFaults stops a move at one statement after the other.
+// mariadbFaults stops a move at each of its statements and resumes it.
 func mariadbFaults(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbSmall...)
 	f := faultyOf(t, d.DB)
-	schema := func() string { // without the journal, which a fault in its DROP leaves
+	schema := func() string { // leaves out the journal, which remains after a fault in its DROP
 		return mariadbCounter.ReplaceAllString(d.second(t, "SHOW CREATE TABLE t", 2)+d.second(t, "SHOW CREATE TABLE u", 2), "")
 	}
 	before := schema()
@@ -168,7 +169,7 @@ func mariadbFaults(t *testing.T, server *mariadbServer) {
 	f.plans(t, plan)
 	constrain := sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)
 	f.resumes(t, plan, "Apply to constrain", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty, constrain) })
-	f.plans(t, plan) // which is under way
+	f.plans(t, plan) // while the move is under way
 	f.resumes(t, plan, "Revert", func(o *sqlmigrate.OnlinePlan) error { return o.Revert(context.Background(), f.faulty) })
 	same(t, "schema after the way back", schema(), before)
 	d.want(t, "SELECT COUNT(*) FROM u JOIN t ON t.id = u.t_id", "1000")

@@ -13,7 +13,7 @@ func sortedLines(lines []string) string {
 	return strings.Join(lines, "")
 }
 
-// same compares two texts line by line.
+// same fails the test if two texts differ, and shows the different lines.
 func same(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
@@ -21,7 +21,7 @@ func same(t *testing.T, what, got, want string) {
 	}
 }
 
-// wantError expects an error that contains every text.
+// wantError fails the test unless err is an error whose message contains every text.
 func wantError(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if err == nil {

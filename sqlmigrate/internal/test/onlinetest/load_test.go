@@ -15,15 +15,15 @@ import (
 	"github.com/gormflake/gormflake/internal/test/stall"
 )
 
-// A load is programs that read and write until it is stopped. Each has a
-// connection, and none of their statements may fail.
+// A load is a set of programs that read and write until the load ends. Each program has
+// its own connection, and none of its statements may fail.
 type load struct {
 	stop     chan struct{}
 	running  sync.WaitGroup
 	programs []*program
 }
 
-// A program does the same again and again.
+// A program calls do again and again, with a pause after each call.
 type program struct {
 	name  string
 	do    func(context.Context, *sql.Conn) error
@@ -34,7 +34,7 @@ type program struct {
 	err     error
 }
 
-// start returns when each program has been served once.
+// startLoad starts the programs and returns after each of them has succeeded once.
 func startLoad(t *testing.T, db *gorm.DB, programs ...*program) *load {
 	t.Helper()
 	pool, err := db.DB()
@@ -71,7 +71,7 @@ func (p *program) run(ctx context.Context, conn *sql.Conn, stop <-chan struct{})
 	}
 }
 
-// end stops the programs and fails if one of them failed.
+// end stops the programs and fails the test if a program has failed.
 func (l *load) end(t *testing.T) {
 	t.Helper()
 	close(l.stop)
@@ -84,8 +84,8 @@ func (l *load) end(t *testing.T) {
 	}
 }
 
-// shopWriter writes orders of one parity, and what the tables should hold to
-// a mirror, in the same transaction.
+// shopWriter returns a program that changes the orders of a parity. In the same
+// transaction it writes to table mirror what the orders must contain.
 func shopWriter(parity, customers int) *program {
 	do := func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)
@@ -150,7 +150,8 @@ func shopCount(table string) func(context.Context, *sql.Conn) error {
 	}
 }
 
-// seenBy runs queries, whose errors another function judges.
+// seenBy returns a function that executes queries. It passes their errors to judge, which
+// returns nil for expected errors.
 func seenBy(judge func(error) error, queries ...string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, conn *sql.Conn) error {
 		for _, query := range queries {

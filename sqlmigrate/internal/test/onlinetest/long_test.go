@@ -19,11 +19,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// longStall is how much longer a transaction may take while its tables are moved than
-// the longest one before and after.
+// longStall is the time by which the longest transaction during the move may exceed the
+// longest transaction before and after it.
 const longStall = 250 * time.Millisecond
 
-// longRows is GORMFLAKE_TEST_ROWS: of a parent, and of each of two children.
+// longRows returns the value of GORMFLAKE_TEST_ROWS, which is the number of parents and
+// the number of rows of each of the two children. It skips the test if the variable is
+// not set.
 func longRows(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("GORMFLAKE_TEST_ROWS")
@@ -37,11 +39,11 @@ func longRows(t *testing.T) int {
 	return rows
 }
 
-// A longClient writes or reads at full speed, and knows its longest times, by
-// what the move was at.
+// A longClient writes or reads at full speed. It records its longest time for each step
+// of the move.
 type longClient struct {
 	program
-	stage   *atomic.Value // string
+	stage   *atomic.Value // contains a string
 	longest map[string]time.Duration
 	times   map[string]int
 }
@@ -60,7 +62,8 @@ func newLongClient(name string, stage *atomic.Value, do func(context.Context, *s
 	return c
 }
 
-// longWriter sends what write returns, for a row and another one, as a transaction.
+// longWriter returns a program that executes the statements of write for two random rows
+// in a transaction.
 func longWriter(rows int, write func(row, other int) []string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)
@@ -86,7 +89,9 @@ func postgresLongWrite(row, other int) []string {
 	}
 }
 
-// longReader counts the lines of a parent. Lines is a reserved word of MariaDB.
+// longReader returns a program that counts the lines of a random parent. The name of the
+// table is a parameter, because LINES is a reserved word of MariaDB and must be quoted
+// there.
 func longReader(rows int, lines string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, conn *sql.Conn) error {
 		var n int
@@ -94,7 +99,7 @@ func longReader(rows int, lines string) func(context.Context, *sql.Conn) error {
 	}
 }
 
-// TestLongPostgres takes a quarter of an hour on two cores for a million rows.
+// With a million rows TestLongPostgres takes a quarter of an hour on two cores.
 func TestLongPostgres(t *testing.T) {
 	rows := longRows(t)
 	d := startPostgres(t).database(t, fmt.Sprintf(`
@@ -118,7 +123,7 @@ CREATE INDEX ix_notes ON notes (parent_id);`, rows))
 
 var longTables = []any{"parents", "lines", "notes"}
 
-// A longMove is what the databases do not have in common.
+// A longMove contains the parts of the test that depend on the database.
 type longMove struct {
 	db, programs *gorm.DB
 	write, read  func(context.Context, *sql.Conn) error
@@ -127,13 +132,14 @@ type longMove struct {
 	size, log    func() string // in MB
 }
 
-// measure moves the tables while programs use them, and judges what they waited.
+// measure moves the tables while programs use them, and fails the test if a program had
+// to wait too long.
 func (m longMove) measure(t *testing.T) {
 	var stage atomic.Value
 	stage.Store("before")
 	clients := []*longClient{newLongClient("writer", &stage, m.write), newLongClient("reader", &stage, m.read)}
 	programs := startLoad(t, m.programs, &clients[0].program, &clients[1].program)
-	window := 5*time.Second + time.Duration(m.rows)*200*time.Microsecond // both together are as long as the copy
+	window := 5*time.Second + time.Duration(m.rows)*200*time.Microsecond // the times before and after the move together are as long as the copy
 	time.Sleep(window)
 	t.Logf("database %s MB, log %s MB", m.size(), m.log())
 
@@ -169,7 +175,8 @@ func (m longMove) measure(t *testing.T) {
 	}
 }
 
-// shortStep is a step's kind, for steps of several tables.
+// shortStep returns the first two words of the text of a step, so that the steps of
+// different tables count as the same.
 func shortStep(text string) string {
 	word, rest := "", text
 	for range 2 {

@@ -20,12 +20,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mariadbServer is a server of MariaDB or MySQL that its tests share; each has a database
-// of its own.
+// mariadbServer is a server of MariaDB or MySQL that several tests share. Each test
+// creates its own database with the method database.
 type mariadbServer struct {
 	admin   *gorm.DB
 	address string
-	data    string // its folder
+	data    string // the data directory of the server
 	mysql   bool
 	count   atomic.Int64
 }
@@ -65,7 +65,7 @@ func mariadbOpen(t *testing.T, dsn string) *gorm.DB {
 	return testdb.OpenWith(t, dialector)
 }
 
-// mariadbDatabase is one test's own.
+// mariadbDatabase is the database of a single test.
 type mariadbDatabase struct {
 	*gorm.DB
 	dsn string
@@ -126,17 +126,17 @@ func (d *mariadbDatabase) values(t *testing.T, query string) []string {
 	return values
 }
 
-// mariadbCounter says which key comes next. It changes as soon as a table is
-// copied, so tests ask for the next key instead.
+// mariadbCounter matches the table option that contains the next key. It changes as soon
+// as a table is copied, so tests of the counter insert a row and look at its key instead.
 var mariadbCounter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
-// schema is what makes every table, view and trigger.
+// schema returns the CREATE statements of all tables, views and triggers.
 func (d *mariadbDatabase) schema(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
 	for _, name := range d.values(t, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() ORDER BY 1") {
 		columns := 2
-		if name == "open_orders" { // a view
+		if name == "open_orders" { // SHOW CREATE TABLE returns more columns for a view
 			columns = 4
 		}
 		out.WriteString(mariadbCounter.ReplaceAllString(d.second(t, "SHOW CREATE TABLE "+name, columns), "") + "\n")
@@ -147,7 +147,7 @@ func (d *mariadbDatabase) schema(t *testing.T) string {
 	return out.String()
 }
 
-// second is the second column of the first row.
+// second returns the second column of the first row of a query.
 func (d *mariadbDatabase) second(t *testing.T, query string, columns int) string {
 	t.Helper()
 	values, into := make([]sql.NullString, columns), make([]any, columns)
@@ -160,7 +160,7 @@ func (d *mariadbDatabase) second(t *testing.T, query string, columns int) string
 	return values[1].String
 }
 
-// data is every row of every table.
+// data returns all rows of all tables as text.
 func (d *mariadbDatabase) data(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
@@ -176,7 +176,7 @@ func (d *mariadbDatabase) data(t *testing.T) string {
 	return out.String()
 }
 
-// online is the plan that a program makes that has just been started.
+// online makes the online plan with a new pool, like a program that has just started.
 func (d *mariadbDatabase) online(t *testing.T) *sqlmigrate.OnlinePlan {
 	t.Helper()
 	return d.onlineOf(t, mariadbTargets...)
@@ -197,13 +197,14 @@ var (
 	mariadbTargets = []any{"users", "orders", "notes"}
 )
 
-// sequence has the numbers from 1 on, up to a thousand.
+// sequence returns a FROM clause with the numbers from 1 to rows, which must be a
+// thousand at most.
 func sequence(rows int) string {
 	return fmt.Sprintf(" FROM (WITH RECURSIVE s (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM s WHERE seq < %d) SELECT seq FROM s) AS numbers", rows)
 }
 
-// mariadbShop has a parent, two children, one of them with a child, and what orders
-// should hold.
+// mariadbShop returns the statements that create a parent with two children, one of which
+// has a child itself, and the table mirror with the rows that orders must contain.
 func mariadbShop(rows int) []string {
 	from := sequence(rows)
 	return []string{
@@ -222,11 +223,12 @@ func mariadbShop(rows int) []string {
 	}
 }
 
-// expected errors of a program: its keys are taken, or the server has chosen it to
-// be repeated, as without a move.
+// expected matches errors that a program also gets without a move: the key exists already
+// or is referred to, or the server asks the program to repeat its transaction.
 var expected = regexp.MustCompile(`Error (1062|1213|1451)\b`)
 
-// unreadable is what MariaDB says of triggers after somebody was killed.
+// unreadable matches the error of MariaDB for triggers that it cannot read after a
+// session was killed.
 var unreadable = regexp.MustCompile(`Error 1064\b.*has an error in its body`)
 
 func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
@@ -252,7 +254,8 @@ func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
 
 func mariadbWrite(ctx context.Context, tx *sql.Tx, rows int) error {
 	user, order := 1+rand.IntN(rows), 2*(1+rand.IntN(rows))
-	// A user that another transaction has deleted gets no orders.
+	// Without a lock on the user another transaction could delete the user before the
+	// order is inserted.
 	var there int
 	err := tx.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT id FROM users WHERE id = %d LOCK IN SHARE MODE) u", user)).Scan(&there)
 	if err != nil || there == 0 {
@@ -286,7 +289,8 @@ func mariadbLoad(t *testing.T, d *mariadbDatabase, tolerated ...*regexp.Regexp) 
 	return startLoad(t, mariadbOpen(t, d.dsn), mariadbWriter(1, customers, tolerated...), mariadbWriter(2, customers, tolerated...), mariadbReader(customers))
 }
 
-// mariadbCheckRows compares with what the writers remember.
+// mariadbCheckRows compares the rows with table mirror, and looks for rows without a
+// parent.
 func mariadbCheckRows(t *testing.T, d *mariadbDatabase) {
 	t.Helper()
 	for _, query := range []string{

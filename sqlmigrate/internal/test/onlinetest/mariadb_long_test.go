@@ -11,27 +11,29 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// TestLongMariaDB takes eight minutes on two cores for a million rows. The log has
-// room for all that is written, also while the tables are built, or everybody would
-// wait for checkpoints.
+// With a million rows TestLongMariaDB takes eight minutes on two cores. The log is large
+// enough for all changes, because otherwise every program would wait for checkpoints,
+// also while the tables are filled.
 func TestLongMariaDB(t *testing.T) {
 	longAlike(t, startMariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M"), "INNODB_SYS_TABLESPACES",
 		"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_LSN_CURRENT'")
 }
 
-// TestLongMySQL is the same on MySQL.
+// TestLongMySQL runs the test of TestLongMariaDB on MySQL.
 func TestLongMySQL(t *testing.T) {
 	server := startAlike(t, testserver.MySQL, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M")
 	longAlike(t, server, "INNODB_TABLESPACES", "SELECT SUM(VARIABLE_VALUE) FROM performance_schema.global_status WHERE VARIABLE_NAME IN ('Innodb_os_log_written')")
 }
 
-// longSequence has the numbers from 1 to some thousands.
+// longSequence returns a FROM clause with the numbers from 1 to rows, which must be a
+// multiple of a thousand.
 func longSequence(rows int) string {
 	thousands := fmt.Sprintf("SELECT seq + 1000 * (t.n - 1) AS seq FROM s CROSS JOIN JSON_TABLE(CONCAT('[1', REPEAT(',1', %d), ']'), '$[*]' COLUMNS (n FOR ORDINALITY)) t)", rows/1000-1)
 	return strings.Replace(sequence(1000), "SELECT seq FROM s)", thousands, 1)
 }
 
-// longAlike asks the server by two queries for the sizes of tables and of what was logged.
+// longAlike runs the test on a server. The parameters are the view with the sizes of the
+// tables, and a query for the number of bytes that were logged.
 func longAlike(t *testing.T, server *mariadbServer, tablespaces, logged string) {
 	rows := longRows(t)
 	from := longSequence(rows)
@@ -60,7 +62,8 @@ func longAlike(t *testing.T, server *mariadbServer, tablespaces, logged string) 
 	d.want(t, "SELECT COUNT(*) FROM notes n LEFT JOIN parents p ON p.id = n.parent_id WHERE p.id IS NULL", "0")
 }
 
-// mariadbLongWriter tolerates what a program has to repeat.
+// mariadbLongWriter returns a program that ignores errors after which a program has to
+// repeat its transaction.
 func mariadbLongWriter(rows int) func(context.Context, *sql.Conn) error {
 	write := longWriter(rows, mariadbLongWrite)
 	return func(ctx context.Context, conn *sql.Conn) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// TestMariaDB has one server for all, and a database for each.
+// TestMariaDB runs tests that share a server. Each of them creates its own database.
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
 	runAll(t, startMariaDB(t), slices.Concat(alike, []namedTest{
@@ -25,7 +25,7 @@ func TestMariaDB(t *testing.T) {
 	}))
 }
 
-// TestMySQL leaves out what only MariaDB does: to break triggers.
+// TestMySQL leaves out the tests of unreadable triggers, which occur on MariaDB only.
 func TestMySQL(t *testing.T) {
 	t.Parallel()
 	server := startAlike(t, testserver.MySQL, "log_bin_trust_function_creators=1")
@@ -38,7 +38,7 @@ type namedTest struct {
 	run  func(*testing.T, *mariadbServer)
 }
 
-// alike are the tests of both servers.
+// alike are the tests that run on both servers.
 var alike = []namedTest{
 	{"Stages", mariadbStages},
 	{"Load", mariadbMoved},
@@ -70,7 +70,7 @@ func mariadbSteered(t *testing.T, server *mariadbServer) {
 	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t) }, d.DB, mariadbOpen(t, d.dsn), mariadbTargets...)
 }
 
-// mariadbStages reverts after each stage, and finds what was there before.
+// mariadbStages tests that Revert restores the former state after each stage.
 func mariadbStages(t *testing.T, server *mariadbServer) {
 	for _, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageConstrain} {
 		t.Run(string(last), func(t *testing.T) {
@@ -92,7 +92,7 @@ func mariadbStages(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbMoved moves tables that programs use, to the end.
+// mariadbMoved tests that a whole move succeeds while programs use the tables.
 func mariadbMoved(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	programs := mariadbLoad(t, d)
@@ -110,14 +110,15 @@ func mariadbMoved(t *testing.T, server *mariadbServer) {
 	programs.end(t)
 	mariadbCheckRows(t, d)
 	d.exec(t, "INSERT INTO users (email) VALUES ('next')")
-	d.want(t, "SELECT id FROM users WHERE email = 'next'", fmt.Sprint(customers+4001)) // the counter has not fallen
+	d.want(t, "SELECT id FROM users WHERE email = 'next'", fmt.Sprint(customers+4001)) // the counter continues where it was
 	mariadbCheckEnd(t, server, d)
 	if !d.online(t).Empty() {
 		t.Error("a second plan is not empty")
 	}
 }
 
-// mariadbCheckLikely: the old tables are narrow, and hold keys, until Finish.
+// mariadbCheckLikely checks that a plan does not report the old tables as forgotten
+// references. They have narrow columns with keys until Finish drops them.
 func mariadbCheckLikely(t *testing.T, d *mariadbDatabase) {
 	t.Helper()
 	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, mariadbTargets...)
@@ -131,7 +132,8 @@ func mariadbCheckLikely(t *testing.T, d *mariadbDatabase) {
 	}
 }
 
-// mariadbCheckEnd wants the schema that phase widen makes, and keys above 2^53.
+// mariadbCheckEnd checks that the schema is the same as after phase widen, and that keys
+// above 2^53 are accepted.
 func mariadbCheckEnd(t *testing.T, server *mariadbServer, d *mariadbDatabase) {
 	t.Helper()
 	other := server.database(t, mariadbShop(customers)...)
@@ -143,7 +145,7 @@ func mariadbCheckEnd(t *testing.T, server *mariadbServer, d *mariadbDatabase) {
 		t.Fatal(err)
 	}
 	want := other.schema(t)
-	if server.mysql { // the name of a CHECK is one of the database there
+	if server.mysql { // on MySQL the name of a CHECK is unique in the database
 		want = strings.Replace(want, "`positive`", "`orders_chk_1`", 1)
 	}
 	same(t, "schema", d.schema(t), want)
@@ -152,7 +154,7 @@ func mariadbCheckEnd(t *testing.T, server *mariadbServer, d *mariadbDatabase) {
 		fmt.Sprintf("INSERT INTO order_lines VALUES (%d, 1)", wide+1), fmt.Sprintf("INSERT INTO notes VALUES (%d, %d)", wide+2, wide))
 }
 
-// mariadbBack takes a move back half-way, while programs use the tables.
+// mariadbBack tests Revert in the middle of a move while programs use the tables.
 func mariadbBack(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	schema := d.schema(t)
@@ -170,9 +172,9 @@ func mariadbBack(t *testing.T, server *mariadbServer) {
 	same(t, "after the way back", d.schema(t), schema)
 }
 
-// mariadbKilled kills the process that carries the move out, up to ten times, while
-// programs use the tables, none of which may see an error. On a busy machine a process
-// comes further than it is to.
+// mariadbKilled kills the process that moves the tables up to ten times. The programs
+// that use the tables must not get an error. Fewer kills are enough, because on a busy
+// machine the process gets further before it is killed.
 func mariadbKilled(t *testing.T, server *mariadbServer) {
 	const kills, enough = 10, 5
 	d := server.database(t, mariadbShop(customers)...)
@@ -197,9 +199,10 @@ func mariadbKilled(t *testing.T, server *mariadbServer) {
 	mariadbCheckEnd(t, server, d)
 }
 
-// mariadbEnded ends the context of the run, or what it must not be: its connection.
-// Until it is resumed, triggers may then be unreadable. In the swap it ends the
-// context only: a RENAME that is killed leaves what no run can repair.
+// mariadbEnded cancels the context of the run or kills its connection in turn. An
+// operator must not kill the connection, because the triggers may be unreadable until the
+// run is resumed. In stage swap the test only cancels the context, because no run can
+// repair the damage that a killed RENAME leaves.
 func mariadbEnded(t *testing.T, server *mariadbServer) {
 	const ends = 10
 	d := server.database(t, mariadbShop(customers)...)
@@ -215,11 +218,11 @@ func mariadbEnded(t *testing.T, server *mariadbServer) {
 					mariadbEnd(d, ended%2 == 0 && !swap, cancel)
 				})
 			}
-			if steps > last+5 || swap { // on a busy machine the run would get far ahead
+			if steps > last+5 || swap { // without this wait, the run would get far ahead on a busy machine
 				ending.Wait()
 			}
 		}))
-		ending.Wait() // or it ends what follows
+		ending.Wait() // otherwise it could end the next run
 		cancel()
 		if err == nil {
 			if ended < ends/2 {
@@ -239,7 +242,8 @@ func mariadbEnded(t *testing.T, server *mariadbServer) {
 	mariadbCheckEnd(t, server, d)
 }
 
-// mariadbEnd kills the connection that has the lock of runs, or cancels.
+// mariadbEnd kills the connection that has the lock of runs. If kill is false or there is
+// no such connection, it cancels the context.
 func mariadbEnd(d *mariadbDatabase, kill bool, cancel context.CancelFunc) {
 	var id int64
 	d.Raw("SELECT COALESCE(MAX(ID), 0) FROM information_schema.PROCESSLIST WHERE ID = IS_USED_LOCK(CONCAT('sqlmigrate ', LEFT(SHA2(DATABASE(), 256), 40)))").Scan(&id)
@@ -247,11 +251,11 @@ func mariadbEnd(d *mariadbDatabase, kill bool, cancel context.CancelFunc) {
 		cancel()
 		return
 	}
-	d.Exec(fmt.Sprintf("KILL %d", id)) // it may be gone
+	d.Exec(fmt.Sprintf("KILL %d", id)) // the connection may be gone already
 }
 
-// mariadbUnreadable makes triggers unreadable, as a KILL can, and a resumed run puts
-// that right.
+// mariadbUnreadable tests that a resumed run repairs triggers that are unreadable after a
+// KILL.
 func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy)); err != nil {
@@ -260,7 +264,7 @@ func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 	if !mariadbBreak(t, d) {
 		t.Skip("a thousand kills have left the triggers as they were")
 	}
-	d.exec(t, "UPDATE sqlmigrate_online SET open = TRUE") // as a run leaves it that was killed
+	d.exec(t, "UPDATE sqlmigrate_online SET open = TRUE") // as a killed run leaves it
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
 		t.Fatal(err)
 	}
@@ -273,10 +277,11 @@ func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbTriggerFile has the file of triggers that a RENAME leaves which is killed: MariaDB
-// takes back what it has renamed, reads no triggers because it is killed, and writes them.
-// Nobody opens the table until an operator removes the file. The triggers are lost with it,
-// and the RENAME, which was the next step then, is refused.
+// mariadbTriggerFile tests the damage that a killed RENAME can leave. MariaDB takes the
+// RENAME back, cannot read the triggers because the session was killed, and writes an
+// unreadable file of triggers. The table cannot be opened until an operator removes the
+// file. Its triggers are lost then, so the next step, which is the RENAME, is refused,
+// and only Revert is possible.
 func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	schema := d.schema(t)
@@ -301,7 +306,7 @@ func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
 	}
 	d.exec(t, "FLUSH TABLES")
 	d.exec(t, "INSERT INTO users (email) VALUES ('not in the shadow')")
-	d.exec(t, "UPDATE sqlmigrate_online SET open = TRUE") // as a run leaves it that was killed
+	d.exec(t, "UPDATE sqlmigrate_online SET open = TRUE") // as a killed run leaves it
 	wantError(t, d.online(t).Apply(context.Background(), d.DB), "stage swap", "take the move back")
 	if err := d.online(t).Revert(context.Background(), d.DB); err != nil {
 		t.Fatal(err)
@@ -313,7 +318,8 @@ func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
 	d.want(t, "SELECT COUNT(*) FROM users WHERE email = 'not in the shadow'", "1")
 }
 
-// mariadbForgotten loses the row of the move, before each kind of step.
+// mariadbForgotten tests that a run stops if the row of its move is deleted before a
+// step, for each kind of step.
 func mariadbForgotten(t *testing.T, server *mariadbServer) {
 	for _, stage := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {
 		t.Run(string(stage), func(t *testing.T) {
@@ -331,10 +337,11 @@ func mariadbForgotten(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbBreak kills connections while they open a table. On MariaDB 10.11, 30 of
-// 1,200 kills of connections that read, wrote or made triggers left the table half
-// opened, with the files of triggers whole, until FLUSH TABLES; none of 1,100 ends of
-// a client did.
+// mariadbBreak makes triggers unreadable by killing connections while they open a table,
+// and reports whether it succeeded. On MariaDB 10.11, 30 of 1,200 kills of connections
+// that read, wrote or created triggers left the table in this state until FLUSH TABLES,
+// although the files of the triggers were intact. Among 1,100 clients that ended their
+// connection, none did.
 func mariadbBreak(t *testing.T, d *mariadbDatabase) bool {
 	t.Helper()
 	for range 1000 {
@@ -371,10 +378,11 @@ func mariadbBreak(t *testing.T, d *mariadbDatabase) bool {
 	return false
 }
 
-// mariadbLongName leaves no room for the names of triggers.
+// mariadbLongName is a table name that leaves no room for the names of the triggers.
 var mariadbLongName = strings.Repeat("n", 60)
 
-// mariadbRefuses finds each by name, before anything begins.
+// mariadbRefuses tests that a plan refuses each of these tables and names the object,
+// before the move begins.
 func mariadbRefuses(t *testing.T, server *mariadbServer) {
 	for _, test := range []struct{ name, change, object, reason string }{
 		{"trigger", "CREATE TRIGGER own BEFORE INSERT ON orders FOR EACH ROW SET NEW.note = 'y'", "trigger own", "order"},
@@ -412,7 +420,8 @@ func mariadbRefuses(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbChanged: what was changed during the move is not lost by the swap.
+// mariadbChanged tests that the swap is refused if a table was changed during the move,
+// so that the change is not lost.
 func mariadbChanged(t *testing.T, server *mariadbServer) {
 	for _, change := range []string{
 		"ALTER TABLE orders ADD extra int",
@@ -438,7 +447,8 @@ func mariadbChanged(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbCounts: what a program has set is not lost by the swap.
+// mariadbCounts tests that the swap keeps a counter that a program has raised during the
+// move.
 func mariadbCounts(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(10)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
@@ -452,8 +462,9 @@ func mariadbCounts(t *testing.T, server *mariadbServer) {
 	d.want(t, "SELECT id FROM users WHERE email = 'next'", "9000")
 }
 
-// mariadbHeld: the swap waits for a long transaction, again and again. On MySQL, programs
-// wait behind it for less than the server's second.
+// mariadbHeld tests that the swap tries again until a long transaction ends. On MySQL the
+// programs that wait behind a try must wait for less than the second that the server sets
+// as the limit.
 func mariadbHeld(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
@@ -484,7 +495,8 @@ func mariadbHeld(t *testing.T, server *mariadbServer) {
 	mariadbCheckRows(t, d)
 }
 
-// mariadbHold reads orders in a transaction.
+// mariadbHold opens a transaction that reads orders, and returns the function that ends
+// it.
 func mariadbHold(t *testing.T, d *mariadbDatabase) (let func()) {
 	t.Helper()
 	reader := d.Begin()
@@ -494,8 +506,9 @@ func mariadbHold(t *testing.T, d *mariadbDatabase) (let func()) {
 	return sync.OnceFunc(func() { reader.Rollback() })
 }
 
-// mariadbPolite: for three seconds nobody waits behind a short step. A statement
-// that waits itself would end after the server's second.
+// mariadbPolite tests that a short step tries for three seconds without making programs
+// wait. A statement that waited for the lock itself would fail after a second, which is
+// the limit of the server.
 func mariadbPolite(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
@@ -513,7 +526,7 @@ func mariadbPolite(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbTwice: a second run is refused while one is under way.
+// mariadbTwice tests that a second run is refused while another run is under way.
 func mariadbTwice(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	plan, second := d.online(t), d.online(t)

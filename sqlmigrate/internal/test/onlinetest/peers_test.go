@@ -15,14 +15,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// pgPeers is a table to which nothing refers, as pgroll wants it.
+// pgPeers creates a table without foreign keys to it, because pgroll supports only such
+// tables.
 const pgPeers = `
 CREATE TABLE orders (id serial PRIMARY KEY, tenant integer NOT NULL, user_id integer NOT NULL, amount integer NOT NULL, note text NOT NULL, CONSTRAINT positive CHECK (id > 0), CONSTRAINT bounded CHECK (user_id > 0 AND amount >= 0));
 INSERT INTO orders (tenant, user_id, amount, note) SELECT n %% 8, 1 + n %% 1000, n %% 1000, 'order ' || n FROM generate_series(1, %[1]d) AS n;
 CREATE INDEX ON orders (user_id);` + pgLedger
 
-// TestPeersPostgres moves a table of GORMFLAKE_TEST_ROWS rows, and then another one by
-// pgroll, if that is in the PATH.
+// TestPeersPostgres moves a table of GORMFLAKE_TEST_ROWS rows, and then an equal table
+// with pgroll, if pgroll is in the PATH.
 func TestPeersPostgres(t *testing.T) {
 	rows := longRows(t)
 	server := proofPostgres(t)
@@ -40,9 +41,9 @@ func TestPeersPostgres(t *testing.T) {
 	t.Run("pgroll", func(t *testing.T) {
 		pgroll := inPath(t, "pgroll")
 		p, d := peer(t)
-		p.tool = regexp.MustCompile(`_pgroll_|record "new" has no field`) // by its triggers, while it completes
+		p.tool = regexp.MustCompile(`_pgroll_|record "new" has no field`) // errors by the triggers of pgroll while it completes
 		folder := t.TempDir()
-		start := func(version, operation string, more ...string) { // programs find the tables in a schema of its own
+		start := func(version, operation string, more ...string) { // pgroll creates a schema in which programs find the tables
 			file := filepath.Join(folder, version+".json")
 			if err := os.WriteFile(file, []byte(`{"operations": [`+operation+`]}`), 0o600); err != nil {
 				t.Fatal(err)
@@ -55,19 +56,19 @@ func TestPeersPostgres(t *testing.T) {
 		start("01_views", `{"sql": {"up": "SELECT 1"}}`, "--complete")
 		p.measure(t, func() {
 			start("02_wide", `{"alter_column": {"table": "orders", "column": "id", "type": "bigint", "up": "id", "down": "id::integer"}}`)
-			time.Sleep(time.Second) // all programs have their next transaction
+			time.Sleep(time.Second) // so that all programs begin a transaction in the new schema
 			ran(t, pgroll, "--postgres-url", d.URL, "complete")
 		})
 		t.Log("the type is", d.Value(t, "SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'orders'::regclass AND attname = 'id'"))
 	})
 }
 
-// TestPeersMariaDB is the same with pt-online-schema-change.
+// TestPeersMariaDB compares the move with pt-online-schema-change.
 func TestPeersMariaDB(t *testing.T) {
 	peersAlike(t, proofMariaDB(t))
 }
 
-// TestPeersMySQL is the same on MySQL.
+// TestPeersMySQL compares the move with pt-online-schema-change on MySQL.
 func TestPeersMySQL(t *testing.T) {
 	peersAlike(t, proofMySQL(t))
 }
@@ -109,7 +110,8 @@ func peersAlike(t *testing.T, server *testserver.Server) {
 	})
 }
 
-// measure moves the table to the end, in one go.
+// measure runs the writers before, during and after a move without interruptions, and
+// logs their longest transactions.
 func (p *proof) measure(t *testing.T, move func()) {
 	t.Helper()
 	p.start(t)
@@ -135,7 +137,8 @@ func (p *proof) moved(t *testing.T) {
 	p.online(t, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), p.db) })
 }
 
-// inPath finds another tool, which nobody needs to have.
+// inPath returns the path of another tool. It skips the test if the tool is not
+// installed.
 func inPath(t *testing.T, tool string) string {
 	t.Helper()
 	path, err := exec.LookPath(tool)

@@ -26,8 +26,8 @@ func pgTo(t *testing.T, d *pgDatabase, last sqlmigrate.StageName) {
 	}
 }
 
-// pgChangedView: what others have changed of a view is not lost by the swap, or by its
-// way back.
+// pgChangedView tests that the swap and the way back are refused if a view or a policy
+// was changed during the move, so that the change is not lost.
 func pgChangedView(t *testing.T, server *pgServer) {
 	const ddl = "CREATE TABLE t (id serial PRIMARY KEY, name text); INSERT INTO t (name) VALUES ('x'); CREATE VIEW v AS SELECT id FROM t; CREATE POLICY p ON t USING (id > 0)"
 	for _, change := range []string{"CREATE OR REPLACE VIEW v AS SELECT id, name FROM t", "GRANT SELECT ON v TO PUBLIC", "ALTER POLICY p ON t USING (id > 1)"} {
@@ -63,8 +63,8 @@ func pgChangedView(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgDiffer writes past the trigger: what the count of differing rows finds is
-// copied again, and what comes later is refused by the CHECK.
+// pgDiffer changes rows without the trigger that keeps the new columns the same. The rows
+// that differ are found and copied again, and later changes are rejected by the CHECK.
 func pgDiffer(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	pgTo(t, d, sqlmigrate.StageCopy)
@@ -83,8 +83,8 @@ func pgDiffer(t *testing.T, server *pgServer) {
 	wantError(t, d.Exec("UPDATE u SET t_id = 9 WHERE id = 9").Error, "gormflake_same")
 }
 
-// pgChanged changes the tables between two stages: the swap says what it does
-// not know.
+// pgChanged tests that the swap is refused with the name of the object if the tables were
+// changed between two stages.
 func pgChanged(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	pgTo(t, d, sqlmigrate.StageConstrain)
@@ -102,7 +102,8 @@ func pgChanged(t *testing.T, server *pgServer) {
 	pgTo(t, d, sqlmigrate.StageSwap)
 }
 
-// pgNoWayBack has a key that the old column does not hold.
+// pgNoWayBack tests that Revert is refused if the old column cannot hold a new key, and
+// that Finish and Revert are refused in the wrong stage.
 func pgNoWayBack(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	wantError(t, d.online(t, "t").Finish(context.Background(), d.DB), "no online move of these tables is under way")
@@ -123,7 +124,7 @@ func pgNoWayBack(t *testing.T, server *pgServer) {
 	wantError(t, plan.Revert(context.Background(), d.DB), "no online move of these tables is under way")
 }
 
-// pgEachStep ends the context before each step, and resumes.
+// pgEachStep cancels the context before each step and resumes the move.
 func pgEachStep(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	stopped := errors.New("stopped")
@@ -147,14 +148,14 @@ func pgEachStep(t *testing.T, server *pgServer) {
 		if err != nil || status.Done != done {
 			t.Errorf("stopped before step %d: %+v, %v", done, status, err)
 		}
-		if done == steps/2 { // there and back, and there again
+		if done == steps/2 { // also take the move back half-way, and start it again
 			if err := d.online(t, "t", "u").Revert(context.Background(), d.DB); err != nil {
 				t.Fatal(err)
 			}
 			pgTo(t, d, sqlmigrate.StageIndex)
 		}
 		const open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
-		for began := time.Now(); d.Value(t, open) != "0" && time.Since(began) < time.Minute; { // the server notices
+		for began := time.Now(); d.Value(t, open) != "0" && time.Since(began) < time.Minute; { // the server needs a moment to notice
 			time.Sleep(time.Millisecond)
 		}
 		d.want(t, open, "0")
@@ -162,7 +163,8 @@ func pgEachStep(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT count(*) FROM u JOIN t ON t.id = t_id WHERE t.id::text = u.t_id::text", "1000")
 }
 
-// pgBackStopped stops the way back before each step. Nothing but that continues.
+// pgBackStopped stops the way back before each step. Apply is refused from then on, and
+// Revert continues the way back.
 func pgBackStopped(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	before := d.dump(t)
@@ -186,7 +188,8 @@ func pgBackStopped(t *testing.T, server *pgServer) {
 	same(t, "afterwards", d.dump(t), before)
 }
 
-// pgForgotten loses the row of the move, before each kind of step.
+// pgForgotten tests that a run stops if the row of its move is deleted before a step, for
+// each kind of step.
 func pgForgotten(t *testing.T, server *pgServer) {
 	for _, stage := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageSwap} {
 		t.Run(string(stage), func(t *testing.T) {
@@ -203,7 +206,7 @@ func pgForgotten(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgTwice has two programs that carry out the same move at once.
+// pgTwice tests that a move is completed if two programs apply it at the same time.
 func pgTwice(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	var both sync.WaitGroup
@@ -220,9 +223,8 @@ func pgTwice(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT data_type FROM information_schema.columns WHERE table_name = 't' AND column_name = 'id'", "bigint")
 }
 
-// pgHeld swaps while a transaction holds the table, until the swap has waited for
-// some time: who comes later waits for a try only, and the swap succeeds when the
-// transaction ends.
+// pgHeld swaps the tables while a long transaction holds one of them. Later readers wait
+// for a single try only, and the swap succeeds after the transaction has ended.
 func pgHeld(t *testing.T, server *pgServer) {
 	const held, lockWait = 2 * time.Second, 100 * time.Millisecond
 	d := server.database(t, pgSmall)
@@ -256,7 +258,8 @@ func pgHeld(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgHeldRow copies while a transaction holds rows.
+// pgHeldRow tests that the copy waits while a transaction holds rows of the table, and
+// names the reason.
 func pgHeldRow(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	holder := migratetest.PgOpen(t, d.URL).Begin()
@@ -279,8 +282,8 @@ func pgHeldRow(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT count(*) FROM t WHERE gormflake_new_id = id", "1000")
 }
 
-// pgCached has programs that keep statements prepared. The only error that they
-// see is that a result's type has changed, once for each statement.
+// pgCached tests programs that keep their statements prepared. The only error that they
+// may get is that the type of a result has changed, once for each change of a statement.
 func pgCached(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	errorsSeen := 0
@@ -305,13 +308,15 @@ func pgCached(t *testing.T, server *pgServer) {
 	}
 	time.Sleep(200 * time.Millisecond)
 	programs.end(t)
-	// SELECT *: at prepare, swap and finish. SELECT id: at swap.
+	// SELECT * fails after prepare, after swap and after finish, and SELECT id fails
+	// after swap. A program that is busy may miss some of the changes.
 	if errorsSeen < 2 || errorsSeen > 4 {
 		t.Errorf("%d errors, want from 2 to 4", errorsSeen)
 	}
 }
 
-// pgPositions inserts without a list of columns, at each stage.
+// pgPositions tests that programs can insert rows without a list of columns in each
+// stage.
 func pgPositions(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	for i, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {

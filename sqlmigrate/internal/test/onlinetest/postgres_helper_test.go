@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// pgServer is a server that its tests share; each has a database of its own.
+// pgServer is a server that several tests share. Each test creates its own database.
 type pgServer struct{ *migratetest.PgServer }
 
 func startPostgres(t *testing.T, settings ...string) *pgServer {
@@ -25,7 +25,7 @@ func pgServerOf(t *testing.T, server *testserver.Server) *pgServer {
 	return &pgServer{migratetest.NewPgServer(t, server)}
 }
 
-// pgDatabase is one test's own.
+// pgDatabase is the database of a single test.
 type pgDatabase struct{ *migratetest.PgDatabase }
 
 func (s *pgServer) database(t *testing.T, ddl string) *pgDatabase {
@@ -41,8 +41,9 @@ func (d *pgDatabase) want(t *testing.T, query, want string) {
 	}
 }
 
-// dump is the schema with grants, comments and publications, and where the sequences
-// are. Rows are in the order in which they lie, which is not the schema's.
+// dump returns the output of pg_dump: the schema with its rights, comments and
+// publications, the rows, and the positions of the sequences. It sorts the lines with the
+// rows, because pg_dump writes them in their physical order.
 func (d *pgDatabase) dump(t *testing.T) string {
 	t.Helper()
 	schema := d.Dumped(t, "--schema-only")
@@ -50,7 +51,7 @@ func (d *pgDatabase) dump(t *testing.T) string {
 	return schema + sortedLines(lines)
 }
 
-// online is the plan that a program makes that has just been started.
+// online makes the online plan with a new pool, like a program that has just started.
 func (d *pgDatabase) online(t *testing.T, targets ...any) *sqlmigrate.OnlinePlan {
 	t.Helper()
 	online, err := tryOnline(context.Background(), migratetest.PgOpen(t, d.URL), targets...)

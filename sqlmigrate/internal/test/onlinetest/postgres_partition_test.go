@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// pgParted has every kind of partitions, two levels of them, and foreign keys between
-// partitioned and other tables. The key is a part of the primary key.
+// pgParted creates tables with every kind of partition, on two levels, and with foreign
+// keys between partitioned and other tables. The key is only a part of the primary key.
 const pgParted = `
 CREATE TABLE users (id serial PRIMARY KEY, name text);
 CREATE TABLE orders (id serial, region text NOT NULL, user_id integer NOT NULL CONSTRAINT fk_user REFERENCES users ON DELETE CASCADE, before_id integer, changed integer NOT NULL DEFAULT 0, note text DEFAULT 'new',
@@ -78,7 +78,7 @@ ANALYZE;`, rows)
 
 var pgPartedTargets = []any{"users", "orders"}
 
-// pgPartedStages reverts after the last stages, and finds what was there before.
+// pgPartedStages tests that Revert restores the former state after the last stages.
 func pgPartedStages(t *testing.T, server *pgServer) {
 	for _, last := range []sqlmigrate.StageName{sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {
 		t.Run(string(last), func(t *testing.T) {
@@ -96,8 +96,9 @@ func pgPartedStages(t *testing.T, server *pgServer) {
 	}
 }
 
-// partedWriter writes orders of one parity, moves some to another partition, and writes
-// what there should be to a mirror, in the same transaction.
+// partedWriter returns a program that changes the orders of a parity and moves some of
+// them to another partition. In the same transaction it writes to table mirror what the
+// orders must contain.
 func partedWriter(parity, users int) *program {
 	do := func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)
@@ -141,8 +142,8 @@ func partedWriter(parity, users int) *program {
 	return &program{name: fmt.Sprintf("writer %d", parity), do: do, pause: time.Millisecond}
 }
 
-// pgCheckParted compares with what the writers remember, and inserts keys above 2^53
-// through every reference, if the keys are wide.
+// pgCheckParted compares the rows with table mirror. If the keys are wide, it also
+// inserts keys above 2^53 through every reference.
 func pgCheckParted(t *testing.T, d *pgDatabase, wide bool) {
 	t.Helper()
 	d.want(t, `SELECT count(*) FROM (SELECT id, region, user_id FROM orders EXCEPT SELECT id, region, user_id FROM mirror) AS x`, "0")
@@ -172,8 +173,8 @@ INSERT INTO firsts (order_id) VALUES (9007199254740994);`)
 	d.want(t, `SELECT (SELECT count(*) FROM lines WHERE order_id >= 9007199254740993) + (SELECT count(*) FROM notes WHERE order_id >= 9007199254740993) + (SELECT count(*) FROM visits WHERE user_id >= 9007199254740993)`, "0")
 }
 
-// pgPartedLoad moves partitioned tables that programs use, is killed at it again and
-// again, is taken back, and then comes to the end.
+// pgPartedLoad moves partitioned tables that programs use. It kills the process again and
+// again, takes the move back, and then completes it.
 func pgPartedLoad(t *testing.T, server *pgServer) {
 	const users, kills = 300, 6
 	d := server.database(t, pgPartedDDL(users))
@@ -222,8 +223,8 @@ CREATE TABLE t_1 PARTITION OF t FOR VALUES IN ('1'); CREATE TABLE other."t 2" PA
 CREATE TABLE u (t_id integer, x text, FOREIGN KEY (t_id, x) REFERENCES t) PARTITION BY LIST (x); CREATE TABLE u_1 PARTITION OF u FOR VALUES IN ('1');
 INSERT INTO t (x) SELECT 1 + n % 2 FROM generate_series(1, 100) AS n; ANALYZE`
 
-// pgPartedSteps ends the context before each step of the swap, in both directions, and
-// resumes.
+// pgPartedSteps cancels the context before each step of the swap, in both directions, and
+// resumes the move.
 func pgPartedSteps(t *testing.T, server *pgServer) {
 	d := server.database(t, pgPartedSmall)
 	before := d.dump(t)
@@ -259,7 +260,8 @@ func pgPartedSteps(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgPartedChanged adds and removes partitions while the move is under way.
+// pgPartedChanged tests that the swap and the way back are refused if partitions were
+// added or removed during the move.
 func pgPartedChanged(t *testing.T, server *pgServer) {
 	const strange = "partitions have come or gone since the plan was made: "
 	d := server.database(t, pgPartedSmall)
@@ -300,8 +302,8 @@ func pgPartedChanged(t *testing.T, server *pgServer) {
 	d.Script(t, "INSERT INTO t (id, x) VALUES (9007199254740993, '4')")
 }
 
-// pgPartedMany has so many partitions on both sides of a foreign key that the server has
-// no room for their locks.
+// pgPartedMany tests that a plan is refused if both tables of a foreign key have more
+// partitions than the server can lock at once.
 func pgPartedMany(t *testing.T, server *pgServer) {
 	d := server.database(t, `CREATE TABLE t (id serial, x text, PRIMARY KEY (id, x)) PARTITION BY LIST (x);
 CREATE TABLE u (t_id integer, x text, FOREIGN KEY (t_id, x) REFERENCES t) PARTITION BY LIST (x);
@@ -309,7 +311,7 @@ DO $$ BEGIN FOR i IN 1..55 LOOP EXECUTE format('CREATE TABLE t_%1$s PARTITION OF
 	wantBlocker(t, "locks", d.online(t, "t"), "table t", "stage swap needs about ")
 }
 
-// pgCheckNames finds nothing of what was there for the time being.
+// pgCheckNames checks that the move has dropped all its temporary objects.
 func pgCheckNames(t *testing.T, d *pgDatabase) {
 	t.Helper()
 	d.want(t, "SELECT count(*) FROM pg_class WHERE relname LIKE '%gormflake%' OR relname LIKE 'sqlmigrate%'", "0")
@@ -319,7 +321,7 @@ func pgCheckNames(t *testing.T, d *pgDatabase) {
 	d.want(t, "SELECT count(*) FROM pg_trigger WHERE tgname LIKE '%gormflake%'", "0")
 }
 
-// pgPartedMoving copies rows that programs move from partition to partition all the time.
+// pgPartedMoving copies rows while programs move them from partition to partition.
 func pgPartedMoving(t *testing.T, server *pgServer) {
 	d := server.database(t, `
 CREATE TABLE t (id serial, region integer NOT NULL, PRIMARY KEY (id, region)) PARTITION BY LIST (region);
@@ -327,7 +329,7 @@ CREATE TABLE t_0 PARTITION OF t FOR VALUES IN (0);
 CREATE TABLE t_1 PARTITION OF t FOR VALUES IN (1);
 INSERT INTO t (region) SELECT n % 2 FROM generate_series(1, 20000) AS n;
 ANALYZE;`)
-	mover := func(first int) *program { // of rows that the other one leaves alone
+	mover := func(first int) *program { // each program moves its own rows
 		return &program{name: "mover", do: func(ctx context.Context, conn *sql.Conn) error {
 			from := first + 20*rand.IntN(1000)
 			_, err := conn.ExecContext(ctx, fmt.Sprintf(`UPDATE t SET region = 1 - region WHERE id BETWEEN %d AND %d`, from, from+9))

@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// pgRefused says of each shape which object blocks it, and part of the reason.
+// pgRefused are tables that cannot be moved online, with the object that blocks the move
+// and a part of the reason.
 var pgRefused = []struct{ name, ddl, object, reason string }{
 	{"materialized view", "CREATE MATERIALIZED VIEW v AS SELECT id FROM t", "view v", "it is materialized"},
 	{"check that the server refuses", "CREATE FUNCTION small(integer) RETURNS boolean LANGUAGE sql AS 'SELECT $1 > 0'; ALTER TABLE t ADD CHECK (small(id))", "table t", "function public.small(bigint) does not exist"},
@@ -35,10 +36,11 @@ var pgRefused = []struct{ name, ddl, object, reason string }{
 	{"identity's sequence", "ALTER TABLE t ALTER id DROP DEFAULT, ALTER id ADD GENERATED ALWAYS AS IDENTITY; GRANT SELECT ON SEQUENCE t_id_seq1 TO PUBLIC", "sequence t_id_seq1", "rights"},
 }
 
-// pgPartitioned replaces the table.
+// pgPartitioned replaces table t by a partitioned one.
 const pgPartitioned = "DROP TABLE t; CREATE TABLE t (id serial, x text, PRIMARY KEY (id, x)) PARTITION BY LIST (x);"
 
-// pgRefuses finds each by name, before anything begins.
+// pgRefuses tests that a plan refuses each of these tables and names the object, before
+// the move begins.
 func pgRefuses(t *testing.T, server *pgServer) {
 	d := server.database(t, "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
 	for _, test := range pgRefused {
@@ -66,7 +68,7 @@ func wantBlocker(t *testing.T, name string, plan *sqlmigrate.OnlinePlan, object,
 	t.Errorf("%s: blockers %+v, want %s: %s", name, plan.Blockers, object, reason)
 }
 
-// pgRoles refuses what a role may not do.
+// pgRoles tests that a plan refuses what its role may not do.
 func pgRoles(t *testing.T, server *pgServer) {
 	d := server.database(t, `
 CREATE ROLE mover LOGIN; CREATE ROLE reader LOGIN; CREATE ROLE shower;

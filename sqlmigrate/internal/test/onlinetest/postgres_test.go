@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// TestPostgres has one server for all, and a database for each.
+// TestPostgres runs tests that share a server. Each of them creates its own database.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := startPostgres(t)
@@ -58,7 +58,7 @@ func pgSteered(t *testing.T, server *pgServer) {
 	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t, pgTargets...) }, d.DB, migratetest.PgOpen(t, d.URL), pgTargets...)
 }
 
-// pgShop has what a move has to carry over.
+// pgShop creates tables with all kinds of objects that a move has to preserve.
 const pgShop = `
 CREATE TABLE customers (id serial PRIMARY KEY, email text NOT NULL, boss_id integer CONSTRAINT fk_boss REFERENCES customers ON DELETE SET NULL);
 COMMENT ON COLUMN customers.id IS 'it''s \ the key';
@@ -124,7 +124,8 @@ func pgShopDDL(rows int) string {
 
 var pgTargets = []any{"customers", "Orders", "items_later"}
 
-// wantNoOldColumns: the old columns are narrow, and hold keys, until Finish.
+// wantNoOldColumns checks that a plan does not report the old columns as forgotten
+// references. They are narrow columns with keys until Finish drops them.
 func wantNoOldColumns(t *testing.T, d *pgDatabase) {
 	t.Helper()
 	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, pgTargets...)
@@ -138,7 +139,7 @@ func wantNoOldColumns(t *testing.T, d *pgDatabase) {
 	}
 }
 
-// pgStages reverts after each stage, and finds what was there before.
+// pgStages tests that Revert restores the former state after each stage.
 func pgStages(t *testing.T, server *pgServer) {
 	for _, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {
 		t.Run(string(last), func(t *testing.T) {
@@ -160,7 +161,7 @@ func pgStages(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgCheckRows compares with what the writers remember.
+// pgCheckRows compares the rows with table mirror, and looks for rows without a parent.
 func pgCheckRows(t *testing.T, d *pgDatabase) {
 	t.Helper()
 	d.want(t, `SELECT count(*) FROM (SELECT id, customer_id FROM "Orders" EXCEPT SELECT id, customer_id FROM mirror) AS x`, "0")
@@ -186,7 +187,7 @@ INSERT INTO "Orders" (customer_id) VALUES (9007199254740994);`)
 	d.want(t, `SELECT count(*) FROM lines WHERE order_id >= 9007199254740993`, "0")
 }
 
-// pgIndexed has what the definition of an index can have.
+// pgIndexed creates indexes that use every part of an index definition.
 const pgIndexed = `
 CREATE TABLE t (id serial, name text COLLATE "C", other integer, CONSTRAINT key PRIMARY KEY (id) WITH (fillfactor = 70) USING INDEX TABLESPACE space DEFERRABLE);
 CREATE UNIQUE INDEX whole ON t (id DESC, (CASE WHEN id > 5 THEN 1 ELSE 2 END), name COLLATE "POSIX" text_pattern_ops NULLS FIRST, other) INCLUDE (name, id)
@@ -199,7 +200,7 @@ CREATE TABLE p_1 PARTITION OF p DEFAULT;
 CREATE INDEX ON p (id) TABLESPACE space WHERE x > 0;
 INSERT INTO t (name, other) SELECT n, n FROM generate_series(1, 100) AS n; INSERT INTO p (x) SELECT n FROM generate_series(1, 100) AS n`
 
-// pgIndexes finds each index as it was, after the way back and at the end.
+// pgIndexes tests that each index is the same after the way back and after the move.
 func pgIndexes(t *testing.T, server *pgServer) {
 	d := server.database(t, "SELECT 1")
 	migratetest.Run(t, migratetest.PgOpen(t, d.URL+"&options=-c%20allow_in_place_tablespaces%3Don"), "CREATE TABLESPACE space LOCATION ''")
@@ -222,7 +223,7 @@ func pgIndexes(t *testing.T, server *pgServer) {
 	same(t, "at the end", d.Value(t, indexes), all)
 }
 
-// customers is how many the shops have that programs use.
+// customers is the number of customers in the databases that programs use.
 const customers = 1000
 
 func pgStartLoad(t *testing.T, d *pgDatabase) *load {
@@ -231,7 +232,7 @@ func pgStartLoad(t *testing.T, d *pgDatabase) *load {
 		shopWriter(0, customers), shopWriter(1, customers), shopReader(customers))
 }
 
-// pgLoad moves tables that programs use, to the end.
+// pgLoad tests that a whole move succeeds while programs use the tables.
 func pgLoad(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(customers))
 	programs := pgStartLoad(t, d)
@@ -258,7 +259,7 @@ func pgLoad(t *testing.T, server *pgServer) {
 	pgCheckGone(t, d)
 }
 
-// pgCheckGone finds nothing of what was there for the time being.
+// pgCheckGone checks that the move has dropped all its temporary objects.
 func pgCheckGone(t *testing.T, d *pgDatabase) {
 	t.Helper()
 	d.want(t, "SELECT count(*) FROM pg_class WHERE relname LIKE '%gormflake%' OR relname LIKE 'sqlmigrate%'", "0")
@@ -267,7 +268,7 @@ func pgCheckGone(t *testing.T, d *pgDatabase) {
 	d.want(t, "SELECT count(*) FROM pg_constraint WHERE conname LIKE '%gormflake%' OR NOT convalidated AND conname <> 'later'", "0")
 }
 
-// pgBack takes a move back half-way, and from its end, while programs use the
+// pgBack tests Revert in the middle of a move and at its end while programs use the
 // tables.
 func pgBack(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(customers))
@@ -287,8 +288,8 @@ func pgBack(t *testing.T, server *pgServer) {
 	same(t, "after the way back", d.Dumped(t, "--schema-only"), before)
 }
 
-// pgKilled kills the process that carries the move out, ten times and more, while
-// programs use the tables.
+// pgKilled kills the process that moves the tables at least ten times while programs use
+// the tables.
 func pgKilled(t *testing.T, server *pgServer) {
 	const kills = 10
 	d := server.database(t, pgShopDDL(customers))

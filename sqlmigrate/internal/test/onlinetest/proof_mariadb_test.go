@@ -33,15 +33,16 @@ func mariadbProof(rows int) []string {
 	return append(ddl, "ANALYZE TABLE users, orders, notes, tags, payments, visits")
 }
 
-// TestProofMariaDB takes half an hour on two cores for five million rows.
+// With five million rows TestProofMariaDB takes half an hour on two cores.
 func TestProofMariaDB(t *testing.T) {
 	proofAlike(t, proofMariaDB(t), &mariadbServer{})
 }
 
-// proofMariaDB keeps what it has acknowledged if its process is killed.
+// proofMariaDB starts a server that keeps all acknowledged transactions if its process is
+// killed.
 func proofMariaDB(t *testing.T) *testserver.Server {
 	t.Helper()
-	longRows(t) // no server is started in vain
+	longRows(t) // skips the test before a server is started
 	return testserver.MariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300")
 }
 
@@ -51,7 +52,7 @@ func proofMySQL(t *testing.T) *testserver.Server {
 	return testserver.MySQL(t, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300")
 }
 
-// TestProofMySQL is the same on MySQL, with an expression index.
+// TestProofMySQL runs the test of TestProofMariaDB on MySQL, with an expression index.
 func TestProofMySQL(t *testing.T) {
 	proofAlike(t, proofMySQL(t), &mariadbServer{mysql: true}, "CREATE INDEX ix_tens ON orders ((amount DIV 10))")
 }

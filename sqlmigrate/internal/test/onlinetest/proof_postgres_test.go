@@ -13,8 +13,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// pgProof has a table of eight partitions, two CHECKs, a partial and an expression
-// index, a view, and four tables that refer to it, one of them partitioned.
+// pgProof creates a table with eight partitions, two CHECK constraints, a partial index,
+// an expression index and a view, and four tables that refer to it. One of these four is
+// partitioned.
 const pgProof = `
 CREATE TABLE users (id serial PRIMARY KEY, name text);
 CREATE TABLE orders (id serial, tenant integer NOT NULL, user_id integer NOT NULL REFERENCES users, amount integer NOT NULL, note text NOT NULL,
@@ -45,7 +46,7 @@ CREATE TABLE ledger (id bigint PRIMARY KEY, tenant integer, amount integer, gone
 CREATE TABLE clients (id integer PRIMARY KEY, transactions bigint);
 INSERT INTO clients SELECT n, 0 FROM generate_series(0, 7) AS n;`
 
-// TestProofPostgres takes a quarter of an hour on two cores for five million rows.
+// With five million rows TestProofPostgres takes a quarter of an hour on two cores.
 func TestProofPostgres(t *testing.T) {
 	rows := longRows(t)
 	server := proofPostgres(t)

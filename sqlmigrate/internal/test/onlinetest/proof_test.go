@@ -21,53 +21,53 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A proof moves a large table with all that the engine has, under eight writers. The
-// process that moves it is killed at random moments, and the server once.
+// A proof moves a large table with many features while eight writers use it. The process
+// that moves the table is killed at random moments, and the server is killed once.
 //
-// The writers keep a ledger, in the transaction of what they write: a row for each order
-// that they have inserted, changed or deleted. All others are as they were made.
+// Each transaction of a writer also writes to the ledger, which has a row for each order
+// that was inserted, changed or deleted. All other orders must be as they were created.
 type proof struct {
 	server  *testserver.Server
 	rows    int
-	url     string // for the child
+	url     string // of the child process
 	db      *gorm.DB
-	pool    *sql.DB // the writers'
+	pool    *sql.DB // connections of the writers
 	dialect dialect
 
-	children []string       // tables that refer to orders
-	tool     *regexp.Regexp // errors of another tool, which a program gets
-	path     atomic.Value   // string: the schema in which programs find tables, if a tool changes that
+	children []string       // the tables that refer to orders
+	tool     *regexp.Regexp // errors that another tool causes in the programs
+	path     atomic.Value   // string: the schema in which programs find the tables, for a tool that changes it
 
-	first  []sqlmigrate.StageName // in which the process is killed, before the way back
-	until  sqlmigrate.StageName   // after which there is one
-	second []sqlmigrate.StageName // the same for another move, to the end; none if empty
+	first  []sqlmigrate.StageName // stages in which the process is killed before the way back
+	until  sqlmigrate.StageName   // the last stage before the way back
+	second []sqlmigrate.StageName // stages in which the process is killed in a second move, which is completed; no second move if empty
 
-	open    func() *gorm.DB // as a program that has just been started
+	open    func() *gorm.DB // opens the database like a program that has just started
 	targets []any
 	schema  func() string
 	want    func(query, want string)
 
-	stage   atomic.Value // string
-	down    atomic.Bool  // the server is, and its programs' transactions fail
+	stage   atomic.Value // string: the stage and the step that are under way
+	down    atomic.Bool  // whether the server is down, so that transactions fail
 	writers []*proofWriter
 	running sync.WaitGroup
 	stop    chan struct{}
-	gate    sync.RWMutex // a writer has it for a transaction, a check alone
+	gate    sync.RWMutex // read-locked by a writer in a transaction, locked by check
 }
 
-// A dialect is what the writers' statements do not have in common.
+// A dialect contains the statements of the writers that depend on the database.
 type dialect struct {
 	insert func(ctx context.Context, tx *sql.Tx, statement string) (id int64, err error)
-	upsert string // of a row of the ledger: column, order, value
+	upsert string // writes a row of the ledger: column, order, value
 }
 
-// A proofWriter knows what it was told to be committed.
+// A proofWriter records how many of its transactions the server has acknowledged.
 type proofWriter struct {
 	*proof
 	number  int
-	acked   int // transactions
-	doubted int // nobody knows whether they were committed
-	refused int // by another tool
+	acked   int // acknowledged transactions
+	doubted int // transactions that may or may not be committed
+	refused int // transactions that another tool caused to fail
 	refusal error
 	longest map[string]time.Duration
 	err     error
@@ -75,7 +75,8 @@ type proofWriter struct {
 
 var proofChildren = []string{"notes", "tags", "payments", "visits"}
 
-// repeated errors tell a program to repeat its transaction, as they do without a move.
+// repeated matches errors after which a program has to repeat its transaction, also
+// without a move.
 var repeated = regexp.MustCompile(`Error 1213\b|SQLSTATE 40P01`)
 
 func (p *proof) start(t *testing.T) {
@@ -134,8 +135,8 @@ func (w *proofWriter) transact(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// write changes, deletes or moves one of the orders that are this writer's, or inserts
-// one, with a row of another table that refers to it.
+// write changes or deletes an order of this writer, moves it to another tenant, or
+// inserts an order with a row of a table that refers to it.
 func (w *proofWriter) write(ctx context.Context, tx *sql.Tx) error {
 	own, value := 8*(1+rand.IntN(w.rows/8-1))+w.number, rand.IntN(8)
 	switch rand.IntN(5) {
@@ -162,7 +163,8 @@ func (w *proofWriter) write(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// change executes a statement, and writes to the ledger if there was such an order.
+// change executes a statement, and writes to the ledger if the statement has changed an
+// order.
 func (w *proofWriter) change(ctx context.Context, tx *sql.Tx, statement, column string, id, value int) error {
 	result, err := tx.ExecContext(ctx, statement)
 	if err != nil {
@@ -175,7 +177,8 @@ func (w *proofWriter) change(ctx context.Context, tx *sql.Tx, statement, column 
 	return err
 }
 
-// run moves the tables there and back, and judges what the writers waited.
+// run moves the tables, takes the move back, and moves them again if there is a second
+// move. It fails the test if a writer had to wait too long.
 func (p *proof) run(t *testing.T) {
 	before := p.schema()
 	p.start(t)
@@ -212,7 +215,7 @@ func (p *proof) run(t *testing.T) {
 	}
 }
 
-// end lets the writers do without a move once more.
+// end lets the writers work without a move for some time and stops them.
 func (p *proof) end(t *testing.T, idle time.Duration) {
 	t.Helper()
 	p.stage.Store("after")
@@ -221,9 +224,10 @@ func (p *proof) end(t *testing.T, idle time.Duration) {
 	p.running.Wait()
 }
 
-const busy = "another run is under way" // at the last statement of one that was killed
+const busy = "another run is under way" // the server may still execute the last statement of a killed process
 
-// online carries out what do wants of a plan that a program makes that has just been started.
+// online makes a plan like a program that has just started, and calls do with it. It
+// repeats this while the server still executes a statement of a killed process.
 func (p *proof) online(t *testing.T, what string, do func(*sqlmigrate.OnlinePlan) error) {
 	t.Helper()
 	for {
@@ -246,8 +250,8 @@ func (p *proof) watch() sqlmigrate.OnlineOption {
 
 func (p *proof) at(stage, step string) { p.stage.Store(stage + " " + shortStep(step)) }
 
-// child starts a process that moves the tables, again while the server is still at the
-// last statement of one that was killed.
+// child starts a process that moves the tables. It repeats this while the server still
+// executes a statement of a killed process.
 func (p *proof) child(t *testing.T, at func(stage, step string, kill func())) (done bool, failed string) {
 	t.Helper()
 	for {
@@ -261,8 +265,8 @@ func (p *proof) child(t *testing.T, at func(stage, step string, kill func())) (d
 	}
 }
 
-// killed starts a process that moves the tables, and kills it at a random moment after
-// it has begun a stage.
+// killed starts a process that moves the tables, and kills it a random time after it has
+// begun the stage.
 func (p *proof) killed(t *testing.T, stage sqlmigrate.StageName) {
 	t.Helper()
 	delay := rand.N(20 * time.Millisecond)
@@ -283,7 +287,7 @@ func (p *proof) killed(t *testing.T, stage sqlmigrate.StageName) {
 	t.Logf("killed in stage %s, %v after the first step of %s", at, delay.Round(time.Millisecond), stage)
 }
 
-// loseServer kills the server while tables are copied.
+// loseServer kills the server while the tables are copied.
 func (p *proof) loseServer(t *testing.T) {
 	t.Helper()
 	var once sync.Once
@@ -307,12 +311,12 @@ func (p *proof) loseServer(t *testing.T) {
 	if err := <-lost; err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second) // until each program has noticed
+	time.Sleep(2 * time.Second) // so that each program notices
 	p.down.Store(false)
 	t.Logf("the server was killed; the process said: %s", failed)
 }
 
-// check compares the tables with the ledger, while nobody writes.
+// check compares the tables with the ledger while the writers wait.
 func (p *proof) check(t *testing.T) {
 	t.Helper()
 	p.gate.Lock()
@@ -342,8 +346,8 @@ func (p *proof) check(t *testing.T) {
 	p.want(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM ledger WHERE id > %d)%s", p.rows, children), "0")
 }
 
-// longest logs the longest transaction of each stage, and returns the longest of all in
-// multiples of that without a move.
+// longest logs the longest transaction of each stage. It returns the longest of all, as a
+// multiple of the longest transaction without a move.
 func (p *proof) longest(t *testing.T) float64 {
 	t.Helper()
 	longest := map[string]time.Duration{}

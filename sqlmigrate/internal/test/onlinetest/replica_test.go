@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// The copy waits while a replica does not apply what it gets, although it still follows.
+// The copy waits while a replica receives changes but does not apply them.
 func TestReplicaMariaDB(t *testing.T) {
 	t.Parallel()
 	primary, replica, _ := testserver.MariaDBPair(t, false, "innodb_flush_log_at_trx_commit=0")
@@ -53,13 +53,13 @@ func awaitsReplica(t *testing.T, primary, replica *testserver.Server, stop, star
 		}
 	}
 	var stopped time.Time
-	var rows []int64 // that had been copied when it waited
+	var rows []int64 // the copied rows at each wait
 	err = d.online(t).Apply(t.Context(), d.DB, options(sqlmigrate.WithReplicas(follower.DB), sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 		switch behind := strings.HasPrefix(p.Waiting, "a replica that is "); {
 		case stopped.IsZero() && p.Table.Name == "notes" && p.OfRows > 0:
 			do(stop)
 			stopped = time.Now()
-			time.Sleep(time.Second) // so that the first batch asks, and further ones ask again
+			time.Sleep(time.Second) // so that the first batch asks for the lag, and later ones ask again
 		case !stopped.IsZero() && behind:
 			if rows = append(rows, p.Rows); len(rows) == 3 {
 				do(start)
@@ -75,7 +75,7 @@ func awaitsReplica(t *testing.T, primary, replica *testserver.Server, stop, star
 	}
 }
 
-// databaseOn is the database test of a server.
+// databaseOn returns the database called test of a server.
 func databaseOn(t *testing.T, server *testserver.Server) *mariadbDatabase {
 	t.Helper()
 	s := &mariadbServer{address: server.Address()}

@@ -13,8 +13,8 @@ import (
 
 const columnsCheck = "columns"
 
-// checkColumns looks for columns that cannot hold the first Snowflake ID of a
-// table to which they may refer.
+// checkColumns looks for columns that are too narrow for the Snowflake IDs of the moved
+// tables to which they may refer.
 func (d *doctor) checkColumns() {
 	var keys []string
 	for i := range d.tables {
@@ -44,12 +44,13 @@ func (d *doctor) checkColumns() {
 	}
 }
 
-// moved reports whether the table has Snowflake IDs for keys, or could.
+// moved reports whether the table has Snowflake IDs as keys, or is ready for them.
 func (d *doctor) moved(t *readonly.Table) bool {
 	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite
 }
 
-// knownReferences leaves out, with a warning, what names no column.
+// knownReferences returns the options of the flags whose columns exist. It adds a warning
+// for each flag whose column does not exist.
 func (d *doctor) knownReferences() []sqlmigrate.Option {
 	var known []sqlmigrate.Option
 	for _, option := range d.references {

@@ -1,4 +1,5 @@
-// Package doctor has the command doctor.
+// Package doctor implements the command doctor. New returns the command; a doctor runs
+// the checks and collects their findings in a report.
 package doctor
 
 import (
@@ -33,7 +34,7 @@ type doctorFlags struct {
 	now      func() time.Time
 }
 
-// New returns the command doctor.
+// New returns the command doctor. now is the clock.
 func New(now func() time.Time) *cobra.Command {
 	f := doctorFlags{now: now}
 	cmd := &cobra.Command{
@@ -93,17 +94,17 @@ the database could not be checked.`,
 	return cmd
 }
 
-// A doctor is one examination.
+// A doctor is one run of the command.
 type doctor struct {
-	*readonly.Database // nil: another store
+	*readonly.Database // nil if the store is not a database
 	flags              *doctorFlags
 	report             report
 
 	references []sqlmigrate.Option
 
 	layout snowflake.Layout
-	stored snowflake.Layout // of the leased workers; zero if there are none
-	tables []readonly.Table // without those that are skipped
+	stored snowflake.Layout // the layout of the leased workers; zero if no worker was leased
+	tables []readonly.Table // without the tables of --skip
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
@@ -153,14 +154,14 @@ func (d *doctor) examineDatabase(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("interrupted: %w", err)
 		}
-		if err := d.Ask("SELECT 1", nil, new(int)); err != nil { // what is missing is then not a finding
+		if err := d.Ask("SELECT 1", nil, new(int)); err != nil { // if the server is down, missing answers are not findings
 			return fmt.Errorf("database does not answer any more: %w", err)
 		}
 		return nil
 	})
 }
 
-// unseen reports what could not be checked, unless err is nil.
+// unseen adds a warning that a subject could not be checked, unless err is nil.
 func (d *doctor) unseen(check, subject string, err error) {
 	if err == nil {
 		return
@@ -172,8 +173,8 @@ func (d *doctor) unseen(check, subject string, err error) {
 	d.report.warn(check, subject, "could not be checked: "+terminal.OneLine(err), fix)
 }
 
-// examineStore examines a store that is not a database. It reports what the store
-// warns of, or refuses, when a process starts.
+// examineStore examines a store that is not a database. It reports the warnings and the
+// error of the store when it is opened, as a process would get them.
 func (d *doctor) examineStore(ctx context.Context) error {
 	if err := d.flags.store.CheckRemote(); err != nil {
 		return err
@@ -183,7 +184,7 @@ func (d *doctor) examineStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = store.Close() }() // which has been read alone
+	defer func() { _ = store.Close() }() // the store was only read, so an error of Close does not matter
 	in, err := lease.Inspect(ctx, store)
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("interrupted: %w", cause)
@@ -201,7 +202,7 @@ func (d *doctor) examineStore(ctx context.Context) error {
 	return nil
 }
 
-// reportWarnings reads a warning as "package: what is wrong: the fix".
+// reportWarnings adds the logged warnings, which have the form "package: problem: fix".
 func (d *doctor) reportWarnings(log *warnings) {
 	log.mu.Lock()
 	defer log.mu.Unlock()
@@ -219,8 +220,8 @@ func (d *doctor) reportWarnings(log *warnings) {
 	}
 }
 
-// warnings is a [slog.Handler] that keeps what it is given. A store may log from a
-// goroutine of its own.
+// warnings is a [slog.Handler] that collects the records. It has a mutex because a store
+// may log from its own goroutine.
 type warnings struct {
 	slog.Handler
 	mu  sync.Mutex

@@ -21,17 +21,17 @@ import (
 const (
 	keysCheck = "keys"
 
-	// futureSlack is how far a key may be ahead of the clock: of a generator
-	// that tolerates a step back, and of another machine.
+	// futureSlack is how far a key may be ahead of the clock. A generator tolerates a
+	// small step back of its clock, and the clock of another machine may be ahead.
 	futureSlack = time.Minute
 
-	// youngest is how far a key must be above the epoch to look like a
-	// Snowflake ID: no counter gets there.
+	// youngest is how far above the epoch a key must be to count as a Snowflake ID. No
+	// counter reaches such a key.
 	youngest = 24 * time.Hour
 )
 
-// checkKeys asks each table for its largest key, which is one look into the
-// index of the primary key.
+// checkKeys reads the smallest and the largest key of each table from the index of its
+// primary key.
 func (d *doctor) checkKeys() {
 	var err error
 	if d.tables, err = d.Tables(""); err != nil {
@@ -58,7 +58,8 @@ func (d *doctor) checkKeys() {
 	}
 }
 
-// checkAssigned finds a table that gives other programs the next ID, or any key.
+// checkAssigned reports a table of Snowflake IDs in which the database still assigns
+// keys, unless its counter is parked.
 func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 	if !t.Assigned {
 		return nil
@@ -81,7 +82,8 @@ func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 
 func (d *doctor) place() parking.Place { return parking.NewPlace(d.layout) }
 
-// noteSkip names what no table is called: the one that was meant is not skipped.
+// noteSkip adds a note for each name of --skip that is not a table, because the table
+// that the user meant is not skipped then.
 func (d *doctor) noteSkip() {
 	for _, name := range d.flags.skip {
 		if !slices.ContainsFunc(d.tables, func(t readonly.Table) bool { return t.Is(name) }) && !d.isLeaseTable(name) {
@@ -90,14 +92,14 @@ func (d *doctor) noteSkip() {
 	}
 }
 
-// isLeaseTable also knows the tables of other schemas.
+// isLeaseTable reports whether name is the table of workers in any schema.
 func (d *doctor) isLeaseTable(name string) bool {
 	_, table := d.leaseTable()
 	return name == table || strings.HasSuffix(name, "."+table)
 }
 
-// checkKey reports keys of the table that no generator can have issued by now, and notes
-// whether its keys are Snowflake IDs.
+// checkKey reports keys of the table that a generator cannot have issued by now. It also
+// determines whether the keys are Snowflake IDs.
 func (d *doctor) checkKey(t *readonly.Table) error {
 	var smallest, largest sql.NullString
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", d.Quote(t.Key), d.Quote(t.Schema, t.Name))
@@ -113,7 +115,7 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its largest %s, %q, is not an ID", t.Key, largest.String), "correct the row, or leave the table out with --skip "+t.String())
 		return nil
 	}
-	if first := d.place().First; d.place().Holds(types.ID(key)) { // what parked counters give hides the others
+	if first := d.place().First; d.place().Holds(types.ID(key)) { // keys of parked counters are larger than all IDs, so look for the largest key below them
 		below := fmt.Sprintf("SELECT COALESCE(MAX(%[1]s), 0) FROM %[2]s WHERE %[1]s < %[3]d", d.Quote(t.Key), d.Quote(t.Schema, t.Name), first)
 		if err := d.Ask(below, nil, &key); err != nil {
 			return err
@@ -123,8 +125,8 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 	return d.checkFuture(t, types.ID(key))
 }
 
-// checkFuture reports rows whose keys are of the future, up to the largest. It reads no
-// more of the index than these.
+// checkFuture reports the rows with keys up to largest that are ahead of the clock. It
+// reads only these rows from the index.
 func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 	now := d.flags.now()
 	limit := d.layout.Max(now.Add(futureSlack))
@@ -144,8 +146,8 @@ func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 	return nil
 }
 
-// checkTrial puts keys into copies of the moved tables, over a connection that is not
-// set to read only, because that has no temporary objects.
+// checkTrial tries keys in copies of the moved tables. It opens a second connection,
+// because a connection that is set to read only cannot create temporary objects.
 func (d *doctor) checkTrial() {
 	var tables []any
 	for i := range d.tables {

@@ -12,7 +12,7 @@ import (
 
 type severity string
 
-// The severities.
+// The severities of findings.
 const (
 	fine    severity = "ok"
 	warning severity = "warning"
@@ -21,11 +21,11 @@ const (
 
 var colours = map[severity]terminal.Colour{fine: terminal.Green, warning: terminal.Yellow, problem: terminal.Red}
 
-// A finding is what one check has found.
+// A finding is a result of a check.
 type finding struct {
 	Severity severity `json:"severity"`
 	Check    string   `json:"check"`
-	Subject  string   `json:"subject,omitempty"` // a table, a column, a worker
+	Subject  string   `json:"subject,omitempty"` // for example a table, a column or a worker
 	Text     string   `json:"text"`
 	Fix      string   `json:"fix,omitempty"`
 }
@@ -84,7 +84,7 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 	return nil
 }
 
-// writeTextfile writes what node_exporter reads.
+// writeTextfile writes the metrics for the textfile collector of node_exporter.
 func (r *report) writeTextfile(name, database string) error {
 	used := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "gormflake_key_used_ratio", Help: "Used part of the numbers of a key or a sequence.",

@@ -11,24 +11,24 @@ import (
 const (
 	serialsCheck = "serials"
 
-	newest = 1000 // rows that are read of a table
+	newest = 1000 // number of rows that are read from a table
 
-	// maxSerial is longer than any serial number: what comes after it is not
-	// read of a longer text.
+	// maxSerial is longer than every serial number. Only so many characters of a text are
+	// read.
 	maxSerial = 100
 )
 
-// A serialColumn is a column of text in a table of Snowflake IDs.
+// A serialColumn is a text column in a table of Snowflake IDs.
 type serialColumn struct {
 	*readonly.Table
 	name   string
-	unique bool // by an index
+	unique bool // whether an index keeps it unique
 }
 
 func (c *serialColumn) String() string { return c.Table.String() + "." + c.name }
 
-// checkSerials looks for columns of serial numbers in the tables of Snowflake
-// IDs: most of their newest values are some.
+// checkSerials checks the columns of serial numbers in tables of Snowflake IDs. A column
+// counts as such if most of its newest values are serial numbers.
 func (d *doctor) checkSerials() {
 	numbers, err := serials.New(d.layout, "")
 	if err != nil {
@@ -96,8 +96,8 @@ func repeated(values []string) []string {
 	return slices.Compact(twice)
 }
 
-// textSQL lists the columns of a table that may hold serial numbers, and whether an index
-// keeps each unique without the help of other columns.
+// textSQL returns the text columns of a table, and whether a unique index consists of the
+// column alone. Partial indexes, and in MySQL prefixes of a column, do not count.
 var textSQL = map[string]string{
 	"sqlite": `SELECT c.name, EXISTS (SELECT 1 FROM pragma_index_list(?2) l WHERE l."unique" AND NOT l.partial
   AND (SELECT count(*) = 1 AND max(i.name) = c.name COLLATE NOCASE FROM pragma_index_info(l.name) i))
@@ -116,7 +116,7 @@ WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 
 
 func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
 	args := []any{t.Schema, t.Name}
-	if d.Dialect == "mysql" { // whose placeholders have no numbers
+	if d.Dialect == "mysql" { // MySQL's placeholders have no numbers, so the arguments are repeated
 		args = slices.Concat(args, args)
 	}
 	return readonly.Rows(d.Database, textSQL[d.Dialect], args, func(c *serialColumn) []any {
@@ -125,7 +125,7 @@ func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
 	})
 }
 
-// values come from the newest rows, without NULL.
+// values returns the values of the newest rows, without NULL.
 func (d *doctor) values(c *serialColumn) ([]string, error) {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t ORDER BY %s DESC LIMIT %d) AS newest WHERE v IS NOT NULL",
 		d.Quote("t", c.name), maxSerial, d.Quote(c.Schema, c.Table.Name), d.Quote("t", c.Key), newest)

@@ -19,8 +19,9 @@ const (
 	clockProblem = time.Minute
 )
 
-// checkClock compares the clocks. Clocks that differ repeat no ID; but times
-// in IDs are then wrong, and a process waits for workers that are free.
+// checkClock compares the clocks of this machine and the server. A difference does not
+// cause duplicate IDs, but the times in IDs are wrong, and a process may wait for a
+// worker that is free.
 func (d *doctor) checkClock() {
 	if d.Dialect == "sqlite" {
 		d.report.ok(clockCheck, "", "SQLite runs in this process and has this machine's clock")
@@ -46,8 +47,8 @@ func (d *doctor) compareClocks(ask func() (time.Time, error)) {
 	}
 }
 
-// measureClock returns how far this machine's clock is ahead, from the fastest
-// of some probes, and how wrong that may be.
+// measureClock returns how far this machine's clock is ahead, and the largest error of
+// this value. It uses the fastest of several probes.
 func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, open time.Duration, err error) {
 	for probe := range clockProbes {
 		before := d.flags.now()
@@ -65,14 +66,16 @@ func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, open time.D
 
 const settingsCheck = "settings"
 
-// A setting is one under which the database forgets, if it is found.
+// A setting is a possible problem of the database's settings. found reports whether it
+// exists.
 type setting struct {
 	found              bool
 	severity           severity
 	subject, text, fix string
 }
 
-// checkSettings looks for settings under which the database forgets.
+// checkSettings looks for settings under which the database can lose writes that it has
+// acknowledged.
 func (d *doctor) checkSettings() {
 	ask := map[string]func() ([]setting, error){"postgres": d.postgresSettings, "mysql": d.mysqlSettings, "sqlite": d.sqliteSettings, "TiDB": d.tidbSettings}
 	settings, err := ask[cmp.Or(d.Engine, d.Dialect)]()
@@ -93,7 +96,8 @@ func (d *doctor) checkSettings() {
 	}
 }
 
-// leaseTable is the table of the workers, which may have a schema.
+// leaseTable returns the table of workers. schema is empty if the flag does not contain a
+// schema.
 func (d *doctor) leaseTable() (schema, name string) {
 	dot := strings.IndexByte(d.flags.store.Table, '.')
 	return d.flags.store.Table[:max(0, dot)], d.flags.store.Table[dot+1:]
@@ -137,7 +141,8 @@ func (d *doctor) mysqlSettings() ([]setting, error) {
 	}, err
 }
 
-// tidbSettings leaves out InnoDB's, which are there and mean nothing.
+// tidbSettings checks the settings of TiDB. It omits the settings of InnoDB, which exist
+// in TiDB without effect.
 func (d *doctor) tidbSettings() ([]setting, error) {
 	var autocommit bool
 	err := d.Ask("SELECT @@SESSION.autocommit", nil, &autocommit)

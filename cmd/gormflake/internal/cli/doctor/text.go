@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A textColumn is a column of text in a database of MySQL.
+// A textColumn is a text column in a MySQL database.
 type textColumn struct{ table, name, kind, null string }
 
 const textColumnsSQL = `SELECT c.TABLE_NAME, c.COLUMN_NAME, c.COLUMN_TYPE, c.IS_NULLABLE
@@ -19,8 +19,9 @@ WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND c.GENERATI
   AND c.DATA_TYPE IN ('char', 'varchar', 'tinytext', 'text', 'mediumtext', 'longtext')
 ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION`
 
-// checkText looks for Snowflake IDs in columns of text. MySQL compares such a column with
-// a number as floating point; MariaDB does not, and PostgreSQL refuses to.
+// checkText looks for Snowflake IDs in text columns. They are a problem in MySQL only,
+// which compares text with a number as floating point. MariaDB compares exactly, and
+// PostgreSQL rejects the comparison.
 func (d *doctor) checkText() {
 	var version string
 	if d.Dialect == "mysql" {
@@ -40,8 +41,8 @@ func (d *doctor) checkText() {
 	}
 }
 
-// checkTextColumn reads a sample of a column: a table without an index on it has no
-// newest values.
+// checkTextColumn checks a sample of a column. It does not read the newest rows, because
+// the table may have no index for that.
 func (d *doctor) checkTextColumn(c *textColumn) error {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s LIMIT %d) AS sample WHERE v IS NOT NULL",
 		d.Quote(c.name), maxSerial, d.Quote(c.table), newest)
@@ -63,7 +64,7 @@ func (d *doctor) checkTextColumn(c *textColumn) error {
 	return nil
 }
 
-// looksLikeID reports whether the text is an ID that a generator can have issued by now.
+// looksLikeID reports whether the text is an ID that a generator may have issued by now.
 func (d *doctor) looksLikeID(text string) bool {
 	id, err := types.ParseID(text)
 	return err == nil && id >= d.layout.Min(d.layout.Epoch.Add(youngest)) && id <= d.layout.Max(d.flags.now().Add(futureSlack))

@@ -19,21 +19,21 @@ const (
 	usageProblem = 0.90
 )
 
-// A usage is how much a key or a sequence has used of its numbers.
+// A usage is how many of its numbers a key or a sequence has used.
 type usage struct {
-	Name  string  `json:"name"` // table.column, or a sequence
+	Name  string  `json:"name"` // table.column, or the name of a sequence
 	Last  float64 `json:"last"`
 	Limit float64 `json:"limit"`
-	Used  float64 `json:"used"`           // 1: all
-	Full  string  `json:"full,omitempty"` // the date on which all are used, at the present rate
+	Used  float64 `json:"used"`           // 1 means that all numbers are used
+	Full  string  `json:"full,omitempty"` // the date on which all numbers will be used at the present rate
 	fix   string
 }
 
-// checkUsage looks for keys and sequences that run out.
+// checkUsage looks for keys and sequences that run out of numbers.
 func (d *doctor) checkUsage() {
 	for i := range d.tables {
 		t := &d.tables[i]
-		if err := d.useKey(t); t.Narrow() { // of others, the check of keys says so
+		if err := d.useKey(t); t.Narrow() { // for wide keys, checkKeys has reported the error already
 			d.unseen(usageCheck, t.String(), err)
 		}
 	}
@@ -64,8 +64,8 @@ func (d *doctor) use(u usage) {
 	d.report.Usage = append(d.report.Usage, u)
 }
 
-// useKey leaves out Snowflake IDs, whose end is their layout's, and the counter of a
-// wide key, which may be parked.
+// useKey records the usage of a key. It leaves out Snowflake IDs, because their end is
+// the expiry of the layout. It ignores the counter of a wide key, which may be parked.
 func (d *doctor) useKey(t *readonly.Table) error {
 	u := usage{Name: t.Column(), Limit: t.Limit, fix: "gormflake migrate plan " + t.String()}
 	err := d.Ask(fmt.Sprintf("SELECT COALESCE(MAX(%s) + 0.0, 0) FROM %s", d.Quote(t.Key), d.Quote(t.Schema, t.Name)), nil, &u.Last)
@@ -80,14 +80,15 @@ func (d *doctor) useKey(t *readonly.Table) error {
 	return nil
 }
 
-// ageSQL is the age of a time in seconds.
+// ageSQL returns the age of a time in seconds.
 var ageSQL = map[string]string{
 	"mysql":    "TIMESTAMPDIFF(SECOND, %s, NOW())",
 	"postgres": "extract(epoch FROM now() - %s::timestamptz)",
 }
 
-// full goes by the time since the last key below the newest tenth. It is empty if the
-// table does not show that time, or the date is a century away.
+// full returns the date on which the numbers run out. It computes the rate from the time
+// since the last key below the newest tenth. It returns "" if the table has no such time,
+// or the date is more than a century away.
 func (d *doctor) full(t *readonly.Table, last float64) string {
 	var key, age float64
 	query := fmt.Sprintf("SELECT %[1]s, %[2]s FROM %[3]s WHERE %[1]s <= %.0[4]f ORDER BY %[1]s DESC LIMIT 1",
@@ -102,8 +103,9 @@ func (d *doctor) full(t *readonly.Table, last float64) string {
 	return d.flags.now().Add(time.Duration(left * float64(time.Second))).UTC().Format(time.DateOnly)
 }
 
-// useSequences reads a sequence as a Table whose Key is the table that it is of. TiDB's
-// cannot be selected from.
+// useSequences records the usage of the sequences. It reads a sequence into a Table,
+// whose Key is the table that owns the sequence. It skips TiDB, whose sequences cannot be
+// selected from.
 func (d *doctor) useSequences() error {
 	if d.Engine != "" {
 		return nil
@@ -125,8 +127,8 @@ func (d *doctor) useSequences() error {
 	return err
 }
 
-// sequencesSQL leaves out those that begin again or may not be read. On MariaDB, each
-// has a row of its own for the rest.
+// sequencesSQL returns the sequences, without those that begin again at their end or that
+// the account may not read. On MariaDB the other values are read from each sequence.
 var sequencesSQL = map[string]string{
 	"sqlite": `SELECT 1 WHERE 0`,
 	"mysql":  `SELECT '', TABLE_NAME, '', 0, 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'SEQUENCE' ORDER BY 2`,

@@ -19,15 +19,16 @@ const (
 	workersCheck = "workers"
 	layoutCheck  = "layout"
 
-	// farAhead is longer than a window: what lies beyond is a wrong clock.
+	// farAhead is longer than a window. A bound that is farther ahead has another cause,
+	// such as a wrong clock.
 	farAhead = time.Hour
 
 	expiryWarning = 5 * 365 * 24 * time.Hour
 	expiryProblem = 365 * 24 * time.Hour
 )
 
-// checkWorkers checks the leased workers, and the layout that they belong
-// to, which is the one to go by unless flags give another.
+// checkWorkers checks the leased workers, and adopts their layout unless a flag sets
+// another.
 func (d *doctor) checkWorkers() {
 	options := append(d.flags.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	in, err := lease.Inspect(d.Ctx, sqllease.New(d.DB, options...))
@@ -89,7 +90,7 @@ func (d *doctor) checkExpiry() {
 
 func (d *doctor) checkHolders(holders []lease.Holder) {
 	now := d.flags.now()
-	busy := map[int64]int64{} // by datacenter
+	busy := map[int64]int64{} // the number of held workers of each datacenter
 	var lapsed int
 	var taken, far []lease.Holder
 	for _, h := range holders {
@@ -113,7 +114,8 @@ func (d *doctor) checkHolders(holders []lease.Holder) {
 	}
 }
 
-// reportAhead reports the bounds that are too far ahead as one, by the furthest.
+// reportAhead reports the bounds that are too far ahead in a single finding, which names
+// the furthest.
 func (d *doctor) reportAhead(far []lease.Holder) {
 	furthest := slices.MaxFunc(far, byBound)
 	place := fmt.Sprintf("datacenter %d worker %d", furthest.Datacenter, furthest.Worker)
@@ -127,7 +129,8 @@ func (d *doctor) reportAhead(far []lease.Holder) {
 
 func byBound(a, b lease.Holder) int { return a.Until.Compare(b.Until) }
 
-// checkFree warns when less than a tenth is free.
+// checkFree warns if less than a tenth of the workers are free, and if all workers of a
+// datacenter are held.
 func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
 	layout := d.stored
 	each := int64(1) << layout.WorkerBits
@@ -153,14 +156,14 @@ func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
 }
 
 const (
-	// maxNamed is how many rows or schemas a finding names.
+	// maxNamed is how many names a finding lists.
 	maxNamed = 5
 
 	oneTable = "processes that write to the same tables must lease their workers from one table: another one leases the same workers again"
 )
 
-// checkDoubled reports the workers of which a table that is refused already has several
-// rows.
+// checkDoubled reports the workers that have several rows. It is called for a table that
+// is already refused.
 func (d *doctor) checkDoubled(table string) error {
 	query := "SELECT namespace, worker_id, COUNT(*) FROM " + table + " GROUP BY namespace, worker_id HAVING COUNT(*) > 1 ORDER BY 1, 2"
 	type doubledWorker struct{ namespace, worker, rows string }
@@ -176,7 +179,7 @@ func (d *doctor) checkDoubled(table string) error {
 	return err
 }
 
-// named lists the first of names, and counts the others.
+// named joins names. If there are more than maxNamed, it counts the rest.
 func named(names []string) string {
 	if rest := len(names) - maxNamed; rest > 0 {
 		names = append(names[:maxNamed:maxNamed], fmt.Sprintf("and %d more", rest))
@@ -184,9 +187,10 @@ func named(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// A schema is where an unqualified name leads by default if it is public, has
-// the name of a role, or is in a search_path that is set for a role or the
-// database. A search_path that a program sets is not known here.
+// otherTablesPostgres returns the other tables with the name of the table of workers, and
+// whether a program may find one of them by the name without a schema. That is so by
+// default if its schema is public, has the name of a role, or is in the search_path of a
+// role or the database. A search_path that a program sets is unknown here.
 const otherTablesPostgres = `WITH tables AS (
   SELECT c.oid, n.nspname, n.nspname = 'public' OR EXISTS (SELECT FROM pg_roles WHERE rolname = n.nspname)
     OR EXISTS (SELECT FROM pg_db_role_setting s CROSS JOIN unnest(s.setconfig) config
@@ -202,9 +206,9 @@ WHERE other.oid IS DISTINCT FROM CAST(to_regclass($1) AS oid) ORDER BY 1`
 const otherTablesMySQL = `SELECT TABLE_SCHEMA, 0 FROM information_schema.TABLES
 WHERE TABLE_TYPE <> 'VIEW' AND TABLE_NAME = ? AND TABLE_SCHEMA <> COALESCE(NULLIF(?, ''), DATABASE()) ORDER BY 1`
 
-// checkOtherTables looks for tables of workers under the same name. Two are a
-// mistake where processes that share the tables of an application find one
-// each; where their applications have nothing in common, they are not.
+// checkOtherTables looks for further tables of workers with the same name. They are a
+// mistake if processes that share the tables of an application use different tables of
+// workers. They are not a mistake if the applications share no table.
 func (d *doctor) checkOtherTables() {
 	schema, name := d.leaseTable()
 	query, args := otherTablesMySQL, []any{name, schema}

@@ -12,22 +12,22 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// MayBeEmpty marks the flags that take an empty text, to which it means something
-// or which check it themselves. All others refuse it.
+// MayBeEmpty marks flags that accept an empty text, because it has a meaning or because
+// they check it themselves. All other flags reject an empty text.
 const MayBeEmpty = "may be empty"
 
-// ChoiceVar is StringVar for one of a few texts, which the shell completes and the
-// command checks.
+// ChoiceVar adds a string flag with a few valid values, which the shell completes. The
+// command has to check the value itself.
 func ChoiceVar(cmd *cobra.Command, to *string, name, value, usage string, choices []string) {
 	cmd.Flags().StringVar(to, name, value, usage)
 	_ = cmd.Flags().SetAnnotation(name, MayBeEmpty, nil)
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// ShowHelp is what commands run that do nothing themselves.
+// ShowHelp prints the help of a command that only groups other commands.
 func ShowHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// NoArguments is [cobra.NoArgs] for commands that have no commands below them.
+// NoArguments is [cobra.NoArgs] for commands without subcommands.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%q takes no arguments, got %s; see %q", cmd.CommandPath(), terminal.Quote(args[0]), HelpOf(cmd))
 }
 
-// OneArgument is [cobra.ExactArgs](1) with a name of what is wanted.
+// OneArgument is [cobra.ExactArgs](1) with the name of the argument in its error.
 func OneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -45,7 +45,8 @@ func OneArgument(name string) cobra.PositionalArgs {
 	}
 }
 
-// AtLeastOneArgument is [cobra.MinimumNArgs](1) with a name of what is wanted.
+// AtLeastOneArgument is [cobra.MinimumNArgs](1) with the name of the argument in its
+// error.
 func AtLeastOneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -60,12 +61,13 @@ var errDeclined = errors.New("not confirmed: nothing has been changed")
 // A Confirm is the flag --yes.
 type Confirm struct{ yes bool }
 
-// Register adds the flags to a command.
+// Register adds the flag to a command.
 func (f *Confirm) Register(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation; needed where standard input is not a terminal")
 }
 
-// Ask returns nil if the answer is yes. It asks nobody but a person.
+// Ask asks the question, and returns nil if the answer is yes. With --yes it does not
+// ask. If standard input is not a terminal, it returns an error.
 func (f *Confirm) Ask(cmd *cobra.Command, question string) error {
 	if f.yes {
 		return nil
@@ -86,20 +88,20 @@ func (f *Confirm) Ask(cmd *cobra.Command, question string) error {
 	return errDeclined
 }
 
-// TokenVariable keeps, as the file does, the token off the command line, which
-// every user of the machine can read.
+// TokenVariable is the environment variable for the token. Like the file, it keeps the
+// token out of the command line, which every user of the machine can read.
 const TokenVariable = "GORMFLAKE_TOKEN"
 
 // Token is the flag --token-file.
 type Token struct{ file string }
 
-// Register adds the flags to a command.
+// Register adds the flag to a command.
 func (f *Token) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "token-file", "", "file with the bearer token that clients must send, which $"+TokenVariable+" may hold instead (default none)")
 }
 
-// Value is the token, or nothing where none is wanted. An empty file or
-// variable is a mistake, and must not open the service to everybody.
+// Value returns the token, or "" if the service needs no token. It returns an error for
+// an empty file or variable, because an empty token would open the service to everybody.
 func (f *Token) Value() (string, error) {
 	token, set := os.LookupEnv(TokenVariable)
 	where := "$" + TokenVariable

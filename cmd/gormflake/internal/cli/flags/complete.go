@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completionPatience is how long a shell waits for completions.
+// completionPatience limits the time of a completion, because the shell waits for it.
 const completionPatience = 3 * time.Second
 
-// Completions returns what find finds without the arguments that are given already. A
-// database that is away completes nothing, because a shell shows no errors.
+// Completions returns the results of find without the arguments that are already given.
+// After an error it returns no completions, because a shell does not show errors.
 func Completions(cmd *cobra.Command, given []string, find func(context.Context) ([]cobra.Completion, error)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if err := Environment(cmd); err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -1,5 +1,5 @@
-// Package flags has the flags and arguments that several commands share, with
-// errors that say what was wanted.
+// Package flags has the flags and arguments that several commands share. Their errors say
+// which value was expected.
 package flags
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// Database is the flags --dsn and --dsn-file.
+// Database holds the flags --dsn and --dsn-file.
 type Database struct{ url string }
 
 const forms = "database: sqlite://file, mysql://user:password@host/name or postgres://user:password@host/name"
@@ -30,7 +30,7 @@ const forms = "database: sqlite://file, mysql://user:password@host/name or postg
 // Register adds the flags to a command.
 func (f *Database) Register(cmd *cobra.Command) { f.register(cmd, forms) }
 
-// RegisterOr adds the flags to a command that takes other stores too.
+// RegisterOr adds the flags to a command that also accepts other stores.
 func (f *Database) RegisterOr(cmd *cobra.Command, others string) {
 	f.register(cmd, forms+"; or store: "+others)
 }
@@ -41,7 +41,7 @@ func (f *Database) register(cmd *cobra.Command, usage string) {
 	cmd.MarkFlagsMutuallyExclusive("dsn", "dsn-file")
 }
 
-// A urlFile is the URL that the file of --dsn-file has.
+// A urlFile is the value of --dsn-file. Setting it reads the URL from the file.
 type urlFile string
 
 func (f *urlFile) Set(name string) error {
@@ -56,16 +56,16 @@ func (f *urlFile) Set(name string) error {
 	return nil
 }
 
-func (*urlFile) String() string { return "" } // or help would show it as the default
+func (*urlFile) String() string { return "" } // so that the help does not show the URL as the default
 func (*urlFile) Type() string   { return "string" }
 
-// Given reports whether there is a database.
+// Given reports whether a flag names a database.
 func (f *Database) Given() bool { return f.url != "" }
 
-// URL returns the URL of the database or store, and "" if there is none.
+// URL returns the URL of the database or store, or "" if none is given.
 func (f *Database) URL() string { return f.url }
 
-// Name is the database's own, for labels of metrics.
+// Name returns the name of the database, for labels of metrics.
 func (f *Database) Name() string {
 	u, err := url.Parse(f.URL())
 	if err != nil {
@@ -74,8 +74,8 @@ func (f *Database) Name() string {
 	return path.Base(u.Host + u.Path)
 }
 
-// At is a database at another address. What that leaves out, such as the account and its
-// password, is that of the flag.
+// At returns a database at another address. If the address has no account, path or query,
+// it takes them from the flag.
 func (f *Database) At(address string) *Database {
 	own, err := url.Parse(f.URL())
 	other, err2 := url.Parse(address)
@@ -92,16 +92,16 @@ func (f *Database) At(address string) *Database {
 	return &Database{other.String()}
 }
 
-// How an SQLite file is opened, unless the URL says it.
+// The modes in which [Database.Open] opens an SQLite file, unless the URL has a mode.
 const (
 	ReadOnly  = "ro"
 	ReadWrite = "rw"
 )
 
-// Open connects and asks whether the server answers. An SQLite file must be
-// there: a name that is mistyped would otherwise become an empty database, with
-// all of its workers free. Its journal stays what it is. The caller calls the
-// function that it returns when done.
+// Open connects to the database and checks that the server answers. An SQLite file must
+// exist, because otherwise a misspelled name would create an empty database in which all
+// workers are free. Open does not change the journal mode of the file. The caller calls
+// closeDB when done.
 func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB func() error, err error) {
 	if !f.Given() {
 		return nil, nil, terminal.Usagef("no database: give --dsn or set GORMFLAKE_DSN")
@@ -115,7 +115,7 @@ func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB 
 		if err := checkFile(path); err != nil {
 			return nil, nil, err
 		}
-		what += " " + path // which drivers of servers name, and SQLite does not
+		what += " " + path // the drivers of servers put the name into their errors; SQLite's do not
 	}
 	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB 
 	return db, pool.Close, nil
 }
 
-// With opens the database, calls use and closes it.
+// With opens the database, calls use and closes the database.
 func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) error) error {
 	db, closeDB, err := f.Open(ctx, mode)
 	if err != nil {
@@ -140,7 +140,7 @@ func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) err
 	return errors.Join(use(db), closeDB())
 }
 
-// checkFile says what SQLite's errors do not: which file, and what of it.
+// checkFile returns an error that names the file, which SQLite's errors do not.
 func checkFile(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -163,7 +163,7 @@ func sqliteFile(dsn string) (path, query string, ok bool) {
 	return path, query, strings.EqualFold(scheme, "sqlite") && err == nil && path != "" && path != ":memory:"
 }
 
-// withMode adds the mode to the URL of an SQLite file, unless that has one.
+// withMode adds the mode to the URL of an SQLite file that has no mode.
 func withMode(dsn, mode string) string {
 	_, rawQuery, ok := sqliteFile(dsn)
 	query, err := url.ParseQuery(rawQuery)
@@ -174,10 +174,10 @@ func withMode(dsn, mode string) string {
 	return strings.TrimSuffix(dsn, "?"+rawQuery) + "?" + query.Encode()
 }
 
-// DefaultTable is the one of package sqllease.
+// DefaultTable is the default table of package sqllease.
 const DefaultTable = "snowflake_workers"
 
-// Store are the flags that say where in the database the workers are kept.
+// A Store holds the flags for the table and namespace of the workers.
 type Store struct{ Table, Namespace string }
 
 // Register adds the flags to a command.
@@ -186,13 +186,14 @@ func (f *Store) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Namespace, "namespace", "default", "namespace of the workers within the table")
 }
 
-// Check says what is wrong before a database is asked.
+// Check returns an error if the flags are invalid. It does not connect to a database.
 func (f *Store) Check() error {
 	_, err := sqllease.DDL("sqlite", f.Options()...)
 	return terminal.Usage(err)
 }
 
-// CheckRemote says what is wrong where the store is not a database.
+// CheckRemote returns an error if the flags are invalid for a store that is not a
+// database.
 func (f *Store) CheckRemote() error {
 	if f.Table != DefaultTable {
 		return terminal.Usagef("--table %s: want a database, for other stores have no tables: --namespace tells their workers apart", terminal.Quote(f.Table))
@@ -200,7 +201,7 @@ func (f *Store) CheckRemote() error {
 	return nil
 }
 
-// Options returns the options of a store.
+// Options returns the options of package sqllease for the flags.
 func (f *Store) Options() []sqllease.Option {
 	return []sqllease.Option{sqllease.WithTable(f.Table), sqllease.WithNamespace(f.Namespace)}
 }

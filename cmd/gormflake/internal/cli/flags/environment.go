@@ -11,15 +11,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// NoVariable marks a flag that no environment variable sets, because another command
-// has a flag of that name and another type.
+// NoVariable marks a flag without an environment variable, because another command has a
+// flag with the same name and another type.
 const NoVariable = "no variable"
 
-// fromEnvironment marks a flag whose value an environment variable has set.
+// fromEnvironment marks a flag that an environment variable has set.
 const fromEnvironment = "from the environment"
 
 // Variable returns the name of the environment variable of a flag, for example
-// GORMFLAKE_MAX_COUNT of --max-count, and "" if the flag has none.
+// GORMFLAKE_MAX_COUNT for --max-count. It returns "" if the flag has no variable.
 func Variable(f *pflag.Flag) string {
 	if _, none := f.Annotations[NoVariable]; none || f.Name == "help" || f.Name == "version" {
 		return ""
@@ -27,9 +27,9 @@ func Variable(f *pflag.Flag) string {
 	return "GORMFLAKE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// Environment sets the flags that the command line leaves out from their environment
-// variables. A variable that is empty counts as not set, and one whose flag excludes a
-// flag of the command line is ignored.
+// Environment sets the flags that are not on the command line from their environment
+// variables. It ignores empty variables, and variables whose flag excludes a flag on the
+// command line.
 func Environment(cmd *cobra.Command) error {
 	given := map[*pflag.Flag]bool{}
 	cmd.Flags().Visit(func(f *pflag.Flag) { given[f] = true })
@@ -47,7 +47,8 @@ func Environment(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// setFrom sets a flag that may be repeated once for each line of the text.
+// setFrom sets a flag to text. It sets a flag that may be repeated once for each line of
+// text.
 func setFrom(cmd *cobra.Command, f *pflag.Flag, text string) error {
 	lines := []string{text}
 	if strings.HasSuffix(f.Value.Type(), "Array") {
@@ -61,7 +62,7 @@ func setFrom(cmd *cobra.Command, f *pflag.Flag, text string) error {
 	return nil
 }
 
-// excludedBy reports whether a flag of the command line excludes f.
+// excludedBy reports whether a flag on the command line excludes f.
 func excludedBy(cmd *cobra.Command, f *pflag.Flag, given map[*pflag.Flag]bool) bool {
 	const groups = "cobra_annotation_mutually_exclusive"
 	return slices.ContainsFunc(f.Annotations[groups], func(group string) bool {
@@ -74,8 +75,8 @@ func excludedBy(cmd *cobra.Command, f *pflag.Flag, given map[*pflag.Flag]bool) b
 	})
 }
 
-// OnCommandLine reports whether the command line has the flag. [pflag.FlagSet.Changed]
-// is also true for a flag that its environment variable has set.
+// OnCommandLine reports whether the flag is on the command line. [pflag.FlagSet.Changed]
+// is also true for a flag that an environment variable has set.
 func OnCommandLine(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
 	_, variable := f.Annotations[fromEnvironment]

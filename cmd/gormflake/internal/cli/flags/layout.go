@@ -12,20 +12,21 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Sonyflake is the layout that has the sequence where others have the worker.
+// Sonyflake is the name of the layout in which sequence and worker have each other's
+// place.
 const Sonyflake = "sonyflake"
 
-// Layouts returns the layouts that --layout names. The command reads the IDs of other
-// libraries by their default layouts, and issues under those that have their fields in
-// the order of [snowflake.Layout].
+// Layouts returns the layouts of --layout by name. For other libraries, these are their
+// default layouts, whose IDs the command can read. It can issue IDs under the layouts
+// whose fields are in the order of [snowflake.Layout].
 func Layouts() map[string]snowflake.Layout {
 	return map[string]snowflake.Layout{
 		"twitter":   snowflake.TwitterLayout(),
 		"js-safe":   snowflake.JSSafeLayout(),
 		"discord":   snowflake.DiscordLayout(),
-		"instagram": foreign(1314220021721, 13, 10), // as its engineers published it: 13 bits of shard, here the worker
+		"instagram": foreign(1314220021721, 13, 10), // as its engineers published it; the 13 bits of the shard are the worker here
 		"leaf":      foreign(1288834974657, 10, 12), // of Meituan
-		"tsid":      foreign(1577836800000, 10, 12), // of tsid-creator and hypersistence-tsid: 10 bits of node, here the worker
+		"tsid":      foreign(1577836800000, 10, 12), // of tsid-creator and hypersistence-tsid; the 10 bits of the node are the worker here
 		"yitter":    foreign(1582136402000, 6, 6),   // of yitter's idgenerator
 		Sonyflake: {
 			Epoch: time.Date(2014, time.September, 1, 0, 0, 0, 0, time.UTC), Tick: 10 * time.Millisecond,
@@ -34,15 +35,15 @@ func Layouts() map[string]snowflake.Layout {
 	}
 }
 
-// foreign returns the layout of a library that counts milliseconds since epoch, a Unix
-// time in milliseconds.
+// foreign returns the layout of a library that counts milliseconds since epoch. epoch is
+// a Unix time in milliseconds.
 func foreign(epoch int64, worker, sequence uint8) snowflake.Layout {
 	return snowflake.Layout{Epoch: time.UnixMilli(epoch).UTC(), Tick: time.Millisecond, WorkerBits: worker, SequenceBits: sequence, TotalBits: 63}
 }
 
-// Layout are --layout and what changes single parts of it.
+// Layout holds --layout and the flags that change single parts of the layout.
 type Layout struct {
-	Reads                                   bool // only reads IDs, those of Sonyflake too; set it before Register
+	Reads                                   bool // whether the command only reads IDs, so that it accepts Sonyflake; set it before Register
 	cmd                                     *cobra.Command
 	name, epoch                             string
 	tick                                    time.Duration
@@ -76,7 +77,7 @@ func (f *Layout) Given() bool {
 	return slices.ContainsFunc([]string{"layout", "epoch", "tick", "datacenter-bits", "worker-bits", "sequence-bits", "total-bits"}, f.cmd.Flags().Changed)
 }
 
-// Layout is the layout that the flags describe.
+// Layout returns the layout that the flags describe, or an error if it is invalid.
 func (f *Layout) Layout() (snowflake.Layout, error) {
 	layout := Layouts()[f.name]
 	if names := f.names(); !slices.Contains(names, f.name) {

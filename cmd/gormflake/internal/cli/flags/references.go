@@ -9,14 +9,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// References are the flags that say what columns hold where no constraint does, and
-// that the database still assigns keys.
+// References holds the flags for columns that hold keys without a constraint, and the
+// flag --park.
 type References struct {
 	Park            bool
 	named, excluded []string
 }
 
-// Register adds the flags.
+// Register adds the flags to a command.
 func (f *References) Register(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.BoolVar(&f.Park, "park", false, "the database still assigns keys, for old programs or gormflake.WithModels: its counters are parked above all IDs, in phase park instead of detach and guard")
@@ -24,7 +24,7 @@ func (f *References) Register(cmd *cobra.Command) {
 	set.StringArrayVar(&f.excluded, "not-reference", nil, "column that holds no keys, though it looks like it, as orders.legacy_id; may be repeated")
 }
 
-// Options are the flags, in their order.
+// Options returns the options of package sqlmigrate for the flags.
 func (f *References) Options() ([]sqlmigrate.Option, error) {
 	var options []sqlmigrate.Option
 	for _, r := range f.named {
@@ -43,7 +43,7 @@ func (f *References) Options() ([]sqlmigrate.Option, error) {
 	return options, nil
 }
 
-// Args are the flags as they were given.
+// Args returns the flags in the form of arguments.
 func (f *References) Args() []string {
 	var args []string
 	if f.Park {
@@ -58,13 +58,13 @@ func (f *References) Args() []string {
 	return args
 }
 
-// Reference is the flag for a column that holds the key.
+// Reference returns the flag for a column that holds the key.
 func Reference(column, key string) string { return "--reference " + column + "=" + key }
 
-// NotReference is the flag for a column that holds no keys.
+// NotReference returns the flag for a column that holds no keys.
 func NotReference(column string) string { return "--not-reference " + column }
 
-// Words replaces the names of a library's options by those of flags.
+// Words replaces the names of sqlmigrate's options in a text by the names of flags.
 func Words(text string) string { return words.Replace(text) }
 
 var words = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference",
@@ -72,7 +72,7 @@ var words = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate:
 	"WithRecreateViews", "--recreate-views", "WithParkedCounters", "--park", "WithStall", "--stall", "WithBatchRows", "--batch-rows",
 	"OnlinePlan.Apply", "gormflake migrate online apply")
 
-// Named is err, which is not nil, with the names of flags.
+// Named returns err with the names of flags in its text. err must not be nil.
 func Named(err error) error { return namedError{err} }
 
 type namedError struct{ error }

@@ -11,8 +11,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// Group is the [cobra.PositionalArgs] of commands that have others below them and do
-// nothing themselves.
+// Group is the [cobra.PositionalArgs] of commands that only group other commands.
 func Group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -20,8 +19,8 @@ func Group(cmd *cobra.Command, args []string) error {
 	return UnknownCommand(cmd, args[0], "")
 }
 
-// UnknownCommand returns the error for an argument that names no command below cmd.
-// Wish, unless it is empty, states what else the argument may be.
+// UnknownCommand returns the error for an argument that is not a command below cmd. If
+// the argument may be something else, wish says so.
 func UnknownCommand(cmd *cobra.Command, argument, wish string) error {
 	var names []string
 	for _, child := range cmd.Commands() {
@@ -35,7 +34,8 @@ func UnknownCommand(cmd *cobra.Command, argument, wish string) error {
 // HelpOf returns the command that prints the help of cmd.
 func HelpOf(cmd *cobra.Command) string { return cmd.CommandPath() + " --help" }
 
-// WrongFlag is the [cobra.Command.SetFlagErrorFunc] of all commands.
+// WrongFlag is the function for [cobra.Command.SetFlagErrorFunc] of all commands. It adds
+// suggestions for an unknown flag.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	suggestion := ""
@@ -47,7 +47,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s; see %q", err, suggestion, HelpOf(cmd))
 }
 
-// didYouMean names what is closest to the text, and returns "" if nothing is close.
+// didYouMean returns a suggestion with the closest names, or "" if no name is close.
 func didYouMean(text, prefix string, names []string) string {
 	const farthest = 2
 	nearest, closest := farthest+1, []string(nil)
@@ -57,7 +57,7 @@ func didYouMean(text, prefix string, names []string) string {
 			d = min(d, farthest)
 		}
 		switch {
-		case d >= len(name): // which has nothing in common with the text
+		case d >= len(name): // such a name has no letter in common with the text
 		case d < nearest:
 			nearest, closest = d, []string{prefix + name}
 		case d == nearest && d <= farthest:
@@ -70,8 +70,8 @@ func didYouMean(text, prefix string, names []string) string {
 	return " (did you mean " + strings.Join(closest, " or ") + "?)"
 }
 
-// distance returns how many letters are to be added, removed, replaced or swapped with
-// their neighbour to make b of a.
+// distance returns how many letters have to be added, removed, replaced or swapped with
+// their neighbour to turn a into b.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

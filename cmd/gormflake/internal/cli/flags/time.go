@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// TimeForms is the help of what [ParseTime] reads.
+// TimeForms is the part of the help that lists the forms of [ParseTime].
 const TimeForms = `A TIME is one of
   2026-11-21T17:00:00Z              RFC 3339, with any offset and fraction
   2026-11-21 17:00:00, 2026-11-21   in UTC; a date is its first instant
@@ -18,13 +18,14 @@ const TimeForms = `A TIME is one of
   0x1a1ff0cee80                     the same in hex
   now, -1h, +30m, -7d12h            from now: d, h, m, s and ms`
 
-// milliFrom is where a number is no longer taken for seconds: in the year 5138,
-// and in 1973 as milliseconds.
+// milliFrom is the smallest number that is a Unix time in milliseconds. As seconds it
+// would be in the year 5138; as milliseconds it is in 1973.
 const milliFrom = 100_000_000_000
 
 var (
-	// layouts8601 are with or without seconds, and with the zone behind them, after a
-	// blank, or left to be UTC. A T before the time has become a blank.
+	// layouts8601 are the forms of a date and time. The seconds are optional. The zone
+	// follows directly or after a blank, and is UTC if it is missing. A T before the time
+	// is replaced by a blank before parsing.
 	layouts8601 = []string{
 		time.DateOnly, time.DateTime, time.DateTime + "Z07:00", time.DateTime + " Z07:00",
 		"2006-01-02 15:04", "2006-01-02 15:04Z07:00", "2006-01-02 15:04 Z07:00",
@@ -33,7 +34,7 @@ var (
 	offset = regexp.MustCompile(`^([+-])(?:([0-9]{1,6})d)?((?:[0-9.]+(?:h|m|s|ms))*)$`)
 )
 
-// ParseTime reads a time as people write it.
+// ParseTime parses a time in any of the forms of [TimeForms].
 func ParseTime(s string, now time.Time) (time.Time, error) {
 	if s == "now" {
 		return now, nil
@@ -48,7 +49,7 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// shifted is now and the days and the duration, of which one may be missing.
+// shifted returns now plus or minus the days and the duration. One of them may be empty.
 func shifted(now time.Time, sign, days, duration string) (time.Time, bool) {
 	n, _ := strconv.Atoi("0" + days)
 	d, err := time.ParseDuration(duration + "0s")
@@ -58,7 +59,7 @@ func shifted(now time.Time, sign, days, duration string) (time.Time, bool) {
 	return now.Add(d).UTC().AddDate(0, 0, n), err == nil && days+duration != ""
 }
 
-// parseInstant reads a time that is the same whenever it is read.
+// parseInstant parses a time that does not depend on the present time.
 func parseInstant(s string) (time.Time, bool) {
 	digits, base := s, 10
 	if len(s) > 2 && strings.EqualFold(s[:2], "0x") {

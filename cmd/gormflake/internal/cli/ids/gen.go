@@ -19,10 +19,11 @@ import (
 )
 
 const (
-	// block is how many IDs are made at a time: the sequence of a tick.
+	// block is how many IDs are issued at a time. It is the number of IDs in a tick of
+	// the default layout.
 	block = 4096
 
-	// releaseTimeout is how long releasing the worker may take.
+	// releaseTimeout limits the time to release the worker.
 	releaseTimeout = 5 * time.Second
 )
 
@@ -84,12 +85,13 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return terminal.Usagef("--sequence is for the ID of --time: a new one has the next sequence")
 	}
 	layout, layoutErr := f.issuer.Layout.Layout()
-	_, formErr := f.writer(layout) // a mistake in the form must not take a worker first
+	_, formErr := f.writer(layout) // so that a mistake in the form is reported before a worker is leased
 	if err := cmp.Or(errors.Join(f.checkCode(), f.issuer.Check()), layoutErr, formErr); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
-	// That a worker is leased for a moment is not worth a line.
+	// Info messages are not logged, because leasing a worker for a moment is not worth a
+	// line.
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	is, err := f.issuer.Open(ctx, log)
 	if err != nil {
@@ -103,8 +105,8 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	return generate(ctx, is, f.count, cmd.OutOrStdout(), write)
 }
 
-// compose prints the ID of --time, and asks no database: not even one that the
-// environment names.
+// compose prints the ID of --time. It does not connect to a database, even if the
+// environment names one.
 func (f *genFlags) compose(out io.Writer) error {
 	layout, err := f.issuer.Layout.Layout()
 	if err := errors.Join(err, f.checkCode()); err != nil {
@@ -133,14 +135,14 @@ func (f *genFlags) checkCode() error {
 	return nil
 }
 
-// generate writes block after block, so that any number needs the same memory.
+// generate writes one block after another, so that the memory does not depend on count.
 func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer, write func(io.Writer, types.ID)) error {
 	ids := make([]types.ID, min(block, count))
 	for made := int64(0); made < count; made += int64(len(ids)) {
 		ids = ids[:min(int64(len(ids)), count-made)]
 		err := is.Gen.Fill(ctx, ids)
 		switch {
-		case ctx.Err() != nil: // which Fill checks only when it waits
+		case ctx.Err() != nil: // Fill checks ctx only when it waits
 			return terminal.Interrupted(ctx, ctx.Err(), fmt.Sprintf("%d of %d IDs were made", made, count))
 		case err != nil:
 			return fmt.Errorf("after %d of %d IDs: %w", made, count, err)
@@ -155,7 +157,7 @@ func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer
 	return nil
 }
 
-// writer returns what writes an ID as a line, in the form of the flags.
+// writer returns a function that writes an ID as a line in the form of the flags.
 func (f *genFlags) writer(layout snowflake.Layout) (func(io.Writer, types.ID), error) {
 	serial, err := f.form.serial(layout)
 	if err != nil {

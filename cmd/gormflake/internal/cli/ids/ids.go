@@ -1,5 +1,5 @@
-// Package ids has the commands about IDs themselves: gen issues some, parse takes
-// them apart, and min and max are the ones at the ends of a time.
+// Package ids has the commands for IDs. gen issues IDs, parse reads them, and min and max
+// return the smallest and the largest ID of a time.
 package ids
 
 import (
@@ -21,8 +21,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// New returns gen, parse, min and max. Now is the clock that times are relative
-// to.
+// New returns the commands gen, parse, min and max. now is the clock for relative times.
 func New(now func() time.Time) []*cobra.Command {
 	return []*cobra.Command{newGen(now), newParse(now), newMin(now), newMax(now)}
 }
@@ -43,23 +42,23 @@ var (
 	decimal     = form{"decimal", types.ID.String, types.ParseID}
 	hexadecimal = form{"hex", formatHex, parseHex}
 
-	// bigInt is what JavaScript prints of a BigInt.
+	// bigInt is the form in which JavaScript prints a BigInt, with an n at the end.
 	bigInt = form{decimal.name, types.ID.String, func(s string) (types.ID, error) { return types.ParseID(strings.TrimSuffix(s, "n")) }}
 )
 
-// guessed are the forms that a text which is neither digits nor hexadecimal may have.
+// guessed are the possible forms of a text that is neither decimal nor hexadecimal.
 var guessed = []form{
 	{"base32", types.ID.Base32, types.ParseBase32},
 	{"base58", types.ID.Base58, types.ParseBase58},
 	{"base62", types.ID.Base62, types.ParseBase62},
 }
 
-// plainForms need no more than the ID.
+// plainForms are the forms that need only the ID.
 var plainForms = slices.Concat([]form{decimal}, guessed, []form{hexadecimal})
 
 func formatHex(id types.ID) string { return fmt.Sprintf("%#x", id.Int64()) }
 
-// parseHex takes the digits with 0x and without.
+// parseHex parses hexadecimal digits with or without 0x.
 func parseHex(s string) (types.ID, error) {
 	digits := s
 	if isHex(s) {
@@ -72,13 +71,14 @@ func parseHex(s string) (types.ID, error) {
 	return types.ID(n), nil
 }
 
-// formFlags are --as and --code.
+// formFlags holds --as and --code.
 type formFlags struct {
 	names    []string
 	as, code string
 }
 
-// register makes the first name the default: decimal, if there are no others.
+// register adds the flags to a command. others are further names for --as. The first name
+// is the default, which is decimal without further names.
 func (f *formFlags) register(cmd *cobra.Command, what string, others ...string) {
 	f.names = others
 	for _, plain := range plainForms {
@@ -89,8 +89,8 @@ func (f *formFlags) register(cmd *cobra.Command, what string, others ...string) 
 	cmd.Flags().StringVar(&f.code, "code", "", "code that serial numbers begin with, such as PAY")
 }
 
-// form is the one that --as names, or the zero form for auto. The form of serial
-// numbers is the caller's.
+// form returns the form that --as names, or the zero form for auto. serials is the form
+// of serial numbers.
 func (f *formFlags) form(serials form) (form, error) {
 	for _, known := range append(slices.Clip(plainForms), serials) {
 		if known.name == f.as {
@@ -103,7 +103,7 @@ func (f *formFlags) form(serials form) (form, error) {
 	return form{}, terminal.Usagef("--as %q: want one of %s", f.as, strings.Join(f.names, ", "))
 }
 
-// serial is the format of --code, or nil.
+// serial returns the format of --code, or nil if there is no code.
 func (f *formFlags) serial(layout snowflake.Layout) (*serial.Format, error) {
 	if f.code == "" {
 		return nil, nil
@@ -115,7 +115,7 @@ func (f *formFlags) serial(layout snowflake.Layout) (*serial.Format, error) {
 	return format, nil
 }
 
-// A record is all that an ID contains, as JSON has it.
+// A record holds all parts of an ID for JSON.
 type record struct {
 	File       string   `json:"file,omitempty"`
 	Line       int64    `json:"line,omitempty"`
@@ -132,17 +132,17 @@ type record struct {
 	Base58     string   `json:"base58"`
 	Base62     string   `json:"base62"`
 	Serial     string   `json:"serial,omitempty"`
-	Doubt      string   `json:"doubt,omitempty"` // why it is hardly an ID
+	Doubt      string   `json:"doubt,omitempty"` // why it is probably not an ID
 
 	at time.Time
 }
 
-// A reader knows what IDs mean.
+// A reader reads the parts of IDs.
 type reader struct {
 	layout snowflake.Layout
 	serial *serial.Format // nil without --code
 
-	swapped bool // the sequence stands before the worker
+	swapped bool // whether the sequence precedes the worker
 }
 
 func (r reader) parts(id types.ID) snowflake.Parts {
@@ -167,13 +167,15 @@ func (r reader) record(id types.ID) record {
 	return rec
 }
 
-// writeJSON writes one line.
+// writeJSON writes the record as a line of JSON.
 func (rec record) writeJSON(w io.Writer) { _ = json.NewEncoder(w).Encode(rec) }
 
-// rowFormat has columns of fixed width, so that no row waits for another.
+// rowFormat has columns of fixed width, so that a row can be printed before the next is
+// known.
 const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %-7s  %s"
 
-// An output is how IDs are printed, unless by themselves or in their text.
+// An output is the format for IDs, unless they are printed in blocks or within their
+// text.
 type output struct{ json, table, jsonLog bool }
 
 func (o output) writeHeading(w io.Writer) {
@@ -182,7 +184,8 @@ func (o output) writeHeading(w io.Writer) {
 	}
 }
 
-// write reports whether it has written the record, which takes a line.
+// write writes the record in a single line if the format is JSON or a table, and reports
+// whether it did.
 func (o output) write(w io.Writer, rec record) bool {
 	switch {
 	case o.json:
@@ -194,7 +197,7 @@ func (o output) write(w io.Writer, rec record) bool {
 	return o.json || o.table
 }
 
-// writeBlock writes one line for each thing that is known of the ID.
+// writeBlock writes a line for each part of the ID.
 func (rec record) writeBlock(w io.Writer, now time.Time) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, value any) {

@@ -16,26 +16,26 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// An interpreter finds out which ID a text stands for.
+// An interpreter determines the ID that a text stands for.
 type interpreter struct {
 	reader
-	as          form // the zero form finds out which
+	as          form // the zero form means that the interpreter determines the form
 	serials     *serials.Reader
 	serialForm  form
-	first, last types.ID // the IDs that a text of unknown form may stand for
-	firstNumber types.ID // the same of a decimal word of a text
+	first, last types.ID // the range of IDs for a text of unknown form
+	firstNumber types.ID // the smallest ID for a decimal word in a text
 	codecs      []*publicid.Codec
 	now         time.Time
 }
 
-// A reading is what a text means in one form.
+// A reading is the meaning of a text in one form.
 type reading struct {
 	form form
 	id   types.ID
-	text string // of a public ID the prefix
+	text string // the text, or the prefix of a public ID
 }
 
-// recordOf is all that the ID contains, and how it was found.
+// recordOf returns the record of a reading.
 func (in *interpreter) recordOf(r reading) record {
 	rec := in.record(r.id)
 	rec.Form = r.form.name
@@ -48,7 +48,7 @@ func (in *interpreter) recordOf(r reading) record {
 	return rec
 }
 
-// read returns one reading, or all of several that are equally likely.
+// read returns the reading of s, or all readings if several are equally likely.
 func (in *interpreter) read(s string) ([]reading, error) {
 	s = fromSpreadsheet(strings.TrimSpace(s))
 	if err := notWhole(s); err != nil {
@@ -60,7 +60,8 @@ func (in *interpreter) read(s string) ([]reading, error) {
 	return in.readAs(in.as, s)
 }
 
-// formula is how exports keep a spreadsheet from making a number of a text.
+// formula matches the forms by which an export prevents a spreadsheet from treating a
+// text as a number.
 var formula = regexp.MustCompile(`^(?:="([^"]*)"|'(.+))$`)
 
 func fromSpreadsheet(s string) string {
@@ -75,7 +76,8 @@ var (
 	scientific = regexp.MustCompile(`^([0-9])[.,]?([0-9]*)[eE]\+?([0-9]{1,2})$`)
 )
 
-// notWhole returns why a number cannot be read as an ID, whatever its digits are.
+// notWhole returns an error if s is a number that cannot be an ID, because it is negative
+// or has lost digits.
 func notWhole(s string) error {
 	if negative.MatchString(s) {
 		return fmt.Errorf("%s is not an ID: no ID is negative", terminal.Quote(s))
@@ -154,7 +156,7 @@ func (in *interpreter) ambiguous(s string, readings []reading) error {
 	return fmt.Errorf("%s is ambiguous: %s: say which with --as", terminal.Quote(s), strings.Join(texts, ", "))
 }
 
-// find reads a word of a text.
+// find reads a word of a text, and reports whether it is an ID.
 func (in *interpreter) find(word []byte) (reading, bool) {
 	f, ok := in.formOf(word)
 	if !ok {
@@ -165,9 +167,9 @@ func (in *interpreter) find(word []byte) (reading, bool) {
 	return reading{f, id, text}, err == nil && in.likely(id) && (f.name != decimal.name || id >= in.firstNumber)
 }
 
-// formOf is the form that the word may have, but for the guessed ones. It does not
-// allocate for words that are not IDs, as most are. A number with more digits than an
-// ID has may be a serial number.
+// formOf returns the possible form of a word, except the guessed forms. It does not
+// allocate memory for most words that are not IDs. A number with more digits than an ID
+// may be a serial number.
 func (in *interpreter) formOf(word []byte) (form, bool) {
 	number := len(word) <= maxDigits && isDigits(word)
 	switch as := in.as.name; {
@@ -185,8 +187,9 @@ func (in *interpreter) formOf(word []byte) (form, bool) {
 
 func (in *interpreter) takesSerials() bool { return in.as.name == "" || in.as.name == serialName }
 
-// isHex needs the prefix: without it, hexadecimal is any of the other forms. With
-// more digits than an ID has, it is a serial number whose code is 0X.
+// isHex reports whether s is hexadecimal with the prefix 0x. The prefix is required,
+// because a text without it could have any other form. A text with more digits than an ID
+// is not hexadecimal, but a serial number with the code 0X.
 func isHex[T string | []byte](s T) bool {
 	if len(s) < 3 || len(s) > len("0x7fffffffffffffff") || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
 		return false
@@ -195,13 +198,14 @@ func isHex[T string | []byte](s T) bool {
 	return err == nil
 }
 
-// isBigInt wants more digits than a text in base 32 has characters.
+// isBigInt reports whether s is a number with an n at the end. It requires more digits
+// than a text in base 32 has characters.
 func isBigInt(s []byte) bool {
 	last := len(s) - 1
 	return last > 14 && last <= maxDigits && s[last] == 'n' && isDigits(s[:last])
 }
 
-// maxDigits is the length of the largest ID.
+// maxDigits is the number of digits of the largest ID.
 const maxDigits = 19
 
 func isDigits[T string | []byte](s T) bool {
@@ -215,10 +219,10 @@ func isDigits[T string | []byte](s T) bool {
 
 const publicName = "public"
 
-// publicText is the form of package publicid: a prefix and 22 digits.
+// publicText matches the form of package publicid, which is a prefix and 22 digits.
 var publicText = regexp.MustCompile(`^([a-z][a-z0-9]{0,31})_[1-9A-HJ-NP-Za-km-z]{22}$`)
 
-// codecs reads the files of --secret-file.
+// codecs returns a codec for each file of --secret-file.
 func codecs(files []string) (all []*publicid.Codec, err error) {
 	for _, file := range files {
 		secret, err := os.ReadFile(file)
@@ -234,7 +238,7 @@ func codecs(files []string) (all []*publicid.Codec, err error) {
 	return all, nil
 }
 
-// readPublic reads a text of the form by the first secret that it was made with.
+// readPublic decodes a public ID with the first secret that fits.
 func (in *interpreter) readPublic(prefix, s string) ([]reading, error) {
 	if len(in.codecs) == 0 {
 		return nil, fmt.Errorf("%s has the form of a public ID: want --secret-file", terminal.Quote(s))
@@ -251,19 +255,20 @@ func (in *interpreter) readPublic(prefix, s string) ([]reading, error) {
 	return nil, fmt.Errorf("%s is not a public ID of this secret: want the secret that it was made with, and its prefix and every digit unchanged", terminal.Quote(s))
 }
 
-// early is for how long after the layout's epoch a number is hardly an ID: those of
-// cards have 16 digits, which the default layout gives for 28 days.
+// early is how long after the layout's epoch a number is probably not an ID. The numbers
+// of cards have 16 digits, like the IDs of the default layout in its first 28 days.
 const early = 30 * 24 * time.Hour
 
-// matured is when numbers are IDs: for a young layout, halfway between its epoch and now.
+// matured returns the time from which decimal numbers count as IDs. For a young layout it
+// is halfway between its epoch and now.
 func matured(l snowflake.Layout, now time.Time) time.Time {
 	return l.Epoch.Add(min(early, now.Sub(l.Epoch)/2))
 }
 
-// word is what a person would write.
+// word matches a text that looks like a word.
 var word = regexp.MustCompile(`^[A-Za-z][a-z]+$`)
 
-// doubt says why what was read is hardly an ID of the layout; empty where it may be one.
+// doubt returns why a reading is probably not an ID of the layout, or "".
 func (in *interpreter) doubt(r reading) string {
 	now, at := in.now, in.layout.Time(r.id)
 	switch unix := unixTime(r.id, now); {
@@ -283,8 +288,9 @@ func (in *interpreter) doubt(r reading) string {
 	return ""
 }
 
-// unixTime is the time since 1970 that a number may stand for, within ten years. IDs
-// may be as large as nanoseconds, but do not end with six zeros.
+// unixTime returns the Unix time that a number may be, if it is within ten years of now,
+// or "". Nanoseconds can be as large as IDs; they count only if they end with six zeros,
+// which IDs rarely do.
 func unixTime(id types.ID, now time.Time) string {
 	unit := time.Second
 	for _, name := range []string{"seconds", "milliseconds", "microseconds", "nanoseconds"} {
@@ -298,7 +304,8 @@ func unixTime(id types.ID, now time.Time) string {
 	return ""
 }
 
-// isRounded reports whether the digits are those that a JavaScript number prints.
+// isRounded reports whether a JavaScript number would print the same digits, with zeros
+// at the end.
 func isRounded(id types.ID) bool {
 	text := id.String()
 	return id > 1<<53 && strings.HasSuffix(text, "00") && strconv.FormatFloat(float64(id), 'f', -1, 64) == text

@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// takesTimes marks the commands whose arguments may begin with a minus sign.
+// takesTimes marks commands whose arguments may begin with a minus sign.
 const takesTimes = "times"
 
 func newMin(now func() time.Time) *cobra.Command {
@@ -51,7 +51,7 @@ of its tick. The largest of a day is the one before the smallest of the next.
 	})
 }
 
-// newBorder completes the command, which prints what border returns.
+// newBorder completes a command that prints the ID which border returns.
 func newBorder(now func() time.Time, border func(snowflake.Layout, time.Time) types.ID, cmd *cobra.Command) *cobra.Command {
 	var set flags.Layout
 	set.Register(cmd)
@@ -73,8 +73,8 @@ func newBorder(now func() time.Time, border func(snowflake.Layout, time.Time) ty
 	return cmd
 }
 
-// TimeArguments keeps arguments such as -1h from being read as flags: it puts
-// them behind a "--".
+// TimeArguments moves arguments such as -1h behind a "--", so that they are not parsed as
+// flags.
 func TimeArguments(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil {
@@ -95,15 +95,15 @@ func TimeArguments(root *cobra.Command, args []string) []string {
 		}
 	}
 	if isValue(cmd, others[len(others)-1]) {
-		return others // whose error is that the value is missing
+		return others // the command reports that the value is missing
 	}
 	return slices.Concat(others, []string{"--"}, times)
 }
 
-// isPast distinguishes -1h from a flag.
+// isPast reports whether arg is a time such as -1h, in contrast to a flag.
 func isPast(arg string) bool { return len(arg) > 1 && arg[0] == '-' && isDigits(arg[1:2]) }
 
-// isValue reports whether what follows the argument is the value of a flag.
+// isValue reports whether the argument after before is the value of a flag.
 func isValue(cmd *cobra.Command, before string) bool {
 	name, long := strings.CutPrefix(before, "--")
 	flag := cmd.Flags().Lookup(name)

@@ -56,7 +56,7 @@ JavaScript.
 
 ` + flags.TimeForms
 
-// TakesIDs marks the command that somebody may give a negative number to.
+// TakesIDs marks the command to which a user may pass a negative number.
 const TakesIDs = "ids"
 
 type parseFlags struct {
@@ -150,7 +150,7 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 	return in, nil
 }
 
-// span is the time in which a text is taken for an ID.
+// span returns the times between which a text counts as an ID.
 func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err error) {
 	const day = 24 * time.Hour
 	now := f.now()

@@ -20,7 +20,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// texts finds the IDs in the files.
+// texts prints the files, or the IDs that it finds in them.
 func (f *parseFlags) texts(cmd *cobra.Command, in *interpreter) error {
 	p := printer{interpreter: in, output: f.output, out: cmd.OutOrStdout(), painter: terminal.PainterOf(cmd.OutOrStdout())}
 	p.writeHeading(p.out)
@@ -32,16 +32,16 @@ func (f *parseFlags) texts(cmd *cobra.Command, in *interpreter) error {
 	return nil
 }
 
-// maxLine is how many bytes a line of a text has at most.
+// maxLine is the largest number of bytes in a line.
 const maxLine = 1 << 20
 
-// A printer prints a text, or the IDs that are in it.
+// A printer prints a text, or the IDs that it finds in it.
 type printer struct {
 	*interpreter
 	output
 	out     io.Writer
 	painter terminal.Painter
-	name    string // of the file, if it is one
+	name    string // name of the file; empty for standard input
 	line    int64
 	note    []byte
 }
@@ -60,8 +60,7 @@ func (p *printer) file(cmd *cobra.Command, name string) error {
 	return p.lines(decoded(bufio.NewReaderSize(terminal.Reader{Ctx: cmd.Context(), In: in}, maxLine)))
 }
 
-// decoded makes UTF-8 of UTF-16, which begins with a byte order mark where Windows
-// writes it.
+// decoded converts UTF-16 with a byte order mark, which Windows writes, to UTF-8.
 func decoded(in *bufio.Reader) *bufio.Reader {
 	mark, _ := in.Peek(2)
 	if string(mark) != "\xff\xfe" && string(mark) != "\xfe\xff" {
@@ -87,7 +86,7 @@ func (p *printer) lines(in *bufio.Reader) error {
 	}
 }
 
-// words prints the line with what is in its IDs, or what it has found.
+// words prints the line with the contents of its IDs, or only its IDs.
 func (p *printer) words(line []byte) {
 	if p.jsonLog {
 		p.jsonLine(line)
@@ -102,7 +101,7 @@ func (p *printer) words(line []byte) {
 	p.text(line[printed:])
 }
 
-// ids looks for an ID at each word of the line, and yields it and where it ends.
+// ids yields each ID in the line, and the index of its end.
 func (p *printer) ids(line []byte) iter.Seq2[reading, int] {
 	return func(yield func(reading, int) bool) {
 		for at := 0; at < len(line); at++ {
@@ -119,13 +118,13 @@ func (p *printer) ids(line []byte) iter.Seq2[reading, int] {
 				}
 				end = to
 			}
-			at = end // before which nothing is a word
+			at = end // the line has no word before at
 		}
 	}
 }
 
-// findAt reads the word at line[at:end], with what belongs to it if it begins a
-// serial number with separators, and returns where the ID ends.
+// findAt reads the word line[at:end], and returns the index of the end of the ID. If the
+// word begins a serial number with separators, the ID includes the parts that follow.
 func (p *printer) findAt(line []byte, at, end int) (r reading, to int, found bool) {
 	if p.takesSerials() {
 		if tail := p.serials.Tail(line[end:]); tail > 0 {
@@ -141,7 +140,7 @@ func (p *printer) findAt(line []byte, at, end int) (r reading, to int, found boo
 	return r, end, found
 }
 
-// isFraction reports whether the word is a part of a number such as 0.25.
+// isFraction reports whether the word is part of a number such as 0.25.
 func isFraction(line []byte, at, end int) bool {
 	if at > 1 && line[at-1] == '.' && serials.IsDigit(line[at-2]) {
 		return true
@@ -149,13 +148,13 @@ func isFraction(line []byte, at, end int) bool {
 	return end+1 < len(line) && line[end] == '.' && serials.IsDigit(line[end+1]) && serials.IsDigit(line[end-1])
 }
 
-// isNegative reports whether the word is a number behind a minus sign, which a
-// hyphen behind another word is not.
+// isNegative reports whether the word is a number after a minus sign. A hyphen after
+// another word is not a minus sign.
 func isNegative(line []byte, at, end int) bool {
 	return at > 0 && line[at-1] == '-' && (at == 1 || !serials.IsWord[line[at-2]]) && isDigits(line[at:end])
 }
 
-// found prints what an ID contains, in a text behind it.
+// found prints the contents of an ID, after the ID or in place of the text.
 func (p *printer) found(r reading) {
 	if !p.json && !p.table {
 		p.note = p.annotate(p.note[:0], r.id)
@@ -167,7 +166,7 @@ func (p *printer) found(r reading) {
 	p.write(p.out, rec)
 }
 
-// annotate appends what an ID contains.
+// annotate appends the contents of an ID in parentheses.
 func (p *printer) annotate(b []byte, id types.ID) []byte {
 	parts := p.parts(id)
 	b = append(b, '(')
@@ -186,8 +185,8 @@ func (p *printer) text(b []byte) {
 	}
 }
 
-// flush shows what is known before the next line has come, and ends the work if
-// nobody reads it.
+// flush writes the output if no further line is buffered, so that a reader sees it at
+// once. It returns an error if the output has no reader any more.
 func (p *printer) flush(in *bufio.Reader) error {
 	next, _ := in.Peek(in.Buffered())
 	if bytes.IndexByte(next, '\n') >= 0 {
@@ -196,10 +195,10 @@ func (p *printer) flush(in *bufio.Reader) error {
 	return terminal.Flush(p.out)
 }
 
-// idsField is what --json-log adds to an object.
+// idsField is the field that --json-log adds to an object.
 const idsField = `"snowflake_ids":`
 
-// A contained is what an ID of a log contains.
+// A contained holds the contents of an ID in a log.
 type contained struct {
 	ID         types.ID `json:"id"`
 	Time       string   `json:"time"`
@@ -208,8 +207,8 @@ type contained struct {
 	Sequence   int64    `json:"sequence"`
 }
 
-// jsonLine prints the line. If that is an object with IDs, they get a field of
-// their own at its end; all else stays byte for byte what it was.
+// jsonLine prints the line. If the line is an object that contains IDs, it adds a field
+// for them at the end of the object. It does not change any other byte.
 func (p *printer) jsonLine(line []byte) {
 	object := bytes.TrimRight(line, " \t\r\n")
 	ids := p.contained(object)
@@ -217,11 +216,11 @@ func (p *printer) jsonLine(line []byte) {
 		p.text(line)
 		return
 	}
-	field, _ := json.Marshal(ids) // of texts and numbers, which can always be marshalled
+	field, _ := json.Marshal(ids) // Marshal does not fail for strings and numbers
 	_, _ = fmt.Fprintf(p.out, "%s,%s%s}%s", object[:len(object)-1], idsField, field, line[len(object):])
 }
 
-// contained has each ID of the text once.
+// contained returns the contents of each ID in the text, without duplicates.
 func (p *printer) contained(text []byte) []contained {
 	var all []contained
 	seen := map[types.ID]bool{}

@@ -1,5 +1,5 @@
-// Package issuer makes the generator that gen and serve issue from, under a fixed
-// worker or a leased one.
+// Package issuer creates the generator for the commands gen and serve. The worker of the
+// generator is fixed or leased. The commands register [Flags] and call [Flags.Open].
 package issuer
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Flags say under which worker IDs are issued: under a fixed one, or under one that is
-// leased from a database or another store.
+// Flags select the worker under which IDs are issued. The worker is a fixed number, or it
+// is leased from a database or another store.
 type Flags struct {
 	cmd                *cobra.Command
 	Layout             flags.Layout
@@ -45,8 +45,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 
 var errNoWorker = terminal.Usagef("no worker: give --worker with a number that nobody else uses, or --dsn to lease one")
 
-// Check refuses flags that would do nothing: who gives one of a database may
-// have forgotten which.
+// Check returns an error if the flags are invalid. It also rejects flags for a database
+// if no database is given, because the user may have forgotten --dsn.
 func (f *Flags) Check() error {
 	if f.Database.Given() {
 		return errors.Join(f.checkStore(), f.checkLease())
@@ -69,8 +69,7 @@ func (f *Flags) checkStore() error {
 	return f.store.Check()
 }
 
-// leaseOptions are the options of a lease. They begin with the window, of which there
-// always is one.
+// leaseOptions returns the options of the lease. The first option is the window.
 func (f *Flags) leaseOptions() []lease.Option {
 	options := []lease.Option{lease.WithWindow(f.window)}
 	if f.cmd.Flags().Changed("datacenter") {
@@ -82,8 +81,8 @@ func (f *Flags) leaseOptions() []lease.Option {
 	return options
 }
 
-// checkLease returns what is wrong before a database is asked: no more than the
-// window where the database may name another layout.
+// checkLease returns an error if the options of the lease are invalid. If no flag sets
+// the layout, it only checks the window, because the database may have another layout.
 func (f *Flags) checkLease() error {
 	layout, err := f.Layout.Layout()
 	if err != nil {
@@ -96,8 +95,7 @@ func (f *Flags) checkLease() error {
 	return terminal.Usage(lease.CheckOptions(layout, options...))
 }
 
-// An Issuer is a generator, and the lease and the database that it stands on,
-// where it has one.
+// An Issuer is a generator with its lease and its store, if the worker is leased.
 type Issuer struct {
 	Gen   *snowflake.Generator
 	lease *lease.Lease
@@ -105,8 +103,8 @@ type Issuer struct {
 	done  func() error
 }
 
-// Close gives the worker back, also after the end of ctx. An issuer without a
-// generator has none.
+// Close closes the generator, which releases the worker, and the store. It also works
+// after the end of ctx. An issuer without a generator needs no Close, but allows it.
 func (i *Issuer) Close(ctx context.Context, timeout time.Duration) error {
 	if i.Gen == nil {
 		return nil
@@ -116,7 +114,8 @@ func (i *Issuer) Close(ctx context.Context, timeout time.Duration) error {
 	return errors.Join(i.Gen.Close(ctx), i.done())
 }
 
-// Open makes the generator. Changes of state of the lease are logged to log.
+// Open creates the generator. The lease logs changes of its state to log. The caller
+// closes the issuer.
 func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 	layout, err := f.Layout.Layout()
 	if err != nil {
@@ -158,10 +157,10 @@ func (f *Flags) leased(ctx context.Context, layout snowflake.Layout, log *slog.L
 	return &Issuer{gen, l, s.Store, s.close}, nil
 }
 
-// An opened is a store that is connected until it is closed.
+// An opened is a connected store.
 type opened struct {
 	lease.Store
-	reader lease.Store // the same records; it creates no table
+	reader lease.Store // reads the same records, but does not create a table
 	close  func() error
 }
 
@@ -182,8 +181,9 @@ func (f *Flags) openStore(ctx context.Context, log *slog.Logger) (opened, error)
 	return opened{sqllease.New(db, append(slices.Clip(options), sqllease.WithLogger(log))...), reader, closeDB}, nil
 }
 
-// layoutIn returns the layout that the store has for its workers, or otherwise. It
-// creates nothing, because what is wrong with the flags is found later.
+// layoutIn returns the layout of the workers in the store, or otherwise if the store has
+// no layout. It ignores errors, because Acquire reports them later. It does not create a
+// table.
 func layoutIn(ctx context.Context, store lease.Store, otherwise snowflake.Layout) snowflake.Layout {
 	if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
 		return in.Layout
@@ -191,7 +191,7 @@ func layoutIn(ctx context.Context, store lease.Store, otherwise snowflake.Layout
 	return otherwise
 }
 
-// Name describes the issuer's worker, for people.
+// Name describes the worker of the issuer for people.
 func (i *Issuer) Name() string {
 	if i.lease == nil {
 		return fmt.Sprint("a fixed worker of ", i.Gen.Layout())

@@ -72,8 +72,8 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 	})
 }
 
-// applyNothing has the database checked all the same: a phase may have been left
-// incomplete before.
+// applyNothing checks the database although the plan is empty, because an earlier run may
+// have left a phase incomplete.
 func (f *applyFlags) applyNothing(cmd *cobra.Command, db *gorm.DB, plan, part *sqlmigrate.Plan, tables []string) error {
 	err := part.Apply(cmd.Context(), db)
 	switch {
@@ -85,16 +85,16 @@ func (f *applyFlags) applyNothing(cmd *cobra.Command, db *gorm.DB, plan, part *s
 	return undone(cmd, err)
 }
 
-// isDone reports whether the plan was carried out, if with something left undone.
+// isDone reports whether the plan was applied, even if it left work undone.
 func isDone(err error) bool { return err == nil || errors.Is(err, sqlmigrate.ErrIncomplete) }
 
-// An applied is what --json prints.
+// An applied is the output of --json.
 type applied struct {
-	Applied []string `json:"applied"`            // phases
-	Left    []string `json:"left"`               // phases that are still to be applied
-	Undone  string   `json:"undone,omitempty"`   // what a phase has left undone
-	Models  []string `json:"models"`             // fields that change
-	WayBack string   `json:"way_back,omitempty"` // the file that revert takes
+	Applied []string `json:"applied"`            // names of phases
+	Left    []string `json:"left"`               // phases that still have to be applied
+	Undone  string   `json:"undone,omitempty"`   // the work that the phases have left undone
+	Models  []string `json:"models"`             // fields that have to change
+	WayBack string   `json:"way_back,omitempty"` // the file for revert
 }
 
 func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left []string, err error) error {
@@ -142,7 +142,8 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 	return undone(cmd, err)
 }
 
-// undone reports what a plan that has been carried out leaves undone.
+// undone prints the work that an applied plan leaves undone, and returns the error for
+// findings. It returns any other error unchanged.
 func undone(cmd *cobra.Command, err error) error {
 	if !errors.Is(err, sqlmigrate.ErrIncomplete) {
 		return err
@@ -151,8 +152,8 @@ func undone(cmd *cobra.Command, err error) error {
 	return terminal.ErrFindings
 }
 
-// printNext names the next step, with the tables that were named: to name one that is
-// only connected with them would move its keys too.
+// printNext prints the next steps. The command contains the tables that the user named,
+// and not the tables that are connected with them, because naming a table moves its key.
 func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left, tables []string) {
 	out := cmd.OutOrStdout()
 	terminal.Say(out, "applied: %s", strings.Join(phasesOf(plan), ", "))
@@ -172,7 +173,8 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 	}
 }
 
-// models says which fields of the models change, with phase park none.
+// models returns the fields of models that have to change. With phase park, no field
+// changes.
 func models(plan *sqlmigrate.Plan) []string {
 	var changes []string
 	for _, table := range plan.Tables {
@@ -189,7 +191,7 @@ func models(plan *sqlmigrate.Plan) []string {
 	return changes
 }
 
-// runFlags are what apply and revert have in common.
+// runFlags holds the flags that apply and revert share.
 type runFlags struct {
 	phases      phasesFlag
 	confirm     flags.Confirm
@@ -216,7 +218,7 @@ func (f *runFlags) check() error {
 
 type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
 
-// run carries the plan out and shows how far it is.
+// run applies or reverts the plan, and shows its progress.
 func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement, do carryOut) error {
 	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
 	for _, phase := range plan.Phases {
@@ -231,7 +233,7 @@ func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, o
 	return terminal.Interrupted(cmd.Context(), err, err.Error()+": run the same command again to resume")
 }
 
-// these counts the statements of a question.
+// these returns the number of statements in words for a question.
 func these(n int) string {
 	if n == 1 {
 		return "this statement"
@@ -239,7 +241,7 @@ func these(n int) string {
 	return fmt.Sprintf("these %d statements", n)
 }
 
-// summarize shows what is about to be done, without its SQL.
+// summarize prints the steps of the plan without their SQL.
 func summarize(out io.Writer, plan *sqlmigrate.Plan) {
 	for _, phase := range plan.Phases {
 		terminal.Say(out, "%s", phase.Name)

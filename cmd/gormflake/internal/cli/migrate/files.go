@@ -109,7 +109,7 @@ func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {
 	return sqlmigrate.WriteLeaseTable(f.dir, sqlmigrate.Format(f.format), db.Dialector.Name(), sqllease.WithTable(f.leaseTable))
 }
 
-// printWritten names what has been written, also before an error.
+// printWritten prints the names of the new files. It is also called after an error.
 func (f *filesFlags) printWritten(cmd *cobra.Command, before []string) {
 	written := []string{}
 	for _, name := range namesIn(f.dir) {
@@ -118,7 +118,7 @@ func (f *filesFlags) printWritten(cmd *cobra.Command, before []string) {
 		}
 	}
 	if f.json {
-		_ = terminal.SayJSON(cmd.OutOrStdout(), map[string]any{"files": written}) // whose error Main reports
+		_ = terminal.SayJSON(cmd.OutOrStdout(), map[string]any{"files": written}) // Main reports the error of the output
 		return
 	}
 	for _, name := range written {
@@ -135,7 +135,7 @@ func namesIn(dir string) []string {
 	return names
 }
 
-// stagesInFiles are those whose steps are all short.
+// stagesInFiles are the stages that consist of short steps only.
 var stagesInFiles = []string{string(sqlmigrate.StagePrepare), string(sqlmigrate.StageSwap), string(sqlmigrate.StageFinish)}
 
 func newOnlineFiles() *cobra.Command {

@@ -1,4 +1,5 @@
-// Package migrate has the commands that move tables to Snowflake keys.
+// Package migrate has the commands that move tables to Snowflake keys. Each command gets
+// a plan from package sqlmigrate and prints, writes, applies or reverts it.
 package migrate
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// New returns the command migrate, which has others below it.
+// New returns the command migrate with its subcommands.
 func New() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -38,7 +39,7 @@ or apply the plan from here.`,
 	return cmd
 }
 
-// migrateFlags say which tables of which database are to be moved.
+// migrateFlags holds the flags that select the tables to move and their database.
 type migrateFlags struct {
 	database   flags.Database
 	layout     flags.Layout
@@ -57,7 +58,7 @@ func (f *migrateFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.recreateViews, "recreate-views", false, "drop views that keep PostgreSQL from widening a column, and create them again as they were, in the same transaction")
 }
 
-// options are what the flags ask sqlmigrate for.
+// options returns the options of package sqlmigrate for the flags.
 func (f *migrateFlags) options() ([]sqlmigrate.Option, error) {
 	layout, err := f.layout.Layout()
 	if err != nil {
@@ -70,7 +71,7 @@ func (f *migrateFlags) options() ([]sqlmigrate.Option, error) {
 	return append(options, sqlmigrate.WithLayout(layout)), err
 }
 
-// planArgs are the flags that make the plan what it is, as they were given.
+// planArgs returns the flags on which the plan depends, in the form of arguments.
 func (f *migrateFlags) planArgs() []string {
 	args := append(f.references.Args(), f.selection.args()...)
 	if f.recreateViews {
@@ -79,8 +80,8 @@ func (f *migrateFlags) planArgs() []string {
 	return args
 }
 
-// withPlan opens the database, inspects it and calls do with a plan whose words are
-// those of the command line.
+// withPlan opens the database, inspects it and calls do with the plan. Its texts name
+// flags in place of options.
 func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
 	options, err := f.options()
 	if err != nil {
@@ -105,7 +106,7 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 	})
 }
 
-// needTables is for commands that want one table or more.
+// needTables returns a usage error if no argument or flag names a table.
 func needTables(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && !cmd.Flags().Changed("schema") && !cmd.Flags().Changed("tables") {
 		return terminal.Usagef("no table: name the tables to move, as in %q", cmd.CommandPath()+" orders")
@@ -113,7 +114,8 @@ func needTables(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// blocked is one line that leads to the many of a plan.
+// blocked returns an error on a single line that names the first blocker, or nil. more is
+// appended.
 func blocked(blockers []sqlmigrate.Blocker, more string) error {
 	if len(blockers) == 0 {
 		return nil
@@ -124,7 +126,7 @@ func blocked(blockers []sqlmigrate.Blocker, more string) error {
 		terminal.Counted(len(objects), "blocker stands", "blockers stand"), b.Tables[0], b.Object, b.Reasons[0], b.Fix, more)
 }
 
-// findings is how a command ends that shows a plan.
+// findings returns the error with which a command ends that shows a plan.
 func findings(blockers []sqlmigrate.Blocker, nothingToDo bool) error {
 	if err := blocked(blockers, ""); err != nil || nothingToDo {
 		return err
@@ -142,7 +144,7 @@ func (f *phasesFlag) register(cmd *cobra.Command) {
 
 var phaseNames = []string{string(sqlmigrate.Widen), string(sqlmigrate.Detach), string(sqlmigrate.Guard), string(sqlmigrate.Park)}
 
-// cut leaves out all phases of the plan but these.
+// cut returns the part of the plan that has the phases of the flag.
 func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
 	names := make([]sqlmigrate.PhaseName, len(f.names))
 	for i, name := range f.names {
@@ -160,7 +162,7 @@ func (f *phasesFlag) check() error {
 	return nil
 }
 
-// statements counts those that change something.
+// statements returns the number of statements that change something.
 func statements(plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement) int {
 	n := 0
 	for _, phase := range plan.Phases {
@@ -174,10 +176,11 @@ func statements(plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Sta
 func upward(s sqlmigrate.Step) []sqlmigrate.Statement   { return s.Up }
 func downward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
 
-// own are tables of the plan itself, on MySQL.
+// own are tables of the moves themselves on MySQL, which are not counted as tables of a
+// plan.
 var own = []string{"sqlmigrate_journal", "sqlmigrate_counters"}
 
-// tablesOf names the tables that the plan changes, in its order.
+// tablesOf returns the names of the tables that the plan changes, in its order.
 func tablesOf(plan *sqlmigrate.Plan) []string {
 	var names []string
 	for _, phase := range plan.Phases {
@@ -190,7 +193,7 @@ func tablesOf(plan *sqlmigrate.Plan) []string {
 	return names
 }
 
-// phasesOf names the phases of the plan.
+// phasesOf returns the names of the phases of the plan.
 func phasesOf(plan *sqlmigrate.Plan) []string {
 	names := make([]string, len(plan.Phases))
 	for i, phase := range plan.Phases {
@@ -199,7 +202,7 @@ func phasesOf(plan *sqlmigrate.Plan) []string {
 	return names
 }
 
-// A selection is the flags that select tables.
+// A selection holds the flags that select tables by schema and pattern.
 type selection struct{ schemas, patterns []string }
 
 func (s *selection) register(cmd *cobra.Command) {
@@ -216,7 +219,7 @@ func (s *selection) all() []string {
 	return patterns
 }
 
-// args are the flags, for a shell.
+// args returns the flags, quoted for a shell.
 func (s *selection) args() []string {
 	args := s.all()
 	for i, pattern := range args {
@@ -225,7 +228,7 @@ func (s *selection) args() []string {
 	return args
 }
 
-// targets returns the tables that are named, and those that are selected.
+// targets returns the named tables and the selected tables.
 func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([]any, error) {
 	var targets []any
 	for _, name := range named {
@@ -241,8 +244,8 @@ func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([
 	return targets, nil
 }
 
-// notSelected are the tables of this program and of migration tools, which count for
-// themselves, and those of an online move that is under way.
+// notSelected matches tables that are never selected by a pattern. They belong to this
+// program, to migration tools or to an online move.
 var notSelected = regexp.MustCompile(`^(goose_db_version|schema_migrations|sqlmigrate_\w+|_.*_sf(new|old))$`)
 
 // cutSchema divides a pattern at its first dot. A schema whose name has a dot is quoted,

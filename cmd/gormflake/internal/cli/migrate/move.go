@@ -70,7 +70,7 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	return text + fmt.Sprintf(", stage %s; next: gormflake migrate online apply, or revert", s.Stage)
 }
 
-// describeSteering returns what the move is asked for, each part after a semicolon.
+// describeSteering returns the requests to a move, each after a semicolon.
 func describeSteering(s sqlmigrate.OnlineSteering) string {
 	return when(s.Paused, "; paused") +
 		when(s.HoldSwap, "; the swap waits for resume") +
@@ -104,7 +104,8 @@ func newOnlineResume() *cobra.Command {
 	}, "resumed")
 }
 
-// newOnlineThrottle replaces what the one before has asked for, but for a pause.
+// newOnlineThrottle returns the command throttle. It replaces the limits of an earlier
+// throttle, but not a pause.
 func newOnlineThrottle() *cobra.Command {
 	var wanted sqlmigrate.OnlineSteering
 	var between string
@@ -137,14 +138,15 @@ flags there is no limit.`,
 	}, "throttled")
 }
 
-// steering completes a command that changes what a move does next, and calls that done.
+// steering completes a command that changes the requests to a move. done is the word for
+// its success.
 func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error, done string) *cobra.Command {
 	var set migrateFlags
 	var asJSON bool
 	cmd.Args = needTables
 	cmd.RunE = func(cmd *cobra.Command, tables []string) error {
 		if err := change(new(sqlmigrate.OnlineSteering)); err != nil {
-			return err // of a flag
+			return err // from an invalid flag
 		}
 		return set.withMove(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 			err := online.Steer(cmd.Context(), db, func(s *sqlmigrate.OnlineSteering) { _ = change(s) })
@@ -167,7 +169,7 @@ func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error,
 	return cmd
 }
 
-// withMove calls do with the move that is under way, also while it is carried out.
+// withMove calls do with the move of the tables, even while another process runs it.
 func (f *migrateFlags) withMove(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
 		targets, err := f.selection.targets(ctx, db, tables)
@@ -182,9 +184,9 @@ func (f *migrateFlags) withMove(ctx context.Context, mode string, tables []strin
 	})
 }
 
-// writeMetrics writes one series of each metric, and only the first where no move is under
-// way. Their labels have the tables as the command names them, so that each command writes
-// the same series all the time.
+// writeMetrics writes the metrics of a move. If no move has begun, it only writes the
+// first metric. The label for the tables has the names on the command line, so that the
+// same command always writes the same series.
 func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.OnlineStatus) {
 	labels := fmt.Sprintf("database=%q,tables=%q", database, strings.Join(tables, ","))
 	write := func(name, kind, help string, value float64) {

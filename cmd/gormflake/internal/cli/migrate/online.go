@@ -37,8 +37,8 @@ the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
 	return cmd
 }
 
-// withOnline inspects the database and calls do with the online plan, which may
-// be under way.
+// withOnline inspects the database and calls do with the online plan. If a move has
+// begun, that is its plan.
 func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
 	return f.withPlan(ctx, mode, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
 		online, err := plan.Online(ctx, db)
@@ -94,7 +94,8 @@ func printOnline(out io.Writer, online *sqlmigrate.OnlinePlan, back, asJSON bool
 	return nil
 }
 
-// onlineFlags are what apply, finish and revert have in common.
+// onlineFlags holds the flags that apply, finish and revert share, and the further flags
+// of apply.
 type onlineFlags struct {
 	migrateFlags
 	confirm     flags.Confirm
@@ -116,7 +117,7 @@ func (f *onlineFlags) register(cmd *cobra.Command) {
 
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockTimeout(f.lockTimeout), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
-	if f.last != "" { // of apply
+	if f.last != "" { // the flags of apply
 		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.last)))
 	}
 	if len(f.rows) == 2 {
@@ -125,13 +126,13 @@ func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	return options
 }
 
-// onlineStages are the stages of apply.
+// onlineStages are the stages that apply runs.
 var onlineStages = []string{
 	string(sqlmigrate.StagePrepare), string(sqlmigrate.StageCopy), string(sqlmigrate.StageIndex),
 	string(sqlmigrate.StageConstrain), string(sqlmigrate.StageSwap),
 }
 
-// check is for the flags of apply.
+// check returns an error if the flags of apply are invalid.
 func (f *onlineFlags) check() error {
 	switch {
 	case len(f.rows) != 0 && (len(f.rows) != 2 || f.rows[0] < 1 || f.rows[1] < f.rows[0]):
@@ -197,7 +198,7 @@ not hold, there is no way back, and nothing is changed.`,
 	}, "Take back the online move of %s?", (*sqlmigrate.OnlinePlan).Revert, "taken back")
 }
 
-// withRun makes a command of what [onlineFlags.run] takes.
+// withRun completes a command that calls [onlineFlags.run].
 func withRun(cmd *cobra.Command, question string, do runOnline, done string) *cobra.Command {
 	var set onlineFlags
 	cmd.Args = needTables
@@ -206,7 +207,7 @@ func withRun(cmd *cobra.Command, question string, do runOnline, done string) *co
 	return cmd
 }
 
-// openReplicas returns what closes those that it has opened.
+// openReplicas opens the replicas. closeAll closes them, also after an error.
 func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, closeAll func() error, err error) {
 	closeAll = func() error { return nil }
 	for _, address := range f.replicas {
@@ -248,7 +249,7 @@ func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, 
 	})
 }
 
-// say prints what was done, or with --json how far the move has come.
+// say prints done or, with --json, the status of the move.
 func (f *onlineFlags) say(cmd *cobra.Command, db *gorm.DB, online *sqlmigrate.OnlinePlan, done string) error {
 	if !f.json {
 		terminal.Say(cmd.OutOrStdout(), "%s", done)

@@ -8,17 +8,17 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A statusJSON is what --json of the commands of an online move prints. Only UnderWay is
-// there if no move has begun.
+// A statusJSON is the output of --json for the commands of an online move. If no move has
+// begun, UnderWay is false and all other fields are zero.
 type statusJSON struct {
 	UnderWay  bool          `json:"under_way"`
 	Began     string        `json:"began,omitempty"`
 	Reverting bool          `json:"reverting"`
 	Swapped   bool          `json:"swapped"`
-	Stage     string        `json:"stage,omitempty"` // that is next
+	Stage     string        `json:"stage,omitempty"` // the stage of the next step
 	StepsDone int           `json:"steps_done"`
 	Steps     int           `json:"steps"`
-	RowsDone  int64         `json:"rows_done"` // by the step that is next
+	RowsDone  int64         `json:"rows_done"` // by the next step
 	Rows      int64         `json:"rows"`
 	Rate      float64       `json:"rows_per_second"`
 	Waits     int64         `json:"lag_waits"`
@@ -48,7 +48,7 @@ func statusAsJSON(s sqlmigrate.OnlineStatus) statusJSON {
 	}
 }
 
-// onlineAsJSON is the form of "migrate online plan --json".
+// onlineAsJSON returns the output of "migrate online plan --json".
 func onlineAsJSON(o *sqlmigrate.OnlinePlan) any {
 	took, disk, log := o.Estimate()
 	blockers := (&sqlmigrate.Plan{Blockers: o.Blockers}).BlockingObjects()

@@ -75,8 +75,8 @@ func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
 	return nil
 }
 
-// planAsJSON is the form of "migrate plan --json". Lists that have nothing are empty,
-// and numbers that are not known are null.
+// planAsJSON returns the output of "migrate plan --json". In it, empty lists are [] and
+// unknown numbers are null.
 func planAsJSON(plan *sqlmigrate.Plan) any {
 	return struct {
 		Dialect       string   `json:"dialect"`
@@ -99,7 +99,7 @@ func summaryAsJSON(plan *sqlmigrate.Plan) any {
 	lock, phase := plan.LongestLock()
 	return struct {
 		Tables        int                  `json:"tables"`
-		NotAnalyzed   int                  `json:"tables_not_analyzed"` // whose rows are not in the next number
+		NotAnalyzed   int                  `json:"tables_not_analyzed"` // their rows are not included in Rows
 		Rows          int64                `json:"rows"`
 		Bytes         int64                `json:"bytes"`
 		Statements    int                  `json:"statements"`
@@ -203,7 +203,8 @@ func statementAsJSON(s sqlmigrate.Statement) any {
 	}(s)
 }
 
-// listed is never null, and neither is texts.
+// listed converts a list for JSON. Its result is never nil, so that JSON has [] and not
+// null. The same is true of texts.
 func listed[T any](list []T, convert func(T) any) []any {
 	result := make([]any, len(list))
 	for i, from := range list {

@@ -13,24 +13,24 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// redraw is how often a bar shows the time that has passed: one statement may
-// take hours.
+// redraw is the interval at which a bar is drawn again to show the elapsed time, because
+// a statement may take hours.
 const redraw = time.Second
 
-// A progress shows how far a run is: as one bar for all phases on a terminal, and as a
-// line for each statement elsewhere.
+// A progress shows the progress of a run. On a terminal it is a bar for all phases,
+// otherwise a line for each statement.
 type progress struct {
 	out io.Writer
 
-	expected map[sqlmigrate.PhaseName]int // statements of the phases that have not begun
+	expected map[sqlmigrate.PhaseName]int // number of statements in the phases that have not begun
 	last     sqlmigrate.Progress
-	over     int // statements of the phases before the one of last
+	over     int // number of statements in the phases before the present phase
 
 	bar *progressbar.ProgressBar
-	end chan struct{} // ends the goroutine that redraws the bar, between two drawings
+	end chan struct{} // receives a value to end the goroutine that redraws the bar
 }
 
-// show is a function for sqlmigrate.WithProgress.
+// show is the function for sqlmigrate.WithProgress.
 func (p *progress) show(now sqlmigrate.Progress) {
 	done, of := p.overall(now)
 	if now.Retry > 0 || !terminal.IsTerminal(p.out) {
@@ -58,8 +58,8 @@ func (p *progress) show(now sqlmigrate.Progress) {
 	}
 }
 
-// overall returns how many statements of all phases are over, and how many there are: of
-// the phases to come, as many as the plan shows.
+// overall returns the number of completed statements in all phases, and the total. The
+// plan gives the number of statements for phases that have not begun.
 func (p *progress) overall(now sqlmigrate.Progress) (done, of int) {
 	if now.Phase != p.last.Phase {
 		p.over += p.last.Of
@@ -97,7 +97,8 @@ func keepDrawn(bar *progressbar.ProgressBar, end <-chan struct{}) {
 	}
 }
 
-// close leaves the bar as it is; what is written next stands below it.
+// close stops drawing the bar and leaves it on the terminal, so that further output is
+// below it.
 func (p *progress) close() {
 	if p.bar == nil {
 		return
@@ -109,10 +110,12 @@ func (p *progress) close() {
 	p.bar = nil
 }
 
-// onlineInterval is between two lines about the same step: one may take hours.
+// onlineInterval is the time between two lines about the same step, because a step may
+// take hours.
 const onlineInterval = 10 * time.Second
 
-// showOnlineProgress writes a line for each step, and for one that takes long.
+// showOnlineProgress returns a function that writes a line for each step, and further
+// lines while a step takes long or waits.
 func showOnlineProgress(cmd *cobra.Command) func(sqlmigrate.OnlineProgress) {
 	var last sqlmigrate.OnlineProgress
 	return func(now sqlmigrate.OnlineProgress) {
@@ -136,7 +139,7 @@ func onlineLine(now sqlmigrate.OnlineProgress) string {
 		when(now.Waiting != "", "; waits for %s", now.Waiting)
 }
 
-// when is a part of a line that is left out where it does not apply.
+// when returns a formatted text if applies is true, and "" otherwise.
 func when(applies bool, format string, args ...any) string {
 	if !applies {
 		return ""

@@ -82,7 +82,7 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 	})
 }
 
-// summarizeBack shows the statements that are about to be run, in their order.
+// summarizeBack prints the statements of the way back in their order.
 func summarizeBack(out io.Writer, plan *sqlmigrate.Plan) {
 	for _, phase := range slices.Backward(plan.Phases) {
 		for _, step := range slices.Backward(phase.Steps) {
@@ -94,18 +94,18 @@ func summarizeBack(out io.Writer, plan *sqlmigrate.Plan) {
 	}
 }
 
-// savedVersion is the version of a saved plan's form.
+// savedVersion is the version of the format of a saved plan.
 const savedVersion = 1
 
-// A savedPlan is what "migrate revert" needs: once a plan is applied, the
-// database no longer shows what was there before.
+// A savedPlan is the file that "migrate revert" reads. It is needed because the database
+// does not show the earlier state after a plan was applied.
 type savedPlan struct {
 	Version int              `json:"gormflake_plan"`
 	Saved   time.Time        `json:"saved"`
 	Plan    *sqlmigrate.Plan `json:"plan"`
 }
 
-// savePlan overwrites nothing.
+// savePlan writes the plan to a new file. It does not overwrite a file.
 func savePlan(name string, plan *sqlmigrate.Plan, now time.Time) error {
 	text, err := json.MarshalIndent(savedPlan{savedVersion, now.UTC(), plan}, "", "  ")
 	if err != nil {

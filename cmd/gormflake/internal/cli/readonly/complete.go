@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 )
 
-// CompleteTables returns what completes arguments by the tables of a database whose
+// CompleteTables returns a function that completes arguments with the tables whose
 // primary key begins with an integer.
 func CompleteTables(f *flags.Database) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -1,4 +1,5 @@
-// Package readonly asks a database that it cannot change.
+// Package readonly reads from a database over a connection that is set to read only. The
+// commands doctor, migrate and workers use it.
 package readonly
 
 import (
@@ -16,12 +17,12 @@ import (
 	"github.com/gormflake/gormflake/internal/compatible"
 )
 
-// A Database is a database that is read and never written.
+// A Database is a database that is only read.
 type Database struct {
 	Ctx     context.Context
-	DB      *gorm.DB // of one connection, which is set to read only
-	Dialect string   // GORM's name
-	Engine  string   // that speaks the dialect's protocol, such as TiDB; empty for the dialect's own
+	DB      *gorm.DB // has a single connection, which is set to read only
+	Dialect string   // GORM's name of the dialect
+	Engine  string   // the product if it is not the dialect's own, such as TiDB; otherwise empty
 }
 
 var readOnlySQL = map[string]string{
@@ -30,7 +31,7 @@ var readOnlySQL = map[string]string{
 	"postgres": "SET default_transaction_read_only = on",
 }
 
-// With opens the database of the flag, calls use and closes it.
+// With opens the database of the flag, calls use and closes the database.
 func With(ctx context.Context, f *flags.Database, use func(*Database) error) error {
 	return f.With(ctx, flags.ReadOnly, func(db *gorm.DB) error {
 		pool, err := db.DB()
@@ -48,7 +49,8 @@ func With(ctx context.Context, f *flags.Database, use func(*Database) error) err
 	})
 }
 
-// setReadOnly leaves TiDB's connection as it is, which cannot be set so.
+// setReadOnly sets the connection to read only. It does not for TiDB and similar
+// products, which do not support it.
 func (p *Database) setReadOnly() (err error) {
 	if p.Dialect == "mysql" {
 		var version string
@@ -63,25 +65,26 @@ func (p *Database) setReadOnly() (err error) {
 	return err
 }
 
-// Ask scans the one row of a query.
+// Ask scans the only row of a query.
 func (p *Database) Ask(query string, args []any, into ...any) error {
 	return p.DB.ConnPool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
 }
 
-// clockSQL is the clock in microseconds. SQLite has that of the process.
+// clockSQL returns the clock of the server in microseconds. SQLite has no clock of its
+// own.
 var clockSQL = map[string]string{
 	"mysql":    "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 	"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 }
 
-// Clock asks a server for its clock.
+// Clock returns the time of the server's clock.
 func (p *Database) Clock() (time.Time, error) {
 	var microseconds int64
 	err := p.Ask(clockSQL[p.Dialect], nil, &microseconds)
 	return time.UnixMicro(microseconds), err
 }
 
-// Rows returns the rows of a query. Into are the places of a row's columns.
+// Rows returns the rows of a query. into returns the destinations of the columns.
 func Rows[T any](p *Database, query string, args []any, into func(*T) []any) ([]T, error) {
 	rows, err := p.DB.ConnPool.QueryContext(p.Ctx, query, args...)
 	if err != nil {
@@ -99,7 +102,7 @@ func Rows[T any](p *Database, query string, args []any, into func(*T) []any) ([]
 	return all, rows.Err()
 }
 
-// Quote quotes names, and joins them with dots. Empty ones are left out.
+// Quote quotes names and joins them with dots. It leaves out empty names.
 func (p *Database) Quote(names ...string) string {
 	mark := `"`
 	if p.Dialect == "mysql" {
@@ -114,10 +117,10 @@ func (p *Database) Quote(names ...string) string {
 	return strings.Join(quoted, ".")
 }
 
-// mysqlDenied are the numbers of the errors for a missing right.
+// mysqlDenied matches the errors for a missing right.
 var mysqlDenied = regexp.MustCompile(`\bError (1044|1142|1143|1227|1370)\b`)
 
-// Denied reports whether the account lacks a right.
+// Denied reports whether err means that the account lacks a right.
 func Denied(err error) bool {
 	var state interface{ SQLState() string }
 	if errors.As(err, &state) {
@@ -126,22 +129,23 @@ func Denied(err error) bool {
 	return mysqlDenied.MatchString(err.Error())
 }
 
-// A Table is a table whose primary key begins with an integer, or of which the
-// database counts another integer.
+// A Table is a table whose primary key begins with an integer, or that has an
+// AUTO_INCREMENT column.
 type Table struct {
 	Schema, Name, Key string
-	Assigned          bool    // the database assigns keys
-	Composite         bool    // the primary key has more columns, or others
-	Limit             float64 // the largest key of the type
-	Counter           float64 // the last key of AUTO_INCREMENT
-	Created           string  // the column with the time of an INSERT; empty if there is none
-	Snowflake         bool    // the largest key looks like a Snowflake ID
+	Assigned          bool    // whether the database assigns keys
+	Composite         bool    // whether the primary key has several columns, or does not begin with Key
+	Limit             float64 // the largest value of the key's type
+	Counter           float64 // the last key that AUTO_INCREMENT assigned
+	Created           string  // the column with the time of the INSERT, or empty
+	Snowflake         bool    // whether the largest key looks like a Snowflake ID
 }
 
-// Narrow reports whether no Snowflake ID fits into the key.
+// Narrow reports whether the key is too narrow for a Snowflake ID.
 func (t *Table) Narrow() bool { return t.Limit < math.MaxInt64 }
 
-// Column is the key as package sqlmigrate reads names, in which quotes keep a dot.
+// Column returns the name of the key for package sqlmigrate, with quotes around names
+// that contain a dot.
 func (t *Table) Column() string { return dotted(t.Schema, t.Name, t.Key) }
 
 func (t *Table) String() string { return dotted(t.Schema, t.Name) }
@@ -159,28 +163,30 @@ func dotted(names ...string) string {
 	return strings.Join(parts, ".")
 }
 
-// Is reports whether the command line names the table so.
+// Is reports whether name on the command line means the table.
 func (t *Table) Is(name string) bool {
 	return name == t.Name || name == t.Schema+"."+t.Name || name == t.String()
 }
 
-// Tables lists the tables of a schema; if that is empty, of the current one and, on
-// PostgreSQL, of the whole search_path.
+// Tables returns the tables of a schema. If schema is empty, it returns the tables of the
+// current schema and, on PostgreSQL, of all schemas on the search_path.
 func (p *Database) Tables(schema string) ([]Table, error) {
 	args := []any{schema}
 	if p.Dialect == "mysql" {
 		args = []any{schema, schema}
-		_, _ = p.DB.ConnPool.ExecContext(p.Ctx, "SET SESSION information_schema_stats_expiry = 0") // MariaDB does not have it
+		_, _ = p.DB.ConnPool.ExecContext(p.Ctx, "SET SESSION information_schema_stats_expiry = 0") // MariaDB does not have this setting
 	}
 	return Rows(p, keysSQL[p.Dialect], args, func(t *Table) []any {
 		return []any{&t.Schema, &t.Name, &t.Key, &t.Assigned, &t.Composite, &t.Limit, &t.Counter, &t.Created}
 	})
 }
 
-// created are names of the column with the time of an INSERT.
+// created matches the names of columns with the time of an INSERT.
 const created = `'^(created?|creation|insert(ed)?|added)_?(at|on|date|time|timestamp)?$|^date_?(created|inserted|added)$'`
 
-// keysSQL lists the tables, with their schema where it is not the current one.
+// keysSQL returns the tables of a schema. It excludes virtual tables, partitions and
+// tables of extensions (deptype 'e'). The schema in a row is empty for the current
+// schema.
 var keysSQL = map[string]string{
 	"sqlite": `SELECT '', m.name, c.name, m.sql LIKE '%AUTOINCREMENT%', EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE pk = 2),
   9223372036854775807.0, 0, ''

@@ -1,5 +1,5 @@
-// Package serials reads serial numbers of a layout whose code and separator are not
-// known.
+// Package serials reads serial numbers of a layout if their code and separator are
+// unknown. The commands parse and doctor use it.
 package serials
 
 import (
@@ -12,21 +12,21 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Reader reads the serial numbers of a layout with any separator and, unless
-// code says which, any code: that is what stands before the shape.
+// A Reader reads the serial numbers of a layout with any separator. It accepts any code,
+// unless it was created for one.
 type Reader struct {
 	layout snowflake.Layout
 	code   string
-	shapes []shape // of which no text has two
+	shapes []shape // a text matches at most one of them
 }
 
-// A shape is what follows the code, with every digit a zero.
+// A shape is the part of a serial number after the code, with every digit replaced by 0.
 type shape struct{ separator, text string }
 
-// New returns a reader of serial numbers with the code, or with any if it is empty.
+// New returns a reader for serial numbers with the code, or with any code if it is empty.
 func New(layout snowflake.Layout, code string) (*Reader, error) {
 	r := &Reader{layout: layout, code: code}
-	for _, separator := range []string{"-", "_", ".", ""} { // those of package serial
+	for _, separator := range []string{"-", "_", ".", ""} { // the separators of package serial
 		format, err := r.format("A", separator)
 		if err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func New(layout snowflake.Layout, code string) (*Reader, error) {
 	return r, nil
 }
 
-// shortest is the shape without separators.
+// shortest returns the shape without separators.
 func (r *Reader) shortest() string { return r.shapes[len(r.shapes)-1].text }
 
 func (r *Reader) format(code, separator string) (*serial.Format, error) {
@@ -63,8 +63,8 @@ func (r *Reader) Parse(text string) (types.ID, error) {
 	return format.Parse(text)
 }
 
-// Ends reports whether text ends like a serial number of the layout. It does not
-// allocate, for the many words of a text that do not.
+// Ends reports whether text ends like a serial number of the layout. It does not allocate
+// memory, because most words of a text are not serial numbers.
 func Ends[T string | []byte](r *Reader, text T) bool {
 	_, found := shapeOf(r, text)
 	return found
@@ -82,8 +82,8 @@ func shapeOf[T string | []byte](r *Reader, text T) (shape, bool) {
 	return shape{}, false
 }
 
-// Tail is the length of what follows the code of a serial number with
-// separators, or 0 if the text does not continue so.
+// Tail returns the length of the part after the code of a serial number with separators,
+// or 0 if after does not begin with such a part.
 func (r *Reader) Tail(after []byte) int {
 	for _, shape := range r.shapes {
 		n := len(shape.text)
@@ -94,7 +94,8 @@ func (r *Reader) Tail(after []byte) int {
 	return 0
 }
 
-// matching is how many characters of text are as in the shape.
+// matching returns the number of characters at the beginning of text that match the
+// shape.
 func matching[T string | []byte](shape string, text T) int {
 	n := 0
 	for n < min(len(shape), len(text)) && (shape[n] == text[n] || shape[n] == '0' && IsDigit(text[n])) {
@@ -110,10 +111,10 @@ func zeroDigit(r rune) rune {
 	return r
 }
 
-// IsDigit reports whether b is one of 0 to 9.
+// IsDigit reports whether b is an ASCII digit.
 func IsDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-// IsWord holds the bytes of words: ASCII letters and digits.
+// IsWord holds the bytes of words, which are ASCII letters and digits.
 var IsWord = func() (is [256]bool) {
 	for b := range is {
 		is[b] = b|0x20 >= 'a' && b|0x20 <= 'z' || IsDigit(byte(b))

@@ -20,7 +20,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A front answers requests by a handler that may be replaced.
+// A front passes requests to a handler that can be replaced.
 type front struct{ handler atomic.Pointer[http.Handler] }
 
 func (f *front) set(h http.Handler) { f.handler.Store(&h) }
@@ -29,8 +29,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*f.handler.Load()).ServeHTTP(w, r)
 }
 
-// passes reports whether the next try may succeed although nobody has changed a flag or
-// the table: the database cannot be reached, or all workers are leased.
+// passes reports whether a later try may succeed without a change of flags or of the
+// table, because the database could not be reached or all workers were leased.
 func passes(err error) bool {
 	var network net.Error
 	var starting interface{ SQLState() string }
@@ -40,17 +40,17 @@ func passes(err error) bool {
 		return true
 	case errors.As(err, &starting):
 		state := starting.SQLState()
-		return state == "57P03" || state == "53300" // cannot connect now, too many connections
+		return state == "57P03" || state == "53300" // the server is starting, or has too many connections
 	}
 	return false
 }
 
 const (
-	// firstTry is how long the service waits for its worker before it answers requests
-	// without one.
+	// firstTry is how long the service waits for a worker before it begins to answer
+	// requests without a worker.
 	firstTry = 5 * time.Second
 
-	// Pauses between the tries.
+	// The bounds of the pauses between tries.
 	firstPause = 250 * time.Millisecond
 	lastPause  = 5 * time.Second
 )
@@ -72,8 +72,8 @@ func (f *serveFlags) attempt(ctx context.Context, cmd *cobra.Command, log *slog.
 	return result
 }
 
-// serveWhenOpen serves IDs. Until there is a worker to issue them under it answers
-// probes, and refuses everything else.
+// serveWhenOpen runs the service. Until a worker is leased, the service answers probes
+// and refuses all other requests.
 func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
@@ -109,8 +109,8 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 	return errors.Join(err, <-later)
 }
 
-// openLater tries to lease a worker until that succeeds, and keeps it until ctx ends.
-// The first result may be under way.
+// openLater tries to lease a worker until it succeeds or ctx ends. Then it keeps the
+// worker until ctx ends. under is the first try if it is still running, or nil.
 func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *front, cfg service.Config, under <-chan attempt) error {
 	for pause, last := firstPause, ""; ; pause = min(2*pause, lastPause) {
 		if under == nil {
@@ -133,7 +133,7 @@ func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *f
 	}
 }
 
-// keep issues IDs under the worker until ctx ends.
+// keep issues IDs under the worker until ctx ends, and then releases it.
 func (f *serveFlags) keep(ctx context.Context, front *front, cfg service.Config, a attempt) error {
 	handler, err := handlerOf(cfg, a.Issuer)
 	if err == nil {

@@ -9,21 +9,22 @@ import (
 	"sync"
 )
 
-// A limiter is a listener with so many open connections at most. For another one it
-// closes the connection that has had no request under way for the longest time, so that
-// clients that hold connections and ask nothing keep nobody out.
+// A limiter is a listener with a maximum number of open connections. For a further
+// connection, it closes the connection that has been idle for the longest time, so that
+// clients with idle connections do not keep other clients out.
 type limiter struct {
 	net.Listener
 	most int
 
 	mu     sync.Mutex
-	change *sync.Cond // of what follows
+	change *sync.Cond // signals changes of the following fields, which mu guards
 	closed bool
-	idle   *list.List                 // of connections, the one that has been idle longest first
-	open   map[net.Conn]*list.Element // where in idle each connection is; nil while a request is under way
+	idle   *list.List                 // the idle connections, beginning with the longest idle
+	open   map[net.Conn]*list.Element // the elements of the connections in idle; nil while a request is running
 }
 
-// limit makes server, which is to serve on the listener, say which connections are idle.
+// limit returns a limiter for the listener, and sets server.ConnState, by which the
+// limiter learns which connections are idle.
 func limit(server *http.Server, listener net.Listener, most int) *limiter {
 	l := &limiter{Listener: listener, most: most, idle: list.New(), open: map[net.Conn]*list.Element{}}
 	l.change = sync.NewCond(&l.mu)
@@ -51,14 +52,14 @@ func (l *limiter) Accept() (net.Conn, error) {
 	if l.closed {
 		return nil, errors.Join(net.ErrClosed, conn.Close())
 	}
-	l.open[conn] = l.idle.PushBack(conn) // until its first byte
+	l.open[conn] = l.idle.PushBack(conn) // a connection is idle until its first byte
 	return conn, nil
 }
 
-// track is called by the server.
+// track is called by the server when the state of a connection changes.
 func (l *limiter) track(conn net.Conn, state http.ConnState) {
 	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn() // whose Close sends nothing
+		conn = secure.NetConn() // Close of the underlying connection does not send a message
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +68,7 @@ func (l *limiter) track(conn net.Conn, state http.ConnState) {
 		l.idle.Remove(at)
 	}
 	switch {
-	case !open: // it was closed for another one
+	case !open: // the limiter has closed it already
 	case state == http.StateClosed:
 		delete(l.open, conn)
 	case state == http.StateNew || state == http.StateIdle:

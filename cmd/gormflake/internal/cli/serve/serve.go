@@ -1,4 +1,4 @@
-// Package serve has the command that runs the HTTP service of IDs.
+// Package serve has the command serve, which runs the HTTP service of package service.
 package serve
 
 import (
@@ -116,12 +116,12 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	if err := cmp.Or(err, secureErr); err != nil {
 		return err
 	}
-	listeners, err := f.listen(cmd.Context()) // before open: a port in use costs no worker
+	listeners, err := f.listen(cmd.Context()) // before a worker is leased, so that a port in use does not cost a worker
 	if err != nil {
 		return err
 	}
 	for _, l := range listeners {
-		defer func() { _ = l.Close() }() // a server has closed it, or nobody has reached it
+		defer func() { _ = l.Close() }() // the server has closed it already, or it was never used
 	}
 	cfg.Draining = cmd.Context().Done()
 	return f.serveWhenOpen(cmd, listeners, secure, cfg)
@@ -137,7 +137,7 @@ func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
 	return nil, terminal.Usagef("--log-format %q: want text or json", f.logFormat)
 }
 
-// config is all of the service's but what open makes.
+// config returns the configuration of the service, except the parts that open creates.
 func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 	layout, layoutErr := f.issuer.Layout.Layout()
 	token, tokenErr := f.token.Value()
@@ -167,7 +167,8 @@ func (f *serveFlags) checkBounds() error {
 	return nil
 }
 
-// listen returns the listener of --addr, and the one of --health-addr if it is given.
+// listen returns the listener of --addr and, if it is given, the listener of
+// --health-addr.
 func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
 	all, err := listen(ctx, "addr", f.addr)
 	if err != nil || f.healthAddr == "" {
@@ -194,8 +195,7 @@ func listen(ctx context.Context, name, addr string) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 }
 
-// open makes what issues the IDs. Without a database and a worker it is an
-// issuer that has no generator.
+// open creates the issuer. Without a database and a worker, the issuer has no generator.
 func (f *serveFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer, error) {
 	if !f.issuer.Database.Given() && !cmd.Flags().Changed("worker") {
 		log.Info("no --dsn and no --worker: IDs are taken apart, none are issued")
@@ -209,8 +209,7 @@ func (f *serveFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Log
 	return i, nil
 }
 
-// handlerOf returns the service of the issuer, whose database may have named another
-// layout.
+// handlerOf returns the service for an issuer. Its layout may come from the database.
 func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
 	cfg.Generator, cfg.Store = i.Gen, i.Store
 	if i.Gen != nil {
@@ -222,7 +221,8 @@ func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
 	return service.New(cfg)
 }
 
-// serve returns after the last request has been answered.
+// serve runs the servers until the end of the context, and returns after the last request
+// has been answered.
 func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config, handler http.Handler) error {
 	limitMemory(cfg.MaxMemory)
 	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
@@ -249,16 +249,15 @@ func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure 
 	}
 }
 
-// limitMemory makes the runtime collect garbage rather than exceed the limit,
-// unless the environment has set one.
+// limitMemory makes the runtime collect garbage more often when memory use approaches the
+// limit. The environment variable GOMEMLIMIT takes precedence.
 func limitMemory(limit int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// announce says where the service is, for people and for scripts that gave it
-// port 0.
+// announce prints the addresses of the service. Scripts that use port 0 read them.
 func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.Config) error {
 	if tcp, ok := listeners[0].Addr().(*net.TCPAddr); cfg.Token == "" && (!ok || !tcp.IP.IsLoopback()) {
 		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")
@@ -274,7 +273,8 @@ func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.
 	return terminal.Flush(out)
 }
 
-// shutdown first lets load balancers notice: until then clients still come.
+// shutdown waits --shutdown-delay, so that load balancers stop sending requests, and then
+// waits until the running requests have been answered.
 func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
 	time.Sleep(f.delay)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.maxShutdown)

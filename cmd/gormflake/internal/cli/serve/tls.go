@@ -13,15 +13,15 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// A keyPair is a certificate and its key, those of --tls-cert and --tls-key, as they were
-// last read.
+// A keyPair is the certificate and key of --tls-cert and --tls-key, as they were last
+// read.
 type keyPair struct {
-	cert, key string // the files
+	cert, key string // names of the files
 	log       *slog.Logger
 
 	mu      sync.Mutex
 	loaded  *tls.Certificate
-	changed time.Time // the later of both files' times, when they were read
+	changed time.Time // the later modification time of the two files when they were read
 }
 
 func (k *keyPair) register(set *pflag.FlagSet) {
@@ -29,8 +29,8 @@ func (k *keyPair) register(set *pflag.FlagSet) {
 	set.StringVar(&k.key, "tls-key", "", "file with the certificate's key")
 }
 
-// config is nil without the flags. The files are read again when they have
-// changed, as the files of short-lived certificates do.
+// config returns nil if the flags are not given. The files are read again after they have
+// changed, as it happens with short-lived certificates.
 func (k *keyPair) config(log *slog.Logger) (*tls.Config, error) {
 	switch {
 	case k.cert == "" && k.key == "":
@@ -58,7 +58,7 @@ func (k *keyPair) load() error {
 	if err != nil {
 		return fmt.Errorf("--tls-cert, --tls-key: %w", err)
 	}
-	k.changed = changed // also of files that are wrong, which are read once
+	k.changed = changed // also set for invalid files, so that they are not read again until they change
 	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
 	if err != nil {
 		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", k.cert, k.key, err)

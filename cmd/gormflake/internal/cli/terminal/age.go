@@ -8,11 +8,11 @@ import (
 // Milliseconds is the format of times.
 const Milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
-// Stamp is a time in UTC.
+// Stamp formats a time in UTC.
 func Stamp(t time.Time) string { return t.UTC().Format(Milliseconds) }
 
-// Age is how long before now a time is, or how far ahead of it, in the two
-// largest units, by the calendar of UTC: a year ends on the same date.
+// Age returns how long at is before now, or how far it is ahead, in the two largest
+// units. It uses the calendar of UTC, so that a year ends on the same date.
 func Age(at, now time.Time) string {
 	if at.After(now) {
 		return "in " + between(now.UTC(), at.UTC())
@@ -37,16 +37,17 @@ func between(from, to time.Time) string {
 	}
 }
 
-// addMonths keeps the day of the month, or takes the last one that there is.
+// addMonths adds months and keeps the day of the month. If the new month is shorter, it
+// returns its last day.
 func addMonths(t time.Time, months int) time.Time {
 	to := t.AddDate(0, months, 0)
-	if to.Day() != t.Day() { // of the next month
+	if to.Day() != t.Day() { // AddDate went into the following month
 		to = to.AddDate(0, 0, -to.Day())
 	}
 	return to
 }
 
-// Span is a duration in its two largest units.
+// Span returns a duration in its two largest units.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -64,7 +65,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dms", d.Milliseconds())
 }
 
-// Rounded has about three digits.
+// Rounded rounds a duration to about three digits.
 func Rounded(d time.Duration) time.Duration {
 	switch {
 	case d < time.Millisecond:
@@ -77,7 +78,7 @@ func Rounded(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// Difference is how far one clock is ahead of another, or behind it.
+// Difference returns how far a clock is ahead of another clock or behind it, in words.
 func Difference(ahead time.Duration) string {
 	if ahead < 0 {
 		return Rounded(-ahead).String() + " behind"

@@ -1,5 +1,5 @@
-// Package terminal is what all commands print alike: lines, errors, durations, and
-// the exit codes.
+// Package terminal has the output that all commands share, which are lines, errors,
+// durations and colours, and the exit codes.
 package terminal
 
 import (
@@ -16,13 +16,13 @@ import (
 	"golang.org/x/term"
 )
 
-// Say writes a line. Standard output keeps the first error, and package cli reports
-// it; nobody can be told of one of standard error.
+// Say writes a line. It ignores errors, because standard output stores its first error
+// for package cli, and an error of standard error cannot be reported anywhere.
 func Say(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }
 
-// SayJSON writes the value in lines that are indented.
+// SayJSON writes the value as indented JSON.
 func SayJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -30,7 +30,8 @@ func SayJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// Flush writes what standard output keeps back, and returns its first error.
+// Flush writes the buffered part of the output, and returns the first error of the
+// output.
 func Flush(out io.Writer) error {
 	if buffer, ok := out.(interface{ Flush() error }); ok {
 		return buffer.Flush()
@@ -38,8 +39,9 @@ func Flush(out io.Writer) error {
 	return nil
 }
 
-// OneLine makes a line of an error that may be joined of several, and shows
-// what a terminal would act on.
+// OneLine returns the text of err, which may consist of several errors, as a single line.
+// It replaces control characters, on which a terminal would act. It returns "" for
+// [ErrFindings].
 func OneLine(err error) string {
 	if errors.Is(err, ErrFindings) {
 		return ""
@@ -59,7 +61,7 @@ func OneLine(err error) string {
 	return strings.Map(Printable, b.String())
 }
 
-// Printable shows a control character as a question mark.
+// Printable replaces a control character by a question mark.
 func Printable(r rune) rune {
 	if r < ' ' || r >= 0x7f && r < 0xa0 {
 		return '?'
@@ -67,8 +69,7 @@ func Printable(r rune) rune {
 	return r
 }
 
-// IsTerminal reports whether the stream, or the one that it is a buffer of, is a
-// terminal.
+// IsTerminal reports whether the stream, or the stream under its buffer, is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := file(stream)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -82,8 +83,8 @@ func file(stream any) (*os.File, bool) {
 	return f, ok
 }
 
-// Width is how many characters fit into a line of the stream, or of the one that it
-// is a buffer of; 0 if that is not a terminal, or too narrow for words.
+// Width returns the number of characters in a line of the terminal. It returns 0 if the
+// stream, or the stream under its buffer, is not a terminal, or is too narrow for words.
 func Width(stream any) int {
 	const narrowest = 40
 	f, ok := file(stream)
@@ -97,8 +98,8 @@ func Width(stream any) int {
 	return width
 }
 
-// Wrap breaks a line between words, before width, and indents what follows. A width
-// of 0 leaves it as it is.
+// Wrap breaks a line between words before width, and indents the following lines. It does
+// not change the line if width is 0.
 func Wrap(line string, width, indent int) string {
 	var b strings.Builder
 	used, empty := 0, true
@@ -115,7 +116,7 @@ func Wrap(line string, width, indent int) string {
 	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
-// Quote shows enough of a text to find it again.
+// Quote returns a text in quotes. It cuts a long text.
 func Quote(s string) string {
 	const enough = 64
 	if len(s) > enough {
@@ -124,7 +125,7 @@ func Quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// Counted is a number with the word for what it counts.
+// Counted returns a number with the word for its unit, which is one or many.
 func Counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -132,7 +133,7 @@ func Counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// A Colour is how a terminal is told of one (ECMA-48, SGR).
+// A Colour is an SGR escape sequence (ECMA-48).
 type Colour string
 
 // The colours.
@@ -145,11 +146,11 @@ const (
 
 const plain = "\x1b[0m"
 
-// A Painter colours text, or leaves it as it is.
+// A Painter colours text if it is true.
 type Painter bool
 
-// PainterOf colours what is written to a terminal, unless NO_COLOR is set
-// (https://no-color.org) or the terminal says that it is dumb.
+// PainterOf returns a Painter that colours if out is a terminal, unless NO_COLOR is set
+// (https://no-color.org) or the terminal is dumb.
 func PainterOf(out io.Writer) Painter {
 	return Painter(IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
@@ -162,8 +163,8 @@ func (p Painter) Paint(c Colour, text string) string {
 	return string(c) + text + plain
 }
 
-// A Reader returns from a Read that lasts once the context has ended. The goroutine
-// that still waits for what In has ends with the process.
+// A Reader is a reader whose Read returns when the context ends. The goroutine that still
+// waits for In ends with the process.
 type Reader struct {
 	Ctx context.Context
 	In  io.Reader
@@ -182,7 +183,7 @@ func (r Reader) Read(p []byte) (int, error) {
 	select {
 	case a := <-got:
 		return a.n, a.err
-	case <-r.Ctx.Done(): // p is not touched again
+	case <-r.Ctx.Done(): // from now on, the goroutine's result is ignored
 		return 0, errors.New("interrupted")
 	}
 }
@@ -191,20 +192,20 @@ func (r Reader) Read(p []byte) (int, error) {
 const (
 	ExitOK       = 0
 	exitFailed   = 1 // an error, which standard error states
-	exitUsage    = 2 // the command line is wrong; nothing was done
-	exitFindings = 3 // the command worked, and what it found wants action
+	exitUsage    = 2 // a mistake in the command line; the command did not start
+	exitFindings = 3 // the command worked and found something that needs action
 
-	// exitInterrupted is what a shell reports for a program that SIGINT has ended.
+	// exitInterrupted is the code that a shell reports for a program that SIGINT ended.
 	exitInterrupted = 130
 
-	// ExitPipe is what a shell reports for a program that SIGPIPE has ended.
+	// ExitPipe is the code that a shell reports for a program that SIGPIPE ended.
 	ExitPipe = 141
 )
 
 // A usageError is a mistake in the command line.
 type usageError struct{ error }
 
-// Usage makes err a mistake in the command line, unless it is nil.
+// Usage marks err as a mistake in the command line. It returns nil if err is nil.
 func Usage(err error) error {
 	if err == nil {
 		return nil
@@ -212,13 +213,13 @@ func Usage(err error) error {
 	return usageError{err}
 }
 
-// Usagef is Usage of an error of [fmt.Errorf].
+// Usagef returns Usage of an error of [fmt.Errorf].
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// ErrFindings ends the command with the code for findings, and no line of its own:
-// what there is to say is in the output.
+// ErrFindings ends a command with the exit code for findings. It has no line of its own,
+// because the output already has the findings.
 var ErrFindings = errors.New("findings")
 
 // An interruption is the end of a command by Ctrl-C or SIGTERM.
@@ -230,13 +231,13 @@ type interruption struct {
 func (i interruption) Error() string { return "interrupted; " + i.changed }
 func (i interruption) Unwrap() error { return i.error }
 
-// An ending is an error of a command that ends in its own way when it is asked to.
+// An ending is an error of a command for which the end of the context is its usual end.
 type ending struct{ error }
 
 func (e ending) Unwrap() error { return e.error }
 
-// Ended returns an error that [Interrupted] leaves as it is, for a command such as serve,
-// whose usual end is SIGTERM.
+// Ended marks err so that [Interrupted] does not change it. It is for a command such as
+// serve, which usually ends by SIGTERM.
 func Ended(err error) error {
 	if err == nil {
 		return nil
@@ -244,8 +245,8 @@ func Ended(err error) error {
 	return ending{err}
 }
 
-// Interrupted returns err, or if ctx has ended an error that states what the command has
-// changed until then, unless err states it already.
+// Interrupted returns err or, if ctx has ended, an error that says which changes the
+// command has made until then. If err already says so, it returns err.
 func Interrupted(ctx context.Context, err error, changed string) error {
 	var known interruption
 	var ended ending
@@ -255,7 +256,7 @@ func Interrupted(ctx context.Context, err error, changed string) error {
 	return interruption{err, changed}
 }
 
-// ExitCode is the code for an error of a command.
+// ExitCode returns the exit code for an error of a command.
 func ExitCode(err error) int {
 	var usage usageError
 	var interrupted interruption

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// plugin is about handles of GORM that never get the plugin.
+// plugin reports handles of GORM without the plugin.
 var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB without the plugin", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for assign := range inspector.All[*ast.AssignStmt](in) {
 		variable, call := assigned(assign)
@@ -28,9 +28,10 @@ var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB witho
 	}
 })
 
-// createsOn returns the creates on a handle, which is nil if it lives elsewhere. There are
-// none if somebody else may have given it the plugin: then it is used otherwise than to
-// call its methods, or has got a plugin or callbacks here.
+// createsOn returns the calls on a handle that create rows. It returns none if other code
+// may have added the plugin. That is so if the handle is used in another way than to call
+// its methods, or if Use or Callback is called. db is nil if the handle is not a variable
+// of this package.
 func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (creates []*ast.CallExpr) {
 	for use := range in.Root().Preorder((*ast.Ident)(nil)) {
 		if db == nil || pass.TypesInfo.Uses[use.Node().(*ast.Ident)] != db {
@@ -52,8 +53,8 @@ func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (c
 	return creates
 }
 
-// called returns the call of a method of an expression, and the method, which is empty if
-// the expression is used otherwise.
+// called returns the call of a method on an expression, and the name of the method. The
+// name is empty if the expression is used in another way.
 func called(of inspector.Cursor) (call inspector.Cursor, method string) {
 	selector := of.Parent()
 	if of.ParentEdgeKind() != edge.SelectorExpr_X || selector.ParentEdgeKind() != edge.CallExpr_Fun {
@@ -62,7 +63,7 @@ func called(of inspector.Cursor) (call inspector.Cursor, method string) {
 	return selector.Parent(), selector.Node().(*ast.SelectorExpr).Sel.Name
 }
 
-// foreignKey is about foreign keys that cannot hold the key of a tagged model.
+// foreignKey reports foreign keys that cannot hold the key of a tagged model.
 var foreignKey = rule("foreignkey", "report foreign keys too narrow for the tagged key to which they refer", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for spec := range inspector.All[*ast.TypeSpec](in) {
 		named, ok := pass.TypesInfo.Defs[spec.Name].(*types.TypeName)
@@ -78,8 +79,8 @@ var foreignKey = rule("foreignkey", "report foreign keys too narrow for the tagg
 	}
 })
 
-// foreignKey returns the foreign key by which a field relates models, as GORM finds
-// it, and the model to whose tagged key it refers.
+// foreignKey returns the foreign key of a relation by GORM's rules, and the model with
+// the tagged key to which it refers.
 func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
 	other, tagged := modelOf(relation.Type())
 	name, named := relation.setting("foreignKey")
@@ -115,10 +116,10 @@ func reportForeignKey(pass *analysis.Pass, spec *ast.TypeSpec, to model, foreign
 	pass.Reportf(pos, "foreign key %s refers to the key of %s, and %s: use %s", foreign.Name(), to.name, problem, key)
 }
 
-// tooNarrow returns why a field cannot hold every ID, empty if it can.
+// tooNarrow returns the reason why a field cannot hold every ID, or "".
 func tooNarrow(f field) string {
 	t := target(f.Type())
-	if s, ok := t.Underlying().(*types.Struct); ok && s.NumFields() == 2 && s.Field(1).Name() == "Valid" { // of database/sql
+	if s, ok := t.Underlying().(*types.Struct); ok && s.NumFields() == 2 && s.Field(1).Name() == "Valid" { // a type such as sql.NullInt64
 		t = s.Field(0).Type()
 	}
 	if isNarrow(t) || basicKind(t) == types.Bool {

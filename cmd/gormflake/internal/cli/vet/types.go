@@ -18,7 +18,7 @@ const (
 	idTypes = module + "/types"
 )
 
-// rule returns an analyzer of the nodes of a package.
+// rule returns an analyzer that calls run for each package.
 func rule(name, doc string, run func(*analysis.Pass, *inspector.Inspector)) *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name:     name,
@@ -37,7 +37,8 @@ func isID(t types.Type) bool {
 	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == idTypes && basicKind(t) == types.Int64
 }
 
-// basicKind returns the kind of a type under its names, [types.Invalid] if it has none.
+// basicKind returns the kind of the underlying basic type, or [types.Invalid] for any
+// other type.
 func basicKind(t types.Type) types.BasicKind {
 	if basic, ok := t.Underlying().(*types.Basic); ok {
 		return basic.Kind()
@@ -45,7 +46,7 @@ func basicKind(t types.Type) types.BasicKind {
 	return types.Invalid
 }
 
-// target follows pointers, and slices to their elements.
+// target returns the type to which pointers and slices lead.
 func target(t types.Type) types.Type {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
@@ -68,7 +69,7 @@ type field struct {
 	tag reflect.StructTag
 }
 
-// modelOf returns the model that t is; ok is false, and its key nil, if none is tagged.
+// modelOf returns t as a model. If it has no tagged key, ok is false and its key is nil.
 func modelOf(t types.Type) (m model, ok bool) {
 	named, isNamed := types.Unalias(target(t)).(*types.Named)
 	if !isNamed {
@@ -84,10 +85,11 @@ func modelOf(t types.Type) (m model, ok bool) {
 	return m, false
 }
 
-// fieldsOf returns the fields as GORM has them: those of embedded structs too.
+// fieldsOf returns the fields of a struct, with the fields of embedded structs in their
+// place, as GORM does.
 func fieldsOf(t types.Type, depth int) (fields []field) {
 	s, ok := target(t).Underlying().(*types.Struct)
-	if !ok || depth > 8 { // a struct may embed itself, by a pointer
+	if !ok || depth > 8 { // a struct may embed a pointer to itself
 		return nil
 	}
 	for i := range s.NumFields() {
@@ -109,7 +111,7 @@ func (m model) field(name string) (field, bool) {
 	return m.fields[i], true
 }
 
-// setting returns what a field's tag for GORM says of name.
+// setting returns the value of a setting in the field's gorm tag.
 func (f field) setting(name string) (value string, ok bool) {
 	for setting := range strings.SplitSeq(f.tag.Get("gorm"), ";") {
 		key, value, _ := strings.Cut(setting, ":")
@@ -120,8 +122,8 @@ func (f field) setting(name string) (value string, ok bool) {
 	return "", false
 }
 
-// assigned returns the variable to which a call's first result is assigned, and the
-// call, nil if something else is assigned.
+// assigned returns the variable to which the first result of a call is assigned, and the
+// call. The call is nil if something else is assigned.
 func assigned(assign *ast.AssignStmt) (variable *ast.Ident, call *ast.CallExpr) {
 	variable, ok := assign.Lhs[0].(*ast.Ident)
 	if ok {
@@ -130,19 +132,19 @@ func assigned(assign *ast.AssignStmt) (variable *ast.Ident, call *ast.CallExpr) 
 	return variable, call
 }
 
-// callee returns the function or method that a call names, nil if that is not known.
+// callee returns the function or method that a call names, or nil if that is unknown.
 func callee(pass *analysis.Pass, call *ast.CallExpr) *types.Func {
 	f, _ := typeutil.Callee(pass.TypesInfo, call).(*types.Func)
 	return f
 }
 
-// isFunc reports whether f is one of the functions of a package, given by its path.
+// isFunc reports whether f is one of the named functions of the package with this path.
 func isFunc(f *types.Func, path string, names ...string) bool {
 	return f != nil && f.Pkg() != nil && f.Pkg().Path() == path && slices.Contains(names, f.Name())
 }
 
-// conversion returns the type to which a call converts its only argument, nil if it
-// does something else.
+// conversion returns the type to which a call converts its only argument, or nil if the
+// call is not a conversion.
 func conversion(pass *analysis.Pass, call *ast.CallExpr) types.Type {
 	if fun := pass.TypesInfo.Types[call.Fun]; fun.IsType() && len(call.Args) == 1 {
 		return fun.Type

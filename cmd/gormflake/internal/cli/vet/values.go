@@ -13,9 +13,9 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// parse is about text that is read as a number and taken for an ID.
+// parse reports texts that are parsed as a number and then used as an ID.
 var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pass *analysis.Pass, in *inspector.Inspector) {
-	read := map[types.Object]string{} // variables, by what has read them
+	read := map[types.Object]string{} // variables with the name of the function that parsed them
 	for node := range in.PreorderSeq((*ast.AssignStmt)(nil), (*ast.CallExpr)(nil)) {
 		switch node := node.(type) {
 		case *ast.AssignStmt:
@@ -58,7 +58,7 @@ func inner(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 	return nil
 }
 
-// narrow is about conversions that an ID does not survive.
+// narrow reports conversions of an ID to a type with fewer digits.
 var narrow = rule("narrow", "report IDs that are converted to a type with fewer digits", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for call := range inspector.All[*ast.CallExpr](in) {
 		to := conversion(pass, call)
@@ -71,8 +71,8 @@ var narrow = rule("narrow", "report IDs that are converted to a type with fewer 
 	}
 })
 
-// convertsID reports whether the value is an ID, also behind its Int64 and conversions
-// that keep all digits, as in int64(id).
+// convertsID reports whether the value is an ID, or is computed from an ID by Int64 or by
+// conversions that keep all digits, such as int64(id).
 func convertsID(pass *analysis.Pass, value ast.Expr) bool {
 	value = ast.Unparen(value)
 	if from := pass.TypesInfo.TypeOf(value); from == nil || isID(from) {
@@ -95,7 +95,7 @@ func isNarrow(t types.Type) bool {
 	}, basicKind(t))
 }
 
-// jsonMap is about IDs in JSON that is decoded without types.
+// jsonMap reports IDs in JSON that is decoded without types.
 var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as a float64", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for assert := range inspector.All[*ast.TypeAssertExpr](in) {
 		index, ok := ast.Unparen(assert.X).(*ast.IndexExpr)
@@ -111,12 +111,14 @@ var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as
 
 var namesID = regexp.MustCompile(`^(id|ID)$|(_id|Id|ID)$`)
 
-// knowsIDs leaves out packages in which an id is probably somebody else's.
+// knowsIDs reports whether the package imports gormflake. In other packages, an id is
+// probably not a Snowflake ID.
 func knowsIDs(pkg *types.Package) bool {
 	return slices.ContainsFunc(pkg.Imports(), func(p *types.Package) bool { return p.Path() == module || p.Path() == idTypes })
 }
 
-// jsonString is about an option of encoding/json that other integers need.
+// jsonString reports the option "string" of encoding/json on IDs, which only other
+// integers need.
 var jsonString = rule("jsonstring", `report fields of IDs with the option ",string" of encoding/json`, func(pass *analysis.Pass, in *inspector.Inspector) {
 	for f := range inspector.All[*ast.Field](in) {
 		if f.Tag == nil || !isID(target(pass.TypesInfo.TypeOf(f.Type))) {
@@ -129,14 +131,14 @@ var jsonString = rule("jsonstring", `report fields of IDs with the option ",stri
 	}
 })
 
-// untyped is about IDs that are stored as any, as in the context of a request, and
-// read as an integer: what reads it there returns 0, or panics.
+// untyped reports IDs that are stored as any, for example in the context of a request,
+// and read as an integer. Reading them that way returns 0, or panics.
 var untyped = rule("untyped", "report IDs that are stored as any and read as an integer, which returns 0", func(pass *analysis.Pass, in *inspector.Inspector) {
 	stored := map[string]bool{}
 	for call := range inspector.All[*ast.CallExpr](in) {
 		noteStored(pass, call, stored)
 	}
-	taken := map[types.Object]string{} // variables of type any, by their keys
+	taken := map[types.Object]string{} // variables of type any, with the keys under which their values are stored
 	for node := range in.PreorderSeq((*ast.CallExpr)(nil), (*ast.AssignStmt)(nil), (*ast.TypeAssertExpr)(nil)) {
 		switch node := node.(type) {
 		case *ast.CallExpr:
@@ -153,7 +155,8 @@ var untyped = rule("untyped", "report IDs that are stored as any and read as an 
 	}
 })
 
-// noteStored notes calls such as c.Set("user", id) and context.WithValue(ctx, key, id).
+// noteStored records the keys of calls such as c.Set("user", id) and
+// context.WithValue(ctx, key, id).
 func noteStored(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
 	f := callee(pass, call)
 	if f == nil || len(call.Args) < 2 {
@@ -168,8 +171,8 @@ func noteStored(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool)
 	}
 }
 
-// keyOf returns what tells one key from others: its constant and its type, or the type
-// alone of an empty struct.
+// keyOf identifies the key of a context or map by its type and its constant value, or by
+// its type alone if it is an empty struct. It returns "" for any other key.
 func keyOf(pass *analysis.Pass, e ast.Expr) string {
 	t := pass.TypesInfo.Types[e]
 	if t.Value != nil {
@@ -192,8 +195,8 @@ func reportGetter(pass *analysis.Pass, call *ast.CallExpr, stored map[string]boo
 
 var getter = regexp.MustCompile(`^Get(Int|Uint|String|Float)`)
 
-// takenKey returns the key of a call such as c.MustGet("user") or ctx.Value(key), or
-// the one by which a variable was taken.
+// takenKey returns the key of a call such as c.MustGet("user") or ctx.Value(key), or the
+// key of a variable to which the result of such a call was assigned.
 func takenKey(pass *analysis.Pass, e ast.Expr, taken map[types.Object]string) string {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

@@ -1,7 +1,7 @@
-// Package vet finds in Go programs what gormflake cannot find while they run: keys
-// that lose digits, or are read as another type than they are, without an error. Each
-// rule is an analyzer of its own, which looks at one package. The program is its own
-// tool for go vet, which loads the packages and keeps what was found before.
+// Package vet finds mistakes in Go programs that gormflake cannot detect at run time,
+// because keys lose digits or are read as another type without an error. Each rule is an
+// analyzer for a single package. The command runs go vet with this program as its tool.
+// go vet loads the packages and caches the results.
 package vet
 
 import (
@@ -64,8 +64,8 @@ func New() *cobra.Command {
 	return cmd
 }
 
-// Arguments returns the arguments of the program with "-tags" of the go command as the
-// flag --tags of vet.
+// Arguments returns the arguments of the program. For vet it replaces -tags, which is the
+// spelling of the go command, by --tags.
 func Arguments(args []string) []string {
 	if len(args) == 0 || args[0] != "vet" {
 		return args
@@ -79,7 +79,7 @@ func Arguments(args []string) []string {
 	return args
 }
 
-// A finding is what one rule reports at one place.
+// A finding is a report of a rule at a position.
 type finding struct {
 	Rule    string `json:"rule"`
 	Package string `json:"package"`
@@ -103,8 +103,8 @@ func (f *vetFlags) run(cmd *cobra.Command, packages []string) error {
 	return terminal.ErrFindings
 }
 
-// vet runs go vet, whose output has an object of JSON for each package. Go 1.26 writes
-// it to standard output, and older ones to standard error.
+// vet runs go vet and returns its findings. go vet prints a JSON object for each package.
+// Go 1.26 prints it to standard output, older versions to standard error.
 func (f *vetFlags) vet(ctx context.Context, packages []string) ([]finding, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -126,8 +126,9 @@ func (f *vetFlags) vet(ctx context.Context, packages []string) ([]finding, error
 	return found, err
 }
 
-// findings reads what go vet has printed: objects of JSON, and text between them, which
-// it returns as well. It reports a place once if it is in a package and in its tests.
+// findings parses the output of go vet, which consists of JSON objects and text. It
+// returns the text as well. A file can belong to a package and to the package's test
+// variant; its findings are returned once.
 func findings(output []byte) (found []finding, text string) {
 	var rest strings.Builder
 	seen := map[string]bool{}
@@ -154,11 +155,11 @@ func findings(output []byte) (found []finding, text string) {
 }
 
 func ofPackage(pkg string, rules map[string]json.RawMessage, seen map[string]bool) (found []finding) {
-	pkg, _, _ = strings.Cut(pkg, " [") // of the variant for tests
+	pkg, _, _ = strings.Cut(pkg, " [") // the test variant of a package has its name in brackets
 	for rule, raw := range rules {
 		var all []struct{ Posn, Message string }
 		if json.Unmarshal(raw, &all) != nil {
-			continue // an error of the rule
+			continue // the value is an error of the rule
 		}
 		for _, one := range all {
 			if id := rule + one.Posn + one.Message; !seen[id] {
@@ -171,7 +172,8 @@ func ofPackage(pkg string, rules map[string]json.RawMessage, seen map[string]boo
 	return found
 }
 
-// position reads file:line:column, and makes the file relative to the current folder.
+// position parses file:line:column. It makes a file below the current folder relative to
+// it.
 func position(text string) (file string, line, column int) {
 	rest, last := cutLast(text)
 	file, middle := cutLast(rest)
@@ -185,7 +187,7 @@ func position(text string) (file string, line, column int) {
 	return file, line, column
 }
 
-// cutLast cuts the text at its last colon. Without a colon it returns the whole text.
+// cutLast cuts the text at its last colon. Without a colon, before is the whole text.
 func cutLast(text string) (before, after string) {
 	i := strings.LastIndexByte(text, ':')
 	if i < 0 {
@@ -204,10 +206,10 @@ func (f *vetFlags) print(out io.Writer, found []finding) error {
 	return nil
 }
 
-// IsTool reports whether the go command runs the program as the tool of go vet, by the
-// protocol of package unitchecker: with flags alone, or with flags and a file. A flag may
-// stand apart from its value, as in -tags more. No command of gormflake is called like
-// that.
+// IsTool reports whether the go command runs the program as a tool of go vet, by the
+// protocol of package unitchecker. The arguments are then flags alone, or flags and a
+// file. A flag may be separate from its value, as in -tags more. No command of gormflake
+// has such arguments.
 func IsTool(args []string) bool {
 	if len(args) == 0 || len(args) > 1 && !strings.HasPrefix(args[0], "-") {
 		return false
@@ -216,5 +218,5 @@ func IsTool(args []string) bool {
 	return last == "-V=full" || last == "-flags" || strings.HasSuffix(last, ".cfg")
 }
 
-// Tool is the program as that tool. It does not return.
+// Tool runs the program as a tool of go vet. It does not return.
 func Tool() { unitchecker.Main(rules...) }

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// complete completes the arguments by the workers that have records, each described by
-// its state and owner.
+// complete completes arguments with the workers that have records. The description is the
+// worker's state and owner.
 func (f *workersFlags) complete(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return flags.Completions(cmd, given, func(ctx context.Context) (found []cobra.Completion, err error) {
 		err = f.withRecords(ctx, flags.ReadOnly, func(in *lease.Inspection) error {
@@ -25,7 +25,8 @@ func (f *workersFlags) complete(cmd *cobra.Command, given []string, _ string) ([
 	})
 }
 
-// completeReset completes a worker, and then tables.
+// completeReset completes the first argument with a worker, and further arguments with
+// tables.
 func (f *resetFlags) completeReset(cmd *cobra.Command, given []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(given) == 0 {
 		return f.complete(cmd, given, typed)

@@ -30,7 +30,7 @@ without --force: nobody could issue until then.
 
 ` + flags.TimeForms
 
-// maxRaise is how far ahead of the clock bounds are raised without --force.
+// maxRaise is how far ahead of the clock bounds can be raised without --force.
 const maxRaise = 24 * time.Hour
 
 type raiseFlags struct {
@@ -113,7 +113,7 @@ func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Tim
 	return nil
 }
 
-// plan shows what Raise would do.
+// plan prints the changes that Raise would make.
 func (f *raiseFlags) plan(out io.Writer, in *lease.Inspection, to time.Time) {
 	total := 1 << (in.Layout.DatacenterBits + in.Layout.WorkerBits)
 	below, held := 0, 0
@@ -137,7 +137,7 @@ func (f *raiseFlags) plan(out io.Writer, in *lease.Inspection, to time.Time) {
 	}
 }
 
-// freeFrom says from when on a worker can be leased.
+// freeFrom returns from which time on a worker can be leased, in words.
 func freeFrom(to, now time.Time) string {
 	if !to.After(now) {
 		return "nobody has to wait: that time has passed"

@@ -53,7 +53,8 @@ func newRelease(now func() time.Time) *cobra.Command {
 	return cmd
 }
 
-// release takes nothing if one of the names means no worker that is held.
+// release releases the named workers. If a name is not a held worker, it returns an error
+// before it releases any worker.
 func (f *releaseFlags) release(cmd *cobra.Command, in *lease.Inspection, names []string) error {
 	holders := make([]lease.Holder, len(names))
 	for i, name := range names {
@@ -73,7 +74,8 @@ func (f *releaseFlags) release(cmd *cobra.Command, in *lease.Inspection, names [
 	return err
 }
 
-// evict returns the workers that were released, also before an error.
+// evict releases the holders' workers, and returns the workers that it has released, also
+// after an error.
 func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders []lease.Holder) (taken []released, err error) {
 	ctx := cmd.Context()
 	for i, h := range holders {
@@ -89,7 +91,7 @@ func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders [
 	return taken, nil
 }
 
-// A released is a worker that was taken from its holder.
+// A released is a worker that was released.
 type released struct {
 	Datacenter int64  `json:"datacenter"`
 	Worker     int64  `json:"worker"`
@@ -104,7 +106,7 @@ func (f *releaseFlags) report(cmd *cobra.Command, h lease.Holder) released {
 	return released{h.Datacenter, h.Worker, h.Owner, terminal.Stamp(h.Until)}
 }
 
-// freeWhen says when a worker that has been released is free.
+// freeWhen returns when a released worker is free, in words.
 func freeWhen(h lease.Holder, now time.Time) string {
 	if h.State(now) == lease.Lapsed {
 		return "it is free"

@@ -47,14 +47,15 @@ others, on MySQL and MariaDB the right PROCESS. On SQLite, the write lock is
 taken once.`
 
 const (
-	// minReset is how far ahead a bound is at least: waiting is enough for
-	// others.
+	// minReset is how far ahead of the clock a bound must be. For a bound that is nearer,
+	// it is sufficient to wait.
 	minReset = 24 * time.Hour
 
-	// minWindow is the window of a lease without options.
+	// minWindow is the default window of a lease.
 	minWindow = time.Minute
 
-	// maxDifference is how far the clocks may differ that the new bound goes by.
+	// maxDifference is the largest difference of the clocks from which the new bound is
+	// computed.
 	maxDifference = time.Minute
 )
 
@@ -117,12 +118,12 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// A reset is one worker's.
+// A reset is the reset of one worker.
 type reset struct {
 	*readonly.Database
 	flags *resetFlags
 	store lease.Store
-	name  string // of the worker
+	name  string // the worker as the user named it
 	out   io.Writer
 
 	in      *lease.Inspection
@@ -131,7 +132,8 @@ type reset struct {
 	columns []readonly.Table
 }
 
-// prepare finds out what is to be done, and shows it.
+// prepare checks that the worker can be reset, prints the planned steps, and searches for
+// its keys.
 func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 	if err := r.find(); err != nil {
 		return err
@@ -146,7 +148,7 @@ func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 			r.holder.Datacenter, r.holder.Worker, terminal.Stamp(r.holder.Until), terminal.Age(r.holder.Until, now))
 	}
 	r.window = minWindow
-	for _, h := range r.in.Holders { // whose lease the worker was before is not known
+	for _, h := range r.in.Holders { // it is unknown which lease held the worker before, so take the longest window
 		r.window = max(r.window, h.Window)
 	}
 	unsearched, err := r.findColumns(tables, columns)
@@ -157,7 +159,7 @@ func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 	return r.search(now.Add(r.window))
 }
 
-// find finds the worker in the records, as they are now.
+// find reads the present record of the worker.
 func (r *reset) find() (err error) {
 	if r.in, err = r.flags.inspect(r.Ctx, r.store); err == nil {
 		r.holder, err = findWorker(r.in, r.name)
@@ -165,7 +167,8 @@ func (r *reset) find() (err error) {
 	return err
 }
 
-// now is the later one of this machine's clock and the database's.
+// now returns the later time of this machine's clock and the database's. It returns an
+// error if they differ too much.
 func (r *reset) now() (time.Time, error) {
 	now := r.flags.now()
 	if r.Dialect == "sqlite" {
@@ -224,8 +227,8 @@ func (r *reset) carryOut(cmd *cobra.Command) error {
 	return nil
 }
 
-// lower lowers the bound of a worker that nobody holds, once nobody can issue
-// under it any more.
+// lower lowers the bound of a released worker after it has made sure that no process can
+// issue under it any more.
 func (r *reset) lower() (bound time.Time, err error) {
 	terminal.Say(r.out, "waiting %s for holders to notice", terminal.Span(r.window))
 	if err := r.flags.wait(r.Ctx, r.window); err != nil {
@@ -252,8 +255,8 @@ func (r *reset) lower() (bound time.Time, err error) {
 	return bound, r.in.Lower(r.Ctx, r.holder, bound)
 }
 
-// awaitTransactions waits until the transactions have ended that are open now: a
-// key that was issued before can be in them, and is not seen yet.
+// awaitTransactions waits until the present transactions have ended, because they may
+// contain keys that are not visible yet.
 func (r *reset) awaitTransactions() error {
 	terminal.Say(r.out, "waiting for transactions to end")
 	ctx, cancel := context.WithTimeoutCause(r.Ctx, r.flags.timeout, errTransactions)

@@ -14,10 +14,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// maxListed is how many names a list has in full.
+// maxListed is the largest number of names in a list.
 const maxListed = 20
 
-// tablesSQL lists all tables, with their schema as keysSQL has it.
+// tablesSQL returns all tables of the database. The schema is empty for the current
+// schema.
 var tablesSQL = map[string]string{
 	"sqlite": `SELECT '', name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY 2`,
 	"mysql":  `SELECT '', TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' ORDER BY 2`,
@@ -27,7 +28,7 @@ WHERE c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_%' ORDER BY 1, 2`,
 }
 
-// parseColumns reads the flags --column.
+// parseColumns parses the values of --column.
 func parseColumns(set []string) ([]readonly.Table, error) {
 	columns := make([]readonly.Table, len(set))
 	for i, flag := range set {
@@ -41,8 +42,7 @@ func parseColumns(set []string) ([]readonly.Table, error) {
 	return columns, nil
 }
 
-// findColumns sets the columns to search, and returns the tables that have none
-// of them.
+// findColumns sets the columns to search, and returns the tables without such a column.
 func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearched []string, err error) {
 	keys, err := r.Tables("")
 	if err != nil {
@@ -77,8 +77,8 @@ func onlyNamed(keys []readonly.Table, names []string) ([]readonly.Table, error) 
 	return found, nil
 }
 
-// search is an error if a column has a key of the worker at or after the bound, and
-// if that cannot be seen.
+// search returns an error if a column contains a key of the worker at or after the bound,
+// or cannot be read.
 func (r *reset) search(bound time.Time) error {
 	var errs []error
 	for _, c := range r.columns {
@@ -87,8 +87,9 @@ func (r *reset) search(bound time.Time) error {
 	return errors.Join(errs...)
 }
 
-// searchColumn reads no more of an index than what is of the future. Keys from a parked
-// counter have any worker's bits, and are no generator's.
+// searchColumn searches one column. It reads only the keys after the bound from the
+// index. It excludes the keys of parked counters, because their bits can look like any
+// worker.
 func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 	column, layout := r.Quote(c.Key), r.in.Layout
 	node := r.holder.Datacenter<<layout.WorkerBits | r.holder.Worker

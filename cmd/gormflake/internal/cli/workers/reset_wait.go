@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// pollPause is the time between two queries for the transactions.
+// pollPause is the pause between two queries for transactions.
 const pollPause = 250 * time.Millisecond
 
 func (r *reset) transactionsEnd(ctx context.Context) error {
@@ -29,15 +29,17 @@ func (r *reset) transactionsEnd(ctx context.Context) error {
 	}
 }
 
-// The session of another account shows nothing but that it is there.
+// postgresOpenSQL returns the number of sessions whose transaction began before $1, and
+// the number of sessions of other accounts whose transactions the role may not see.
 const (
 	postgresOpenSQL = `SELECT count(*) FILTER (WHERE xact_start <= $1),
   count(*) FILTER (WHERE query = '<insufficient privilege>')
 FROM pg_stat_activity
 WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()`
 
-	// Transactions that have written have a number, also if they are prepared
-	// and no session has them. Numbers below the snapshot's lower end have ended.
+	// postgresNextSQL and postgresEndedSQL compare transaction IDs. A transaction that
+	// has written has an ID, even if it is a prepared transaction without a session. All
+	// IDs below the xmin of a snapshot have ended.
 	postgresNextSQL  = "SELECT txid_snapshot_xmax(txid_current_snapshot())"
 	postgresEndedSQL = "SELECT txid_snapshot_xmin(txid_current_snapshot()) >= $1"
 )
@@ -79,7 +81,8 @@ func unfinished(open, unseen int) string {
 	return strings.Join(left, " and ")
 }
 
-// Those that begin in the second of the newest one are waited for too.
+// mysqlNewestSQL returns the start of the newest transaction, in seconds. mysqlOpenSQL
+// also counts transactions that begin later in the same second.
 const (
 	mysqlNewestSQL = "SELECT CAST(MAX(trx_started) AS CHAR) FROM information_schema.innodb_trx"
 	mysqlOpenSQL   = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_started <= ? AND trx_mysql_thread_id <> CONNECTION_ID()"
@@ -103,7 +106,7 @@ func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
 	})
 }
 
-// pause waits for a duration, or until ctx ends, whose cause it then returns.
+// pause waits for d, or until ctx ends. Then it returns the cause of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer, stop := context.WithTimeout(ctx, d)
 	defer stop()
@@ -111,7 +114,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// poll asks until nothing is left.
+// poll calls left until it returns "".
 func (r *reset) poll(ctx context.Context, left func() (string, error)) error {
 	for {
 		what, err := left()
@@ -124,8 +127,8 @@ func (r *reset) poll(ctx context.Context, left func() (string, error)) error {
 	}
 }
 
-// sqliteTransactionsEnd takes the lock that every transaction that writes has
-// until it ends.
+// sqliteTransactionsEnd waits until it gets the write lock, which every transaction that
+// writes holds until its end.
 func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
 	return r.flags.database.With(r.Ctx, flags.ReadWrite, func(db *gorm.DB) error {
 		return r.poll(ctx, func() (string, error) {

@@ -1,4 +1,5 @@
-// Package workers has the commands about the records of leases.
+// Package workers has the command workers, which shows the records of leases, and its
+// subcommands, which change them.
 package workers
 
 import (
@@ -51,8 +52,8 @@ type workersFlags struct {
 	now      func() time.Time
 }
 
-// New returns the command workers with those below it. Wait waits for a duration,
-// or until the context ends; nil is a timer.
+// New returns the command workers with its subcommands. wait waits for a duration or
+// until the context ends; nil means a timer.
 func New(now func() time.Time, wait func(context.Context, time.Duration) error) *cobra.Command {
 	if wait == nil {
 		wait = pause
@@ -80,7 +81,8 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 	return cmd
 }
 
-// numbered takes workers, and what is none for a command.
+// numbered accepts workers as arguments. It treats an argument that is not a worker as an
+// unknown command.
 func numbered(cmd *cobra.Command, args []string) error {
 	for _, arg := range args {
 		if arg == "" || arg[0] < '0' || arg[0] > '9' {
@@ -107,7 +109,8 @@ func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// chosen are the holders that the arguments and --held leave, in their order.
+// chosen returns the holders that the arguments and --held select, in the order of the
+// records.
 func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Holder, error) {
 	var wanted []lease.Holder
 	for _, name := range names {
@@ -122,7 +125,8 @@ func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Hol
 	}), nil
 }
 
-// writeWorkers counts the free ones where they are not to be shown.
+// writeWorkers prints the workers as a table. If free is false, it only prints the number
+// of free workers.
 func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time, free bool) error {
 	terminal.Say(out, "%v\n", in.Layout)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -144,9 +148,9 @@ func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time, free bool)
 	return nil
 }
 
-// A workersJSON is what --json prints.
+// A workersJSON is the output of --json.
 type workersJSON struct {
-	Layout  *layoutJSON  `json:"layout"` // null where no worker was ever taken
+	Layout  *layoutJSON  `json:"layout"` // null if no worker was ever leased
 	Workers []workerJSON `json:"workers"`
 }
 
@@ -164,7 +168,7 @@ type workerJSON struct {
 	Worker     int64  `json:"worker"`
 	State      string `json:"state"`
 	Bound      string `json:"bound"`
-	LeadMS     int64  `json:"lead_ms"` // below zero once the bound has passed
+	LeadMS     int64  `json:"lead_ms"` // negative after the bound has passed
 	Owner      string `json:"owner"`
 }
 
@@ -182,8 +186,7 @@ func writeWorkersJSON(out io.Writer, in *lease.Inspection, now time.Time) error 
 	return terminal.SayJSON(out, doc)
 }
 
-// findWorker finds the holder of a worker that is named as 1/7, or as 7 where
-// the layout has no datacenters.
+// findWorker returns the holder of the worker 1/7, or 7 if the layout has no datacenters.
 func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
 	if in.Layout.DatacenterBits > 0 && !strings.Contains(name, "/") {
 		return lease.Holder{}, terminal.Usagef("worker %s: want DATACENTER/WORKER, such as 0/7", terminal.Quote(name))
@@ -195,7 +198,8 @@ func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
 	return found[0], nil
 }
 
-// findWorkers finds one named as 1/7, or those named as 7 of each datacenter.
+// findWorkers returns the holder of the worker 1/7, or the holders of worker 7 in all
+// datacenters for the name 7.
 func findWorkers(in *lease.Inspection, name string) (found []lease.Holder, err error) {
 	datacenter, worker, both := strings.Cut(name, "/")
 	if !both {
@@ -224,13 +228,13 @@ func findWorkers(in *lease.Inspection, name string) (found []lease.Holder, err e
 	return nil, fmt.Errorf("datacenter %d worker %d was never taken", d, w)
 }
 
-// register adds the flags of commands that take any store.
+// register adds the flags of commands that accept every store.
 func (f *workersFlags) register(cmd *cobra.Command) {
 	f.database.RegisterOr(cmd, leasestore.Forms)
 	f.store.Register(cmd)
 }
 
-// withRecords is withStore for those that want its records alone.
+// withRecords calls use with the records of the store.
 func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*lease.Inspection) error) error {
 	return f.withStore(ctx, mode, func(store lease.Store) error {
 		in, err := f.inspect(ctx, store)
@@ -241,8 +245,9 @@ func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*l
 	})
 }
 
-// withStore opens the database or another store, calls use with it and closes it. No table
-// is created. Whether the server forgets is the concern of those who hold a worker.
+// withStore opens the database or another store, calls use and closes it. It does not
+// create the table. It allows a server that may lose writes, because only processes that
+// hold a worker need a durable server.
 func (f *workersFlags) withStore(ctx context.Context, mode string, use func(lease.Store) error) error {
 	if err := f.store.Check(); err != nil {
 		return err

@@ -1,9 +1,9 @@
-// Package browsertest drives the inspector with a real Chromium. It is a module
-// of its own, so that the program needs no browser driver.
+// Package browsertest tests the inspector in a real Chromium. It is a separate module, so
+// that the program does not depend on a browser driver.
 //
-// Its tests find the browser by the environment variable CHROMIUM, or as
-// chromium on the PATH, and are skipped where there is none, unless
-// GORMFLAKE_TEST_REQUIRE lists chromium. SCREENSHOTS names a folder for images
-// of the page, and GORMFLAKE_TEST_AXE the file axe.min.js of axe-core, without
-// which the tests that need it are skipped.
+// The environment variable CHROMIUM names the browser; otherwise the tests look for
+// chromium on the PATH. Without a browser, the tests are skipped, unless
+// GORMFLAKE_TEST_REQUIRE lists chromium. SCREENSHOTS names a folder for images of the
+// page. GORMFLAKE_TEST_AXE names the file axe.min.js of axe-core; tests that need it are
+// skipped without it.
 package browsertest

@@ -1,4 +1,5 @@
-// Package clitest runs the command line in tests, and makes what it works on.
+// Package clitest runs the command line in tests, and creates the databases and records
+// for it.
 package clitest
 
 import (
@@ -14,13 +15,13 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// An Outcome is what a command has done.
+// An Outcome is the result of a command.
 type Outcome struct {
 	Code     int
 	Out, Err string
 }
 
-// Command runs the command line as main does.
+// Command runs the command line like main.
 func Command(t *testing.T, args ...string) Outcome {
 	t.Helper()
 	return CommandWith(t.Context(), strings.NewReader(""), args...)
@@ -33,8 +34,8 @@ func CommandWith(ctx context.Context, in io.Reader, args ...string) Outcome {
 	return Outcome{code, out.String(), err.String()}
 }
 
-// WantOutcome checks the code, and that each stream holds its text; an empty
-// text stands for an empty stream.
+// WantOutcome checks the exit code, and that each stream contains its text. An empty text
+// means that the stream must be empty.
 func WantOutcome(t *testing.T, got Outcome, code int, out, err string) {
 	t.Helper()
 	if got.Code != code || !holds(got.Out, out) || !holds(got.Err, err) {
@@ -46,7 +47,8 @@ func holds(text, part string) bool {
 	return strings.Contains(text, part) && (part != "" || text == "")
 }
 
-// WantOneLine is for commands that fail: one line, with the name of the program.
+// WantOneLine checks that the command failed, and printed a single line that begins with
+// the name of the program and contains text.
 func WantOneLine(t *testing.T, got Outcome, text string) {
 	t.Helper()
 	WantOutcome(t, got, Failed, got.Out, text)
@@ -55,8 +57,8 @@ func WantOneLine(t *testing.T, got Outcome, text string) {
 	}
 }
 
-// WantInterrupted is for commands that Ctrl-C has ended: one line that states what was
-// changed.
+// WantInterrupted checks that Ctrl-C ended the command, and that its single line says
+// which changes it had made.
 func WantInterrupted(t *testing.T, got Outcome, changed string) {
 	t.Helper()
 	WantOutcome(t, got, Interrupted, got.Out, changed)
@@ -65,7 +67,7 @@ func WantInterrupted(t *testing.T, got Outcome, changed string) {
 	}
 }
 
-// Servers runs fn on each kind of database, with its URL.
+// Servers runs fn with the URL of a database of each kind.
 func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 	t.Helper()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
@@ -76,7 +78,7 @@ func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 	}
 }
 
-// Open opens a database of the test apart from the command's own connection.
+// Open opens the database of the test on a connection of its own.
 func Open(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	return testdb.OpenURL(t, url)
@@ -92,14 +94,14 @@ func Execute(t *testing.T, db *gorm.DB, statements ...string) {
 	}
 }
 
-// autoKey is a key that the database assigns, by dialect.
+// autoKey is the definition of a key that the database assigns, by dialect.
 var autoKey = map[string]string{
 	"sqlite":   "INTEGER PRIMARY KEY AUTOINCREMENT",
 	"mysql":    "INT AUTO_INCREMENT PRIMARY KEY",
 	"postgres": "SERIAL PRIMARY KEY",
 }
 
-// Shop makes orders and their lines, with keys that the database assigns.
+// Shop creates the tables of a shop with keys that the database assigns.
 func Shop(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	db := Open(t, url)
@@ -115,8 +117,8 @@ func Shop(t *testing.T, url string) *gorm.DB {
 	return db
 }
 
-// Examples are the command lines that the help of a command shows, without the
-// name of the program.
+// Examples returns the command lines in the help of a command, without the name of the
+// program.
 func Examples(t *testing.T, command []string) [][]string {
 	t.Helper()
 	var lines [][]string

@@ -16,16 +16,16 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Noon is the clock of tests whose output shows ages.
+// Noon is the clock of tests whose output contains ages.
 var Noon = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
-// Sample is an ID of an hour before noon.
+// Sample returns an ID from an hour before noon.
 func Sample(t *testing.T) types.ID {
 	t.Helper()
 	return Compose(t, snowflake.Parts{Time: Noon.Add(-time.Hour), Datacenter: 1, Worker: 7, Sequence: 42})
 }
 
-// Compose is an ID of the default layout.
+// Compose returns an ID of the default layout.
 func Compose(t *testing.T, p snowflake.Parts) types.ID {
 	t.Helper()
 	id, err := snowflake.TwitterLayout().Compose(p)
@@ -35,14 +35,15 @@ func Compose(t *testing.T, p snowflake.Parts) types.ID {
 	return id
 }
 
-// AtNoon is CommandWith at noon.
+// AtNoon is CommandWith with the clock at noon.
 func AtNoon(in io.Reader, args ...string) Outcome {
 	var out, err bytes.Buffer
 	code := cli.Main(context.Background(), args, cli.Streams{In: in, Out: &out, Err: &err, Now: func() time.Time { return Noon }})
 	return Outcome{code, out.String(), err.String()}
 }
 
-// Printed is the output of a command that must work and say nothing else.
+// Printed returns the output of a command, which must succeed without writing to standard
+// error.
 func Printed(t *testing.T, got Outcome) string {
 	t.Helper()
 	if got.Code != 0 || got.Err != "" {
@@ -51,7 +52,7 @@ func Printed(t *testing.T, got Outcome) string {
 	return got.Out
 }
 
-// WantUsage is for mistakes in the command line.
+// WantUsage checks that the command reported a mistake in the command line.
 func WantUsage(t *testing.T, got Outcome, text string) {
 	t.Helper()
 	if got.Code != Usage || got.Out != "" || !strings.Contains(got.Err, text) || strings.Count(got.Err, "\n") != 1 || !strings.HasPrefix(got.Err, "gormflake: ") {
@@ -59,16 +60,16 @@ func WantUsage(t *testing.T, got Outcome, text string) {
 	}
 }
 
-// Lines are the lines of an output, without their ends.
+// Lines returns the lines of an output.
 func Lines(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
-// Records writes records of workers, by key, for the default layout.
+// Records writes the records of workers to a database, by key, for the default layout.
 func Records(t *testing.T, url string, rs map[int]lease.Record) {
 	t.Helper()
 	Write(t, sqllease.New(Open(t, url)), rs)
 }
 
-// Write writes what Records does into a store.
+// Write writes the records of workers to a store, by key, for the default layout.
 func Write(t *testing.T, store lease.Store, rs map[int]lease.Record) {
 	t.Helper()
 	const layout = "epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63"

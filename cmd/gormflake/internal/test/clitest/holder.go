@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Holder leases worker 3 or 4 of datacenter 0 until it is stopped. Next is its next ID, for
-// which it waits while the worker is lost.
+// Holder leases worker 3 or 4 of datacenter 0 until stop is called. next returns the next
+// ID; while the worker is lost, it waits.
 func Holder(t *testing.T, url string) (stop func(), next func() types.ID) {
 	t.Helper()
 	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))

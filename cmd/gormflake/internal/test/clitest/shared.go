@@ -23,11 +23,11 @@ const (
 	Interrupted = 130
 )
 
-// Password is the one of accounts that [Account] makes.
+// Password is the password of accounts that [Account] creates.
 const Password = "hunter2"
 
-// Account makes one that may connect and nothing else, and returns the URL of
-// the database for it and its name in GRANT.
+// Account creates an account that may connect but has no other right. It returns the URL
+// of the database for the account, and the account's name for GRANT.
 func Account(t *testing.T, db *gorm.DB, dsn string) (as, grantee string) {
 	t.Helper()
 	name := "gf_" + strings.ToLower(rand.Text()[:12])
@@ -45,16 +45,16 @@ func Account(t *testing.T, db *gorm.DB, dsn string) (as, grantee string) {
 	var schema string
 	db.Raw("SELECT current_schema()").Scan(&schema)
 	Execute(t, db, "CREATE ROLE "+name+" LOGIN PASSWORD '"+Password+"'", "GRANT USAGE ON SCHEMA "+schema+" TO "+name)
-	t.Cleanup(func() { // who has made a role may not drop what it owns unless a member of it
+	t.Cleanup(func() { // a role can drop the objects of another role only as a member of it
 		Execute(t, db, "GRANT "+name+" TO CURRENT_USER", "DROP OWNED BY "+name, "DROP ROLE "+name)
 	})
 	return u.String(), name
 }
 
-// Patience is for what a loaded machine does late.
+// Patience is how long tests wait for events that may be late on a loaded machine.
 const Patience = time.Minute
 
-// Build returns the path of the program.
+// Build builds the program and returns its path.
 func Build(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gormflake")
@@ -67,7 +67,7 @@ func Build(t *testing.T) string {
 
 var autoNext = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
-// Schema is the definition of the shop's tables, as the database reports it.
+// Schema returns the definitions of the shop's tables, as the database reports them.
 func Schema(t *testing.T, url string) string {
 	t.Helper()
 	db := Open(t, url)
@@ -96,7 +96,7 @@ func Schema(t *testing.T, url string) string {
 	return strings.Join(parts, "\n")
 }
 
-// Touch makes the file of an SQLite database.
+// Touch creates the file of an SQLite database.
 func Touch(t *testing.T, url string) {
 	t.Helper()
 	if path, ok := strings.CutPrefix(url, "sqlite://"); ok {
@@ -106,5 +106,5 @@ func Touch(t *testing.T, url string) {
 	}
 }
 
-// WantTimeText is in the error for a time that cannot be read.
+// WantTimeText is part of the error for an invalid time.
 const WantTimeText = "want a time such as"

@@ -1,9 +1,9 @@
-// Package docstest runs what the pages of the repository show: the commands of
-// README*.md and docs/*.md, on real databases and with the real program. Blocks
-// of Go are run by the tests of the root.
+// Package docstest runs the examples in the pages of the repository. It runs the commands
+// in README*.md and docs/*.md with the real program on real databases. The tests of the
+// root package run the blocks of Go.
 //
-// A block of the language console has commands after "$ ", and below them what
-// they print; one of the language sh has commands alone. The commands of a page
-// run in order, in a folder of their own, once for each kind of database that
-// its blocks name. There, each database holds the shop of docs/moving.md.
+// A block in the language console has commands after "$ ", each followed by its output; a
+// block in the language sh only has commands. The commands of a page run in order, in a
+// folder of their own, once for each kind of database that the blocks name. Each database
+// contains the shop of docs/moving.md.
 package docstest
