@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -148,6 +149,9 @@ func comparePage(t *testing.T, table string) {
 	}
 }
 
+// oddName matches a name of a JSON member that is not in lower case with underscores.
+var oddName = regexp.MustCompile(`"[a-z_0-9]*[^a-z_0-9"\\]+[^"\\]*":`)
+
 // row checks a contract, and returns its row of the table.
 func (c contract) row(t *testing.T, where *strings.Replacer) string {
 	t.Helper()
@@ -161,6 +165,9 @@ func (c contract) row(t *testing.T, where *strings.Replacer) string {
 		codes = append(codes, r.code)
 		if strings.Contains(r.args, "--json") && r.code != clitest.Failed {
 			asJSON = "yes"
+			if name := oddName.FindString(got.Out); name != "" {
+				t.Errorf("%s %s: the JSON has the name %s, want lower case and _", c.name, r.args, name)
+			}
 			if !json.Valid([]byte(got.Out)) {
 				t.Errorf("%s %s prints no JSON:\n%s", c.name, r.args, got.Out)
 			}

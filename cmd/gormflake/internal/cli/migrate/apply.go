@@ -30,7 +30,7 @@ func newApply() *cobra.Command {
 		Use:   "apply --dsn URL TABLE...",
 		Short: "Carry the plan out",
 		Long: `Carry the plan out: show what is about to be done, ask whether to do it, and do
-it. On PostgreSQL and SQLite each phase is one transaction. MySQL and MariaDB
+it. On PostgreSQL and SQLite a phase is one transaction or a few. MySQL and MariaDB
 have none for such statements: after an error, run the same command again, and
 it resumes where it stopped. So it does after Ctrl-C.
 

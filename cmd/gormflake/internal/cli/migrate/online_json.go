@@ -54,7 +54,7 @@ func onlineAsJSON(o *sqlmigrate.OnlinePlan) any {
 	blockers := (&sqlmigrate.Plan{Blockers: o.Blockers}).BlockingObjects()
 	return struct {
 		Dialect    string   `json:"dialect"`
-		Tables     []string `json:"o.Tables"`
+		Tables     []string `json:"tables"`
 		Blockers   []any    `json:"blockers"`
 		Notes      []string `json:"notes"`
 		EstimateMS int64    `json:"estimate_ms"`
