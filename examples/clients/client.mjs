@@ -7,7 +7,7 @@
 
 import { LostDigit, lost, tryAll } from './ids.mjs';
 
-const usage = `usage: node client.mjs <address of gormflake serve> <address of examples/orders>
+const usage = `usage: node client.mjs <address of gormflake serve> <address of examples/orderapi>
 such as: node client.mjs http://127.0.0.1:8080 http://127.0.0.1:8081`;
 
 async function main(args) {
