@@ -1,7 +1,6 @@
-// Command gormflake reads, makes and looks after Snowflake IDs: it takes IDs
-// apart, issues them, shows who holds which worker, moves tables from
-// auto-increment keys, and serves IDs and an inspector over HTTP. "gormflake
-// help" lists its commands.
+// Command gormflake works with Snowflake IDs. It decodes and issues IDs, shows which
+// process holds which worker, migrates tables from auto-increment keys, and serves IDs and
+// an inspector over HTTP. "gormflake help" lists its commands.
 package main
 
 import (
@@ -22,7 +21,8 @@ func main() {
 }
 
 func run() int {
-	// A closed pipe is then an error of the write: a worker is released before the end.
+	// Without SIGPIPE, a closed pipe makes the write fail, so that the command can release
+	// its worker before it ends.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

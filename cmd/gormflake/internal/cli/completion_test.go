@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// completions are what is typed, and what a Tab makes of it.
+// completions are typed commands, and the text that the shell shows after a Tab.
 var completions = []struct{ typed, want string }{
 	{"gormflake vers", "gormflake version "},
 	{"gormflake migrate ap", "gormflake migrate apply "},
@@ -20,7 +20,6 @@ var completions = []struct{ typed, want string }{
 	{"gormflake gen --as base5", "gormflake gen --as base58 "},
 }
 
-// The completions work in the shells that they are for.
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -34,8 +33,8 @@ func TestCompletionInShells(t *testing.T) {
 
 const eraseLine = "\x15" // Ctrl-U
 
-// bashSetup takes the package bash-completion, which the script is written for;
-// without it a stand-in for the one function that the script wants of it.
+// bashSetup loads the package bash-completion. Without that package it defines the one
+// function of it that the script calls.
 const bashSetup = `
 if [[ -r /usr/share/bash-completion/bash_completion ]]; then
 	source /usr/share/bash-completion/bash_completion
@@ -58,7 +57,8 @@ func inZsh(t *testing.T, zsh, folder string) {
 	tabs(t, zshSetup, folder, zsh, "-f", "-i")
 }
 
-// tabs types into an interactive shell, with a Tab at the end.
+// tabs types each completion into an interactive shell, presses Tab, and waits for the wanted
+// text.
 func tabs(t *testing.T, setup, folder, shell string, args ...string) {
 	term := inTerminal(t, "/usr/bin/env", append([]string{"-i", "HOME=.", "HISTFILE=", "TERM=dumb", "PATH=" + folder + ":/usr/bin:/bin", shell}, args...)...)
 	term.typed(strings.TrimSpace(setup) + "\n")

@@ -23,17 +23,18 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// contractPage has the table of all commands, which TestContract compares with what the
-// commands do. GORMFLAKE_TEST_GENERATE=1 writes it.
+// contractPage is the page with the table of all commands, which TestContract compares with
+// the behaviour of the commands. GORMFLAKE_TEST_GENERATE=1 rewrites the table.
 const contractPage, contractHead = "../../../../docs/cli.md", "| command | `--json` | exit codes | Ctrl-C | completes |\n|---|---|---|---|---|\n"
 
-// A contract is what one command keeps to. DSN stands for the URL of a database with a
-// shop and two workers, in which each run changes what the ones before have left.
+// A contract lists how a command must behave. In its arguments, DSN stands for the URL of a
+// database with a shop and two workers. The runs share this database, so each run sees the
+// changes of the previous runs.
 type contract struct {
 	name      string
 	runs      []run
 	interrupt string // arguments; empty if the command ends at once
-	completes string // what Tab offers for an argument
+	completes string // the first completion of an argument
 }
 
 type run struct {
@@ -43,7 +44,7 @@ type run struct {
 
 const missing = "sqlite:///nonexistent/app.db"
 
-// contracts are all commands that do something, but serve.
+// contracts returns a contract for each command except serve.
 func contracts() []contract {
 	online := "--dsn PG orders"
 	return []contract{
@@ -75,10 +76,11 @@ func contracts() []contract {
 	}
 }
 
-// noJSON are the commands whose output is one value, or text for another program.
+// noJSON are the commands without --json, because they print a single value or text for
+// another program.
 var noJSON = []string{"min", "max", "workers ddl"}
 
-// foundElsewhere are exit codes that other tests show.
+// foundElsewhere are exit codes that other tests check.
 var foundElsewhere = map[string][]int{
 	"vet":                   {0, 3}, // TestVet
 	"migrate apply":         {3},    // TestApplyIncomplete
@@ -86,7 +88,8 @@ var foundElsewhere = map[string][]int{
 	"migrate online finish": {0},
 }
 
-// places are the files and databases that stand for words of a contract.
+// places returns a replacer that puts URLs of databases and names of files in place of the
+// placeholders, such as DSN, in the arguments of a contract.
 func places(t *testing.T) *strings.Replacer {
 	t.Helper()
 	at := clitest.Noon.UnixMilli()
@@ -108,9 +111,8 @@ func places(t *testing.T) *strings.Replacer {
 	return strings.NewReplacer("DSN", app, "MOVED", moved, "APPLY", apply, "PG", pg, "DIR", t.TempDir())
 }
 
-// TestContract holds what every command keeps to: --json, exit codes, Ctrl-C, and what Tab
-// offers, and compares the table of the page with them. It fails for a command without a
-// contract.
+// TestContract checks --json, exit codes, Ctrl-C and completion of every command, and that the
+// table of the page is up to date. It fails for a command without a contract.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	where := places(t)
@@ -149,7 +151,7 @@ func comparePage(t *testing.T, table string) {
 	}
 }
 
-// oddName matches a name of a JSON member that is not in lower case with underscores.
+// oddName matches the name of a JSON member that is not in lower case with underscores.
 var oddName = regexp.MustCompile(`"[a-z_0-9]*[^a-z_0-9"\\]+[^"\\]*":`)
 
 // row checks a contract, and returns its row of the table.
@@ -200,12 +202,12 @@ func (c contract) run(ctx context.Context, where *strings.Replacer, args string)
 	return clitest.CommandWith(ctx, strings.NewReader(""), c.words(where, args)...)
 }
 
-// interrupted runs the command after Ctrl-C.
+// interrupted runs the command with a context that is already canceled, as after Ctrl-C.
 func (c contract) interrupted(t *testing.T, where *strings.Replacer) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	in, closer := io.Pipe() // which has nothing to read
+	in, closer := io.Pipe() // reading blocks
 	defer closer.Close()
 	got := clitest.CommandWith(ctx, in, c.words(where, c.interrupt)...)
 	if got.Code != clitest.Interrupted || !strings.HasPrefix(got.Err, "gormflake: interrupted; ") || strings.Count(got.Err, "\n") != 1 {
@@ -230,7 +232,7 @@ func (c contract) completed(t *testing.T, where *strings.Replacer) string {
 	return "workers"
 }
 
-// find returns the command of a name.
+// find returns the command with this name.
 func find(t *testing.T, name string) *cobra.Command {
 	t.Helper()
 	root := cli.Command(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
@@ -241,7 +243,7 @@ func find(t *testing.T, name string) *cobra.Command {
 	return cmd
 }
 
-// A mistyped command or flag is answered with the one that is meant, at every level.
+// At every level, the error for a mistyped command or flag suggests the correct name.
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	for _, name := range commands(t) {
@@ -276,8 +278,8 @@ func mistyped(name string) string {
 	return name[:n-2] + name[n-1:] + name[n-2:n-1]
 }
 
-// Each flag has the environment variable that its help names, and two flags of one
-// variable have one type.
+// The help of each flag names its environment variable. Flags that share a variable have the
+// same type.
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	types := map[string]string{}

@@ -16,11 +16,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// headroom is what a garbage collector may leave lying about.
+// headroom is the garbage, in KB, that the collector may not have freed yet.
 const headroom = 24 << 10
 
-// peak is the most memory in KB that a process has had until now. Its rusage
-// would not do, which begins with the peak of the process that has started it.
+// peak returns the peak memory of a process in KB. It does not use the rusage of the process,
+// which starts at the peak of its parent.
 func peak(t *testing.T, cmd *exec.Cmd) (kb int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
@@ -34,7 +34,7 @@ func peak(t *testing.T, cmd *exec.Cmd) (kb int) {
 	return kb
 }
 
-// A logReader writes lines of about a hundred bytes without an end.
+// A logReader returns endless lines of about a hundred bytes.
 type logReader struct {
 	id   types.ID
 	rest []byte
@@ -54,7 +54,7 @@ func (r *logReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What parse holds does not depend on how many lines there are.
+// The memory that parse uses does not grow with the number of lines.
 func memoryOfParse(t *testing.T, program string) {
 	for name, test := range map[string]struct {
 		in   io.Reader

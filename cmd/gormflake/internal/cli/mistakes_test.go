@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// Mistakes of the command line: exit code 2, and one line.
+// mistakes returns wrong command lines. Each must fail with exit code 2 and one line.
 func mistakes() []struct{ args, want string } {
 	return []struct{ args, want string }{
 		{"gne", `unknown command "gne" for "gormflake"`},
@@ -146,7 +146,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// An empty text is what a script's unset variable leaves.
+// An empty argument is an error, because an unset variable of a script produces it.
 func TestEmptyArguments(t *testing.T) {
 	t.Parallel()
 	existing := testdb.URL(t, testdb.SQLite)
@@ -167,8 +167,8 @@ func TestEmptyArguments(t *testing.T) {
 	}
 }
 
-// Names that no database could have are mistakes of the command line; those
-// that this one lacks are not.
+// A name that is invalid in every database is a usage error. A valid name that this database
+// lacks is a failure.
 func TestMistakenNames(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -185,7 +185,7 @@ func TestMistakenNames(t *testing.T) {
 	})
 }
 
-// The help of a command is the same by either way, and fits a screen.
+// "help NAME" prints the same as "NAME --help", and the text fits the screen.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, name := range commands(t) {
@@ -208,13 +208,13 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// isCommand reports whether a line is there to be copied, and so is not wrapped.
+// isCommand reports whether the line is a command to copy, which the help must not wrap.
 func isCommand(line string) bool {
 	return strings.HasPrefix(line, "  gormflake ") || strings.HasPrefix(line, `Use "gormflake `)
 }
 
-// commands are the names of all commands, as the help lists them, of which the
-// first is empty.
+// commands returns the names of all commands in the order of the help. The first name is
+// empty, for the root command.
 func commands(t *testing.T) []string {
 	t.Helper()
 	all := []string{""}
@@ -234,7 +234,8 @@ func commands(t *testing.T) []string {
 
 const secret = "sEcr3tPassw0rd"
 
-// Databases that cannot be used: exit code 1, one line, and no password in it.
+// If a database cannot be opened, the command fails with exit code 1 and one line, which does
+// not contain the password.
 func TestDatabaseErrors(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -262,7 +263,7 @@ func TestDatabaseErrors(t *testing.T) {
 	}
 }
 
-// Malformed URLs do not tell the password either.
+// The error for a malformed URL does not contain the password.
 func TestDatabaseURLErrors(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{
@@ -279,7 +280,7 @@ func TestDatabaseURLErrors(t *testing.T) {
 	}
 }
 
-// Real servers that refuse.
+// The error of a server that rejects the login does not contain the password.
 func TestRefusedByServer(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[testdb.Target]string{testdb.MariaDB: "denied", testdb.MySQL: "denied", testdb.Postgres: "does not exist"} {

@@ -19,7 +19,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// process runs the real program in a folder of its own.
+// process returns a command that runs the built program in a new folder.
 func process(t *testing.T, program string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
@@ -65,8 +65,8 @@ func processMistakes(t *testing.T, program string) {
 	}
 }
 
-// Each example of the help works as it stands, where there are a database, a log and
-// the secret of package publicid's examples.
+// Each example of the help works as printed. The folder has a database, a log and the secret
+// of publicid's examples.
 func processExamples(t *testing.T, program string) {
 	for _, command := range []string{"gen", "parse", "min", "max", "workers", "workers release", "workers ddl", "version"} {
 		text := clitest.Printed(t, clitest.CommandWith(t.Context(), nil, append(strings.Fields(command), "--help")...))
@@ -93,13 +93,13 @@ func processExamples(t *testing.T, program string) {
 	}
 }
 
-// wantFailure waits for a process that fails with one line.
+// wantFailure waits for a process that must fail with one line.
 func wantFailure(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text string) {
 	t.Helper()
 	clitest.WantOneLine(t, clitest.Outcome{Code: exitOf(t, cmd.Wait()), Err: stderr.String()}, text)
 }
 
-// wantInterrupted waits for a process that was interrupted.
+// wantInterrupted waits for a process that must report an interrupt.
 func wantInterrupted(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text string) {
 	t.Helper()
 	clitest.WantInterrupted(t, clitest.Outcome{Code: exitOf(t, cmd.Wait()), Err: stderr.String()}, text)
@@ -117,7 +117,7 @@ func startPiped(t *testing.T, cmd *exec.Cmd) io.ReadCloser {
 	return out
 }
 
-// wantReleased checks that nobody holds a worker any more.
+// wantReleased fails the test if a worker is still held.
 func wantReleased(t *testing.T, url string) {
 	t.Helper()
 	got := clitest.Printed(t, clitest.Command(t, "workers", "--dsn", url))
@@ -172,7 +172,7 @@ func interruptGen(t *testing.T, program string) {
 	})
 }
 
-// While nothing comes in, an interrupt ends the program all the same.
+// An interrupt ends parse even while it waits for input.
 func interruptParse(t *testing.T, program string) {
 	cmd, stderr := process(t, program, "parse")
 	in, err := cmd.StdinPipe()
@@ -193,7 +193,7 @@ func interruptParse(t *testing.T, program string) {
 	wantInterrupted(t, cmd, stderr, "nothing was changed")
 }
 
-// A line is shown when it comes, not when the text ends.
+// parse prints a line as soon as it arrives, before the input ends.
 func liveText(t *testing.T, program string) {
 	cmd, _ := process(t, program, "parse")
 	in, err := cmd.StdinPipe()
@@ -222,7 +222,7 @@ func permissions(t *testing.T, program string) {
 	}
 	for _, args := range [][]string{{"parse", "--file", file}, {"workers", "--dsn", "sqlite://" + file}, {"gen", "--dsn", "sqlite://" + file}} {
 		cmd, stderr := process(t, program, args...)
-		if os.Geteuid() == 0 { // who may read everything
+		if os.Geteuid() == 0 { // root may read every file
 			for _, folder := range []string{filepath.Dir(program), cmd.Dir, filepath.Dir(file)} {
 				passable(t, folder)
 			}
@@ -233,7 +233,7 @@ func permissions(t *testing.T, program string) {
 	}
 }
 
-// passable lets other users into a temporary folder and the one around it.
+// passable lets other users enter a temporary folder and its parent.
 func passable(t *testing.T, folder string) {
 	t.Helper()
 	for _, path := range []string{folder, filepath.Dir(folder)} {

@@ -20,7 +20,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// A terminal is a real one, with the real program in it.
+// A terminal is a pseudo-terminal in which the built program runs.
 type terminal struct {
 	t     *testing.T
 	file  *os.File
@@ -86,7 +86,7 @@ func (term *terminal) typed(keys string) {
 	}
 }
 
-// exits waits for the end of the program.
+// exits waits until the program ends, and checks its exit code and the last text.
 func (term *terminal) exits(code int, text string) {
 	term.t.Helper()
 	var err error
@@ -105,7 +105,8 @@ func (term *terminal) exits(code int, text string) {
 	}
 }
 
-// Colours are for a terminal that has them, and for people who want them.
+// Colours appear only in a terminal that supports them, and only if the environment does not
+// turn them off.
 func colours(t *testing.T, program string) {
 	const id, cyan, green = "2124095476331606058", "\x1b[36m(2026-11-21T11:00:00.000Z", "\x1b[32mok\x1b[0m       clock     "
 	file := filepath.Join(t.TempDir(), "app.log")
@@ -151,7 +152,7 @@ func TestTerminal(t *testing.T) {
 	})
 }
 
-// No word is broken where the line ends.
+// Lines wrap between words.
 func wrapped(t *testing.T, program string) {
 	url := testdb.URL(t, testdb.SQLite)
 	db := clitest.Shop(t, url)
@@ -209,8 +210,7 @@ func confirmation(t *testing.T, program string) {
 	}
 }
 
-// While a statement waits for a lock, Ctrl-C ends it, and the error says how
-// to resume.
+// Ctrl-C cancels a statement that waits for a lock, and the error explains how to resume.
 func interrupted(t *testing.T, program string) {
 	url := testdb.URL(t, testdb.Postgres)
 	db := clitest.Shop(t, url)
@@ -225,7 +225,7 @@ func interrupted(t *testing.T, program string) {
 	term.exits(clitest.Interrupted, "run the same command again to resume")
 	term.await("gormflake: interrupted; ")
 	term.await("nothing of this phase has been changed")
-	// A reader of the table would wait behind a statement that is left over.
+	// A leftover statement in the queue for the lock would block readers of the table.
 	var waiting int
 	err := db.Raw("SELECT count(*) FROM pg_locks WHERE relation = 'orders'::regclass AND NOT granted").Row().Scan(&waiting)
 	if err != nil || waiting != 0 {

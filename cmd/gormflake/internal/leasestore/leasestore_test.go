@@ -27,8 +27,7 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// A URL that cannot be right is refused before a server is asked, and no error
-// shows the password.
+// Open rejects a malformed URL before it connects to a server. No error contains the password.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, url, want string }{
@@ -66,7 +65,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A server that is not there is told of, by name, and not waited for.
+// If the server is down, Open fails within seconds, and the error names the server.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The page's modules in Node: the vectors, and tests of each module.
+// Node runs the page's modules against the vectors, and the tests of each module.
 func TestModulesInNode(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")
@@ -45,11 +45,11 @@ type answer struct {
 	Expires  string       `json:"expires"`
 	Mistakes int          `json:"mistakes"`
 
-	Serials []serialVector `json:"serials"` // empty ones where they are refused
-	Written []string       `json:"written"` // the serials written again
+	Serials []serialVector `json:"serials"` // empty where the serial is invalid
+	Written []string       `json:"written"` // the serials, formatted again
 }
 
-// Random IDs of random layouts: JavaScript takes them apart as Go does.
+// JavaScript decomposes random IDs of random layouts exactly as Go does.
 func TestRandomIDsInNode(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")

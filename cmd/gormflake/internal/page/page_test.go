@@ -49,7 +49,7 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
-// wantSafe wants what keeps foreign code out of the page.
+// wantSafe checks that the Content-Security-Policy allows no code from other sites.
 func wantSafe(t *testing.T, path string, response *http.Response) {
 	t.Helper()
 	policy := response.Header.Get("Content-Security-Policy")
@@ -79,7 +79,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// A browser that has the file is told so, and one that has another gets it.
+// If the browser already has the current file, the answer is 304. If it has another version,
+// it gets the file.
 func TestETag(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/app.js", "/config.json"} {
@@ -127,11 +128,12 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What the policy would refuse, or what would load something from elsewhere.
+// The page has no inline code, which the policy would block, and loads no file from another
+// site.
 func TestNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	foreign := regexp.MustCompile(`(?i)https?://|<script(?:>| [^>]*>[^<])|<style|\sstyle=|\son[a-z]+=|innerHTML|insertAdjacentHTML|\beval\(`)
-	link := regexp.MustCompile(`<a href="https://github\.com/gormflake/[^"]*">`) // which a reader may follow
+	link := regexp.MustCompile(`<a href="https://github\.com/gormflake/[^"]*">`) // a reader may follow this link
 	files, err := os.ReadDir("static")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -163,7 +165,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// A browser asks for all modules at once.
+// index.html preloads every module, so that the browser requests them all at once.
 func TestPreloads(t *testing.T) {
 	t.Parallel()
 	_, index := get(t, page.Config{}, http.MethodGet, "/")

@@ -42,14 +42,14 @@ func separatedBy(separator string) []serial.Option {
 	return []serial.Option{serial.WithSeparator(separator)}
 }
 
-// readSerial reads a serial number whose code is not known: Go takes it with
-// one code and one separator at most.
+// readSerial parses a serial number with an unknown code. At most one pair of code and
+// separator fits.
 func readSerial(l snowflake.Layout, text string) (serialVector, bool) {
 	for n := range min(32, len(text)) {
 		for _, separator := range separators {
 			format, err := serial.New(text[:n+1], l, separatedBy(separator)...)
 			if err != nil {
-				break // the code
+				break // the code is invalid
 			}
 			if id, err := format.Parse(text); err == nil {
 				return serialVector{text[:n+1], separator, id.String(), text}, true
@@ -59,7 +59,7 @@ func readSerial(l snowflake.Layout, text string) (serialVector, bool) {
 	return serialVector{}, false
 }
 
-// serialsOf are the IDs in turn with all codes and separators.
+// serialsOf formats the IDs, and cycles through all codes and separators.
 func serialsOf(t *testing.T, l snowflake.Layout, ids []types.ID) []serialVector {
 	t.Helper()
 	var found []serialVector
@@ -74,7 +74,7 @@ func serialsOf(t *testing.T, l snowflake.Layout, ids []types.ID) []serialVector 
 	return found
 }
 
-// unserialsOf are the texts of what is not an ID of the layout.
+// unserialsOf returns serial numbers of values that are not IDs of the layout.
 func unserialsOf(t *testing.T, l snowflake.Layout) []serialVector {
 	t.Helper()
 	ids := []types.ID{0}
@@ -88,10 +88,11 @@ func unserialsOf(t *testing.T, l snowflake.Layout) []serialVector {
 	return found
 }
 
-// refusedSerials are damaged in every way, as long as Go refuses them.
+// refusedSerials returns texts with every kind of damage, without the texts that Go still
+// accepts.
 func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 	t.Helper()
-	id := l.Max(l.Expires()) / 3 // in the middle, so that a wrong date is not past the end too
+	id := l.Max(l.Expires()) / 3 // an ID in the middle, so that a wrong date is not also past the end
 	text, dashed := newSerials(t, "PAY", "", l).Format(id), newSerials(t, "PAY", "-", l).Format(id)
 	texts := []string{
 		"", "PAY", "PAY!0", text[3:], text[:len(text)-1], text + "0", text + " ", " " + text, text + "\n",
@@ -103,7 +104,7 @@ func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 	if at := strings.LastIndex(dashed, "-"); at > 4 {
 		texts = append(texts, dashed[:at]+"."+dashed[at+1:])
 	}
-	day := len("PAY") + yearDigits(l) // where the month begins
+	day := len("PAY") + yearDigits(l) // start of the month
 	for _, rest := range []string{"0028160740105", "1328160740105", "0600160740105", "0631160740105", "0230160740105", "0628240000000", "0628166000000", "1231235960000"} {
 		texts = append(texts, text[:day]+rest+text[day+13:])
 	}
@@ -132,7 +133,7 @@ func randomSerial(random *rand.Rand, t *testing.T, l snowflake.Layout, id types.
 	return newSerials(t, code, separator, l).Format(id)
 }
 
-// damaged changes one character, or none.
+// damaged replaces one character at random. The new character may equal the old.
 func damaged(random *rand.Rand, text string) string {
 	const characters = "0123456789AZaz-_.!"
 	at := random.IntN(len(text))

@@ -26,7 +26,7 @@ type timeAnswer struct {
 	Age  string `json:"age"`
 }
 
-// The page and the command line read times and write ages alike.
+// JavaScript and the command line parse times and format ages identically.
 func TestTimesInNode(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")
@@ -112,7 +112,7 @@ func timeTexts() []string {
 	return texts
 }
 
-// randomTime may be none: a month has up to 31 days here.
+// randomTime returns a time that may not exist, because every month may have 31 days here.
 func randomTime(random *rand.Rand) string {
 	return fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:%02d.%dZ", 1900+random.IntN(400), 1+random.IntN(12), 1+random.IntN(31),
 		random.IntN(25), random.IntN(60), random.IntN(60), random.IntN(1000))

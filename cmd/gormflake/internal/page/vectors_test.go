@@ -19,11 +19,13 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/vectors.json again")
 
-// golden is the file of vectors, made by -update from packages types,
-// snowflake and serial, and reviewed as a diff. Go, Node and the page itself are held to it.
+// golden is the file of vectors. Run the tests with -update to write it from the packages
+// types, snowflake and serial, and review the diff. The tests of Go, of Node and of the page
+// in a browser all check it.
 const golden = "testdata/vectors.json"
 
-// Numbers are strings: JSON's are not exact in JavaScript.
+// vectors is the content of the golden file. Its numbers are strings, because JavaScript
+// rounds large numbers of JSON.
 type vectors struct {
 	Layouts []layoutVector `json:"layouts"`
 	Invalid []shape        `json:"invalidLayouts"`
@@ -50,7 +52,7 @@ type layoutVector struct {
 	Refused []partsVector  `json:"refusedParts"`
 
 	Serials        []serialVector `json:"serials"`
-	Unserials      []serialVector `json:"unserials"` // of what is not an ID of the layout
+	Unserials      []serialVector `json:"unserials"` // of values that are not IDs of the layout
 	RefusedSerials []string       `json:"refusedSerials"`
 }
 
@@ -76,14 +78,14 @@ type boundsVector struct {
 	Max        string `json:"max"`
 }
 
-// textVector is a text in a form, and the ID that it is, if any.
+// textVector is a text in a form, and its ID if the text is valid.
 type textVector struct {
 	Form string `json:"form"`
 	Text string `json:"text"`
 	ID   string `json:"id,omitempty"`
 }
 
-// The file is what Go computes: a change of either side shows here.
+// If Go computes other values than the file has, the change must be intended.
 func TestVectorsAreGolden(t *testing.T) {
 	t.Parallel()
 	var want bytes.Buffer
@@ -168,7 +170,8 @@ func vectorOf(t *testing.T, name string, l snowflake.Layout) layoutVector {
 	return v
 }
 
-// swap says worker of what Go has as the sequence, and the other way round.
+// swap exchanges worker and sequence, for a layout whose sequence precedes the worker. Go has
+// no such layout, so the vectors are computed with the names exchanged.
 func (v *layoutVector) swap() {
 	v.Shape.SequenceFirst = true
 	v.Shape.WorkerBits, v.Shape.SequenceBits = v.Shape.SequenceBits, v.Shape.WorkerBits
@@ -182,7 +185,7 @@ func (v *layoutVector) swap() {
 
 func (p *partsVector) swap() { p.Worker, p.Sequence = p.Sequence, p.Worker }
 
-// vectorIDs are the ends of each field, and some in between.
+// vectorIDs returns the ends of each field, and some values between them.
 func vectorIDs(t *testing.T, l snowflake.Layout) []types.ID {
 	t.Helper()
 	last := l.Max(l.Expires())
@@ -217,13 +220,13 @@ func vectorTimes(l snowflake.Layout) []time.Time {
 		lastTick(l),
 		l.Expires(),
 	}
-	if later := l.Expires().Add(time.Hour); later.UnixMilli() > l.Expires().UnixMilli() { // else past the milliseconds of an int64
+	if later := l.Expires().Add(time.Hour); later.UnixMilli() > l.Expires().UnixMilli() { // otherwise the time overflows the milliseconds of an int64
 		times = append(times, later)
 	}
 	return times
 }
 
-// partsOutside has one part beyond its range in each.
+// partsOutside returns parts of which each has one field outside its range.
 func partsOutside(l snowflake.Layout) []snowflake.Parts {
 	all := l.Decompose(l.Max(l.Expires()))
 	return []snowflake.Parts{
@@ -321,7 +324,8 @@ func refusedTexts(t *testing.T) []textVector {
 	return texts
 }
 
-// takenTexts are those that the formatters do not write, or at the ends.
+// takenTexts returns valid texts that the formatters never write, and texts at the ends of the
+// range.
 func takenTexts(t *testing.T) []textVector {
 	t.Helper()
 	texts := []textVector{

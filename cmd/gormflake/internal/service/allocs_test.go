@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A sink takes an answer without keeping it.
+// A sink is a ResponseWriter that discards the answer.
 type sink struct {
 	header http.Header
 	bytes  int
@@ -19,7 +19,7 @@ func (s *sink) Header() http.Header            { return s.header }
 func (s *sink) WriteHeader(int)                {}
 func (s *sink) Write(text []byte) (int, error) { s.bytes += len(text); return len(text), nil }
 
-// What a request costs beyond net/http's own does not grow with the IDs.
+// The number of allocations of a request does not grow with the number of IDs.
 func TestAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
@@ -31,7 +31,7 @@ func TestAllocations(t *testing.T) {
 		return testing.AllocsPerRun(200, func() { handler.ServeHTTP(w, r) })
 	}
 	one, many := cost("/v1/ids"), cost("/v1/ids?count=10000")
-	const most, waiting = 9, 40 // the deadline and the length in the header, three for the metrics; a wait for the sequence, and a deadline for each chunk
+	const most, waiting = 9, 40 // most is the deadline, the length in the header, and three for the metrics; waiting is a wait for the sequence and a deadline for each chunk
 	if one > most || many > most+waiting {
 		t.Errorf("%v allocations for one ID and %v for 10,000, want at most %d and %d", one, many, most, most+waiting)
 	}
@@ -52,7 +52,7 @@ func BenchmarkIssue(b *testing.B) {
 	}
 }
 
-// The floor of the above: the IDs alone.
+// BenchmarkFill measures the IDs without HTTP, as a lower limit for BenchmarkIssue.
 func BenchmarkFill(b *testing.B) {
 	gen, dst := fixed(b), make([]types.ID, 1000)
 	for b.Loop() {

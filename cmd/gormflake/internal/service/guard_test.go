@@ -99,8 +99,8 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// What stands behind a request that is refused for another reason is its body, and must
-// not be answered as a second request.
+// The service closes the connection after it rejects a request with a body, so that it
+// does not read the body as a second request.
 func TestBodyOfRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -175,8 +175,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// A page whose own name was made to lead to this machine is of the same origin
-// as the service, to the browser: only the name gives it away.
+// A page can point its own domain at this machine. The browser then treats the page and the
+// service as one origin, so only the Host header reveals the attack.
 func TestForeignHosts(t *testing.T) {
 	t.Parallel()
 	named := func(c *service.Config) { c.Hosts = []string{"ids.internal:8080"} }
@@ -222,7 +222,7 @@ func TestForeignHosts(t *testing.T) {
 	}
 }
 
-// A page of an allowed site may send its token, and read why it is refused.
+// A page of an allowed site may send its token, and may read the reason of a rejection.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	const site = "https://app.example.com"

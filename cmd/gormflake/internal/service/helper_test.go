@@ -20,7 +20,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 var numbers atomic.Int64
 
-// fixed is a generator under a worker that no other test has.
+// fixed returns a generator with a worker that no other test uses.
 func fixed(t testing.TB) *snowflake.Generator {
 	t.Helper()
 	n := numbers.Add(1)
@@ -37,13 +37,13 @@ func generator(t testing.TB, src snowflake.WorkerSource) *snowflake.Generator {
 	return gen
 }
 
-// valid is a configuration with the limits that the command has.
+// valid returns a configuration with the default limits of the command.
 func valid() service.Config {
 	return service.Config{Layout: snowflake.TwitterLayout(), Log: quiet(), MaxCount: 10_000, MaxMemory: 256 << 20, Timeout: 5 * time.Second}
 }
 
-// open is a service that issues, in the Twitter layout unless the generator has
-// another.
+// open returns a service that issues IDs of the generator. Without a generator, it has the
+// Twitter layout.
 func open(t testing.TB, gen *snowflake.Generator, change ...func(*service.Config)) http.Handler {
 	t.Helper()
 	cfg := valid()
@@ -61,7 +61,7 @@ func open(t testing.TB, gen *snowflake.Generator, change ...func(*service.Config
 	return handler
 }
 
-// ask sends a request without a body; headers are names, each with its value behind it.
+// ask sends a request without a body. headers are pairs of name and value.
 func ask(handler http.Handler, method, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -85,7 +85,7 @@ func body(t testing.TB, r io.Reader) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// expect checks status, whole body, and its type.
+// expect checks the status, the whole body and its content type.
 func expect(t testing.TB, w *httptest.ResponseRecorder, status int, want string) {
 	t.Helper()
 	if got := body(t, w.Body); w.Code != status || got != want {
@@ -102,7 +102,7 @@ func expect(t testing.TB, w *httptest.ResponseRecorder, status int, want string)
 
 func bufferOf(text string) *bytes.Buffer { return bytes.NewBufferString(text) }
 
-// await fails the test if the condition does not come true.
+// await fails the test if the condition does not become true within a minute.
 func await(t testing.TB, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); time.Sleep(5 * time.Millisecond) {

@@ -67,7 +67,7 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// A golden answer: its form is the contract with every client.
+// Clients depend on the exact form of the answer.
 func TestIssueGolden(t *testing.T) {
 	t.Parallel()
 	w := get(open(t, fixed(t)), "/v1/ids?count=2")
@@ -120,7 +120,7 @@ func TestIssueRefuses(t *testing.T) {
 	}
 }
 
-// What is refused uses up nothing, and neither does HEAD.
+// Neither a rejected request nor HEAD uses a sequence number.
 func TestRefusedUsesNothing(t *testing.T) {
 	t.Parallel()
 	gen := fixed(t)
@@ -173,11 +173,11 @@ func TestNoGenerator(t *testing.T) {
 	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
 }
 
-// A source that refuses, as a lease does, or that never answers, after one window
-// of the length of sourceWindow.
+// A source grants one window of the length sourceWindow. After that, its function extend
+// decides, for example by an error or by blocking.
 type source struct{ extend func(context.Context) error }
 
-// sourceWindow is long enough for a busy machine to make a generator in it.
+// sourceWindow is long enough to create a generator on a busy machine.
 const sourceWindow = 500 * time.Millisecond
 
 func (source) Layout() snowflake.Layout { return snowflake.TwitterLayout() }
@@ -193,7 +193,8 @@ func (s source) Extend(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*s
 
 func (source) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
 
-// No answer contains the error of a store: it may name hosts, users and databases.
+// An answer never contains the error of a store, because the error may contain hosts, users
+// and databases.
 func TestWhatTheGeneratorRefuses(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
@@ -232,7 +233,7 @@ func TestClosed(t *testing.T) {
 	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable, `{"title":"Service Unavailable","status":503,"detail":"the server is shutting down"}`)
 }
 
-// Nothing is left to say to a client that has hung up.
+// The service writes no answer for a client that has disconnected.
 func TestClientHasGone(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
@@ -259,7 +260,7 @@ func leased(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Ge
 
 var times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 
-// golden replaces times in an answer by T.
+// golden replaces each time in the answer by T, and checks the answer.
 func golden(t *testing.T, w *httptest.ResponseRecorder, status int, want string) {
 	t.Helper()
 	w.Body = bufferOf(times.ReplaceAllString(w.Body.String(), "T"))
@@ -294,7 +295,8 @@ func TestFenced(t *testing.T) {
 	await(t, func() bool { return get(handler, "/v1/ids").Code == http.StatusOK })
 }
 
-// The store fails, and the window is not over: the probe warns and passes.
+// If the store fails before the window ends, the probe still succeeds, and reports since when
+// the store fails.
 func TestHealthWithinTheWindow(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -315,8 +317,8 @@ func TestFencedForWantOfAWorker(t *testing.T) {
 		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at T, and no worker is free"}`)
 }
 
-// What else stops a generator shows in the probe, with the reason that a client of
-// /v1/ids gets.
+// If the clock stops the generator, or if it is closed, the probe fails with the same reason
+// that clients of /v1/ids get.
 func TestHealthOfTheGenerator(t *testing.T) {
 	t.Parallel()
 	var off atomic.Int64

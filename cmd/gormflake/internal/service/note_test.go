@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// Trouble that every request meets is logged once in ten seconds.
+// If every request meets the same error, the service logs it only once in ten seconds.
 func TestTroubleIsLoggedOnceInAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

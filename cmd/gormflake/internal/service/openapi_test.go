@@ -21,7 +21,7 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// document is what the service says about itself.
+// document returns the OpenAPI document of the service.
 func document(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(get(open(t, nil), "/openapi.json").Body.Bytes())
@@ -34,7 +34,7 @@ func document(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// Every answer, of every status that a path can have, is as the document says.
+// Every answer matches the document, for each status that a path lists.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
@@ -70,7 +70,7 @@ func TestOpenAPI(t *testing.T) {
 			seen[path] = append(seen[path], strconv.Itoa(w.Code))
 		}
 	}
-	elsewhere := map[string]string{"/v1/workers": "503"} // in TestFenced; 421 in TestForeignHosts
+	elsewhere := map[string]string{"/v1/workers": "503"} // TestFenced covers 503, and TestForeignHosts covers 421
 	for path, item := range doc.Paths.Map() {
 		for code := range item.Get.Responses.Map() {
 			if code != "421" && code != elsewhere[path] && !slices.Contains(seen[path], code) {
@@ -80,7 +80,8 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// checkAnswer returns the path of the document that the target is of.
+// checkAnswer validates an answer against the document, and returns the document's path for
+// the target.
 func checkAnswer(t *testing.T, router routers.Router, target string, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, target, nil)
@@ -101,7 +102,7 @@ func checkAnswer(t *testing.T, router routers.Router, target string, w *httptest
 	return route.Path
 }
 
-// Every path of the document is one of the service, and the other way round.
+// The service and the document have the same paths.
 func TestOpenAPIHasEveryPath(t *testing.T) {
 	t.Parallel()
 
@@ -109,7 +110,7 @@ func TestOpenAPIHasEveryPath(t *testing.T) {
 	var counted []string
 	for path, item := range document(t).Paths.Map() {
 		if item.Get.Security == nil {
-			t.Errorf("%s does not say whether it wants a token", path) // an error of redocly lint
+			t.Errorf("%s does not say whether it wants a token", path) // redocly lint reports this as an error
 		}
 		get(handler, path)
 		counted = append(counted, path)

@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Golden answers: computed apart from this code.
+// The wanted answers were computed without this code.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	handler := open(t, nil)
@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An ID that the layout cannot have issued would be taken apart into nonsense.
+// The service rejects an ID above the layout's last, because its parts would be meaningless.
 func TestReadBeyondTheLayout(t *testing.T) {
 	t.Parallel()
 	handler := open(t, nil, func(c *service.Config) { c.Layout = snowflake.JSSafeLayout() })

@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
 )
 
-// listen serves on a free port, as the program does.
+// listen serves on a free port with the server that the program uses.
 func listen(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,8 +88,8 @@ func TestSizeOfRequests(t *testing.T) {
 	}
 }
 
-// Clients that send a request a byte at a time hold nobody up, and are cut off
-// at the end of the time for a header.
+// Clients that send a request slowly do not delay other clients, and are disconnected when the
+// time for a header is over.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	address := listen(t)
@@ -119,7 +119,7 @@ func TestSlowClients(t *testing.T) {
 		}
 	}()
 	for i, conn := range slow {
-		// 408 or nothing, and then the end, which may be a reset.
+		// The server answers 408 or nothing, and then closes or resets the connection.
 		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("slow client %d is still connected", i)
 		}

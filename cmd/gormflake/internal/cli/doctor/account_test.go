@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// SELECT is enough, and what an account may not see is named.
+// doctor needs only the right SELECT, and names the tables that the account cannot read.
 func TestDoctorAccount(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
@@ -36,7 +36,7 @@ func TestDoctorAccount(t *testing.T) {
 			d.has(t, "warning", "keys", "payments", "could not be checked: ", "grant the account SELECT on it")
 			d.has(t, "ok", "serials", "orders.number", "the newest 5 values", "")
 			warnings := 2
-			if target == testdb.MySQL { // reads the texts of a column that may hold IDs
+			if target == testdb.MySQL { // doctor reads values of text columns, which may hold IDs
 				d.has(t, "warning", "columns", "payments.number", "could not be checked: ", "grant the account SELECT on it")
 				warnings++
 			}
@@ -59,7 +59,7 @@ func TestDoctorAccount(t *testing.T) {
 	}
 }
 
-// What a large table is asked, an index answers.
+// doctor reads large tables only through an index, because a scan would take too long.
 func TestDoctorScansNoTable(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)
@@ -69,7 +69,7 @@ func TestDoctorScansNoTable(t *testing.T) {
 	clitest.Execute(t, db, "VACUUM ANALYZE orders")
 	before := scans(t, db)
 	diagnose(t, dsn).has(t, "ok", "serials", "orders.number", "the newest 1000 values", "")
-	// A session reports to the statistics when it ends.
+	// PostgreSQL updates the statistics only when the session ends.
 	after := scans(t, db)
 	for deadline := time.Now().Add(time.Minute); after.Indexes == before.Indexes; after = scans(t, db) {
 		if time.Now().After(deadline) {
@@ -138,7 +138,7 @@ func TestDoctorExamples(t *testing.T) {
 	}
 }
 
-// What is missing because the command was ended is not a finding.
+// If doctor is interrupted, it does not report the unfinished checks as findings.
 func TestDoctorInterrupted(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)

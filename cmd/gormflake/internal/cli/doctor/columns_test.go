@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// What "migrate plan" lists is what doctor fails on, until it is named: before the
-// move, after it, and after the first Snowflake ID.
+// doctor and "migrate plan" ask about the same narrow columns, before the move, after it, and
+// after the first Snowflake ID. Both stop asking when flags name the columns.
 func TestDoctorColumns(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -51,7 +51,7 @@ func TestDoctorColumns(t *testing.T) {
 	})
 }
 
-// A column that could hold any of many keys does not list them.
+// If a column could refer to any of many keys, doctor does not list these keys.
 func TestDoctorManyKeys(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -69,7 +69,7 @@ func TestDoctorManyKeys(t *testing.T) {
 	})
 }
 
-// A flag that names nothing is told, and the rest is examined.
+// doctor warns about a flag that names a missing table or column, and still runs all checks.
 func TestDoctorMistypedColumns(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -87,7 +87,7 @@ func TestDoctorMistypedColumns(t *testing.T) {
 	})
 }
 
-// No generator issues a negative key.
+// doctor reports negative keys, because a generator never issues them.
 func TestDoctorNegativeKeys(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -100,7 +100,7 @@ func TestDoctorNegativeKeys(t *testing.T) {
 	})
 }
 
-// A table whose keys are no numbers does not keep the others from being examined.
+// A table whose keys are not integers does not prevent the check of the other tables.
 func TestDoctorMistypedKeys(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

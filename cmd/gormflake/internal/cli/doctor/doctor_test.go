@@ -22,7 +22,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A diagnosis is what doctor prints with --json.
+// A diagnosis is the JSON that doctor prints.
 type diagnosis struct {
 	Problems, Warnings int
 	Findings           []finding
@@ -30,7 +30,8 @@ type diagnosis struct {
 
 type finding struct{ Severity, Check, Subject, Text, Fix string }
 
-// diagnose runs doctor and reads its JSON. The exit code must fit what it says.
+// diagnose runs doctor with --json, and checks that the exit code matches the number of
+// findings.
 func diagnose(t *testing.T, url string, args ...string) diagnosis {
 	t.Helper()
 	got := clitest.Command(t, append([]string{"doctor", "--dsn", url, "--json"}, args...)...)
@@ -48,7 +49,8 @@ func diagnose(t *testing.T, url string, args ...string) diagnosis {
 	return d
 }
 
-// has wants a finding whose text and fix begin or end so.
+// has fails the test unless there is a finding with this severity, check and subject, whose
+// text and fix contain the given strings.
 func (d diagnosis) has(t *testing.T, severity, check, subject, text, fix string) {
 	t.Helper()
 	for _, f := range d.Findings {
@@ -62,7 +64,7 @@ func (d diagnosis) has(t *testing.T, severity, check, subject, text, fix string)
 	t.Errorf("no finding %s %s %s: %q, fix %q in\n%s", severity, check, subject, text, fix, d)
 }
 
-// only wants nothing but ok for all other checks.
+// only fails the test unless these are the numbers of problems and warnings.
 func (d diagnosis) only(t *testing.T, problems, warnings int) {
 	t.Helper()
 	if d.Problems != problems || d.Warnings != warnings {
@@ -96,10 +98,10 @@ func number(t *testing.T, id types.ID) string {
 	return f.Format(id)
 }
 
-// snowflakeKey is a key that the program assigns, by dialect.
+// snowflakeKey is the type of a key that the database does not assign, by dialect.
 var snowflakeKey = map[string]string{"sqlite": "INTEGER", "mysql": "BIGINT", "postgres": "BIGINT"}
 
-// moved makes a table of Snowflake IDs and serial numbers, with some rows.
+// moved creates a table with Snowflake IDs and serial numbers, and inserts five rows.
 func moved(t *testing.T, db *gorm.DB, table, numberColumn string) {
 	t.Helper()
 	clitest.Execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY CHECK (id > 0), number %s)", table, snowflakeKey[db.Name()], numberColumn))
@@ -116,7 +118,7 @@ func insert(t *testing.T, db *gorm.DB, table string, id types.ID, number any) {
 	}
 }
 
-// leased acquires a worker and gives it back.
+// leased acquires worker 0 and releases it, so that the store holds a record and the layout.
 func leased(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
 	t.Helper()
 	store := sqllease.New(db)
@@ -135,7 +137,7 @@ func leased(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
 	return store
 }
 
-// record overwrites what the store holds of a worker.
+// record overwrites the stored record of a worker.
 func record(t *testing.T, store lease.Store, key int, next lease.Record) {
 	t.Helper()
 	records, err := store.Load(t.Context())
@@ -168,7 +170,7 @@ func TestDoctorHealthy(t *testing.T) {
 	})
 }
 
-// An empty database stays empty: not even the table of the workers is made.
+// doctor does not change the database, and does not even create the table of workers.
 func TestDoctorChangesNothing(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -188,7 +190,7 @@ var tablesSQL = map[string]string{
 	"postgres": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1",
 }
 
-// dump is all tables with all rows.
+// dump returns all rows of all tables.
 func dump(t *testing.T, url string) string {
 	t.Helper()
 	db := clitest.Open(t, url)
@@ -207,7 +209,7 @@ func dump(t *testing.T, url string) string {
 	return out.String()
 }
 
-// A golden table: its columns stand below each other.
+// The columns of the printed table are aligned.
 func TestDoctorPrints(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

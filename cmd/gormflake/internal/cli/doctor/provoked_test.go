@@ -52,7 +52,7 @@ func TestDoctorClockOfMySQL(t *testing.T) {
 	})
 }
 
-// eachMySQL runs fn on MariaDB and MySQL, with the URL of a database.
+// eachMySQL runs fn on MariaDB and on MySQL, each with a new database.
 func eachMySQL(t *testing.T, fn func(t *testing.T, dsn string)) {
 	t.Helper()
 	for _, target := range testdb.Alike(testdb.MySQL) {
@@ -63,7 +63,8 @@ func eachMySQL(t *testing.T, fn func(t *testing.T, dsn string)) {
 	}
 }
 
-// shadowed puts a function before PostgreSQL's own.
+// shadowed creates a function, and returns a URL whose search_path makes it hide the built-in
+// function of the same name.
 func shadowed(t *testing.T, dsn, function string) string {
 	t.Helper()
 	db := clitest.Open(t, dsn)
@@ -81,7 +82,7 @@ func TestDoctorClockOfPostgres(t *testing.T) {
 	d.only(t, 0, 1)
 }
 
-// What would write is refused by the database.
+// doctor reads in read-only transactions, so that the database rejects any write.
 func TestDoctorReadsOnly(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)
@@ -205,7 +206,7 @@ func TestDoctorExpiry(t *testing.T) {
 	}
 }
 
-// small is a layout of two datacenters with sixteen workers each.
+// small returns a layout of two datacenters with sixteen workers each.
 func small(t *testing.T) snowflake.Layout {
 	t.Helper()
 	layout := snowflake.TwitterLayout()
@@ -216,10 +217,10 @@ func small(t *testing.T) snowflake.Layout {
 	return layout
 }
 
-// Each case writes the records of small's 32 workers, 16 in each datacenter.
+// Each case writes records of the 32 workers of the layout small.
 func TestDoctorWorkers(t *testing.T) {
 	t.Parallel()
-	const long, longer, longest = 30 * time.Minute, 4 * time.Hour, 5*time.Hour + 30*time.Minute // until the worker is free
+	const long, longer, longest = 30 * time.Minute, 4 * time.Hour, 5*time.Hour + 30*time.Minute // time until the worker is free
 	for _, test := range []struct {
 		name               string
 		holders            []holders
@@ -284,10 +285,11 @@ func TestDoctorWorkers(t *testing.T) {
 	}
 }
 
-// dead is the owner of a worker whose process ended without a release.
+// dead is the owner in the record of a process that ended without releasing its worker.
 const dead = "host/1/x"
 
-// A holders is one owner of the workers in [from, to), whose bounds lie ahead of now.
+// A holders is the owner of the workers in [from, to). Their bounds lie in the future by
+// the duration ahead.
 type holders struct {
 	from, to int
 	ahead    time.Duration
@@ -352,7 +354,7 @@ func TestDoctorStrangeKeys(t *testing.T) {
 	}
 }
 
-// Tables whose keys the database may still assign, next to Snowflake IDs.
+// doctor reports keys that the database can still assign in tables that hold Snowflake IDs.
 func TestDoctorAutoIncrementLeft(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -375,8 +377,8 @@ func TestDoctorAutoIncrementLeft(t *testing.T) {
 	})
 }
 
-// A counter that "migrate apply --park" has parked is fine, and so are its keys; what
-// they hide is found.
+// doctor accepts a counter that "migrate apply --park" has parked, and the keys that it
+// assigned. It still reports other problems of the table.
 func TestDoctorParked(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -433,7 +435,7 @@ func TestDoctorSerials(t *testing.T) {
 	})
 }
 
-// fill adds rows of the last half hour.
+// fill inserts rows with IDs of the last half hour.
 func fill(t *testing.T, db *gorm.DB, rows int) {
 	t.Helper()
 	type order struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// The settings under which Redis was seen to forget are named, or refused.
+// doctor reports each setting under which Redis lost acknowledged writes.
 func TestDoctorRedis(t *testing.T) {
 	t.Parallel()
 	always := []string{"--appendonly yes", "--appendfsync always"}
@@ -42,7 +42,7 @@ func TestDoctorRedis(t *testing.T) {
 	}
 }
 
-// Workers and their layout are examined as in a database.
+// doctor checks workers and layout in Redis as it does in a database.
 func TestDoctorRedisWorkers(t *testing.T) {
 	t.Parallel()
 	url := testserver.Redis(t, "--appendonly yes", "--appendfsync always").URL()
@@ -65,7 +65,8 @@ func TestDoctorRedisWorkers(t *testing.T) {
 	diagnose(t, url, "--layout", "js-safe").has(t, "problem", "layout", "", "the leased workers belong to", "use the stored layout everywhere")
 }
 
-// ZooKeeper does not show whether it waits for its disk: the URL can state it.
+// ZooKeeper does not reveal whether it syncs its log to disk, so the URL can state it with
+// forceSync.
 func TestDoctorZooKeeper(t *testing.T) {
 	t.Parallel()
 	url := "zookeeper://" + testserver.ZooKeeper(t).URL()

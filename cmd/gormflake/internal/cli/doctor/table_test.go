@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A table without a key, in which two processes already hold one worker.
+// A table without a primary key can hold two records of one worker. Here two processes hold
+// the same worker.
 func TestDoctorBrokenTable(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -44,7 +45,7 @@ func TestDoctorManyDoubledWorkers(t *testing.T) {
 	diagnose(t, dsn).has(t, "problem", "workers", `"snowflake_workers"`, "worker 4 of namespace default has 2, and 5 more", "")
 }
 
-// One search_path leads to two tables of workers.
+// The search_path contains two tables of workers.
 func TestDoctorSecondTable(t *testing.T) {
 	t.Parallel()
 	dsn, other := testdb.URL(t, testdb.Postgres), testdb.URL(t, testdb.Postgres)
@@ -67,8 +68,8 @@ func currentSchema(t *testing.T, dsn string) (schema string) {
 	return schema
 }
 
-// A schema that is not in the search_path of this session may be in the path of
-// another process.
+// doctor also searches schemas outside its own search_path, because another process may use
+// them.
 func TestDoctorTableElsewhere(t *testing.T) {
 	t.Parallel()
 	const second = "it is a second table of workers in this database"

@@ -7,7 +7,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// IDs in a column of text are found on MySQL, where one ID finds its neighbours too.
+// On MySQL, doctor finds IDs in text columns. One ID suffices to find the other columns of its
+// table that hold IDs.
 func TestDoctorIDsInText(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MySQL, testdb.MariaDB} {

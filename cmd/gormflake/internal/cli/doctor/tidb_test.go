@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// What is not as on MySQL: "make tidb" runs the other tests on TiDB too.
+// This test covers only the differences from MySQL, because "make tidb" runs the other tests
+// on TiDB.
 func TestDoctorTiDB(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.TiDB(t).URL()

@@ -35,7 +35,7 @@ func TestDoctorTryRejected(t *testing.T) {
 	diagnose(t, url, "--try", "--skip", "orders", "--skip", "lines").only(t, 0, 0)
 }
 
-// A key 0 is not one that a generator issues.
+// doctor reports key 0, because a generator never issues it.
 func TestDoctorKeyZero(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -18,7 +18,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// usages are those of the JSON, in its order.
+// usages returns the usage of each key, in the order of the JSON.
 func usages(t *testing.T, url string) []used {
 	t.Helper()
 	var d struct{ Usage []used }
@@ -34,7 +34,7 @@ type used struct {
 	Last, Limit, Used float64
 }
 
-// keyLimits are the largest keys of the types, by dialect.
+// keyLimits are the largest keys of each column type, by dialect.
 var keyLimits = map[string]map[string]float64{
 	"sqlite":   {"INTEGER": math.MaxInt64, "smallint": math.MaxInt64},
 	"postgres": {"smallint": math.MaxInt16, "integer": math.MaxInt32, "bigint": math.MaxInt64},
@@ -44,7 +44,8 @@ var keyLimits = map[string]map[string]float64{
 	},
 }
 
-// Each type of key has its own end, and the bounds of warning and problem are exact.
+// doctor knows the largest key of each column type, and warns exactly at 75 % of it and
+// reports a problem at 90 %.
 func TestDoctorUsage(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -69,7 +70,7 @@ func TestDoctorUsage(t *testing.T) {
 		}
 		diagnose(t, url).has(t, "ok", "usage", "", "of their numbers, keys and sequences have used: "+found[0].Name+" 0 %, ", "")
 		for _, test := range []struct {
-			part, more         float64 // of the limit, and numbers more
+			part, more         float64 // the last key is part of the limit, plus more
 			problems, warnings int     // for each key
 		}{{0.75, -1, 0, 0}, {0.75, 1, 0, 1}, {0.90, -1, 0, 1}, {0.90, 1, 1, 0}, {1, 0, 1, 0}} {
 			for _, typ := range narrow {
@@ -92,7 +93,8 @@ func TestDoctorUsage(t *testing.T) {
 	})
 }
 
-// A key runs out although its largest rows are gone. Snowflake IDs are left out.
+// doctor counts the numbers that the counter has assigned, because deleted rows do not free
+// their keys. It skips Snowflake IDs.
 func TestDoctorCounters(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -134,7 +136,7 @@ func TestDoctorCounters(t *testing.T) {
 	})
 }
 
-// carryOut runs the fixes that are SQL.
+// carryOut executes the fixes that are SQL.
 func carryOut(t *testing.T, db *gorm.DB, d diagnosis) {
 	t.Helper()
 	for _, f := range d.Findings {
@@ -156,7 +158,8 @@ func TestDoctorMariaDBSequences(t *testing.T) {
 	diagnose(t, url).only(t, 0, 0)
 }
 
-// The rate is that of the newest tenth of the keys until now.
+// doctor predicts when a key runs out from the rate at which the newest tenth of its
+// numbers was assigned.
 func TestDoctorUsageDate(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -173,7 +176,7 @@ func TestDoctorUsageDate(t *testing.T) {
 				clitest.Execute(t, db, fmt.Sprintf("INSERT INTO of_%s VALUES (%d, NULL, %s)", column, key, fmt.Sprintf(ago, days)))
 			}
 		}
-		// 600 million keys in 200 days: the other 547,483,647 take 182.5.
+		// If 600 million keys took 200 days, the remaining 547,483,647 take 182.5 days.
 		want := time.Now().Add(4380 * time.Hour).UTC()
 		found := usages(t, url)
 		for _, u := range found {
@@ -209,7 +212,7 @@ func TestDoctorTextfile(t *testing.T) {
 # TYPE gormflake_key_used_ratio gauge
 gormflake_key_used_ratio{database="DB",name="\"a\\b\"\"TABc\".id"} 4.999999999999579e-07
 `, "DB", filepath.Base(url))
-	want = strings.ReplaceAll(want, "TAB", "\t") // which has no escape
+	want = strings.ReplaceAll(want, "TAB", "\t") // the wanted text is a raw string, which cannot escape a tab
 	if err != nil || string(text) != want {
 		t.Errorf("%v, got\n%s\nwant\n%s", err, text, want)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The IDs and parts of Instagram and of TSID are those of published articles.
+// The IDs of Instagram and TSID, and their parts, come from published articles.
 func TestForeignLayouts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
 )
 
-// parsed is what "gormflake parse" prints in November 2026.
+// parsed runs "gormflake parse" at a clock of November 2026, and returns its output.
 func parsed(t *testing.T, in string, args ...string) (out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -45,7 +45,8 @@ func TestParseDoubts(t *testing.T) {
 	}
 }
 
-// A number with 16 digits in a log is rather a card's than an ID.
+// parse does not annotate a number of 16 digits in a log, because it is more likely a card number
+// than an ID.
 func TestParseLeavesCards(t *testing.T) {
 	t.Parallel()
 	const line = "card 4111111111111111 order 2124189853926044565n\n"
@@ -62,10 +63,11 @@ func TestParseBigInt(t *testing.T) {
 	}
 }
 
-// Sonyflake's machine is a worker wherever it is shown, and --worker-bits are its bits.
+// parse shows Sonyflake's machine as the worker in every output format, and --worker-bits sets
+// its size.
 func TestParseSonyflakeInText(t *testing.T) {
 	t.Parallel()
-	const line = "order 436207616016842755 paid" // of tick 26000000001
+	const line = "order 436207616016842755 paid" // tick 26000000001
 	for _, test := range []struct {
 		in, want string
 		args     []string

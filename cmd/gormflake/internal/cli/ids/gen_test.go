@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The workers of these tests differ: a process has one generator for each.
+// Each test uses its own worker, because a process can have only one generator for each
+// worker.
 func TestGenForms(t *testing.T) {
 	t.Parallel()
 	pay, err := serial.New("PAY", snowflake.TwitterLayout())
@@ -61,7 +62,7 @@ func TestGenLayout(t *testing.T) {
 	}
 }
 
-// The ID of a moment is the same every time, and needs no database.
+// gen --time composes the same ID every time, and needs no database.
 func TestGenTime(t *testing.T) {
 	t.Parallel()
 	args := strings.Fields("gen --time 2026-11-21T11:00:00Z --datacenter 1 --worker 7 --sequence 42")
@@ -107,12 +108,12 @@ func TestGenJSON(t *testing.T) {
 	}
 }
 
-// Several at once lease different workers, give them back, and follow the
-// layout that the database knows.
+// Concurrent processes lease different workers, release them, and use the layout that the
+// database stores.
 func TestGenLeased(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		clitest.Open(t, url) // SQLite: the file must be there
+		clitest.Open(t, url) // creates the file of SQLite
 		clitest.Touch(t, url)
 		results := make(chan clitest.Outcome)
 		const processes, each = 4, 1000
@@ -140,8 +141,8 @@ func TestGenLeased(t *testing.T) {
 	})
 }
 
-// A worker that the layout lacks is a mistake of the command line, also where
-// the database names the layout, and nothing is done.
+// A worker outside the layout is a usage error, even if the database stores the layout. The
+// command then creates no table.
 func TestGenLeaseMistakes(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -158,7 +159,7 @@ func TestGenLeaseMistakes(t *testing.T) {
 	})
 }
 
-// The tick of a layout bounds the window, and the one of the flags counts.
+// gen checks --window against the tick of the layout, and --tick overrides that tick.
 func TestGenLongTick(t *testing.T) {
 	t.Parallel()
 	args := "gen --dsn sqlite://none.db --layout js-safe --tick 1m --window 3m --worker 1"

@@ -59,8 +59,8 @@ func TestMinMax(t *testing.T) {
 	}
 }
 
-// An epoch is read as any time is, but for one that is relative to now: most
-// are published in milliseconds.
+// --epoch accepts every form of time except a time relative to now. It also accepts
+// milliseconds, because most published epochs are in milliseconds.
 func TestEpochForms(t *testing.T) {
 	t.Parallel()
 	for _, epoch := range []string{"2015-01-01T00:00:00Z", "2015-01-01", "1420070400", "1420070400000", "0x14aa2cab000", "2015-01-01 02:00 +02:00"} {
@@ -74,7 +74,7 @@ func TestEpochForms(t *testing.T) {
 	}
 }
 
-// Ages go by the calendar of UTC: a year ends on the same date.
+// Ages follow the calendar of UTC, so that a year ends on the same date.
 func TestAgesGoByTheCalendar(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[string]string{
@@ -92,7 +92,7 @@ func TestAgesGoByTheCalendar(t *testing.T) {
 	}
 }
 
-// Golden: what a script has stored must not change.
+// The values must not change, because scripts may have stored them.
 func TestMinMaxGolden(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

@@ -20,7 +20,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Golden, but for the time zone of the machine.
+// The local time depends on the time zone of the machine.
 func TestParseBlock(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t)
@@ -46,7 +46,6 @@ base62      ` + id.Base62() + "\n"
 	}
 }
 
-// Golden.
 func TestParseTable(t *testing.T) {
 	t.Parallel()
 	const want = `ID                   TIME                      DATACENTER  WORKER  SEQUENCE  FORM     DOUBT
@@ -58,7 +57,6 @@ func TestParseTable(t *testing.T) {
 	}
 }
 
-// Golden.
 func TestParseJSON(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t)
@@ -69,7 +67,7 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
-// Whatever is printed as one form is read as that one, or shown as ambiguous.
+// parse recognizes each form that it prints, or reports the text as ambiguous.
 func TestParseForms(t *testing.T) {
 	t.Parallel()
 	pay, err := serial.New("PAY", snowflake.TwitterLayout())
@@ -102,7 +100,7 @@ func TestParseForms(t *testing.T) {
 
 func TestParseAmbiguous(t *testing.T) {
 	t.Parallel()
-	const both = "2WuoLaixQLF" // no digit that base 58 lacks
+	const both = "2WuoLaixQLF" // each of its digits is also a digit of base 58
 	got := clitest.Printed(t, clitest.AtNoon(nil, "parse", both))
 	if strings.Count(got, "read as") != 2 || !strings.Contains(got, "read as     base58\ntime        2017-") || !strings.Contains(got, "read as     base62\ntime        2026-") {
 		t.Errorf("got\n%s", got)
@@ -113,7 +111,8 @@ func TestParseAmbiguous(t *testing.T) {
 	}
 }
 
-// A layout that begins tomorrow leaves no time to guess from, and none is needed.
+// If the epoch lies in the future, parse cannot compare candidates by time. It still reads a
+// number, because a number is not ambiguous.
 func TestParseEpochAhead(t *testing.T) {
 	t.Parallel()
 	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "5", "--epoch", "2030-01-01T00:00:00Z")); !strings.Contains(got, "2030-01-01T00:00:00.000Z") {
@@ -202,7 +201,7 @@ func TestParseText(t *testing.T) {
 	}
 }
 
-// utf16Text begins with a byte order mark.
+// utf16Text encodes the text with a byte order mark.
 func utf16Text(order binary.AppendByteOrder, text string) string {
 	b := order.AppendUint16(nil, 0xfeff)
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -211,7 +210,7 @@ func utf16Text(order binary.AppendByteOrder, text string) string {
 	return string(b)
 }
 
-// A log of JSON stays one, byte for byte but for the added field.
+// --json-log adds one field to each line and leaves the other bytes unchanged.
 func TestParseJSONLog(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t).String()
@@ -234,7 +233,6 @@ func TestParseJSONLog(t *testing.T) {
 	clitest.WantUsage(t, clitest.AtNoon(nil, "parse", "--json-log", id), "--json-log is for text, and IDs are given")
 }
 
-// Golden.
 func TestParseTextRecords(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t)
@@ -265,7 +263,7 @@ func TestParseTextRecords(t *testing.T) {
 	}
 }
 
-// Ten lines of just under 1 MiB, and one that is longer.
+// parse annotates lines of nearly 1 MiB, and also a longer line.
 func TestParseLongLine(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t).String()
@@ -291,8 +289,8 @@ func TestParseLongLine(t *testing.T) {
 	clitest.WantOneLine(t, clitest.CommandWith(t.Context(), strings.NewReader(long), "parse"), `line 2 of standard input is longer than 1 MiB: break it first, as tr , '\n' does`)
 }
 
-// Text is what it was but for the notes, however it is cut, and the notes do
-// not depend on how.
+// parse changes nothing in the text except the notes. The notes do not depend on how the reads
+// split the text.
 func FuzzParseText(f *testing.F) {
 	f.Add([]byte("a 2124095476331606058.\n"), uint8(3))
 	f.Add([]byte("0.2124095476331606058.5 2124095476331606058.x\x00\xff"), uint8(1))

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// secretFile returns a file with a secret, and a kind that writes texts with it.
+// secretFile returns a file with a secret, and a kind that encodes IDs with this secret.
 func secretFile(t *testing.T, fill byte) (string, publicid.Kind[types.ID]) {
 	t.Helper()
 	secret := bytes.Repeat([]byte{fill}, publicid.SecretSize)

@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Golden.
+// The text must not change, because serial numbers are stored and printed.
 func TestParseSerial(t *testing.T) {
 	t.Parallel()
 	const golden = "PAY2022062816074010511260000"
@@ -56,7 +56,7 @@ func TestParseSerialMistakes(t *testing.T) {
 	} {
 		args := append([]string{"parse"}, strings.Fields(test.args)...)
 		clitest.WantUsage(t, clitest.AtNoon(strings.NewReader(""), args...), test.want)
-		if text := args[1] + "\n"; len(args) == 2 && !strings.ContainsAny(text, "-_") { // which stand between words
+		if text := args[1] + "\n"; len(args) == 2 && !strings.ContainsAny(text, "-_") { // in a log these characters separate words
 			if got := clitest.Printed(t, clitest.AtNoon(strings.NewReader(text), "parse")); got != text {
 				t.Errorf("in a log: got %q, want %q", got, text)
 			}
@@ -64,8 +64,8 @@ func TestParseSerialMistakes(t *testing.T) {
 	}
 }
 
-// The code that a serial number was written with is found again, in arguments
-// and in text that comes in pieces.
+// parse finds the code of a serial number, both in an argument and in text that arrives in
+// pieces.
 func FuzzParseSerial(f *testing.F) {
 	f.Add("PAY", uint8(0), uint8(0), int64(1<<40))
 	f.Add("2026", uint8(1), uint8(1), int64(5))
@@ -95,7 +95,7 @@ func FuzzParseSerial(f *testing.F) {
 	})
 }
 
-// serialLayout is one of some layouts, and the flags for it.
+// serialLayout returns a layout, and the flags that select it.
 func serialLayout(kind uint8) (snowflake.Layout, []string) {
 	switch kind % 4 {
 	case 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// A phase that was asked for and is not done is a finding.
+// If a requested phase leaves out a table, apply exits with the code for findings.
 func TestApplyLeavesUndone(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
@@ -26,7 +26,8 @@ func TestApplyLeavesUndone(t *testing.T) {
 	clitest.WantOutcome(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "--json", "orders"), clitest.Findings, `"phase": "guard"`, "")
 }
 
-// The plan refuses what the server would, before anything is changed or saved.
+// On MySQL, guard cannot run before detach. apply reports this before it changes or saves
+// anything.
 func TestApplyGuardBeforeDetach(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL} {

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// The whole way: plan, apply in parts, nothing left, and back.
+// plan, apply in parts, and revert work in this order, and revert restores the schema.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -52,13 +52,13 @@ func TestMigratePhases(t *testing.T) {
 	})
 }
 
-// What apply says is next works as it stands there.
+// The command that apply prints after "next:" works as printed.
 func TestMigrateNext(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Shop(t, url)
 		got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--phases", "widen,detach", "--reference", "audit.order_id=orders.id", "orders")
-		for range 2 { // migrate apply, and doctor
+		for range 2 { // migrate apply, then doctor
 			_, next, found := strings.Cut(got.Out, "\nnext: gormflake ")
 			if !found {
 				t.Fatalf("nothing is next:\n%s", got.Out)
@@ -82,7 +82,7 @@ func TestMigrateNext(t *testing.T) {
 	})
 }
 
-// A reference without a constraint is moved with the rest.
+// With --reference, the plan includes a column that refers to a key without a foreign key.
 func TestMigrateReference(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -119,7 +119,7 @@ func TestMigrateFiles(t *testing.T) {
 		}
 		want := 4
 		if strings.HasPrefix(url, "postgres://") {
-			want = 6 // guard validates its CHECK in a transaction of its own
+			want = 6 // guard validates its CHECK in a separate transaction
 		}
 		if n := len(strings.Fields(got.Out)); n != want {
 			t.Errorf("%d files are named, want %d:\n%s", n, want, got.Out)
@@ -132,7 +132,7 @@ func TestMigrateFiles(t *testing.T) {
 	})
 }
 
-// What is in the way is told once in the plan and once as the error.
+// A blocker appears once in the plan and once in the error of apply.
 func TestMigrateBlocked(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -227,7 +227,7 @@ func TestMigrateMistakes(t *testing.T) {
 	clitest.WantOutcome(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "orders"), clitest.Findings, "Phase detach", "")
 }
 
-// Where nobody can be asked, nothing is done.
+// If standard input is not a terminal, apply cannot ask for confirmation, and changes nothing.
 func TestMigrateUnconfirmed(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
@@ -240,7 +240,7 @@ func TestMigrateUnconfirmed(t *testing.T) {
 	}
 }
 
-// The examples of the help work as they stand there.
+// The examples of the help work as printed.
 func TestMigrateExamples(t *testing.T) {
 	postgres := testdb.URL(t, testdb.Postgres)
 	for _, test := range []struct {

@@ -12,8 +12,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The stages that files carry out wait for those that the command does, and can run
-// again.
+// A stage in a file waits for the stages that the command runs, and can run again.
 func TestMigrateOnlineFiles(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -42,7 +41,7 @@ func TestMigrateOnlineFiles(t *testing.T) {
 		clitest.WantOutcome(t, online("throttle", "--hold-swap"), clitest.OK, "the swap waits for resume", "")
 		runs(t, db, dir, "swap.up", "the move is paused: run gormflake migrate online resume")
 		clitest.WantOutcome(t, online("resume"), clitest.OK, "stage swap", "")
-		tx := db.Begin() // in whose way the swap is
+		tx := db.Begin() // the swap waits for its lock
 		if err := tx.Exec("SELECT count(*) FROM orders").Error; err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +76,8 @@ func TestMigrateOnlineFiles(t *testing.T) {
 	})
 }
 
-// A foreign key to partitions is validated after the swap, which no transaction waits for.
+// A foreign key to a partitioned table is validated after the swap. The file does not do
+// that, so until the command has done it, the file fails and names the command.
 func TestMigrateOnlineFilesOfPartitions(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -99,7 +99,8 @@ func TestMigrateOnlineFilesOfPartitions(t *testing.T) {
 	})
 }
 
-// runs executes the statement of a file, which is to fail with the error, if there is one.
+// runs executes the statement of a file. If want is not empty, the statement must fail with
+// this error.
 func runs(t *testing.T, db *gorm.DB, dir, name, want string) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "*_snowflake_online_"+name+".sql"))

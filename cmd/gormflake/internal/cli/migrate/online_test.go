@@ -7,7 +7,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The whole way online: plan, a part of it, back, all of it, and the end.
+// The online migration can be planned, partly applied, reverted, applied in full and finished.
 func TestMigrateOnline(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The summary has no SQL; the details, the review and the JSON have the same.
+// The summary has no SQL. The details, the review and the JSON have the same statements.
 func TestMigratePlanForms(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -73,7 +73,7 @@ func TestMigratePlanForms(t *testing.T) {
 	})
 }
 
-// Errors and notes name flags, not what a Go program has.
+// Errors and notes name flags of the command, not options of the Go package.
 func TestMigratePlanNamesFlags(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

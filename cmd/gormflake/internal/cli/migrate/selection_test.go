@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// planned are the tables of a plan.
+// planned returns the tables of a plan.
 func planned(t *testing.T, url string, args ...string) []string {
 	t.Helper()
 	got := clitest.Command(t, append([]string{"migrate", "plan", "--dsn", url, "--json"}, args...)...)
@@ -27,8 +27,8 @@ func planned(t *testing.T, url string, args ...string) []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// What is selected is the same before the move and after it, and without the tables
-// that are not the application's.
+// The same tables are selected before and after the move, and the tables of migration tools
+// are left out.
 func TestMigrateSelection(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -63,7 +63,7 @@ func TestMigrateSelection(t *testing.T) {
 	})
 }
 
-// A dot in the name of a schema divides nothing.
+// A dot in a schema's name does not separate a schema from a table.
 func TestMigrateDottedSchema(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -85,7 +85,7 @@ func TestMigrateDottedSchema(t *testing.T) {
 	})
 }
 
-// A schema that is not on the search_path.
+// --schema selects a schema that is not on the search_path.
 func TestMigrateOtherSchema(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

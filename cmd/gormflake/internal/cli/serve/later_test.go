@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// The service starts before its database, and issues IDs once that has come.
+// The service starts without its database, and issues IDs once the database is up.
 func TestServeStartsBeforeTheDatabase(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -47,7 +47,7 @@ func TestServeStartsBeforeTheDatabase(t *testing.T) {
 	}
 }
 
-// A database that accepts connections and says nothing keeps no probe waiting.
+// Probes are answered even if the database accepts connections and never replies.
 func TestServeStartsBesideASilentDatabase(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,7 +63,7 @@ func TestServeStartsBesideASilentDatabase(t *testing.T) {
 	clitest.WantOutcome(t, got, clitest.OK, "listening on", "the database has not answered within 5s")
 }
 
-// What no wait mends ends the service at once.
+// A permanent error, such as a missing database, ends the service immediately.
 func TestServeEndsForGood(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)

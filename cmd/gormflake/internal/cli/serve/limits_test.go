@@ -16,11 +16,11 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// Clients that ask for much and read nothing neither use up the memory nor keep
-// others from their IDs.
+// Clients that request large blocks and never read them neither exhaust the memory nor block
+// other clients.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
-	const limit = 256 << 20 // the default: enough for 2,048 connections
+	const limit = 256 << 20 // the default, which allows 2,048 connections
 	i := start(t, clitest.Build(t), "--worker", "21", "--max-count", "1000000")
 	t.Cleanup(i.kill)
 	for range 64 {
@@ -35,17 +35,19 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	const itself = 40 << 20 // text, libraries and the runtime itself
+	const itself = 40 << 20 // the program's text, libraries and runtime
 	if peak := peakMemory(t, i.command.Process.Pid); peak > limit+itself {
 		t.Errorf("%d MiB at most resident, want %d", peak>>20, (limit+itself)>>20)
 	} else {
 		t.Logf("%d MiB at most resident", peak>>20)
 	}
-	// Who does not read is cut off, and then large blocks can be had again.
+	// The service closes the connections of clients that do not read, and then issues large
+	// blocks again.
 	until(t, i.url, "/v1/ids?count=1000000", func(a answer) bool { return a.status == 200 && len(a.ids(t)) == 1_000_000 })
 }
 
-// leaveUnread sends a request on a connection that stays open, and whose buffer is small.
+// leaveUnread sends a request and never reads the answer. The connection stays open and has a
+// small buffer.
 func leaveUnread(t *testing.T, url string, count int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))

@@ -31,7 +31,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// An instance is a process of the program that serves.
+// An instance is a running process of gormflake serve.
 type instance struct {
 	command *exec.Cmd
 	out     *bufio.Reader
@@ -41,7 +41,7 @@ type instance struct {
 
 var errNotListening = errors.New("it does not listen")
 
-// launch starts the program, and returns an error where it ends at once.
+// launch starts the service, and returns an error if it ends before it listens.
 func launch(t *testing.T, program string, args ...string) (*instance, error) {
 	t.Helper()
 	i := &instance{command: exec.CommandContext(t.Context(), program, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)}
@@ -63,7 +63,7 @@ func launch(t *testing.T, program string, args ...string) (*instance, error) {
 	return i, nil
 }
 
-// line is the address in the next line that it prints.
+// line returns the address in the next line of standard output.
 func (i *instance) line(t *testing.T) string {
 	t.Helper()
 	line, err := i.out.ReadString('\n')
@@ -90,16 +90,16 @@ func (i *instance) end(t *testing.T) int {
 	if err := i.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = i.command.Wait() // ProcessState has more
+	_ = i.command.Wait() // ProcessState has the exit code
 	return i.command.ProcessState.ExitCode()
 }
 
 func (i *instance) kill() {
 	_ = i.command.Process.Kill()
-	_ = i.command.Wait() // ProcessState has more
+	_ = i.command.Wait() // the process was killed, so an error is expected
 }
 
-// An answer is what a request got.
+// An answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -134,7 +134,7 @@ func (a answer) ids(t *testing.T) []types.ID {
 	return got.IDs
 }
 
-// until asks again and again until the answer is as wanted.
+// until repeats the request until wanted accepts the answer.
 func until(t *testing.T, base, path string, wanted func(answer) bool) answer {
 	t.Helper()
 	for deadline := time.Now().Add(clitest.Patience); ; time.Sleep(5 * time.Millisecond) {
@@ -157,7 +157,7 @@ func holders(t *testing.T, url string) []lease.Holder {
 	return in.Holders
 }
 
-// A crowd of clients asks two services, and keeps all that it gets.
+// A crowd is a group of clients that request IDs from two services and collect them.
 type crowd struct {
 	t     *testing.T
 	urls  [2]atomic.Pointer[string]
@@ -185,7 +185,7 @@ func (c *crowd) ask(client int) {
 	for n := 0; !c.stop.Load(); n++ {
 		response, err := connection.Get(fmt.Sprintf("%s/v1/ids?count=%d", *c.urls[client%2].Load(), 1+n*n%200))
 		if err != nil {
-			time.Sleep(time.Millisecond) // it has been killed
+			time.Sleep(time.Millisecond) // the service has been killed
 			continue
 		}
 		text, err := io.ReadAll(response.Body)
@@ -204,7 +204,7 @@ func (c *crowd) ask(client int) {
 	c.all = append(c.all, own...)
 }
 
-// end returns how many IDs were got, and how many of them more than once.
+// end stops the clients, and returns the number of IDs and the number of duplicates.
 func (c *crowd) end() (total, duplicates int) {
 	c.stop.Store(true)
 	c.group.Wait()
@@ -212,7 +212,7 @@ func (c *crowd) end() (total, duplicates int) {
 	return len(c.all), len(c.all) - len(slices.Compact(slices.Clone(c.all)))
 }
 
-// Real processes of the real program.
+// TestServe runs the built program, because these properties concern whole processes.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -234,7 +234,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// disturbedFor is how long services are killed and restarted.
+// disturbedFor returns how long the test kills and restarts a service.
 func disturbedFor() time.Duration {
 	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
 		return 30 * time.Second
@@ -242,12 +242,13 @@ func disturbedFor() time.Duration {
 	return 3 * time.Second
 }
 
-// Two services share the two workers of a database, and one of them is killed
-// and started again, many times: it takes the same worker each time.
+// Two services share the two workers of a database and never issue the same ID, although one
+// of them is killed and restarted many times. The restarted service leases the same worker
+// each time.
 func serveIssuesNothingTwice(t *testing.T, program string) {
 	t.Helper()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		clitest.Open(t, url) // creates SQLite's file
+		clitest.Open(t, url) // creates the file of SQLite
 		args := []string{"--dsn", url, "--window", "300ms", "--datacenter-bits", "0", "--worker-bits", "1"}
 		steady, killed := start(t, program, args...), start(t, program, args...)
 		clients := gather(t, steady, killed)
@@ -255,7 +256,7 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 		for begun := time.Now(); time.Since(begun) < disturbedFor() || kills < 3; kills++ {
 			time.Sleep(200 * time.Millisecond) // under load
 			killed.kill()
-			killed = start(t, program, args...) // it waits for the worker of the process that was killed
+			killed = start(t, program, args...) // waits until the lease of the killed process expires
 			clients.urls[1].Store(&killed.url)
 		}
 		total, duplicates := clients.end()
@@ -274,8 +275,8 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 	})
 }
 
-// The check above can fail: two services under one number that nobody leases do
-// issue IDs twice.
+// The check of serveIssuesNothingTwice can fail, because two services with the same fixed
+// worker do issue IDs twice.
 func serveFixedTwice(t *testing.T, program string) {
 	t.Helper()
 	one, other := start(t, program, "--worker", "5"), start(t, program, "--worker", "5")
@@ -332,7 +333,7 @@ func serveWithoutItsDatabase(t *testing.T, program string) {
 	}
 }
 
-// contents is the list of tables, and every row of the workers.
+// contents returns the names of the tables and every row of the table of workers.
 func contents(t *testing.T, url string) string {
 	t.Helper()
 	db := clitest.Open(t, url)
@@ -347,12 +348,12 @@ func contents(t *testing.T, url string) string {
 	return fmt.Sprint(tables, rows)
 }
 
-// Only the sequence can be changed: no request does anything to the database.
+// No request changes the database.
 func serveChangesNothing(t *testing.T, program string) {
 	t.Helper()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Open(t, url)
-		i := start(t, program, "--dsn", url, "--window", "1h") // no extension during the test
+		i := start(t, program, "--dsn", url, "--window", "1h") // the lease is not renewed during the test
 		before := contents(t, url)
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 			for _, path := range []string{
@@ -373,7 +374,7 @@ func serveChangesNothing(t *testing.T, program string) {
 	})
 }
 
-// slow makes a request take seconds: ten IDs a second.
+// slow is a layout of ten IDs a second, so that a request takes seconds.
 var slow = []string{"--datacenter-bits", "0", "--worker-bits", "8", "--sequence-bits", "0", "--tick", "100ms", "--epoch", "2020-01-01T00:00:00Z"}
 
 func serveFinishesWhatIsUnderWay(t *testing.T, program string) {
@@ -402,7 +403,7 @@ func slowLayout() snowflake.Layout {
 	return snowflake.Layout{Epoch: time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC), Tick: 100 * time.Millisecond, WorkerBits: 8}
 }
 
-// underWay sends a request that has to wait, and returns once it does.
+// underWay sends a request that has to wait, and returns once it waits.
 func underWay(t *testing.T, i *instance, count int) <-chan answer {
 	t.Helper()
 	done := make(chan answer, 1)
@@ -433,7 +434,8 @@ func serveCutsOffAtLast(t *testing.T, program string) {
 	}
 }
 
-// Clients that go by /readyz, as a load balancer does, lose no request of theirs.
+// Clients that stop sending requests when /readyz fails, as a load balancer does, lose no
+// request.
 func serveDrains(t *testing.T, program string) {
 	t.Helper()
 	i := start(t, program, "--worker", "6", "--shutdown-delay", "1s", "--health-addr", "127.0.0.1:0")
@@ -471,19 +473,19 @@ func serveDrains(t *testing.T, program string) {
 	if a, err := fetch(i.url, "/livez"); err != nil || a.status != http.StatusOK {
 		t.Errorf("/livez: %v, %d, want 200: a restart would not help", err, a.status)
 	}
-	time.Sleep(300 * time.Millisecond) // the balancer's own time
+	time.Sleep(300 * time.Millisecond) // a load balancer needs time to notice
 	close(drained)
 	clients.Wait()
-	_ = i.command.Wait() // ProcessState has more
+	_ = i.command.Wait() // ProcessState has the exit code
 	if code := i.command.ProcessState.ExitCode(); code != clitest.OK || failed.Load() > 0 || answered.Load() == 0 {
 		t.Errorf("exit code %d, %d requests failed, %d answered, want 0, none, some:\n%s", code, failed.Load(), answered.Load(), &i.log)
 	}
 }
 
-// More connections than there may be, which ask nothing, keep nobody out, on either address.
+// More idle connections than the limit allows do not prevent requests, on either address.
 func serveBesideIdleConnections(t *testing.T, program string) {
 	t.Helper()
-	i := start(t, program, "--worker", "7", "--max-memory", "32MiB", "--health-addr", "127.0.0.1:0") // 256 connections
+	i := start(t, program, "--worker", "7", "--max-memory", "32MiB", "--health-addr", "127.0.0.1:0") // allows 256 connections
 	health := i.line(t)
 	for range 600 {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(i.url, "http://"))
@@ -509,11 +511,11 @@ func serveBesideIdleConnections(t *testing.T, program string) {
 	i.kill()
 }
 
-// A connection that waits for a place, since all others have a request under way, does
-// not disturb the end.
+// A connection that waits for a free place, while all places are in use, does not delay the
+// shutdown.
 func serveEndsWhileFull(t *testing.T, program string) {
 	t.Helper()
-	args := []string{"--worker", "8", "--timeout", "1h", "--shutdown-timeout", "200ms", "--max-memory", "32MiB"} // 256 connections
+	args := []string{"--worker", "8", "--timeout", "1h", "--shutdown-timeout", "200ms", "--max-memory", "32MiB"} // allows 256 connections
 	i := start(t, program, append(args, slow...)...)
 	ask := func() {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(i.url, "http://"))
@@ -525,7 +527,7 @@ func serveEndsWhileFull(t *testing.T, program string) {
 			t.Fatal(err)
 		}
 	}
-	for range 400 { // some of which are closed for others, before they are read
+	for range 400 { // the service closes some of them before it reads them
 		ask()
 	}
 	time.Sleep(time.Second)

@@ -18,8 +18,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// A locked buffer takes what several goroutines write, and calls saw with all
-// of it.
+// A locked is a buffer for several goroutines. After each write it calls saw with the whole
+// text.
 type locked struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -140,7 +140,8 @@ func TestServeWarnsWithoutAToken(t *testing.T) {
 	}
 }
 
-// A web page cannot get at a service of this machine by a name of its own.
+// The service rejects foreign host names, so that a web page cannot reach it through a domain
+// that resolves to this machine.
 func TestServeForeignHost(t *testing.T) {
 	t.Parallel()
 	got := serveWhile(t, func(base string) {
@@ -165,7 +166,7 @@ func TestServeForeignHost(t *testing.T) {
 	clitest.WantOutcome(t, got, clitest.OK, "listening on", "none are issued")
 }
 
-// SIGTERM while the database does not answer: nothing has gone wrong.
+// SIGTERM before the first lease is not an error, even if the database does not answer.
 func TestServeEndsBeforeTheLease(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -179,8 +180,7 @@ func TestServeEndsBeforeTheLease(t *testing.T) {
 	clitest.WantOutcome(t, got, clitest.OK, "", "ended before a worker was leased")
 }
 
-// The database's layout is the layout of the IDs, and of all that is said
-// about them.
+// The service uses the layout that the database stores, for its IDs and in its answers.
 func TestServeLayoutOfDatabase(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
@@ -201,8 +201,7 @@ func TestServeLayoutOfDatabase(t *testing.T) {
 	clitest.WantOutcome(t, got, clitest.OK, "listening on", "IDs are issued under")
 }
 
-// The examples of the help work as they stand there, but for the address, which
-// may be in use.
+// The examples of the help work as printed, except for the address, which may be in use.
 func TestServeExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
 	clitest.Open(t, "sqlite://app.db")

@@ -19,7 +19,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// writeCertificate makes one for 127.0.0.1, of that serial number.
+// writeCertificate writes a certificate for 127.0.0.1 with this serial number.
 func writeCertificate(t *testing.T, certFile, keyFile string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -49,8 +49,8 @@ func writePEM(t *testing.T, path, kind string, bytes []byte) {
 	}
 }
 
-// A certificate that is renewed is the next connection's; one that is wrong
-// leaves the old one, and is logged.
+// New connections get a renewed certificate. If the new files are invalid, the service logs an
+// error and keeps the old certificate.
 func TestServeTLS(t *testing.T) {
 	t.Parallel()
 	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
@@ -70,7 +70,7 @@ func TestServeTLS(t *testing.T) {
 
 func wantSerial(t *testing.T, url string, serial int64) {
 	t.Helper()
-	// The certificate is made for this test, and looked at below.
+	// The test checks the serial number of the certificate below.
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()
 	response, err := client.Get(url + "/v1/layout")

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// The packages in testdata are named after the rules, and say what is reported where.
+// Each rule has a package of its name in testdata, whose comments state the expected reports.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range rules {

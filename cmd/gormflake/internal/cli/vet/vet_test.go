@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The program runs go vet, and is a tool of go vet. It reports nothing in the examples
-// of the repository.
+// The program works both as a command that runs go vet and as a tool of go vet. It reports
+// nothing in the repository's examples.
 func TestVet(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -60,7 +60,8 @@ func TestVetHelp(t *testing.T) {
 	}
 }
 
-// A file of that name among the arguments of another command is the command's.
+// An argument that ends in .cfg does not make the program a tool of go vet if the
+// arguments begin with another command, such as parse.
 func TestIsTool(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// stored are the records of workers in a database.
+// stored returns the records of the workers in a database.
 func stored(t *testing.T, url string) map[int]lease.Record {
 	t.Helper()
 	got, err := sqllease.New(clitest.Open(t, url)).Load(t.Context())
@@ -54,7 +54,7 @@ func TestWorkersRaise(t *testing.T) {
 	})
 }
 
-// The processes that hold a worker are named by their number.
+// The output states how many processes hold one of the workers.
 func TestWorkersRaiseHeld(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -84,8 +84,8 @@ func TestWorkersRaiseRefuses(t *testing.T) {
 	})
 }
 
-// The way of the docs: bounds fall with a restore, and are raised before the
-// first process starts.
+// The restore of a backup lowers the bounds. As the docs advise, they are raised before the
+// first process starts, so that no ID is issued twice.
 func TestRestoreRunbook(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -94,7 +94,7 @@ func TestRestoreRunbook(t *testing.T) {
 		next()
 		backup := stored(t, url)
 		last := next()
-		for began := time.Now(); time.Since(began) < 3*time.Second; { // of a window of 2 s
+		for began := time.Now(); time.Since(began) < 3*time.Second; { // longer than the window of 2 s
 			last = next()
 		}
 		stop()
@@ -118,7 +118,7 @@ func TestRestoreRunbook(t *testing.T) {
 	})
 }
 
-// A command that writes takes the mode that the URL of a file names.
+// mode=ro in the URL of a file makes a command that writes fail.
 func TestRaiseKeepsModeOfURL(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

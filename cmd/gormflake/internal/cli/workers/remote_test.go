@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// Servers that are no databases show, release and raise workers alike.
+// Commands show, release and raise workers in Redis, etcd and ZooKeeper as they do in
+// databases.
 func TestRemote(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -23,13 +23,14 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// wrong is a bound that a clock of 2050 has raised, of worker 7.
+// wrong is the record of a worker whose bound was raised by a clock of 2050.
 var wrong = lease.Record{
 	Bound: time.Date(2050, 1, 1, 0, 1, 0, 0, time.UTC).UnixMilli(),
 	Owner: "web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ/5/0/60000",
 }
 
-// wrongClock has worker 7 with that bound, one with a window of 5m, and two tables.
+// wrongClock writes worker 7 with the record wrong and worker 8 with a window of 5m, and
+// creates two or three tables.
 func wrongClock(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	clitest.Records(t, url, map[int]lease.Record{
@@ -38,7 +39,7 @@ func wrongClock(t *testing.T, url string) *gorm.DB {
 	})
 	db := clitest.Open(t, url)
 	clitest.Execute(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY, parent_id BIGINT)", "CREATE TABLE notes (name VARCHAR(20) PRIMARY KEY)")
-	if db.Name() != "sqlite" { // where it is no narrower
+	if db.Name() != "sqlite" { // SQLite has no narrower integer type
 		clitest.Execute(t, db, "CREATE TABLE steps (id INT PRIMARY KEY)")
 	}
 	return db
@@ -51,7 +52,7 @@ func insertKey(t *testing.T, db *gorm.DB, node int64, at time.Time) types.ID {
 	return id
 }
 
-// reset runs the command, whose wait is what wait does.
+// reset runs workers reset, and calls wait in place of its waiting time.
 func reset(t *testing.T, wait func(time.Duration) error, url string, args ...string) clitest.Outcome {
 	t.Helper()
 	return resetUntil(t.Context(), wait, url, args...)
@@ -117,8 +118,8 @@ func TestWorkersResetShows(t *testing.T) {
 	})
 }
 
-// Nothing is changed where a key lies above the new bound, and nothing is lowered
-// where one comes while it waits.
+// If a key lies above the new bound, reset changes nothing. If such a key appears during the
+// wait, reset does not lower the bound.
 func TestWorkersResetFindsKeys(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -144,7 +145,8 @@ func TestWorkersResetFindsKeys(t *testing.T) {
 	})
 }
 
-// A key in a transaction that is open is not seen before that ends.
+// A key in an open transaction is invisible until it commits, so reset waits for open
+// transactions.
 func TestWorkersResetWaitsForTransactions(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -153,7 +155,7 @@ func TestWorkersResetWaitsForTransactions(t *testing.T) {
 		defer tx.Rollback()
 		id := clitest.Compose(t, snowflake.Parts{Time: time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC), Worker: 7, Sequence: 42})
 		begin := func(time.Duration) error {
-			if db.Name() == "sqlite" { // where the lock would keep the worker from being taken before
+			if db.Name() == "sqlite" { // an earlier lock would prevent reset from taking the worker
 				tx = db.Begin()
 			}
 			return tx.Exec(fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", id)).Error
@@ -177,7 +179,7 @@ func TestWorkersResetWaitsForTransactions(t *testing.T) {
 	})
 }
 
-// A process that takes the worker in the meantime keeps it.
+// A process that acquires the worker during the wait keeps it.
 func TestWorkersResetTaken(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -231,7 +233,7 @@ func TestWorkersResetRefuses(t *testing.T) {
 	})
 }
 
-// A clock that is wrong itself does not justify a new bound.
+// If the local clock is wrong, reset does not set a new bound.
 func TestWorkersResetWrongClock(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
@@ -246,7 +248,8 @@ func TestWorkersResetWrongClock(t *testing.T) {
 	}
 }
 
-// What an account may not see is not passed over.
+// reset fails if the account cannot read a table with keys, or cannot see the transactions
+// of other accounts.
 func TestWorkersResetAccount(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[testdb.Target]string{
@@ -275,7 +278,8 @@ func TestWorkersResetAccount(t *testing.T) {
 	}
 }
 
-// A process in 2050 leaves its worker, and the next holder issues at the clock.
+// A process with a clock of 2050 loses its worker, and the next holder issues IDs of the
+// current time.
 func TestWorkersResetAlive(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -323,7 +327,7 @@ func TestWorkersResetAlive(t *testing.T) {
 	})
 }
 
-// The examples of the help work as they stand.
+// The examples of the help work as printed.
 func TestWorkersExamples(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"raise", "reset"} {

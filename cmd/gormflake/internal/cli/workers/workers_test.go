@@ -18,7 +18,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// crew is one worker in each state, at noon.
+// crew returns a worker in each state, as of noon.
 func crew() map[int]lease.Record {
 	at := clitest.Noon.UnixMilli()
 	return map[int]lease.Record{
@@ -29,7 +29,6 @@ func crew() map[int]lease.Record {
 	}
 }
 
-// Golden.
 const crewTable = `41 bits of 1ms since 2010-11-04T01:42:54.657Z, 5 datacenter, 5 worker, 12 sequence
 
 DATACENTER  WORKER  STATE    BOUND                     FROM NOW   OWNER
@@ -104,7 +103,7 @@ func TestWorkersChosen(t *testing.T) {
 	clitest.WantOneLine(t, clitest.AtNoon(nil, "workers", "0/5", "--dsn", url), "datacenter 0 worker 5 was never taken")
 }
 
-// Looking creates nothing.
+// Commands that only read do not create the table.
 func TestWorkersOfNothing(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -177,7 +176,7 @@ func TestWorkersReleaseAsks(t *testing.T) {
 	}
 }
 
-// The holder that loses its worker continues under another, and repeats no ID.
+// A holder that loses its worker continues with another worker, and repeats no ID.
 func TestWorkersReleaseAlive(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -200,8 +199,8 @@ func TestWorkersReleaseAlive(t *testing.T) {
 
 func workerOf(id types.ID) int64 { return snowflake.TwitterLayout().Decompose(id).Worker }
 
-// releaseAlive releases a worker whose holder runs. The command fails if the holder
-// extends its window between the command's two steps, and is then run again.
+// releaseAlive releases a worker whose holder runs. The command fails if the holder renews its
+// lease between the two steps of the command, and is then run again.
 func releaseAlive(t *testing.T, url string, worker int64) {
 	t.Helper()
 	within(t, "the worker is released", func() bool {
@@ -213,8 +212,7 @@ func releaseAlive(t *testing.T, url string, worker int64) {
 	})
 }
 
-// within calls reached until it returns true, and fails the test after
-// [clitest.Patience].
+// within calls reached until it returns true, and fails the test after [clitest.Patience].
 func within(t *testing.T, what string, reached func() bool) {
 	t.Helper()
 	for began := time.Now(); !reached(); {
@@ -238,7 +236,7 @@ func TestWorkersDDL(t *testing.T) {
 	}
 }
 
-// What ddl prints is what the store wants.
+// The store accepts the table that ddl prints.
 func TestWorkersDDLWorks(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// named returns the controls without a name, references that lead nowhere, and
-// what else keeps a reader from finding the way.
+// named lists controls without a name, references to missing elements, repeated IDs, and
+// sections or tables that a screen reader cannot announce.
 const named = `(() => {
 	const wrong = [];
 	const name = (e) => e.ariaLabel || document.getElementById(e.getAttribute("aria-labelledby"))?.textContent.trim() || [...(e.labels ?? [])].map((l) => l.textContent).join("").trim() || (e.tagName === "BUTTON" || e.tagName === "A" ? e.textContent.trim() : "");
@@ -43,7 +43,7 @@ func TestEverythingHasAName(t *testing.T) {
 	p.want("#status", "1000 IDs found")
 }
 
-// The main path by the keyboard alone: read, another form, compose, read those.
+// A reader can decode an ID, compose another and decode it with the keyboard alone.
 func TestKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -66,8 +66,7 @@ func TestKeyboardAlone(t *testing.T) {
 	p.wantFocus("input")
 }
 
-// tabTo presses Tab until the element has the focus, and wants each stop on the
-// way to show that it has it.
+// tabTo presses Tab until the element has the focus. At each stop, the focus must be visible.
 func (p page) tabTo(id string) {
 	p.t.Helper()
 	for range 60 {

@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// axe is the script that finds what keeps people out, from the npm package axe-core.
+// axe returns the script of the npm package axe-core, which finds barriers for disabled
+// readers.
 func axe(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("GORMFLAKE_TEST_AXE")
@@ -28,7 +29,7 @@ func axe(t *testing.T) string {
 const violations = `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
 	violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html.slice(0, 160) + " " + node.failureSummary)))`
 
-// states are what the page can show.
+// states brings a page into each state that it can show, by the name of the state.
 func states(t *testing.T) map[string]func(p page) {
 	t.Helper()
 	_, log := thousandIDs(t)
@@ -46,7 +47,7 @@ func states(t *testing.T) map[string]func(p page) {
 		"range": func(p page) {
 			p.enter("#input", log)
 			p.do(chromedp.Focus("#strip"), chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
-			p.wantContains("#ids-summary", "1,000") // of which it shows some
+			p.wantContains("#ids-summary", "1,000") // the table shows only some of them
 		},
 		"mistakes": func(p page) {
 			p.do(chromedp.Click("#shape summary"))
@@ -62,7 +63,7 @@ func states(t *testing.T) map[string]func(p page) {
 
 var widths = []int64{375, 768, 1280, 1920}
 
-// axe finds nothing in any state, at any width, light or dark.
+// axe reports no violation in any state, at any width, in light or dark.
 func TestAxe(t *testing.T) {
 	t.Parallel()
 	script := axe(t)
@@ -79,7 +80,8 @@ func TestAxe(t *testing.T) {
 	}
 }
 
-// The same next to a service, with its IDs and workers, and before it has a token.
+// axe reports no violation in a page with a service, with IDs and workers, and in the form for
+// the token.
 func TestAxeOfService(t *testing.T) {
 	t.Parallel()
 	script := axe(t)

@@ -23,19 +23,20 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testbrowser"
 )
 
-// page is what the browser shows. Its methods end the test when they fail.
+// page is a page in the browser. Its methods end the test if they fail.
 type page struct {
 	t   *testing.T
 	ctx context.Context
 	saw *sightings
 }
 
-// sightings are what no test may see: messages of the console, and requests.
+// sightings are the console messages and requests of a page. Each unexpected message, and each
+// request to another origin, is an error.
 type sightings struct {
 	mu       sync.Mutex
 	messages []string
 	requests []string
-	expected []string // messages that the console shows
+	expected []string // messages that the console must show
 }
 
 func (s *sightings) add(event any) {
@@ -53,8 +54,8 @@ func (s *sightings) add(event any) {
 	}
 }
 
-// open shows the address in a new browser, and at the end of the test wants
-// nothing in its console but what is expected, and no request to anywhere else.
+// open shows the address in a new browser. At the end of the test, the console must contain
+// only the expected messages, and all requests must have gone to the origin.
 func open(t *testing.T, origin, path string) page {
 	t.Helper()
 	p := start(t, origin)
@@ -62,7 +63,7 @@ func open(t *testing.T, origin, path string) page {
 	return p
 }
 
-// start is open without an address.
+// start opens a new browser with the checks of open, but loads no address.
 func start(t *testing.T, origin string) page {
 	t.Helper()
 	p := page{t, testbrowser.Start(t), &sightings{}}
@@ -76,7 +77,7 @@ func start(t *testing.T, origin string) page {
 	return p
 }
 
-// expect wants a message in the console, after the messages of earlier calls.
+// expect adds a message that the console must show after the messages of earlier calls.
 func (s *sightings) expect(message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,8 +123,9 @@ func value[T any](p page, expression string) T {
 	return got
 }
 
-// until waits for a condition. chromedp.Poll makes a function of a text, which
-// the page's policy forbids. A page that is left while it answers has not met it.
+// until waits for a condition. It does not use chromedp.Poll, which compiles a function from a
+// text, because the page's policy forbids that. If the page navigates during an evaluation,
+// until tries again.
 func (p page) until(condition string) {
 	p.t.Helper()
 	for {
@@ -166,7 +168,7 @@ func (p page) wantContains(selector, want string) {
 	}
 }
 
-// enter replaces what a field holds, as a paste does.
+// enter replaces the value of a field, like a paste.
 func (p page) enter(selector, text string) {
 	p.t.Helper()
 	quoted, err := json.Marshal(text)
@@ -184,7 +186,7 @@ func (p page) press(keys ...string) {
 	}
 }
 
-// scheme emulates what the system prefers: light or dark.
+// scheme emulates the preferred colour scheme of the system, light or dark.
 func (p page) scheme(name string) {
 	p.t.Helper()
 	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}
@@ -194,7 +196,8 @@ func (p page) scheme(name string) {
 	p.until(fmt.Sprintf(`matchMedia("(prefers-color-scheme: %s)").matches`, name))
 }
 
-// fit wants the page to fit a window of the width, and stores an image of it.
+// fit checks that the page is no wider than the window, and saves an image of it if
+// SCREENSHOTS is set.
 func (p page) fit(name string, width int64) {
 	p.t.Helper()
 	p.do(chromedp.EmulateViewport(width, 800))
@@ -214,6 +217,6 @@ func (p page) fit(name string, width int64) {
 	}
 }
 
-// tooWide names the elements that stick out.
+// tooWide lists the elements that extend beyond the window.
 const tooWide = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth && e.closest(".scroll") === null)
 	.map((e) => e.tagName + "#" + e.id + "." + e.className).slice(0, 9).join(" ")`

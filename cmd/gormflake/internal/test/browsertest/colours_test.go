@@ -14,7 +14,8 @@ import (
 
 const ground = `getComputedStyle(document.body).backgroundColor`
 
-// The page follows the system, and the switch overrules it, for good.
+// The page follows the colour scheme of the system until the reader chooses one. The choice
+// survives a reload.
 func TestDarkMode(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#ids=2032119384791810048")
@@ -37,7 +38,7 @@ func TestDarkMode(t *testing.T) {
 	p.wantGround(dark)
 }
 
-// theme clicks through the choices.
+// theme clicks the button until it shows the wanted choice.
 func (p page) theme(want string) {
 	p.t.Helper()
 	for range 3 {
@@ -56,7 +57,8 @@ func (p page) wantGround(want string) {
 	}
 }
 
-// Nothing sticks out of a telephone.
+// On a phone, whose window is 320 or 360 pixels wide, the page needs no horizontal
+// scrolling.
 func TestNarrowWindow(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -80,8 +82,8 @@ func TestNarrowWindow(t *testing.T) {
 	p.fit("light-320", 320)
 }
 
-// contrast walks every text that can be seen, and returns those whose contrast
-// to their ground is below 4.5, and how many it checked.
+// contrast checks every visible text. It returns the texts whose contrast with their
+// background is below 4.5, and the number of colour pairs.
 const contrast = `(() => {
 	const parse = (text) => text.match(/[\d.]+/g).map(Number);
 	const luminance = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
@@ -115,7 +117,7 @@ const contrast = `(() => {
 	return { low: [...low], pairs: pairs.size };
 })()`
 
-// Every pair of text and ground has a contrast of 4.5 in both schemes.
+// Every text has a contrast of at least 4.5 with its background in both schemes.
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -142,8 +144,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// The colours that were chosen are there before the page's modules run, so that
-// nothing is painted in others.
+// The chosen colours apply before the page's modules run, so that the page does not flash in
+// other colours.
 func TestNoFlashOfOtherColours(t *testing.T) {
 	t.Parallel()
 	var hold atomic.Bool
@@ -176,7 +178,7 @@ func TestNoFlashOfOtherColours(t *testing.T) {
 	}
 }
 
-// Paper is light whatever the screen is.
+// A printed page is light even if the screen is dark.
 func TestPrint(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#ids=2032119384791810048")

@@ -24,7 +24,7 @@ func TestExamplesAreComposed(t *testing.T) {
 	p.do(chromedp.Click("#compose"))
 
 	var want []string
-	for _, parts := range []snowflake.Parts{ // a full tick continues in the next
+	for _, parts := range []snowflake.Parts{ // a full tick continues in the next tick
 		{Time: at, Datacenter: 3, Worker: 31, Sequence: 4094},
 		{Time: at, Datacenter: 3, Worker: 31, Sequence: 4095},
 		{Time: at.Add(time.Millisecond), Datacenter: 3, Worker: 31},
@@ -71,8 +71,8 @@ func TestMistakesInPartsAreExplained(t *testing.T) {
 	p.wantContains("#generated-label", "not a unique key")
 }
 
-// What was composed is of the form and the layout as they were: it goes once
-// either is another, however that came.
+// The composed IDs belong to the form and the layout of that moment, so any change of either
+// removes them from the page.
 func TestComposedGoesWithItsForm(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

@@ -16,7 +16,7 @@ import (
 
 const markup = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`
 
-// What is pasted, linked or named is text wherever it is shown.
+// The page shows markup in pasted text, links and file names as text, and never runs it.
 func TestMarkupStaysText(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)
@@ -46,7 +46,7 @@ func TestMarkupStaysText(t *testing.T) {
 	}
 }
 
-// Links that no page wrote leave the page as it is, and it still works.
+// A malformed link does not break the page.
 func TestHostileLinks(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)
@@ -65,7 +65,8 @@ func TestHostileLinks(t *testing.T) {
 	}
 }
 
-// Far from the first ID numbers are coarse; the closest look still ends.
+// Far from the first ID, float64 cannot represent single milliseconds. Zooming in must still
+// end.
 func TestZoomFarFromTheStart(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#layout=custom&epoch=1970-01-01T00:00:00Z&bits=0.0.0.63&tick=1&ids=1+9223372036854775806")
@@ -77,7 +78,7 @@ func TestZoomFarFromTheStart(t *testing.T) {
 	p.wantContains("#shape-text", "runs out 2262-04-11")
 }
 
-// The example is one of the layout even where the layout is not of our time.
+// The example is an ID of the layout even if the layout starts in the future or has expired.
 func TestExampleOfOtherTimes(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)
@@ -92,7 +93,7 @@ func TestExampleOfOtherTimes(t *testing.T) {
 	}
 }
 
-// A file is read again after the field was cleared, and a folder is not a file.
+// The page reports a file that cannot be read, for example a folder.
 func TestFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -105,7 +106,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	p.until(`document.getElementById("input-error").textContent === "folder cannot be read: it is a folder"`)
 }
 
-// A hundred thousand IDs, and as many workers, leave the page answering.
+// The page accepts up to 200,000 IDs, even if each ID has a different worker, and leaves
+// out the rest.
 func TestHundredThousand(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -137,7 +139,8 @@ func TestHundredThousand(t *testing.T) {
 	}
 }
 
-// Where clocks are set back, the local time says which of the two hours it is.
+// When clocks are set back, an hour occurs twice. The local time shows its offset from UTC, so
+// that it is unambiguous.
 func TestLocalTime(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)

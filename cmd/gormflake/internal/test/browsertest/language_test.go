@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// openIn is open in a browser whose reader prefers the languages, first the first.
+// openIn opens the page in a browser with these preferred languages, in descending order.
 func openIn(t *testing.T, origin, languages string) page {
 	t.Helper()
 	p := start(t, origin)
@@ -21,8 +21,8 @@ func openIn(t *testing.T, origin, languages string) page {
 	return p
 }
 
-// english returns the texts and labels of the page, shown or not, that have a word
-// which is neither a name, nor code, nor what the reader has entered.
+// english returns the texts and labels of the page, including hidden texts, that contain an
+// English word other than names, code and the reader's input.
 const english = `(() => {
 	const known = /^(gormflake|Snowflake|IDs?|UTC|JavaScript|JSON|CSV|HTTP|API|Discord|Instagram|Leaf|TSID|Yitter|Sonyflake|Twitter|JS|PAY|CODE|Bearer|Unix|base\d*|Base|number|WHERE|id|ms|Shift|Page|Up|Down|Home|End|Esc|ASCII|layout|order|bits|epoch|tick|custom|now|js-safe|mastodon|twitter|discord|instagram|leaf|tsid|yitter|sonyflake)$/;
 	const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
@@ -34,7 +34,7 @@ const english = `(() => {
 	return texts.filter((text) => (text.replace(/"[^"]*"|0x[0-9a-f]+|[0-9T.:-]+Z\b|[A-Za-z]+\/[A-Za-z_\/]+/g, " ").match(/[A-Za-z]{2,}\d*(?:-[a-z]+)?/g) ?? []).some((word) => !known.test(word)));
 })()`
 
-// In Chinese, no state of the page has an English sentence, and axe finds nothing.
+// In Chinese, no state of the page shows an English sentence, and axe reports no violation.
 func TestChinese(t *testing.T) {
 	t.Parallel()
 	for name, enter := range states(t) {
@@ -71,7 +71,8 @@ func (p page) wantChinese(name string) {
 	}
 }
 
-// What finds English finds it, where the page is in English.
+// The script english finds texts when the page is in English, so its silence in other
+// languages means something.
 func TestEnglishIsFound(t *testing.T) {
 	t.Parallel()
 	p := openIn(t, serve(t), "en-GB")
@@ -80,8 +81,8 @@ func TestEnglishIsFound(t *testing.T) {
 	}
 }
 
-// The language is the first of the browser's that the page has, or what the reader
-// has chosen, who keeps the text.
+// The page chooses the first preferred language of the browser that it has. The reader's
+// choice overrides it, and keeps the entered text.
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// TestPictures makes the pictures of the README: PICTURES names their folder, and
-// "make pictures" runs it.
+// TestPictures writes the pictures of the README to the folder in PICTURES. "make pictures"
+// runs it.
 func TestPictures(t *testing.T) {
 	folder := os.Getenv("PICTURES")
 	if folder == "" {
@@ -34,7 +34,7 @@ func TestPictures(t *testing.T) {
 	write(t, filepath.Join(folder, "terminal.svg"), terminal(t, named))
 }
 
-// picture is the page from its top to the end of the element.
+// picture captures the page from its top to the end of the element.
 func (p page) picture(selector string) []byte {
 	p.t.Helper()
 	size := value[[]float64](p, fmt.Sprintf(`[innerWidth, document.querySelector(%q).getBoundingClientRect().bottom + scrollY + 16]`, selector))
@@ -55,7 +55,7 @@ func write(t *testing.T, path string, content []byte) {
 	}
 }
 
-// session is what the terminal shows.
+// session is the list of commands in the picture of a terminal.
 var session = []string{
 	`gormflake parse 2124189853926044565`,
 	`echo 'order 2124189853926044565 paid' | gormflake parse`,
@@ -69,7 +69,7 @@ const (
 	textWidth  = 880
 )
 
-// terminal runs the session, and draws it in the colours that the reader prefers.
+// terminal runs the session and draws it as SVG, in the reader's colour scheme.
 func terminal(t *testing.T, program string) []byte {
 	t.Helper()
 	var text bytes.Buffer
@@ -98,7 +98,7 @@ text { font: 14px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", 
 `, textWidth, height, textWidth, height, textWidth-1, height-1, text.Bytes())
 }
 
-// run runs a line of the shell, in which gormflake is the program.
+// run executes a shell command, with gormflake on the PATH.
 func run(t *testing.T, program, command string) string {
 	t.Helper()
 	shell := exec.CommandContext(t.Context(), "sh", "-c", command)

@@ -23,7 +23,7 @@ var layouts = map[string]snowflake.Layout{
 	"discord": snowflake.DiscordLayout(),
 }
 
-// Every form is recognised, in every layout, and shown as Go reads it.
+// The page recognizes every form in every layout, and shows the same parts as Go.
 func TestEveryFormIsRead(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -32,14 +32,14 @@ func TestEveryFormIsRead(t *testing.T) {
 		id := compose(t, layout, time.Hour, 13, 99)
 		for _, text := range []string{id.String(), id.Base32(), strings.ToLower(id.Base32()), id.Base58(), id.Base62(), `{"id":"` + id.String() + `"}`} {
 			p.enter("#input", text)
-			// The text may make sense in another form too.
+			// If the text is valid in several forms, choose this ID.
 			value[bool](p, `[...document.querySelectorAll("#readings button")].find((b) => b.textContent.endsWith(": `+id.String()+`"))?.click(), true`)
 			p.wantID(layout, id)
 		}
 	}
 }
 
-// wantID wants the page to show the ID: digits, bits, fields, times and texts.
+// wantID checks that the page shows the digits, bits, fields, times and texts of the ID.
 func (p page) wantID(layout snowflake.Layout, id types.ID) {
 	p.t.Helper()
 	if got := p.text("#result-id"); got != id.String() {
@@ -60,7 +60,7 @@ func (p page) wantID(layout snowflake.Layout, id types.ID) {
 	p.wantFormulas(id)
 }
 
-// wantFormulas computes what the page says a program would, in the browser.
+// wantFormulas evaluates the formulas that the page shows, and checks their results.
 func (p page) wantFormulas(id types.ID) {
 	p.t.Helper()
 	for _, line := range value[[]string](p, `[...document.querySelectorAll("#drawing .card:has(code)")].flatMap((card) =>
@@ -83,7 +83,7 @@ func (p page) wantBits(want string) {
 	}
 }
 
-// The bits of each field are drawn in its colour, and said to screen readers.
+// The drawing shows the bits of each field, with a label for screen readers.
 func TestBitsOfFields(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#layout=js-safe&ids=54294967296321")
@@ -109,7 +109,8 @@ func TestBitsOfFields(t *testing.T) {
 	p.wantContains("#times tr:nth-child(4) td", "for WHERE id >= …")
 }
 
-// Above 2^53 all digits stay, and the page says what a number would make of it.
+// The page shows every digit of an ID above 2^53, and how JavaScript would round it as a
+// number.
 func TestExactAbove53Bits(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#ids=7529595880471527425")
@@ -128,7 +129,7 @@ func TestExactAbove53Bits(t *testing.T) {
 	p.wantContains("#result-doubt", "more than a day ahead")
 }
 
-// A text that makes sense in two forms is shown in both.
+// If a text is valid in two forms, the page shows both.
 func TestAmbiguousText(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -149,7 +150,7 @@ func TestAmbiguousText(t *testing.T) {
 	}
 }
 
-// A message next to the field says what is wrong and what is wanted.
+// A message next to the field explains the mistake and the expected input.
 func TestMistakesAreExplained(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -173,7 +174,7 @@ func TestMistakesAreExplained(t *testing.T) {
 	p.wantContains("#shape-epoch-error", "want one such as")
 }
 
-// The address holds what is shown, a layout of one's own too.
+// The address contains the shown IDs and the layout, including a custom layout.
 func TestInspectionCanBeLinked(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)
@@ -192,13 +193,13 @@ func TestInspectionCanBeLinked(t *testing.T) {
 	if got := value[string](p, `document.getElementById("layout").value + document.getElementById("shape-workerBits").value`); got != "custom9" {
 		t.Errorf("layout %s, want custom9", got)
 	}
-	// A link that is followed within the page.
+	// Follow a link within the page.
 	value[bool](p, `(location.hash = "#layout=twitter&ids=`+url.QueryEscape("1 2 3")+`", true)`)
 	p.until(`document.getElementById("timeline-summary").textContent.startsWith("3 IDs")`)
 }
 
-// An ID under another layout is another time: a link whose layout cannot be read
-// decodes nothing, and says why, until the reader has chosen one.
+// An ID has another time under another layout. If the layout of a link is invalid, the page
+// therefore decodes nothing, explains why, and waits until the reader chooses a layout.
 func TestLinkWhoseLayoutCannotBeRead(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)
@@ -219,7 +220,7 @@ func TestLinkWhoseLayoutCannotBeRead(t *testing.T) {
 		if value[bool](p, `!document.getElementById("result").hidden`) {
 			t.Errorf("%s: an ID is shown, of %s", link, p.text("#utc"))
 		}
-		// The address stays, to be corrected by hand.
+		// The address does not change, so that the reader can correct it.
 		if got := value[string](p, `new Promise((done) => setTimeout(() => done(location.hash), 400))`); got != "#"+discord+link {
 			t.Errorf("the address became %s", got)
 		}
@@ -229,7 +230,7 @@ func TestLinkWhoseLayoutCannotBeRead(t *testing.T) {
 	p.want("#utc", "2016-04-30T11:18:25.796Z")
 	p.want("#link-problem", "")
 	p.until(`location.hash === "#ids=175928847299117063&layout=discord"`)
-	// A link without any layout is of the page's default.
+	// A link without a layout uses the default layout of the page.
 	p.visit(origin + "/#" + discord)
 	p.want("#utc", "2012-03-03T13:01:20.453Z")
 }
@@ -246,13 +247,13 @@ func TestFileIsOpened(t *testing.T) {
 	p.until(`!document.getElementById("timeline").hidden`)
 	p.wantContains("#timeline-summary", "2 IDs of 1 worker")
 	p.want("#result-id", id.String())
-	p.until(`document.getElementById("file").value === ""`) // the same file can be opened again
+	p.until(`document.getElementById("file").value === ""`) // so that the same file can be opened again
 	p.do(chromedp.Click("#clear"))
 	if value[bool](p, `!document.getElementById("timeline").hidden`) {
 		t.Error("the timeline is still there")
 	}
 
-	// The same, dropped.
+	// Drop a file on the page.
 	value[bool](p, `(() => { const data = new DataTransfer();
 		data.items.add(new File(["id=`+id.String()+`\n"], "other.txt"));
 		document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); return true })()`)
@@ -260,7 +261,8 @@ func TestFileIsOpened(t *testing.T) {
 	p.want("#result-id", id.String())
 }
 
-// The address holds the IDs that were found, and nothing else of the text.
+// The address contains only the IDs that were found, because the rest of the text may be
+// private.
 func TestOnlyIDsAreLinked(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -288,7 +290,7 @@ func TestOnlyIDsAreLinked(t *testing.T) {
 	p.wantContains("footer", "The address of this page holds the IDs, so a shared link shows them.")
 }
 
-// A link that would be too long opens the page without the IDs, and that is said.
+// If a link would be too long, it contains no IDs, and the page says so.
 func TestTooManyIDsForALink(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -298,7 +300,7 @@ func TestTooManyIDsForALink(t *testing.T) {
 	p.want("#timeline-summary", "2 IDs of 1 worker over 0 ms")
 }
 
-// What is nearly an ID gets a sentence of its own.
+// For a text that resembles an ID, the page explains the difference.
 func TestNearlyIDs(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

@@ -22,7 +22,7 @@ func newSerials(t *testing.T, code string, l snowflake.Layout, opts ...serial.Op
 	return format
 }
 
-// A serial number is read whatever its code, and shown as what it is.
+// The page reads a serial number with any code.
 func TestSerialIsRead(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -39,7 +39,7 @@ func TestSerialIsRead(t *testing.T) {
 	}
 }
 
-// With a code, every ID has its serial number; a wrong one is explained.
+// With a code, the page shows the serial number of each ID. An invalid code is explained.
 func TestSerialOfCode(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)
@@ -78,13 +78,13 @@ func TestSerialMistakes(t *testing.T) {
 		p.enter("#input", text)
 		p.wantContains("#input-error", want)
 	}
-	// One of another layout is not guessed, but named.
+	// If a serial number belongs to another layout, the page names that layout.
 	p.enter("#form", "auto")
 	p.enter("#input", "R22194031803285887063255")
 	p.wantContains("#input-error", "it is a serial number of the layout js-safe")
 }
 
-// A log with serial numbers of two codes and an ID.
+// The page finds serial numbers of several codes, and IDs, in a log.
 func TestSerialsInLog(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

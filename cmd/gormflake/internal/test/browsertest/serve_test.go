@@ -13,14 +13,13 @@ import (
 
 const testdata = "../internal/page/testdata"
 
-// serve returns the origin of a newServer.
+// serve returns the origin of a new server.
 func serve(t *testing.T) string {
 	t.Helper()
 	return newServer(t).URL
 }
 
-// newServer serves the page alone, without a service, with the tests' own
-// modules.
+// newServer serves the page without a service, together with the modules of the tests.
 func newServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -31,7 +30,7 @@ func newServer(t *testing.T) *httptest.Server {
 	return server
 }
 
-// compose makes an ID of the layout whose time is that long ago.
+// compose returns an ID of the layout whose time is the duration ago.
 func compose(t *testing.T, l snowflake.Layout, ago time.Duration, worker, sequence int64) types.ID {
 	t.Helper()
 	id, err := l.Compose(snowflake.Parts{Time: time.Now().Add(-ago), Worker: worker, Sequence: sequence})

@@ -19,7 +19,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The real program with a database: its layout, its IDs, its workers.
+// With the built program and a database, the page shows the program's layout, IDs and workers.
 func TestServiceOfTheProgram(t *testing.T) {
 	t.Parallel()
 	p := open(t, startProgram(t, "--layout", "js-safe"), "/")
@@ -40,7 +40,7 @@ func TestServiceOfTheProgram(t *testing.T) {
 	}
 }
 
-// wantIssued gets IDs of the service, and wants them to be new ones.
+// wantIssued requests IDs from the service, and checks that they are new.
 func (p page) wantIssued(layout snowflake.Layout) {
 	p.t.Helper()
 	began := time.Now().Add(-time.Minute)
@@ -59,8 +59,8 @@ func (p page) wantIssued(layout snowflake.Layout) {
 	}
 }
 
-// A service with a token: the page asks for it before it calls anything, and
-// reads IDs without.
+// If the service requires a token, the page asks for it before it calls the service. It
+// decodes IDs without a token.
 func TestTokenIsAskedFor(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
@@ -78,14 +78,13 @@ func TestTokenIsAskedFor(t *testing.T) {
 	p.until(`!document.getElementById("workers").hidden`)
 	p.until(`document.activeElement.id === "input"`)
 	p.wantIssued(snowflake.TwitterLayout())
-	p.do(chromedp.Reload()) // the tab keeps it
+	p.do(chromedp.Reload()) // the tab keeps the token
 	p.until(`document.documentElement?.dataset.ready === "true"`)
 	p.wantIssued(snowflake.TwitterLayout())
 }
 
-// refuseTokens enters tokens that are wrong. The browser itself writes into the
-// console that an answer was 401, which no page can keep it from; one that no
-// header can hold is not even sent.
+// refuseTokens enters invalid tokens. The browser itself logs each answer 401 to the console.
+// The page does not even send a token with characters that a header cannot contain.
 func (p page) refuseTokens() {
 	p.t.Helper()
 	for token, want := range map[string]string{"wrong": "the service refused the token", "geöffnet": "other characters than ASCII", "two words": "has blanks"} {
@@ -98,7 +97,7 @@ func (p page) refuseTokens() {
 	p.saw.expect("log: Failed to load resource: the server responded with a status of 401 (Unauthorized) " + value[string](p, `new URL("v1/layout", location).href`))
 }
 
-// A reader who chooses a layout while the service is slow keeps it.
+// If the reader chooses a layout before a slow service answers, the choice stays.
 func TestSlowService(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -134,13 +133,13 @@ func TestSlowService(t *testing.T) {
 	}
 }
 
-// startProgram builds the program, lets it serve with a database of its own on
-// a free port, and returns its origin.
+// startProgram builds the program, starts its service with a new database on a free port, and
+// returns the origin.
 func startProgram(t *testing.T, args ...string) string {
 	t.Helper()
-	testserver.Program(t, "chromium") // or nothing needs to be built
+	testserver.Program(t, "chromium") // skip before the build if there is no browser
 	database := filepath.Join(t.TempDir(), "app.db")
-	if err := os.WriteFile(database, nil, 0o600); err != nil { // the program makes no database
+	if err := os.WriteFile(database, nil, 0o600); err != nil { // the program does not create a database
 		t.Fatal(err)
 	}
 	args = append([]string{"serve", "--addr", "127.0.0.1:0", "--dsn", "sqlite://" + filepath.ToSlash(database)}, args...)

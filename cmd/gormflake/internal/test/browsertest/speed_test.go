@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/race"
 )
 
-// keystroke types one more digit, waits until the frame that shows it has been
-// painted, and returns how long that took.
+// keystroke types a digit, and returns the time until the browser has painted the frame with
+// it.
 const keystroke = `(async () => {
 	const field = document.getElementById("input");
 	await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -25,11 +25,10 @@ const keystroke = `(async () => {
 	return performance.now() - start;
 })()`
 
-// Five hundred IDs answer a key within 50 ms, whatever their workers are. It is
-// the time of the processor that counts: what else runs on the machine may have
-// the page wait for as long as it likes.
+// With 500 IDs, the page handles a key within 50 ms of processor time. Other programs on the
+// machine can delay the page, but do not use its processor time.
 func TestKeystrokeAmong500IDs(t *testing.T) {
-	p := open(t, serve(t), "/") // not parallel: it takes the time
+	p := open(t, serve(t), "/") // not parallel, because it measures time
 	if _, err := chromedp.Call(p.ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks}); err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +60,8 @@ func TestKeystrokeAmong500IDs(t *testing.T) {
 	}
 }
 
-// busy is how much time of the processor the page's own thread has taken, in
-// milliseconds: scripts, styles, layout and painting.
+// busy returns the processor time of the page's main thread in milliseconds, for scripts,
+// styles, layout and painting.
 func (p page) busy() float64 {
 	p.t.Helper()
 	answer, err := chromedp.Call(p.ctx, performance.GetMetrics, cdp.Empty{})

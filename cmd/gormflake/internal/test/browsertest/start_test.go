@@ -10,16 +10,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// names returns the fields of the drawing whose names a reader can read: inside
-// the window, not cut, and each above or below bits of its own.
+// names returns the names of the fields in the drawing that are legible. Such a name is inside
+// the window, is not cut off, and has visible bits.
 const names = `[...document.querySelectorAll("#drawing .part")].filter((part) => {
 	const name = part.querySelector("h3"), box = name.getBoundingClientRect();
 	const bits = part.querySelector(".bits").getBoundingClientRect();
 	return name.checkVisibility() && box.left >= 0 && box.right <= innerWidth && name.scrollWidth <= name.clientWidth && bits.width > 0 && bits.left < innerWidth;
 }).map((part) => part.querySelector("h3").firstChild.data.trim()).join(" ")`
 
-// Before anybody has typed, an ID of the moment is taken apart, with the fields
-// named at every width.
+// Before any input, the page decodes an ID of the current time, and every field name is
+// legible at every width.
 func TestStartExplainsItself(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -50,7 +50,7 @@ func TestStartExplainsItself(t *testing.T) {
 	}
 }
 
-// Who wants no motion sees an ID that stays.
+// If the reader prefers reduced motion, the first ID stays the same.
 func TestStartWithReducedMotion(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)
@@ -63,7 +63,6 @@ func TestStartWithReducedMotion(t *testing.T) {
 	p.want("#pause", "Continue")
 }
 
-// Each example is read as what it is.
 func TestExamplesOfOthers(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -81,8 +80,8 @@ func TestExamplesOfOthers(t *testing.T) {
 	p.want("#result-title", "An ID of this moment")
 }
 
-// Sonyflake's sequence stands before its machine: in the drawing, the table, a link,
-// and in the layout of its second version, which has another epoch.
+// Sonyflake's sequence precedes its machine. The drawing, the table and a link keep this
+// order, and so does the layout of Sonyflake's second version, which has another epoch.
 func TestSonyflake(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#layout=sonyflake&ids=436207616016842755")
@@ -97,13 +96,13 @@ func TestSonyflake(t *testing.T) {
 	p.enter("#shape-epoch", "2025-01-01")
 	p.until(`location.hash.includes("order=sequence.worker")`)
 	p.visit(value[string](p, `location.href`))
-	p.wantContains("#sentence", "of worker 3, with sequence 1.") // which is years ahead
+	p.wantContains("#sentence", "of worker 3, with sequence 1.") // the ID lies years ahead
 	p.do(chromedp.Click("#compose"))
 	p.do(chromedp.Click("#generated-read"))
 	p.wantContains("#sentence", "by worker 0, with sequence 0.")
 }
 
-// A time is read as it is written: a date, Unix time, hex, or relative to now.
+// Each field for a time accepts a date, Unix time, hex, and a time relative to now.
 func TestTimesOfFields(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -121,7 +120,7 @@ func TestTimesOfFields(t *testing.T) {
 		p.do(chromedp.Click("#generated-read"))
 		p.want("#utc", "2016-04-30T11:18:25.796Z")
 	}
-	// What the browser's own picker does.
+	// Set the date as the browser's own picker does.
 	value[bool](p, `(() => { const date = document.getElementById("generate-time-date"); date.value = "2016-04-30T11:18:25.796";
 		date.dispatchEvent(new Event("input", { bubbles: true })); return true })()`)
 	if got := value[string](p, `document.getElementById("generate-time").value`); got != "2016-04-30T11:18:25.796Z" {

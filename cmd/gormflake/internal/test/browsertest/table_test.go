@@ -16,13 +16,13 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// column returns the texts of a column of the table of IDs, on this page of it.
+// column returns the texts of a column on the current page of the table of IDs.
 func (p page) column(n int) []string {
 	p.t.Helper()
 	return value[[]string](p, fmt.Sprintf(`[...document.querySelectorAll("#ids-table tbody tr > :nth-child(%d)")].map((e) => e.textContent)`, n))
 }
 
-// Every ID found is in the table, a page at a time, in the order of any column.
+// The table lists every ID, 20 on a page, sorted by any column.
 func TestTableOfIDs(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -56,7 +56,7 @@ func TestTableOfIDs(t *testing.T) {
 			t.Errorf("%s the other way: %s comes first, want %s or %s", c.name, got, c.first, c.second)
 		}
 	}
-	// An ID that is pressed is taken apart, where it can be seen.
+	// A click on an ID decodes it, within the visible part of the page.
 	want := p.column(2)[3]
 	p.do(chromedp.Click("#ids-table tbody tr:nth-child(4) button"))
 	p.want("#result-id", want)
@@ -67,8 +67,8 @@ func TestTableOfIDs(t *testing.T) {
 	}
 }
 
-// A range of the timeline, by the pointer or by keys, filters the table and
-// what is exported.
+// A range of the timeline, selected by the pointer or by keys, filters the table and the
+// exports.
 func TestRangeFiltersTheTable(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -110,7 +110,8 @@ type exportedID struct {
 	Text                         string
 }
 
-// exportedText presses the button, and returns what would be saved.
+// exportedText presses the button, and returns the content of the file that the browser would
+// save.
 func (p page) exportedText(button string) string {
 	p.t.Helper()
 	return value[string](p, `(async () => {
@@ -133,7 +134,7 @@ func (p page) exported(button string) []exportedID {
 	return ids
 }
 
-// CSV and JSON hold what Go reads from each ID, exactly.
+// CSV and JSON contain exactly the parts that Go reads from each ID.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -161,7 +162,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// On a telephone the ID and its time can be read without scrolling.
+// On a phone, the ID and its time are visible without scrolling.
 func TestTableOnATelephone(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// thousandIDs is a log of 1,000 IDs of three workers, one each 20 ms, with a
-// gap of a minute after the 600th.
+// thousandIDs returns 1,000 IDs of three workers, and a log that contains them. The IDs are 20
+// ms apart, with a gap of a minute after the 600th.
 func thousandIDs(t *testing.T) ([]types.ID, string) {
 	t.Helper()
 	layout := snowflake.TwitterLayout()
@@ -64,8 +64,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// wantThreeColours wants the workers' colours in the drawing, each in its lane,
-// and none of them within the gap.
+// wantThreeColours checks that the drawing shows the colour of each worker in its lane, and no
+// colour within the gap.
 func (p page) wantThreeColours() {
 	p.t.Helper()
 	const draw = `(async () => {
@@ -97,7 +97,7 @@ func (p page) wantThreeColours() {
 	}
 }
 
-// driveStrip uses the timeline by keys and by the pointer.
+// driveStrip moves through the timeline by keys and by the pointer.
 func (p page) driveStrip(ids []types.ID) {
 	p.t.Helper()
 	p.do(chromedp.Focus("#strip"))
@@ -124,8 +124,8 @@ func (p page) driveStrip(ids []types.ID) {
 	}
 }
 
-// stripAt is a place of the timeline in the window: x from its left edge, or
-// from its right if it is negative, and y from its top.
+// stripAt returns the position in the window of a point of the timeline. x counts from the
+// left edge, or from the right edge if it is negative. y counts from the top.
 func (p page) stripAt(x, y float64) (float64, float64) {
 	p.t.Helper()
 	box := value[[]float64](p, `(() => { const strip = document.getElementById("strip"); strip.scrollIntoView({ block: "center", behavior: "instant" });
@@ -136,7 +136,7 @@ func (p page) stripAt(x, y float64) (float64, float64) {
 	return box[0] + x, box[2] + y
 }
 
-// Many IDs in one millisecond, far apart, and twenty thousand of them.
+// The timeline works for IDs of one millisecond, IDs decades apart, and twenty thousand IDs.
 func TestTimelineOfOddInputs(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -154,7 +154,7 @@ func TestTimelineOfOddInputs(t *testing.T) {
 	t.Logf("20,000 IDs of 1,024 workers drawn in %.0f ms", took)
 }
 
-// An ID that a text has twice is one ID.
+// The page counts an ID only once, even if the text contains it several times.
 func TestSameIDTwice(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -174,7 +174,7 @@ func TestSameIDTwice(t *testing.T) {
 	p.want("#result-place", "2 of 3 by time, found 2 times")
 }
 
-// columns is how many columns the table of IDs has.
+// columns returns the number of columns in the table of IDs.
 func (p page) columns() int {
 	p.t.Helper()
 	return value[int](p, `document.querySelectorAll("#ids-table thead th").length`)

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// The page's own modules, in the browser, agree with the vectors that Go wrote.
+// In the browser, the page's modules agree with the vectors that Go wrote.
 func TestVectorsInThePage(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

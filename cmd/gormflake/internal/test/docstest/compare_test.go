@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// certain are commands that print the same in every run.
+// certain matches commands that print the same in every run.
 var certain = regexp.MustCompile(`gormflake (parse|min|max|workers ddl)\b|/v1/(ids/|layout)`)
 
-// forms are what differs from run to run.
+// forms are the parts of an output that differ between runs, with the names that replace them.
 var forms = []struct {
 	text *regexp.Regexp
 	name string
@@ -25,11 +25,11 @@ var forms = []struct {
 	{regexp.MustCompile(`\b\d[\d.]* (bytes|kB|MB)\b`), "SIZE"},
 }
 
-// foreign is a line about the schemas and databases of other tests, which run at
-// the same time on the same server.
+// foreign matches a line about schemas and databases of other tests, which run on the same
+// server at the same time.
 var foreign = regexp.MustCompile(`there are other tables of workers`)
 
-// own leaves out the foreign lines.
+// own returns the lines without the foreign lines.
 func own(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), foreign.MatchString)
 }
@@ -47,8 +47,8 @@ func form(line string, exactly bool) string {
 	return line
 }
 
-// same reports whether a command has printed what the page shows. A line "…"
-// stands for any number of lines, and one in a line for any text.
+// same reports whether the printed lines match the lines of the page. A line "…" on the page
+// matches any number of lines, and "…" within a line matches any text.
 func same(shown, printed []string, exactly bool) bool {
 	if len(shown) == 0 {
 		return len(printed) == 0

@@ -15,8 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestYAMLInPages reads every file that a page shows. Files of Kubernetes must
-// say what they are; integrations checks their fields.
+// TestYAMLInPages parses every YAML file in the pages. A manifest of Kubernetes must have
+// apiVersion, kind and metadata. The module integrations checks the other fields.
 func TestYAMLInPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range append(pages(t), files(t)...) {
@@ -80,8 +80,8 @@ func checkScrapes(t *testing.T, b block) {
 	}
 }
 
-// checkCompose follows the folders that a Compose file names, and the service on which
-// another one waits.
+// checkCompose checks that the folders in a Compose file exist, and that a service that others
+// wait for has a health check.
 func checkCompose(t *testing.T, b block) {
 	t.Helper()
 	var doc struct {
@@ -117,7 +117,7 @@ func write(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// TestUnitsInPages has systemd check the units, where it is installed.
+// TestUnitsInPages runs systemd-analyze on the units, if it is installed.
 func TestUnitsInPages(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")
@@ -141,7 +141,7 @@ var (
 	flag       = regexp.MustCompile(`(?:^|[\s\[,])(--[a-z][a-z-]+)`)
 )
 
-// files are pages that are nothing but YAML, or a unit of systemd.
+// files returns the files of YAML and the unit of systemd as pages.
 func files(t *testing.T) []page {
 	t.Helper()
 	service := filepath.Join(root, "cmd", "gormflake")
@@ -161,7 +161,7 @@ func files(t *testing.T) []page {
 	return all
 }
 
-// TestFlagsInPages looks up the flags of the commands that other files start.
+// TestFlagsInPages checks that the commands in YAML files and units use flags that exist.
 func TestFlagsInPages(t *testing.T) {
 	t.Parallel()
 	program := build(t)
@@ -194,8 +194,8 @@ func TestFlagsInPages(t *testing.T) {
 
 var action = regexp.MustCompile(`(?m)uses: +(\S+)(.*)$`)
 
-// Another's tag can move: an action is named by its commit, with the version behind it,
-// which Dependabot reads.
+// Workflows pin each action by its commit, because the owner of an action can move its tag.
+// The comment after the commit names the version, for Dependabot.
 func TestActionsArePinned(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)

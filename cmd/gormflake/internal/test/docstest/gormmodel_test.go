@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The models of "From gorm.Model" in docs/moving.md: before, in step 1 and in
-// step 3. All have the same tables.
+// These are the models of "From gorm.Model" in docs/moving.md, as they are before the move, in
+// step 1 and in step 3. All use the same tables.
 type (
 	order struct {
 		gorm.Model

@@ -23,10 +23,11 @@ var (
 	typeLine = regexp.MustCompile(`(?m)^# TYPE (gormflake_\w+) `)
 )
 
-// ofOnlineMove are names of columns, of which docs/online.md speaks.
+// ofOnlineMove matches names of columns in docs/online.md, which are not metrics.
 var ofOnlineMove = regexp.MustCompile(`^gormflake_(new|old)_`)
 
-// TestMetricsInPages compares docs/kubernetes.md with what a service and doctor export.
+// TestMetricsInPages compares the table in docs/kubernetes.md with the metrics that a service
+// and doctor export.
 func TestMetricsInPages(t *testing.T) {
 	t.Parallel()
 	p := read(t, filepath.Join(root, "docs", "kubernetes.md"))
@@ -46,8 +47,8 @@ func TestMetricsInPages(t *testing.T) {
 	}
 }
 
-// exported are the names of a service that has a lease and has refused something,
-// and of doctor.
+// exported returns the names of the metrics of doctor and of a service, after a lease and a
+// rejected request.
 func exported(t *testing.T) []string {
 	t.Helper()
 	s := &session{t: t, scheme: "sqlite", program: build(t), dir: t.TempDir(), urls: map[string]string{}}
@@ -61,7 +62,7 @@ func exported(t *testing.T) []string {
 	return names
 }
 
-// textfile is what doctor writes.
+// textfile returns the metrics that doctor writes to a file.
 func textfile(t *testing.T, s *session) string {
 	t.Helper()
 	name := filepath.Join(s.dir, "doctor.prom")
@@ -91,8 +92,8 @@ func get(t *testing.T, url string) string {
 	return string(text)
 }
 
-// TestAlertsInPages compares the runbooks of docs/runbooks.md with the rules, each
-// of which links to its own.
+// TestAlertsInPages compares the runbooks in docs/runbooks.md with the alerts. Each alert must
+// link to its runbook.
 func TestAlertsInPages(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile(filepath.Join(root, "promcollector", "alerts.yaml"))
@@ -110,7 +111,7 @@ func TestAlertsInPages(t *testing.T) {
 	}
 }
 
-// groups returns what the first group of the expression matches.
+// groups returns the text of the first group in each match.
 func groups(expression *regexp.Regexp, text string) (all []string) {
 	for _, found := range expression.FindAllStringSubmatch(text, -1) {
 		all = append(all, found[1])
@@ -118,8 +119,8 @@ func groups(expression *regexp.Regexp, text string) (all []string) {
 	return all
 }
 
-// TestAlerts has promtool check the rules against the collector, try when each
-// fires, and parse what the dashboard asks for.
+// TestAlerts runs promtool, which lints the alert rules, tests when each alert fires, and
+// parses the queries of the dashboard.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	promtool := testserver.Program(t, "promtool")
@@ -140,7 +141,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// panels are the expressions of a dashboard as rules, which promtool can check.
+// panels returns the queries of a dashboard as rules, because promtool can check only rules.
 func panels(t *testing.T, dashboard string) (rules string) {
 	t.Helper()
 	text, err := os.ReadFile(dashboard)

@@ -17,7 +17,7 @@ var assigned = map[string]string{
 	"postgres": "BIGSERIAL PRIMARY KEY",
 }
 
-// assigning is a table whose keys the database assigns.
+// assigning creates a table whose keys the database assigns.
 func assigning(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	if err := db.Exec("CREATE TABLE orders (id " + assigned[db.Name()] + ", customer VARCHAR(100))").Error; err != nil {
@@ -25,7 +25,8 @@ func assigning(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// What docs/moving.md says of the time between the program and detach.
+// Between the deployment of the program and detach, a database may continue from the largest
+// key, as docs/moving.md describes.
 func TestTheDatabaseContinuesFromTheLargestKey(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -48,7 +49,7 @@ func TestTheDatabaseContinuesFromTheLargestKey(t *testing.T) {
 	})
 }
 
-// Keys that are strings in JSON, and that the database still assigns.
+// Keys can be strings in JSON while the database still assigns them.
 func TestStringsWhileTheDatabaseAssigns(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

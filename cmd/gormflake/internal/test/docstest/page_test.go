@@ -10,7 +10,7 @@ import (
 
 const root = "../../../../.."
 
-// A block of a page, with its language and what stands behind that.
+// A block is a fenced block of a page. about is the text after the language.
 type block struct {
 	language, about, text string
 	line                  int
@@ -55,7 +55,7 @@ func read(t *testing.T, path string) page {
 	return p
 }
 
-// of are the blocks of these languages.
+// of returns the blocks in these languages.
 func (p *page) of(languages ...string) []block {
 	var found []block
 	for _, b := range p.blocks {
@@ -68,8 +68,8 @@ func (p *page) of(languages ...string) []block {
 	return found
 }
 
-// A command, and what the page shows below it: nothing if it is of a block
-// without output.
+// A command is a command of a page with the output that the page shows. If the block shows no
+// output, quiet is set.
 type command struct {
 	text  string
 	shown []string
@@ -77,7 +77,8 @@ type command struct {
 	line  int
 }
 
-// commands of a block. A line that ends with a backslash continues in the next.
+// commands returns the commands of a block. A line that ends with a backslash continues on the
+// next line.
 func (b *block) commands(t *testing.T) []command {
 	t.Helper()
 	var found []command

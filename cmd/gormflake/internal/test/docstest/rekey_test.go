@@ -19,7 +19,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TestRekey runs what docs/runbooks.md does with rows of a wrong clock.
+// TestRekey runs the procedure of docs/runbooks.md for rows with IDs of a wrong clock.
 func TestRekey(t *testing.T) {
 	t.Parallel()
 	testserver.Program(t, "psql")

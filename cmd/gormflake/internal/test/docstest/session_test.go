@@ -25,17 +25,17 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// patience is for what a loaded machine does late.
+// patience is how long the tests wait for events on a loaded machine.
 const patience = time.Minute
 
-// executed are the programs that the pages may use, and elsewhere are those
-// that other tests run, or that want a cluster or a service manager.
+// executed are the programs that the tests run. elsewhere are programs that other tests run,
+// or that need a cluster or a service manager.
 var (
 	executed  = []string{"gormflake", "curl", "echo", "cat", "ls"}
 	elsewhere = []string{"docker", "go", "make", "goose", "migrate", "kubectl", "systemctl"}
 )
 
-// shop is the one of docs/moving.md, by the scheme of the database.
+// shop is the schema of docs/moving.md, by the scheme of the database.
 var shop = map[string]string{
 	"sqlite": `CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, customer TEXT NOT NULL);
 CREATE TABLE order_lines (id INTEGER PRIMARY KEY AUTOINCREMENT, order_id INTEGER NOT NULL REFERENCES orders, product TEXT NOT NULL);
@@ -60,7 +60,7 @@ var targets = map[string]testdb.Target{"sqlite": testdb.SQLite, "mysql": testdb.
 
 var database = regexp.MustCompile(`\b(sqlite|postgres|mysql)://[\w./@-]+`)
 
-// setting is of a variable for one command.
+// setting matches environment variables that are set for one command.
 var setting = regexp.MustCompile(`^(?:[A-Z_]+=\S* )+`)
 
 // TestCommands runs the commands of every page.
@@ -93,8 +93,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// ofScheme are the blocks that name a database of that kind. Those that name
-// none run with SQLite.
+// ofScheme returns the blocks that name a database of this kind. A block without a database
+// runs with SQLite.
 func ofScheme(t *testing.T, blocks []block, scheme string) []block {
 	t.Helper()
 	var found []block
@@ -110,7 +110,7 @@ func ofScheme(t *testing.T, blocks []block, scheme string) []block {
 	return found
 }
 
-// TestMain removes the program.
+// TestMain removes the built program at the end.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if path, err := built(); err == nil {
@@ -119,7 +119,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the path of the program, which is built once.
+// built builds the program once, and returns its path.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "gormflake")
 	if err != nil {
@@ -142,16 +142,16 @@ func build(t *testing.T) string {
 	return path
 }
 
-// A session runs commands one after the other.
+// A session runs the commands of a page in order.
 type session struct {
 	t       *testing.T
 	scheme  string
 	target  testdb.Target
 	program string
 	dir     string
-	urls    map[string]string // of the databases, by how the page names them
-	address string            // of the service that was started last
-	code    int               // of the last command
+	urls    map[string]string // by the URL in the page
+	address string            // address of the service that was started last
+	code    int               // exit code of the last command
 }
 
 func (s *session) run(c command) {
@@ -173,7 +173,7 @@ func (s *session) run(c command) {
 	}
 }
 
-// real is the command with the databases and the address of this test.
+// real replaces the databases and the address in a command by those of this test.
 func (s *session) real(text, address string) string {
 	text = strings.ReplaceAll(text, "127.0.0.1:8080", address)
 	return database.ReplaceAllStringFunc(text, func(name string) string {
@@ -184,7 +184,7 @@ func (s *session) real(text, address string) string {
 	})
 }
 
-// make makes a shop.
+// make creates a database with the shop, and returns its URL.
 func (s *session) make(name string) (url string) {
 	s.t.Helper()
 	url = "sqlite://" + filepath.Join(s.dir, strings.TrimPrefix(name, "sqlite://"))
@@ -251,7 +251,7 @@ var listening = regexp.MustCompile(`(?m)^listening on http://(.*)$`)
 // serve starts a service that runs until the end of the session.
 func (s *session) serve(c command) {
 	s.t.Helper()
-	s.address = "" // of a service that the page has started before
+	s.address = "" // the page may have started a service before
 	var out output
 	shell := s.shell(s.t.Context(), "exec "+strings.TrimSuffix(s.real(c.text, "127.0.0.1:0"), " &"))
 	shell.Stdout, shell.Stderr = &out, &out
@@ -291,7 +291,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// The pages show the shop that the tests make.
+// The pages show the schema that the tests use.
 func TestShopInPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
