@@ -11,35 +11,45 @@ import (
 
 // Check validates models at start-up. For every model it verifies that
 //
-//   - the plugin is registered in db: a program with several handles calls Check with
-//     each, for the models that it writes,
-//   - the model has at least one tag or is one of [WithModels], and every tag is valid,
-//   - no column of keys has auto-increment or a default, neither in the model
-//     nor in its table, if the table exists; in the tables of [WithModels] it may,
-//     if it is a sequence of PostgreSQL, a parked counter, or [WithUnparkedCounters]
-//     is given,
-//   - the columns of the keys, and of the foreign keys that refer to them, hold
-//     63 bits, in the model and in its table; numeric(10) does not,
-//   - the columns of serial numbers, and of the foreign keys that refer to them,
-//     hold a whole serial number, in the model and in its table, and their
-//     generator has a method Layout,
-//   - the columns of the table return what was stored: PostgreSQL's char(n) and
-//     MySQL's binary(n) pad it,
-//   - no ID has the option string in its json tag, with which some encoders quote
-//     it twice.
+//   - the plugin is registered in db. A program with several handles calls Check with
+//     each
 //
-// It runs one query for each table, and one more on PostgreSQL if the table does
-// not exist, which is not an error. A query that fails is one, because the database
-// is down or because the user has no right to look at the table. Databases other
-// than SQLite, PostgreSQL, MySQL and MariaDB are an error too.
+// handle, for the models that it writes through it,
+//   - the model has a tag or is listed in [WithModels], and every tag is valid,
+//   - no key column has auto-increment or a default, neither in the model nor in its
+//     table,
 //
-// A table of SQLite that assigns a key to a row inserted without one is no error. Check
-// logs a warning, by the handle's logger, with the statement of a trigger that makes the
-// table refuse such rows, until the table has it. The trigger adds some 10 to 20 percent
-// to the time of an INSERT.
+// if the table exists. The table of a model of [WithModels] may have auto-increment if it
+// is a PostgreSQL sequence or a parked counter, or if [WithUnparkedCounters] is given,
+//   - the columns of the keys, and of the foreign keys that refer to them, hold 63 bits,
+//     in
 //
-// It returns nil, or one error that joins the mistakes of all models, each once.
-// It only reads.
+// the model and in its table. For example, numeric(10) does not,
+//   - the columns of serial numbers, and of the foreign keys that refer to them, hold a
+//     whole
+//
+// serial number, in the model and in its table, and their generator has a method Layout,
+//   - the columns of the table return the value that was stored. PostgreSQL's char(n) and
+//
+// MySQL's binary(n) do not, because they pad it,
+//   - no ID has the option string in its json tag, because some encoders then quote the
+//     ID
+//
+// twice.
+//
+// Check runs one query for each table, and one more on PostgreSQL if the table does not
+// exist. A missing table is not an error. Check returns an error if a query fails,
+// because the database is down or because the user has no right to read the table's
+// description. It also returns an error on a database other than SQLite, PostgreSQL,
+// MySQL and MariaDB.
+//
+// If a SQLite table assigns a key to a row that is inserted without a key, Check returns
+// no error, but logs a warning by the handle's logger. The warning contains the statement
+// of a trigger that makes the table reject such rows, and stops when the table has the
+// trigger. The trigger adds some 10 to 20 percent to the time of an INSERT.
+//
+// Check returns nil, or one error that joins the mistakes of all models and contains each
+// mistake once. It only reads.
 //
 //	err := gormflake.Check(db, &Order{}, &Line{})
 func Check(db *gorm.DB, models ...any) error {

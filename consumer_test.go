@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// The core must not change which versions of grpc or of a Redis, etcd or ZooKeeper
-// client an application uses, so each of their stores is a separate module.
+// TestNoServerClientInTheModule checks that the module requires no client of Redis, etcd
+// or ZooKeeper and no grpc, because it must not change the versions that an application
+// uses. The stores for these servers are therefore separate modules.
 func TestNoServerClientInTheModule(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-m", "all").Output()

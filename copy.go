@@ -6,7 +6,7 @@ import (
 	"github.com/gormflake/gormflake/internal/copyrows"
 )
 
-// CopyRows are the rows of a model in the form that COPY takes. A *CopyRows is a
+// CopyRows holds the rows of a model in the form that COPY takes. A *CopyRows is a
 // pgx.CopyFromSource. It serves one COPY, and one goroutine at a time.
 type CopyRows struct{ source *copyrows.Source }
 
@@ -16,41 +16,43 @@ type CopyRows struct{ source *copyrows.Source }
 //	src, err := gormflake.CopySource(db.Omit("Lines"), orders)
 //	n, err := tx.CopyFrom(ctx, src.Table(), src.Columns(), src) // a pgx.Tx
 //
-// It writes what db.Create(rows) would insert, and leaves the structs as Create
-// does: keys, serial numbers, time stamps and literal defaults are set in them. It
-// follows serializers, embedded structs, the permissions of fields, NowFunc, and
-// db's Select, Omit and Table. rows is a slice of structs or of pointers to structs,
-// or a pointer to one row or to an array; an empty slice has columns and no rows.
+// The COPY writes the values that db.Create(rows) would insert. As Create does, it sets
+// keys, serial numbers, time stamps and literal defaults in the structs. It follows
+// serializers, embedded structs, the permissions of fields, NowFunc, and db's Select,
+// Omit and Table. rows is a slice of structs or of pointers to structs, or a pointer to
+// one row or to an array. An empty slice yields columns and no rows.
 //
-// CopySource sets the keys that are unset, for all rows in one call of the
-// generator, and so needs the plugin. It does not link rows to others: call
-// [Assign] with the whole tree first. A types.ID key that is still 0 is an error,
-// as in a create.
+// CopySource sets the keys that are unset, for all rows in one call of the generator, and
+// so needs the plugin. It does not copy keys into the foreign keys of other rows, so call
+// [Assign] with the whole tree first. As in a create, a types.ID key that is still 0 is
+// an error.
 //
 // # What COPY cannot do
 //
-// COPY has no DEFAULT for single rows. A column with a default that only the
-// database knows, such as default:now() or an auto-increment key, is left out if no
-// row has a value; if some rows have one and others have none, that is an error.
-// Values that the database chooses are not read back into the structs.
+// COPY has no DEFAULT for single rows. CopySource leaves out a column whose default only
+// the database knows, such as default:now() or an auto-increment key, if no row has a
+// value for it. If some rows have a value and other rows lack it, CopySource returns an
+// error. Values that the database chooses are not read back into the structs.
 //
-// What a create would do, and COPY does not, is an error unless db leaves it out:
+// CopySource returns an error for each part of a create that COPY does not do, unless db
+// leaves that part out:
 //
 //   - hooks: db.Session(&gorm.Session{SkipHooks: true})
 //   - related rows: db.Omit("Lines"), or db.Omit(clause.Associations)
 //   - clauses that types of fields add to creates: db.Unscoped()
 //   - ON CONFLICT and RETURNING
 //
-// A field whose GormValue returns SQL, rather than one value, is an error of Values.
-// Scopes of db and the create callbacks of other plugins do not run.
+// Values returns an error if a field's GormValue returns SQL rather than one value. The
+// scopes of db and the create callbacks of other plugins do not run.
 //
 // # Errors
 //
-// An error of CopySource may leave keys set in the rows. Errors in the values are
-// returned by Values; COPY then stores nothing. Time stamps and defaults are set
-// as Values reads a row. To repeat a COPY, call CopySource again: it keeps them.
+// If CopySource fails, some rows may already have keys. Values returns the errors in the
+// values, and COPY then stores no row. Values also sets the time stamps and defaults of a
+// row when it reads the row. To repeat a COPY, call CopySource again, which keeps the
+// values that are set.
 //
-// CopySource does not touch the database.
+// CopySource does not access the database.
 func CopySource(db *gorm.DB, rows any) (*CopyRows, error) {
 	p, err := pluginOf(db)
 	if err != nil {
@@ -63,20 +65,20 @@ func CopySource(db *gorm.DB, rows any) (*CopyRows, error) {
 	return &CopyRows{source}, nil
 }
 
-// Table returns the name of the table, after the name of its schema if the model
-// has one. It can be used as a pgx.Identifier.
+// Table returns the name of the table, preceded by the name of its schema if the model
+// has a schema. The result can be used as a pgx.Identifier.
 func (r *CopyRows) Table() []string { return r.source.Table() }
 
 // Columns returns the names of the columns to copy.
 func (r *CopyRows) Columns() []string { return r.source.Columns() }
 
-// Next moves to the next row and reports whether there is one. After an error
-// there is none.
+// Next moves to the next row and reports whether there is a next row. After an error it
+// returns false.
 func (r *CopyRows) Next() bool { return r.source.Next() }
 
-// Values returns the values of the row, in the order of [CopyRows.Columns]. The
+// Values returns the values of the current row, in the order of [CopyRows.Columns]. The
 // slice is valid until the next call.
 func (r *CopyRows) Values() ([]any, error) { return r.source.Values() }
 
-// Err returns the error of Values, if there was one.
+// Err returns the error that Values returned, or nil.
 func (r *CopyRows) Err() error { return r.source.Err() }

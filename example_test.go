@@ -69,8 +69,8 @@ func Example() {
 	// in order: true
 }
 
-// Parents and children get their keys and links in memory, and are inserted in
-// one batch each.
+// Assign sets the keys and links of parents and children in memory. The program then
+// inserts the parents in one batch and the children in another.
 func ExampleAssign() {
 	type Line struct {
 		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
@@ -134,8 +134,8 @@ func ExampleAssign() {
 	// same keys: true
 }
 
-// The source satisfies pgx.CopyFromSource: pass it to CopyFrom of a connection, or
-// of a transaction, with its table and columns.
+// CopySource returns a pgx.CopyFromSource. Pass it to CopyFrom of a connection or a
+// transaction, with its table and columns.
 func ExampleCopySource() {
 	type Line struct {
 		gormflake.Model

@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// autoKeyBook has a key that GORM treats as auto-increment. That is wasteful, and
-// Check reports it, but it works.
+// autoKeyBook has a key that GORM treats as auto-increment. The plugin supports it, but
+// Check reports it, because it costs performance.
 type autoKeyBook struct {
 	ID    int64  `snowflake:"pk"`
 	Title string `gorm:"size:50"`
@@ -68,8 +68,8 @@ var (
 	}
 )
 
-// However GORM creates a row, the row has the key that the caller sees, and a key
-// that the caller set is kept.
+// TestCreate checks, for every way in which GORM creates a row, that the row has the key
+// that the caller sees, and that the plugin keeps a key that the caller set.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -79,15 +79,15 @@ func TestCreate(t *testing.T) {
 		t.Run("string", func(t *testing.T) { plugintest.RunPaths(t, db, textKeyBooks, textKeyBooks.Paths()) })
 		t.Run("serial number", func(t *testing.T) { plugintest.RunPaths(t, db, plugintest.Payments, plugintest.Payments.Paths()) })
 		t.Run("serial number as key", func(t *testing.T) { plugintest.RunPaths(t, db, plugintest.Receipts, plugintest.Receipts.Paths()) })
-		// GORM itself gets slices of maps wrong where it sees auto-increment.
+		// GORM itself handles slices of maps wrongly if the key is auto-increment.
 		t.Run("auto-increment", func(t *testing.T) {
 			plugintest.RunPaths(t, db, autoKeyBooks, append(autoKeyBooks.StructPaths(), autoKeyBooks.FinisherPaths()...))
 		})
 	})
 }
 
-// A statement without rows, or with values that GORM rejects, ends as without the
-// plugin: with an error and not with a panic.
+// TestCreateRejected checks that a statement without rows, or with values that GORM
+// rejects, returns GORM's error and does not panic.
 func TestCreateRejected(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -117,8 +117,9 @@ func TestCreateRejected(t *testing.T) {
 	})
 }
 
-// GORM writes a value of another type by the positions of its fields. If the plugin
-// did not check it, the row would have no key, or GORM would panic.
+// TestCreateOfOtherType checks that the plugin rejects values of another type, because
+// GORM writes them by the positions of their fields. Without the check, the row would
+// have no key, or GORM would panic.
 func TestCreateOfOtherType(t *testing.T) {
 	t.Parallel()
 	type (
@@ -175,8 +176,8 @@ func TestOneFillPerStatement(t *testing.T) {
 	}
 }
 
-// A dry run consumes IDs and leaves them in the struct, as GORM does with
-// timestamps.
+// TestDryRun checks that a dry run consumes IDs and leaves them in the struct, as GORM
+// does with timestamps.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -198,7 +199,7 @@ func TestCallerCancels(t *testing.T) {
 	}
 }
 
-// waiting waits until its context ends.
+// waiting is a generator that waits until its context ends.
 type waiting struct{}
 
 func (waiting) Fill(ctx context.Context, _ []types.ID) error {

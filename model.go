@@ -6,16 +6,16 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Model is a base to embed where gorm.Model would be: a Snowflake primary key
-// and the two timestamps that GORM keeps.
+// Model is a base struct to embed in place of gorm.Model. It has a Snowflake primary key
+// and the two timestamps that GORM maintains.
 //
 //	type Order struct {
 //		gormflake.Model
 //		Customer string
 //	}
 //
-// Its key has no check constraint: a create that would store the key 0 is an error
-// without one, see [types.ID.CreateClauses].
+// The key needs no check constraint, because [types.ID.CreateClauses] makes a create fail
+// that would store the key 0.
 type Model struct {
 	ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
 	CreatedAt time.Time

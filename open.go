@@ -12,21 +12,21 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Open leases a worker from db itself, creates a generator that issues under it,
-// and registers the plugin with db. An application needs no other call.
+// Open leases a worker from db itself, creates a generator that issues under it, and
+// registers the plugin with db. An application needs no other call.
 //
 //	gen, err := gormflake.Open(ctx, db)
 //	defer gen.Close(context.Background())
 //
-// The caller closes the generator before the database. Close releases the worker;
-// later creates fail. The leases are in the table snowflake_workers, which Open
-// creates if it does not exist. See package sqllease for what the database must
-// guarantee, and package lease for what happens if the database is down, the
-// process is paused or the clock steps. All processes that write to the same
+// The caller closes the generator before the database. Close releases the worker, and
+// creates fail after it. The leases are in the table snowflake_workers, which Open
+// creates if it does not exist. Package sqllease describes the guarantees that the
+// database must give. Package lease describes how a lease behaves if the database is
+// down, the process is paused or the clock steps. All processes that write to the same
 // tables must lease from the same database.
 //
-// db is the handle that [gorm.Open] returned, not a transaction. ctx is for this
-// call only. If Open fails, it holds no worker and leaves db unchanged.
+// db is the handle that [gorm.Open] returned, not a transaction. Open uses ctx only until
+// it returns. If Open fails, it holds no worker and leaves db unchanged.
 func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generator, error) {
 	cfg, err := newConfig(opts)
 	if err != nil {
@@ -56,7 +56,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	return gen, nil
 }
 
-// use registers p. It explains GORM's error, which is one word.
+// use registers p, and adds an explanation to GORM's error for a second registration.
 func use(db *gorm.DB, p *Plugin) error {
 	err := db.Use(p)
 	if errors.Is(err, gorm.ErrRegistered) {

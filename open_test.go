@@ -126,7 +126,8 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// gorm.Open returns a handle beside its error, of which one part or another is missing.
+// TestHandleThatWasNotOpened checks the handle that gorm.Open returns together with an
+// error, and other handles of which parts are missing.
 func TestHandleThatWasNotOpened(t *testing.T) {
 	t.Parallel()
 	type note struct{ ID uint }
@@ -147,7 +148,8 @@ func TestHandleThatWasNotOpened(t *testing.T) {
 	}
 }
 
-// The second generator would otherwise hold a worker that no create uses.
+// TestOpenTwice checks that a second Open fails, because its generator would hold a
+// worker that no create uses.
 func TestOpenTwice(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -192,8 +194,9 @@ func TestNewRejectsOptionsOfOpen(t *testing.T) {
 	}
 }
 
-// The window ends inside the application's transaction, which has the only
-// connection: an error within the call's timeout, never a deadlock.
+// TestFencedInsideTransactionOnOneConnection checks that a create fails within its
+// timeout, and does not deadlock, if the window ends inside a transaction that uses the
+// only connection.
 func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -230,7 +233,8 @@ func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 	})
 }
 
-// Many replicas issue IDs concurrently, each under a different worker.
+// TestOpenReplicas checks that many replicas can issue IDs concurrently, each under a
+// different worker.
 func TestOpenReplicas(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -238,7 +242,7 @@ func TestOpenReplicas(t *testing.T) {
 		keys := make([][]types.ID, replicas)
 		var wg sync.WaitGroup
 		for i := range replicas {
-			// A plugin belongs to one gorm.DB: each replica has its own.
+			// A plugin belongs to one gorm.DB, so each replica has a separate handle.
 			own, err := gorm.Open(db.Dialector, &gorm.Config{ConnPool: db.ConnPool, Logger: db.Logger})
 			if err != nil {
 				t.Fatal(err)

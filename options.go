@@ -20,7 +20,7 @@ type Option interface {
 
 type config struct {
 	generators map[string]model.Generator
-	openOnly   string // an option that is for Open only
+	openOnly   string // the last option given that only Open accepts
 	models     []any
 	unparked   bool
 	lease      []lease.Option
@@ -37,7 +37,8 @@ func newConfig(opts []Option) (*config, error) {
 	return cfg, option.Apply("gormflake", opts, func(opt Option) error { return opt.apply(cfg) })
 }
 
-// forOpen is an option that [New] rejects by its name.
+// forOpen returns an option that calls set. If it is given to [New], [gorm.DB.Use]
+// returns an error with the option's name.
 func forOpen(name string, set func(*config)) Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.openOnly = name
@@ -47,9 +48,9 @@ func forOpen(name string, set func(*config)) Option {
 }
 
 // WithGenerator adds a generator for the columns tagged gen=name, for example
-// `snowflake:"pk,gen=orders"`. Columns without gen= use the generator given to
-// [New] or created by [Open]. An empty name, a name with a comma, a duplicate name
-// and a nil generator are errors.
+// `snowflake:"pk,gen=orders"`. Columns without gen= use the generator given to [New] or
+// created by [Open]. [gorm.DB.Use] or Open returns an error if the name is empty,
+// contains a comma or is given twice, or if the generator is nil.
 func WithGenerator(name string, gen Generator) Option {
 	return optionFunc(func(cfg *config) error {
 		switch _, taken := cfg.generators[name]; {
@@ -66,19 +67,22 @@ func WithGenerator(name string, gen Generator) Option {
 }
 
 // WithLease passes options to the lease that [Open] acquires, for example
-// lease.WithWindow. It is for Open only.
+// lease.WithWindow. It is for Open only. If it is given to [New], [gorm.DB.Use] returns
+// an error.
 func WithLease(opts ...lease.Option) Option {
 	return forOpen("WithLease", func(cfg *config) { cfg.lease = append(cfg.lease, opts...) })
 }
 
 // WithStore passes options to the store from which [Open] leases, for example
-// sqllease.WithNamespace. It is for Open only.
+// sqllease.WithNamespace. It is for Open only. If it is given to [New], [gorm.DB.Use]
+// returns an error.
 func WithStore(opts ...sqllease.Option) Option {
 	return forOpen("WithStore", func(cfg *config) { cfg.store = append(cfg.store, opts...) })
 }
 
 // WithSnowflake passes options to the generator that [Open] creates, for example
-// snowflake.WithLayout. It is for Open only.
+// snowflake.WithLayout. It is for Open only. If it is given to [New], [gorm.DB.Use]
+// returns an error.
 func WithSnowflake(opts ...snowflake.Option) Option {
 	return forOpen("WithSnowflake", func(cfg *config) { cfg.snowflake = append(cfg.snowflake, opts...) })
 }
@@ -95,28 +99,31 @@ func checkGenerator(call string, gen Generator) error {
 	return fmt.Errorf("gormflake: %s: generator is %s: want one, for example from snowflake.New", call, what)
 }
 
-// WithModels makes the plugin give keys to these models, which need no tag. List
-// them as for AutoMigrate, and register the plugin before it:
+// WithModels makes the plugin give keys to these models, which need no tag. List them as
+// for AutoMigrate, and register the plugin before it:
 //
 //	models := []any{&User{}, &Card{}}
 //	gen, err := gormflake.Open(ctx, db, gormflake.WithModels(models...),
 //		gormflake.WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout())))
 //	err = db.AutoMigrate(models...)
 //
-// The key of each is its only primary key and an integer of 64 bits that the database
-// would assign, such as the one of gorm.Model. From then on it is as one tagged
-// `gorm:"autoIncrement:false" snowflake:"pk"`. A model with a tagged key is left as it
-// is, and so is one with snowflake:"-" on any field or embedded struct. It is an error
-// of [gorm.DB.Use] if a model has another key, or was used before.
+// The key of each model must be its only primary key and a 64-bit integer that the
+// database would assign, such as the key of gorm.Model. The plugin then treats it like a
+// key tagged `gorm:"autoIncrement:false" snowflake:"pk"`. It does not change a model that
+// has a tagged key, or that has snowflake:"-" on any field or embedded struct.
+// [gorm.DB.Use] returns an error if a model has another kind of key, or was used before
+// the plugin was registered.
 //
-// On MySQL, MariaDB and SQLite the counter of an existing table follows the largest
-// key: another program gets the generator's next one, and Save of a slice or a nested
-// row overwrites its row. [Open] returns an error for such a table, which has the
-// statements that park the counter above all IDs of the next ten years, as the command
-// gormflake migrate --park does. [New] reads no table: call [Check].
+// On MySQL, MariaDB and SQLite the counter of an existing table follows the largest key.
+// Another program that inserts without the plugin would therefore get the generator's
+// next key, and Save of a slice or of a nested row would overwrite that program's row.
+// For such a table [Open] returns an error that contains the statements that park the
+// counter above all IDs of the next ten years, as the command gormflake migrate --park
+// does. [New] reads no table, so call [Check] after it.
 //
-// New tables have no counter, on SQLite too, where it would be parked only by another
-// statement: an INSERT without a key is an error, never another row's key.
+// New tables have no counter, including on SQLite, where only another statement could
+// park it. An INSERT without a key into a new table returns an error and never gets
+// another row's key.
 func WithModels(models ...any) Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.models = append(cfg.models, models...)
@@ -124,9 +131,10 @@ func WithModels(models ...any) Option {
 	})
 }
 
-// WithUnparkedCounters makes [Open] log a warning, by the logger of GORM, for each
-// counter that would be an error, and [Check] pass it: see [WithModels]. It is for
-// tables into which no program inserts without the plugin, as in most tests.
+// WithUnparkedCounters makes [Open] log a warning for each counter that would otherwise
+// be an error of [WithModels], by the logger of GORM, and makes [Check] accept such a
+// counter. Use it for tables into which no program inserts without the plugin, as in most
+// tests.
 func WithUnparkedCounters() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.unparked = true

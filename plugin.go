@@ -23,41 +23,40 @@ const (
 	updateCallback = "gormflake:update"
 )
 
-// Generator generates IDs. *snowflake.Generator is one.
+// Generator generates IDs. *snowflake.Generator implements it.
 //
-// Fill sets every element of dst to a new positive ID, or returns an error and
-// leaves dst unspecified. It must be safe for concurrent use.
+// Fill sets every element of dst to a new positive ID, or returns an error and leaves dst
+// unspecified. It must be safe for concurrent use.
 //
-// For serial numbers it also needs a method Layout() snowflake.Layout, which
+// For serial numbers the generator also needs a method Layout() snowflake.Layout, which
 // always returns the layout of all its IDs.
 type Generator interface {
 	Fill(ctx context.Context, dst []types.ID) error
 }
 
-// TableGenerator is a [Generator] that learns for which tables its IDs are, as one
-// for tests that counts: see package gormflaketest. The plugin and [Assign] call
-// FillTable in the place of Fill, with the name of the model's table, and before it
-// Observe with each key that a row has already.
+// TableGenerator is a [Generator] that receives the name of the table for which it
+// generates IDs. For example, the generator of package gormflaketest counts IDs per
+// table. The plugin and [Assign] call FillTable instead of Fill, with the name of the
+// model's table. Before that, they call Observe with each key that a row already has.
 type TableGenerator interface {
 	Generator
 	FillTable(ctx context.Context, table string, dst []types.ID) error
 	Observe(table string, id types.ID)
 }
 
-// Plugin is the GORM plugin; create it with [New]. It is safe for concurrent use,
-// and one Plugin may serve several databases.
+// Plugin is the GORM plugin that [New] creates. It is safe for concurrent use, and one
+// Plugin may serve several databases.
 type Plugin struct {
 	err    error
 	gen    Generator
 	set    *model.Set
-	models []any // without tags
+	models []any // of WithModels
 	graphs tree.Graphs
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
 
-// New returns a plugin that fills tagged columns with IDs of gen. The caller
-// closes gen.
+// New returns a plugin that fills tagged columns with IDs of gen. The caller closes gen.
 //
 // [gorm.DB.Use] returns all mistakes in gen and opts.
 func New(gen Generator, opts ...Option) *Plugin {
@@ -80,8 +79,8 @@ func newPlugin(gen Generator, cfg *config) *Plugin {
 // Name returns "gormflake", the key of the plugin in the GORM configuration.
 func (p *Plugin) Name() string { return pluginName }
 
-// Initialize registers the callbacks; [gorm.DB.Use] calls it. It may be called
-// again for the same or another database, as replica resolvers do.
+// Initialize registers the callbacks. [gorm.DB.Use] calls it. It may be called again for
+// the same or another database, as replica resolvers do.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	if p.err != nil {
 		return p.err
@@ -90,7 +89,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	if err := errors.Join(err, checkGeneratorLayout(p.gen, keys)); err != nil {
 		return err
 	}
-	for _, key := range keys { // of all models or of none
+	for _, key := range keys { // only after all models passed, so that an error changes no model
 		model.Adopt(key, db.Name())
 	}
 	create, update := db.Callback().Create(), db.Callback().Update()
@@ -103,8 +102,8 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	)
 }
 
-// beforeCreate is where a create enters the plugin. Package fill sets the keys of
-// the rows, package model knows their columns, and neither calls back.
+// beforeCreate sets the keys of the rows when a create begins. Package fill sets the
+// keys, and package model describes their columns. Neither package calls the plugin.
 func (p *Plugin) beforeCreate(db *gorm.DB) { fill.Create(db, p.set) }
 
 func (p *Plugin) beforeInsert(db *gorm.DB) {
@@ -116,11 +115,11 @@ func (p *Plugin) beforeInsert(db *gorm.DB) {
 
 func (p *Plugin) afterInsert(db *gorm.DB) { fill.AfterInsert(db, p.set) }
 
-// beforeUpdate checks the children that GORM creates in an update, as Association
-// and Save of an existing parent do.
+// beforeUpdate checks the children that GORM creates in an update, as Association and
+// Save of an existing parent do.
 func (p *Plugin) beforeUpdate(db *gorm.DB) { fill.BeforeUpdate(db, p.set) }
 
-// register adds a callback, or replaces the plugin's own if it is there already.
+// register adds a callback, or replaces it if the plugin has registered it before.
 func register(processor getter, at registrar, name string, callback func(*gorm.DB)) error {
 	register := at.Register
 	if processor.Get(name) != nil {
@@ -132,7 +131,8 @@ func register(processor getter, at registrar, name string, callback func(*gorm.D
 	return nil
 }
 
-// getter and registrar have the methods of two types that GORM does not export.
+// getter and registrar declare the methods that the plugin uses of two types that GORM
+// does not export.
 type (
 	getter interface {
 		Get(name string) func(*gorm.DB)
@@ -143,8 +143,8 @@ type (
 	}
 )
 
-// opened returns an error if db cannot run a statement, because it is nil or because
-// its gorm.Open failed: that returns a handle beside its error.
+// opened returns an error if db cannot run a statement, because it is nil or because its
+// gorm.Open failed. gorm.Open returns a handle together with its error.
 func opened(db *gorm.DB) error {
 	if db == nil || db.Config == nil || db.Dialector == nil || db.Statement == nil {
 		return errors.New("db is nil or was not opened: want the handle that gorm.Open returned without an error")
@@ -162,15 +162,15 @@ func pluginOf(db *gorm.DB) (*Plugin, error) {
 	return nil, errors.New("gormflake: the plugin is not registered: call gormflake.Open, or db.Use(gormflake.New(gen)), first")
 }
 
-// Skip returns a context under which the plugin fills nothing, neither in the
-// statement nor in the associations it saves:
+// Skip returns a context under which the plugin fills nothing, neither in the statement
+// nor in the associations it saves:
 //
 //	db.WithContext(gormflake.Skip(ctx)).Create(&row)
 //
-// GORM then builds the statement as without the plugin, so a model that still has
-// auto-increment gets its keys from the database. A tagged primary key that the
-// statement would write as 0 or NULL is an error: set it, or Omit the field if the
-// database assigns it.
+// GORM then builds the statement as it does without the plugin. A model that still has
+// auto-increment therefore gets its keys from the database. The create returns an error
+// if it would write a tagged primary key as 0 or NULL. Set the key, or Omit the field if
+// the database assigns it.
 func Skip(ctx context.Context) context.Context {
 	return guard.Skip(ctx)
 }

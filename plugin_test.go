@@ -21,8 +21,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// other is a plugin that registers one create callback, as replica resolvers,
-// sharding and tracing do.
+// other is a plugin that registers a create callback, as replica resolvers, sharding and
+// tracing do.
 type other struct {
 	name     string
 	register func(db *gorm.DB, name string, fn func(*gorm.DB)) error
@@ -76,8 +76,9 @@ type (
 	}
 )
 
-// In any order of plugins, and with any callback removed, keys are set before the
-// user's hooks run, and serial numbers after the keys of parents.
+// TestRegistrationOrder checks that in any order of plugins, and with any callback
+// removed, keys are set before the user's hooks run, and serial numbers after the keys of
+// parents.
 func TestRegistrationOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -132,8 +133,8 @@ func TestConfigPlugins(t *testing.T) {
 	}
 }
 
-// Replica resolvers initialize the plugins again, for every connection and also for
-// the same one.
+// TestInitializeAgain checks that the plugin can be initialized again, because replica
+// resolvers initialize it for every connection, including the same connection.
 func TestInitializeAgain(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Counter{}
@@ -143,7 +144,7 @@ func TestInitializeAgain(t *testing.T) {
 	dbs := []*gorm.DB{plugintest.Dummy(t, config)}
 	plugintest.Use(t, dbs[0], p)
 	for range 3 {
-		replica := *dbs[0].Config // as the resolver does it: the plugins come along
+		replica := *dbs[0].Config // as a resolver does, which copies the plugins
 		dbs = append(dbs, plugintest.Dummy(t, &replica))
 	}
 	for range 3 {
@@ -165,7 +166,7 @@ func TestInitializeAgain(t *testing.T) {
 	}
 }
 
-// The plugin initialized last fills.
+// TestInitializeReplaces checks that the plugin that is initialized last fills the rows.
 func TestInitializeReplaces(t *testing.T) {
 	t.Parallel()
 	first, second := &plugintest.Counter{}, &plugintest.Counter{}
@@ -179,8 +180,8 @@ func TestInitializeReplaces(t *testing.T) {
 	}
 }
 
-// A callback that must run after the INSERT and before the keys are set leaves no
-// place for the plugin's.
+// TestCallbacksWithoutOrder checks the error for a callback that must run after the
+// INSERT and before the keys are set, which is impossible.
 func TestCallbacksWithoutOrder(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, nil)
@@ -193,7 +194,8 @@ func TestCallbacksWithoutOrder(t *testing.T) {
 	}
 }
 
-// The parsed schema is shared by all sessions of the program.
+// TestSchemaUntouched checks that the plugin does not change a parsed schema, because all
+// sessions of the program share it.
 func TestSchemaUntouched(t *testing.T) {
 	t.Parallel()
 	before, after := plugintest.Dry(t, nil), plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
@@ -256,7 +258,7 @@ func TestUserHooksSeeKeys(t *testing.T) {
 	})
 }
 
-// These models have no tag: the plugin must not touch them.
+// These models have no tag, so the plugin must not change them.
 type (
 	plainBook struct {
 		ID    uint
@@ -292,7 +294,7 @@ var (
 		Key:      func(row any) types.ID { return types.ID(row.(*plainBook).ID) },
 		Generics: plugintest.GenericPaths[plainBook],
 	}
-	// A types.ID that is unset is an error, with and without the plugin.
+	// An unset types.ID is an error, with and without the plugin.
 	plainIDBooks = plugintest.RowKind{
 		Model: &plainIDBook{},
 		Table: "plain_id_books",
@@ -303,7 +305,7 @@ var (
 	}
 )
 
-// treePaths are creates that involve associations, selections and upserts.
+// treePaths returns creates that involve associations, selections and upserts.
 func treePaths() map[string]func(*gorm.DB) (map[string]types.ID, error) {
 	tree := func() *plainAuthor {
 		return &plainAuthor{Name: "a", Works: []plainWork{{Title: "x"}, {Title: "y"}}, Genres: []plainGenre{{Name: "g"}}}
@@ -338,7 +340,8 @@ func treePaths() map[string]func(*gorm.DB) (map[string]types.ID, error) {
 	}
 }
 
-// Models without the tag produce the same SQL with and without the plugin.
+// TestUntaggedModels checks that creates of models without a tag send the same SQL with
+// and without the plugin.
 func TestUntaggedModels(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -384,7 +387,7 @@ func dryRun(t *testing.T, db *gorm.DB, run func(*gorm.DB) (map[string]types.ID, 
 	return statements
 }
 
-// GORM gives savepoints random names.
+// savepoint matches a savepoint, to which GORM gives a random name.
 var savepoint = regexp.MustCompile(`SAVEPOINT sp\d+`)
 
 func errorText(err error) string {

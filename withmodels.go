@@ -15,7 +15,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// untaggedKeys has GORM parse the models, and returns the keys that become tagged.
+// untaggedKeys makes GORM parse the models, and returns the keys that the plugin will
+// treat as tagged. It does not change them.
 func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
 	config := *db.Config
 	config.NamingStrategy = model.Namer{Namer: db.NamingStrategy}
@@ -37,11 +38,12 @@ func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
 	return keys, errors.Join(errs...)
 }
 
-// checkModels returns what is wrong with the models of WithModels, with the layout for
-// their keys, and with the counters of their tables.
+// checkModels returns the mistakes of [WithModels] that Open can find before it leases a
+// worker. They are models without a suitable key, a layout that JavaScript would round,
+// and counters that are not parked.
 func checkModels(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 	keys, err := untaggedKeys(db, cfg.models)
-	if unset, _ := snowflake.CheckOptions(append([]snowflake.Option{narrow}, cfg.snowflake...)...); unset != layout { // the last layout counts
+	if unset, _ := snowflake.CheckOptions(append([]snowflake.Option{narrow}, cfg.snowflake...)...); unset != layout { // if the options set a layout, it overrides narrow, and both calls return the same
 		err = errors.Join(err, checkLayout("Open: ", "give Open WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout()))", layout, keys))
 	}
 	return errors.Join(err, checkCounters(db, layout, cfg, keys))
@@ -49,8 +51,8 @@ func checkModels(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 
 var narrow = snowflake.WithLayout(snowflake.JSSafeLayout())
 
-// checkGeneratorLayout is checkLayout for a generator that tells whether its layout is
-// the default one.
+// checkGeneratorLayout calls checkLayout if the generator has the default layout, and
+// reports so by a method HasDefaultLayout.
 func checkGeneratorLayout(gen Generator, keys []*schema.Field) error {
 	g, ok := gen.(interface {
 		Layout() snowflake.Layout
@@ -63,7 +65,8 @@ func checkGeneratorLayout(gen Generator, keys []*schema.Field) error {
 }
 
 // checkLayout rejects the default layout for keys of WithModels that are numbers in JSON,
-// because JavaScript would round their last digits. The layout of an option is a choice.
+// because JavaScript would round their last digits. Callers skip it if an option sets the
+// layout, because the user then chose it.
 func checkLayout(call, fix string, layout snowflake.Layout, keys []*schema.Field) error {
 	const exact = 53 // bits of an integer in a JavaScript number
 	i := slices.IndexFunc(keys, isNumberInJSON)
@@ -80,8 +83,8 @@ func isNumberInJSON(f *schema.Field) bool {
 	return !hidden && !slices.Contains(strings.Split(options, ","), "string") && !model.IsText(f.FieldType)
 }
 
-// checkCounters rejects counters of listed models that are not parked, before the first
-// key.
+// checkCounters rejects counters of listed models that are not parked, before the
+// generator issues the first key.
 func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*schema.Field) error {
 	if db.Name() != "mysql" && db.Name() != "sqlite" {
 		return nil
@@ -98,8 +101,9 @@ func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*sc
 	return errors.Join(countersError(counters, layout, place), err)
 }
 
-// countersError explains once what all tables have in common. The command, and then the
-// statements, park the counters that can be parked.
+// countersError returns one error for all tables, with their common explanation once. It
+// contains the command and the statements that park the counters, and names the tables
+// whose counter cannot be parked.
 func countersError(counters []check.Counter, layout snowflake.Layout, place parking.Place) error {
 	var tables, park, fixed, statements []string
 	for _, c := range counters {

@@ -53,7 +53,7 @@ func (u *plainUser) BeforeCreate(*gorm.DB) error {
 	return nil
 }
 
-// otherProgram is a handle without the plugin on the same database.
+// otherProgram returns a handle without the plugin on the same database.
 func otherProgram(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	pool, err := db.DB()
@@ -89,7 +89,7 @@ func openUsers(t *testing.T, db *gorm.DB, opts ...gormflake.Option) error {
 
 var parkingSQL = regexp.MustCompile(`(?m)^(ALTER TABLE|INSERT INTO|UPDATE) .*$`)
 
-// park runs the statements that an error of Open names.
+// park runs the statements that an error of Open contains.
 func park(t *testing.T, db *gorm.DB, err error, tables int) {
 	t.Helper()
 	found := parkingSQL.FindAllString(fmt.Sprint(err), -1)
@@ -101,8 +101,8 @@ func park(t *testing.T, db *gorm.DB, err error, tables int) {
 	}
 }
 
-// overwritten counts how many of 20 rows of another program are replaced by Save or by
-// a nested create, which follow each of them.
+// overwritten returns how many of 20 rows of another program are overwritten by a Save or
+// a nested create that runs after each insert.
 func overwritten(t *testing.T, db, other *gorm.DB) (lost int) {
 	t.Helper()
 	owner := plainUser{Name: rand.Text()}
@@ -117,7 +117,7 @@ func overwritten(t *testing.T, db, other *gorm.DB) (lost int) {
 			plugintest.Must(t, db.Create(&plainPost{Title: "before"}))
 			theirs := plainPost{PlainUserID: owner.ID, Title: "theirs"}
 			if other.Create(&theirs).Error != nil {
-				continue // it is told
+				continue // the program gets an error
 			}
 			write()
 			var row plainPost
@@ -130,8 +130,9 @@ func overwritten(t *testing.T, db, other *gorm.DB) (lost int) {
 	return lost
 }
 
-// Open refuses tables whose counter follows the keys, until the statements that it
-// names have parked it. Then another program may insert at the same time.
+// TestOpenRefusesCounters checks that Open rejects tables whose counter follows the keys,
+// until the statements in its error have parked the counter. Another program may then
+// insert at the same time.
 func TestOpenRefusesCounters(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -179,8 +180,8 @@ type oddlyNamed struct{ ID uint }
 
 func (oddlyNamed) TableName() string { return "50% of 'em" }
 
-// The statement that parks is right for a table with any name, empty or not: SQLite
-// has no counter to update before the first key.
+// TestOpenParksOddlyNamed checks that the statements park the counter of a table with any
+// name, empty or not. SQLite has no counter to update before the first key.
 func TestOpenParksOddlyNamed(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
@@ -208,7 +209,8 @@ func TestOpenParksOddlyNamed(t *testing.T) {
 	})
 }
 
-// In new tables no database assigns keys, and the other program gets an error.
+// TestWithModelsNewTables checks that no database assigns keys in new tables, and that an
+// insert of another program fails.
 func TestWithModelsNewTables(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -230,7 +232,8 @@ func TestWithModelsNewTables(t *testing.T) {
 	})
 }
 
-// With the option, a counter is a warning. SQLite shows what it warns of.
+// TestOpenWarnsOfCounters checks that Open only logs a warning with WithUnparkedCounters.
+// On SQLite it also shows that the overwriting happens of which the warning informs.
 func TestOpenWarnsOfCounters(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
@@ -257,7 +260,7 @@ func TestOpenWarnsOfCounters(t *testing.T) {
 		if err := gormflake.Check(tests, plainUsers...); err != nil {
 			t.Errorf("Check of a plugin of New with the option: %v", err)
 		}
-		for range 20 { // the generator's next key is the counter's only within a tick
+		for range 20 { // the generator's next key equals the counter's only within a tick
 			if overwritten(t, db, other) > 0 || db.Name() != "sqlite" {
 				return
 			}
@@ -270,7 +273,8 @@ type elsewhere struct{ ID uint }
 
 func (elsewhere) TableName() string { return "absent.rows" }
 
-// A table that cannot be read may have a counter: that is never a warning.
+// TestOpenCannotSeeCounters checks that Open fails, even with WithUnparkedCounters, if it
+// cannot read a table, because the table may have a counter.
 func TestOpenCannotSeeCounters(t *testing.T) {
 	t.Parallel()
 	for _, opts := range [][]gormflake.Option{nil, {gormflake.WithUnparkedCounters()}} {
@@ -283,8 +287,8 @@ func TestOpenCannotSeeCounters(t *testing.T) {
 	}
 }
 
-// SQLite counts without AUTOINCREMENT too, until the trigger of package sqlmigrate
-// refuses such rows.
+// TestOpenRefusesRowids checks that Open also rejects SQLite tables without
+// AUTOINCREMENT, until they have the trigger of package sqlmigrate.
 func TestOpenRefusesRowids(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -318,8 +322,9 @@ func (release1) TableName() string { return "releases" }
 func (release2) TableName() string { return "releases" }
 func (release3) TableName() string { return "releases" }
 
-// An application goes through releases, of which two rebuild the table on SQLite, with an
-// old process beside them. Each starts, and no row of either is overwritten.
+// TestReleases runs an application through releases, of which two rebuild the table on
+// SQLite, while an old process still runs. It checks that each release starts, and that
+// no row is overwritten.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
@@ -365,8 +370,8 @@ func TestReleases(t *testing.T) {
 	})
 }
 
-// A table keeps its parked counter when a handle with the plugin rebuilds it, also one
-// whose generator the program has made.
+// TestRebuildKeepsTheCounter checks that a table keeps its parked counter when a handle
+// with the plugin rebuilds it, even if the program created the generator itself.
 func TestRebuildKeepsTheCounter(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn}, func(t *testing.T, db *gorm.DB) {
@@ -385,7 +390,8 @@ func TestRebuildKeepsTheCounter(t *testing.T) {
 	})
 }
 
-// The default layout has IDs that JavaScript rounds where they are numbers.
+// TestNumbersNeedALayout checks that the default layout is rejected for keys that are
+// numbers in JSON, because JavaScript rounds its IDs.
 func TestNumbersNeedALayout(t *testing.T) {
 	t.Parallel()
 	type (
@@ -445,7 +451,7 @@ func TestNumbersNeedALayout(t *testing.T) {
 		"New, narrow layout":    {false, []snowflake.Option{snowflake.WithLayout(snowflake.JSSafeLayout())}},
 		"New, layout of choice": {false, []snowflake.Option{snowflake.WithLayout(snowflake.TwitterLayout())}},
 	} {
-		t.Run(name, func(t *testing.T) { // not parallel: they share the worker
+		t.Run(name, func(t *testing.T) { // not parallel, because the subtests share the worker
 			gen, err := snowflake.New(snowflake.Static(0, 9), test.opts...)
 			if err != nil {
 				t.Fatal(err)
@@ -460,7 +466,8 @@ func TestNumbersNeedALayout(t *testing.T) {
 	}
 }
 
-// A tagged key of a table whose counter is parked is told what is left to do.
+// TestCheckParkedTaggedTable checks the error for a tagged key whose table has a parked
+// counter. The error names the remaining step.
 func TestCheckParkedTaggedTable(t *testing.T) {
 	t.Parallel()
 	type parkedNote struct {
@@ -488,7 +495,8 @@ func TestCheckParkedTaggedTable(t *testing.T) {
 	}
 }
 
-// A tagged integer is in the same danger, and any sequence that refuses keys is one.
+// TestCheckCounters checks that Check also reports the counters of tagged integers, and
+// every sequence that rejects keys.
 func TestCheckCounters(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -515,8 +523,9 @@ func TestCheckCounters(t *testing.T) {
 	})
 }
 
-// What holds for tagged models holds for those of WithModels: links, Assign, CopySource,
-// upserts, and the look at rows before the INSERT.
+// TestWithModelsLikeTagged checks that models of WithModels support the same operations
+// as tagged models. These are links, Assign, CopySource, upserts, and the check of rows
+// before the INSERT.
 func TestWithModelsLikeTagged(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -553,7 +562,8 @@ func TestWithModelsLikeTagged(t *testing.T) {
 	})
 }
 
-// Keys are numbers in JSON as before, and exact where a number is a float64.
+// TestWithModelsJSON checks that keys are still numbers in JSON, and are exact if a
+// program reads them as float64.
 func TestWithModelsJSON(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

@@ -52,8 +52,9 @@ type (
 	}
 )
 
-// A model of WithModels that cannot get keys is an error that names it, the reason and the
-// fix, and leaves the other models as they are.
+// TestWithModelsMistakes checks that a model of WithModels that cannot get keys is an
+// error that names the model, the reason and the fix, and that the other models do not
+// change.
 func TestWithModelsMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -102,8 +103,8 @@ type (
 	}
 )
 
-// A model that GORM has parsed may be in use by another goroutine, or have rows with
-// keys of the database.
+// TestWithModelsUsedBefore checks that a model that GORM has already parsed is an error,
+// because another goroutine may use it, or it may have rows with keys of the database.
 func TestWithModelsUsedBefore(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]any{"itself": &plainThing{}, "by a relation": &plainOwner{}} {
@@ -116,8 +117,8 @@ func TestWithModelsUsedBefore(t *testing.T) {
 	}
 }
 
-// A list may name a model twice and in any order, and a resolver of replicas
-// registers the plugin again.
+// TestWithModelsAgain checks that a list may name a model twice and in any order, and
+// that the plugin may be initialized again, as a resolver of replicas does.
 func TestWithModelsAgain(t *testing.T) {
 	t.Parallel()
 	plugin := gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&plainOwner{}, &plainThing{}, plainThing{}, []plainOwner{}))

@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// An account of rows by their keys, as the programs that have written them know them.
+// account contains the rows by their keys, as the programs that inserted them see them.
 type account struct {
 	mu       sync.Mutex
 	posts    map[uint]string
@@ -40,8 +40,8 @@ func (a *account) add(err error, posts ...plainPost) {
 	}
 }
 
-// roll inserts as an old version of a program and as a new one, at the same time, in
-// every way that could meet the other's rows.
+// roll inserts rows as an old and a new version of a program at the same time, in every
+// way that could overwrite rows of the other version.
 func roll(db, old *gorm.DB, rounds int) *account {
 	a := &account{posts: map[uint]string{}}
 	var programs sync.WaitGroup
@@ -65,7 +65,7 @@ func roll(db, old *gorm.DB, rounds int) *account {
 	return a
 }
 
-// stored are the rows of a table in the words of an account.
+// stored returns the rows of a table in the form of an account.
 func stored(t *testing.T, db *gorm.DB) map[uint]string {
 	t.Helper()
 	var posts []plainPost
@@ -77,8 +77,9 @@ func stored(t *testing.T, db *gorm.DB) map[uint]string {
 	return found
 }
 
-// A rolling deploy: counters are parked by package sqlmigrate while the old version
-// runs, and both versions insert. Each row is where its program has put it.
+// TestRollingDeploy checks that no row is lost or overwritten in a rolling deploy, in
+// which package sqlmigrate parks counters while the old version runs and both versions
+// insert.
 func TestRollingDeploy(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -110,7 +111,8 @@ func TestRollingDeploy(t *testing.T) {
 	})
 }
 
-// The account finds what is overwritten where the counter follows the keys.
+// TestRollingDeployUnparked checks that the account finds overwritten rows if the counter
+// follows the keys.
 func TestRollingDeployUnparked(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

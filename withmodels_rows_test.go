@@ -17,7 +17,8 @@ type keyed[K any] struct {
 	Title string `gorm:"size:50"`
 }
 
-// TableName implements schema.Tabler: the name of a generic type is not one of a table.
+// TableName implements schema.Tabler, because the name of a generic type is not a valid
+// name of a table.
 func (keyed[K]) TableName() string {
 	name := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -43,14 +44,14 @@ type plainBehind struct {
 	Title string `gorm:"size:50"`
 }
 
-// plainCounted has a key that is auto-increment by a setting, in a column that is
-// not named after its field.
+// plainCounted has a key that is auto-increment by a setting, in a column that is not
+// named after its field.
 type plainCounted struct {
 	Number uint   `gorm:"column:id;primaryKey;autoIncrement"`
 	Title  string `gorm:"size:50"`
 }
 
-// plainRows are rows of a model whose key is the field of this name.
+// plainRows returns the rows of a model whose key is the field with the name key.
 func plainRows(model any, table, key string) plugintest.RowKind {
 	return plugintest.RowKind{
 		Model: model,

@@ -17,7 +17,7 @@ type (
 	plainUint uint
 )
 
-// plainKind is a model of one kind of key.
+// plainKind is a model with a kind of key.
 type plainKind struct {
 	name string
 	rows plugintest.RowKind
@@ -28,7 +28,8 @@ func generic[K any](name string) plainKind {
 	return plainKind{name, plainRows(model, model.TableName(), "ID")}
 }
 
-// modelRows are rows of gorm.Model, which is what most models without tags embed.
+// modelRows returns rows of a model that embeds gorm.Model, as most models without tags
+// do.
 func modelRows() plugintest.RowKind {
 	rows := plainRows(&plainModel{}, "plain_models", "ID")
 	rows.Generics = plugintest.GenericPaths[plainModel]
@@ -68,7 +69,8 @@ func openPlain(t *testing.T, db *gorm.DB, models ...any) {
 	plugintest.Use(t, db, gormflake.New(gen, gormflake.WithModels(models...)))
 }
 
-// Each way of creating rows gives keys to models of WithModels of each kind.
+// TestWithModelsPaths checks that every way of creating rows sets the keys of models of
+// WithModels, for each kind of key.
 func TestWithModelsPaths(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -82,7 +84,8 @@ func TestWithModelsPaths(t *testing.T) {
 	})
 }
 
-// Without the option, the database gives keys to the same models.
+// TestWithModelsControl checks that the database assigns keys to the same models without
+// the option.
 func TestWithModelsControl(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

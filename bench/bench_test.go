@@ -12,18 +12,19 @@ import (
 	"github.com/gormflake/gormflake/bench/internal/stats"
 )
 
-// A measured run has metrics for each peer, by their units.
+// measured contains the metrics of a run for each peer, by their units.
 type measured map[string]metrics
 
 type metrics map[string]float64
 
-// compare reports what measure measures for all peers as sub-benchmarks, one for
-// each. It is called once for each run of -count, by the peer that comes first.
+// compare reports the results of measure for all peers as sub-benchmarks, one for each
+// peer. measure is called once for each run of -count, by the first peer.
 //
-// Plain benchmarks run one peer for a second, then the next, so that each meets
-// another machine; at its full rate every generator of 12 bits waits for the clock
-// and reads 244 ns; and they report means, to which every interruption adds. So
-// measure goes round the peers in windows far shorter than the machine's moods.
+// Plain benchmarks have three problems. They run one peer for a second and then the next
+// peer, so that the machine's load differs between peers. At its full rate every
+// generator of 12 bits waits for the clock and results in 244 ns. And they report means,
+// to which every interruption adds. Therefore measure alternates between the peers in
+// windows that are far shorter than changes of the machine's load.
 func compare(b *testing.B, names []string, measure func(b *testing.B) measured) {
 	b.Helper()
 	var runs []measured
@@ -44,8 +45,8 @@ func compare(b *testing.B, names []string, measure func(b *testing.B) measured) 
 	}
 }
 
-// rounds is n, or a few, which show that everything works and not how fast, for
-// -benchtime 1x.
+// rounds returns n, or a few for -benchtime 1x, which show that everything works but not
+// how fast.
 func rounds(n int) int {
 	if flag.Lookup("test.benchtime").Value.String() == "1x" {
 		return max(3, n/20)
@@ -53,7 +54,7 @@ func rounds(n int) int {
 	return n
 }
 
-// A window measures one peer once, briefly: it returns nanoseconds per step.
+// window measures a peer once, briefly. run returns nanoseconds per step.
 type window struct {
 	peer string
 	run  func() float64
@@ -66,8 +67,8 @@ func peersOf(windows []window) (names []string) {
 	return names
 }
 
-// lowQuartile of the windows is the cost without interruptions: they hit fewer
-// than three windows of four, even on a busy machine.
+// lowQuartile of the windows is the cost without interruptions, because interruptions hit
+// fewer than three windows of four, even on a busy machine.
 const lowQuartile = 0.25
 
 // interleave compares the windows by a quantile of n rounds.
@@ -76,8 +77,8 @@ func interleave(b *testing.B, n int, quantile float64, windows []window) {
 	compare(b, peersOf(windows), func(*testing.B) measured { return quantiles(collect(windows, rounds(n)), quantile) })
 }
 
-// collect goes round the windows, every other time the other way, so that no
-// peer always follows the same one.
+// collect runs the windows in turn, and reverses their order every other time, so that no
+// peer always follows the same peer.
 func collect(windows []window, n int) map[string][]float64 {
 	times := map[string][]float64{}
 	for round := range n {
@@ -99,7 +100,7 @@ func quantiles(times map[string][]float64, quantile float64) measured {
 	return all
 }
 
-// timed returns how many nanoseconds each of n steps of f takes.
+// timed returns the nanoseconds that each of n steps of f takes.
 func timed(b *testing.B, n int, f func() error) float64 {
 	b.Helper()
 	start := time.Now()
@@ -116,8 +117,8 @@ func must(b *testing.B, err error) {
 	}
 }
 
-// atMillisecond returns right after a millisecond has begun, when the sequence
-// of a millisecond is unused.
+// atMillisecond returns right after a millisecond has begun, when the sequence of the
+// millisecond is unused.
 func atMillisecond() {
 	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; {
 		continue

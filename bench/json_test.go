@@ -13,14 +13,14 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// record is what a program sends to its clients: a key and something else.
+// record is a row that a program sends to its clients, with a key and another field.
 type record[T any] struct {
 	ID   T      `json:"id"`
 	Name string `json:"name"`
 }
 
-// BenchmarkJSON measures encoding/json on a struct of an ID and a name, in windows of
-// 100 calls.
+// BenchmarkJSON measures encoding/json on a struct of an ID and a name, in windows of 100
+// calls.
 func BenchmarkJSON(b *testing.B) {
 	const sampleID = 1 << 60 // 19 digits, as IDs have
 	all := appendStandardUUID([]codec{
@@ -47,7 +47,7 @@ func BenchmarkJSON(b *testing.B) {
 	})
 }
 
-// A codec is the two ways of one kind of ID through encoding/json.
+// codec contains the functions that marshal and unmarshal a kind of ID by encoding/json.
 type codec struct {
 	name               string
 	marshal, unmarshal func() error

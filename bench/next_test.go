@@ -18,9 +18,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// BenchmarkNext measures Next on one goroutine while the sequence does not limit it:
-// 1,000 IDs right after a millisecond has begun. One reading of the clock is measured
-// as well, because no ID costs less.
+// BenchmarkNext measures Next on one goroutine while the sequence does not limit it. It
+// takes 1,000 IDs right after a millisecond has begun. It also measures a reading of the
+// clock, because every ID costs at least that.
 func BenchmarkNext(b *testing.B) {
 	const ids = 1000
 	all := contenders(b, peers.Contender{Name: "time.Since", Loop: readClock})
@@ -47,13 +47,13 @@ func readClock(n int) error {
 	return nil
 }
 
-// BenchmarkNextParallel measures Next on two threads at once, each on its own CPU:
-// both await the same millisecond, spinning, and make 800 IDs each. A window is the
-// time until the later one ends, divided by all IDs.
+// BenchmarkNextParallel measures Next on two threads at once, each on its own CPU. Both
+// spin until the same millisecond, and take 800 IDs each. A window is the time until the
+// later thread ends, divided by all IDs.
 //
 // A benchmark of a thousand goroutines would measure the scheduler instead.
 func BenchmarkNextParallel(b *testing.B) {
-	const patience = 1000 // rounds at most until each contender has run
+	const patience = 1000 // maximum of rounds until each contender has run
 	all := contenders(b)
 	compare(b, namesOf(all), func(b *testing.B) measured {
 		times := map[string][]float64{}
@@ -71,7 +71,7 @@ func BenchmarkNextParallel(b *testing.B) {
 	})
 }
 
-// together returns the nanoseconds per ID; it is not ok if one thread was late.
+// together returns the nanoseconds per ID. It returns false if one thread was late.
 func together(b *testing.B, c peers.Contender) (ns float64, ok bool) {
 	b.Helper()
 	const ids, maxSkew = 800, 3 * time.Microsecond
@@ -83,7 +83,7 @@ func together(b *testing.B, c peers.Contender) (ns float64, ok bool) {
 	at := time.Now().Truncate(time.Millisecond).Add(2 * time.Millisecond)
 	for i := range laps {
 		threads.Go(func() {
-			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 			cpu.Pin(i)
 			for time.Now().Before(at) {
 				continue
@@ -100,9 +100,9 @@ func together(b *testing.B, c peers.Contender) (ns float64, ok bool) {
 	return float64(took) / (2 * ids), skew.Abs() < maxSkew
 }
 
-// BenchmarkCap measures what a generator costs at its cap: goroutines ask for IDs
-// as fast as they can for 400 ms. All generators of 12 bits are equally fast here, at
-// 244 ns; the question is whether they leave the CPU to the program while they wait.
+// BenchmarkCap measures the cost of a generator at its cap. Goroutines take IDs as fast
+// as they can for 400 ms. All generators of 12 bits have the same rate, of 244 ns. The
+// benchmark shows whether they leave the CPU to the program while they wait.
 func BenchmarkCap(b *testing.B) {
 	for _, goroutines := range []int{1, 8} {
 		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
@@ -135,10 +135,10 @@ func saturate(b *testing.B, c peers.Contender, goroutines int) metrics {
 	}
 }
 
-// crowded makes IDs until the end, and returns their number.
+// crowded takes IDs until the end, and returns their number.
 func crowded(b *testing.B, c peers.Contender, goroutines int, end time.Time) (ids float64) {
 	b.Helper()
-	const chunk = 256 // between readings of the clock, which then cost nothing
+	const chunk = 256 // between readings of the clock, whose cost is then negligible
 	var wg sync.WaitGroup
 	counts, errs := make([]int, goroutines), make([]error, goroutines)
 	for i := range goroutines {
@@ -159,8 +159,9 @@ func crowded(b *testing.B, c peers.Contender, goroutines int, end time.Time) (id
 	return ids
 }
 
-// BenchmarkFill measures blocks of IDs right after a millisecond has begun, on a
-// layout whose sequence does not limit them, next to loops that make 1,000.
+// BenchmarkFill measures blocks of IDs right after a millisecond has begun, on a layout
+// whose sequence does not limit them. It compares them with loops that take 1,000 single
+// IDs.
 func BenchmarkFill(b *testing.B) {
 	gen, node := generator(b, 2, snowflake.WithLayout(wide())), node(b)
 	next, dst := nexts(gen), make([]types.ID, 1000)
@@ -181,8 +182,8 @@ func BenchmarkFill(b *testing.B) {
 	})
 }
 
-// BenchmarkLag measures a burst of 40,000 IDs, ten milliseconds' worth at 12 bits,
-// after a pause in which the lag could build up.
+// BenchmarkLag measures a burst of 40,000 IDs, which is the number of ten milliseconds at
+// 12 bits, after a pause in which the lag could increase.
 func BenchmarkLag(b *testing.B) {
 	ids := make([]types.ID, 40_000)
 	burst := func(peer string, fill func([]types.ID) error) window {
@@ -206,15 +207,15 @@ func generator(b *testing.B, worker int64, opts ...snowflake.Option) *snowflake.
 	return gen
 }
 
-// wide has a sequence of 20 bits, a million IDs per millisecond: more than a
-// window takes, so that what is measured is the code and not its wait.
+// wide returns a layout with a sequence of 20 bits, a million IDs per millisecond. A
+// window takes fewer, so the benchmark measures the code and not its wait.
 func wide() snowflake.Layout {
 	l := snowflake.TwitterLayout()
 	l.DatacenterBits, l.WorkerBits, l.SequenceBits = 0, 2, 20
 	return l
 }
 
-// nexts makes IDs one by one.
+// nexts returns a function that takes IDs one by one.
 func nexts(gen *snowflake.Generator) func([]types.ID) error {
 	ctx := context.Background()
 	return func(ids []types.ID) (err error) {
@@ -227,7 +228,7 @@ func nexts(gen *snowflake.Generator) func([]types.ID) error {
 	}
 }
 
-// node does the same by bwmarrin/snowflake.
+// node returns a function that takes IDs one by one from bwmarrin/snowflake.
 func node(b *testing.B) func([]types.ID) error {
 	b.Helper()
 	node, err := bwmarrin.NewNode(2)

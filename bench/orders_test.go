@@ -19,11 +19,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// BenchmarkOrders measures the main job: 1,000 orders of 10 lines in one transaction,
-// from structs without keys to the commit, into tables that were just created. It
-// compares batches with a round trip for each order; GORM's own batches with
-// RETURNING are as fast as ours. Checking a foreign key costs the same in every way,
-// on PostgreSQL as much as all the rest.
+// BenchmarkOrders measures the main use, which is 1,000 orders of 10 lines in one
+// transaction. It measures from structs without keys to the commit, into tables that were
+// just created. It compares batches with a round trip for each order. GORM's own batches
+// with RETURNING are as fast as gormflake's. Checking a foreign key costs the same in
+// every way, on PostgreSQL as much as all the rest.
 func BenchmarkOrders(b *testing.B) {
 	eachDatabase(b, func(b *testing.B, db *gorm.DB) {
 		must(b, db.Use(gormflake.New(generator(b, 4))))
@@ -49,7 +49,8 @@ func eachDatabase(b *testing.B, run func(*testing.B, *gorm.DB)) {
 	}
 }
 
-// write creates the tables before, and drops them after the time is taken.
+// write returns the time of insert. It creates the tables before, and drops them
+// afterwards.
 func write(b *testing.B, db *gorm.DB, checked string, insert func() error) float64 {
 	b.Helper()
 	tables := []any{&order{}, &line{}, &autoOrder{}, &autoLine{}}
@@ -72,7 +73,7 @@ type line struct {
 	Quantity int      `gorm:"not null"`
 }
 
-// autoOrder and autoLine are the same with keys that the database makes up.
+// autoOrder and autoLine are the same models with keys that the database assigns.
 type autoOrder struct {
 	ID       int64
 	Customer string     `gorm:"size:100;not null"`
@@ -125,7 +126,7 @@ func linesOf(orders []order) []line {
 	return lines
 }
 
-// insertOneByOne makes the orders; what it returns writes them.
+// insertOneByOne creates the orders in memory, and returns a function that inserts them.
 func insertOneByOne(db *gorm.DB) func() error {
 	orders := newAutoOrders()
 	return func() error {
@@ -143,7 +144,7 @@ func insertOneByOne(db *gorm.DB) func() error {
 func insertBatches(db *gorm.DB) func() error {
 	orders, rows := newOrders(), 1000
 	if db.Name() == "sqlite" {
-		rows = 100 // modernc.org/sqlite looks for each parameter among all of the statement's
+		rows = 100 // modernc.org/sqlite searches each parameter among all parameters of the statement
 	}
 	return func() error {
 		if err := gormflake.Assign(db, &orders); err != nil {
@@ -158,7 +159,8 @@ func insertBatches(db *gorm.DB) func() error {
 	}
 }
 
-// copyIn uses a connection of GORM's pool as what it is underneath.
+// copyIn returns a function that inserts orders by COPY, on the pgx connection of GORM's
+// pool.
 func copyIn(db *gorm.DB) func() error {
 	orders, ctx := newOrders(), context.Background()
 	return func() error {
@@ -193,14 +195,14 @@ func copyOrders(ctx context.Context, db *gorm.DB, conn *pgx.Conn, orders []order
 	})
 }
 
-// BenchmarkFirst measures what a lease adds to the start of a process: the time from
-// lease.Acquire to the first ID, over a connection that is open, with a table that is
-// there. That the store checks the table and the database's settings, as it does once
-// in each process, is part of it.
+// BenchmarkFirst measures the time that a lease adds to the start of a process. It is the
+// time from lease.Acquire to the first ID, over an open connection and with an existing
+// table. It includes the check of the table and the database's settings, which the store
+// makes once in each process.
 func BenchmarkFirst(b *testing.B) {
 	eachDatabase(b, func(b *testing.B, db *gorm.DB) {
 		for i := 0; b.Loop(); i++ {
-			if i%100 == 0 { // a worker that was used a moment ago might have to be waited for
+			if i%100 == 0 { // the lease might have to wait for a worker that was used a moment ago
 				b.StopTimer()
 				must(b, db.Migrator().DropTable("snowflake_workers"))
 				must(b, untilFirst(db))

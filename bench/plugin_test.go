@@ -27,8 +27,8 @@ type parcel struct {
 	Express  bool
 }
 
-// listedParcel has a key as of an application, and no tag; byHandParcel is what the
-// plugin makes of it.
+// listedParcel has no tag, and a key like that of an application. byHandParcel is the
+// model as the plugin changes it.
 type listedParcel struct {
 	ID       uint
 	Sender   string
@@ -67,15 +67,16 @@ func byHand(p parcel) byHandParcel { return byHandParcel(listed(p)) }
 
 const createRows = 1000
 
-// BenchmarkPlugin measures, per row, what the plugin adds to a create of 1,000 rows
-// whose keys the program has set beforehand, in SQLite in memory: a plain create, one
-// whose model has a hook, and an upsert. The difference is a
-// few nanoseconds in some microseconds, so each create is divided by the one next to
-// it, which met the same machine: x/hand is the median of those ratios.
+// BenchmarkPlugin measures the time per row that the plugin adds to a create of 1,000
+// rows whose keys the program has set beforehand, in SQLite in memory. It measures a
+// plain create, a create whose model has a hook, and an upsert. The difference is a few
+// nanoseconds in some microseconds. Therefore each create is divided by the create next
+// to it, which ran under the same load of the machine. x/hand is the median of these
+// ratios.
 //
-// The driver mattn, which needs cgo, is the stricter test: with modernc a statement
-// of so many parameters is mostly spent on looking them up. Both are far slower than
-// the building of the statement, which DryRun shows alone.
+// The driver mattn, which needs cgo, is the stricter test, because with modernc most of
+// the time of a statement with so many parameters is spent on looking them up. Both are
+// far slower than the building of the statement, which DryRun shows alone.
 func BenchmarkPlugin(b *testing.B) {
 	gen := generator(b, 3, snowflake.WithLayout(wide()))
 	for _, m := range []struct {
@@ -100,7 +101,7 @@ func BenchmarkPlugin(b *testing.B) {
 	}
 }
 
-// A matchup is one database in memory with and without the plugin.
+// matchup is a database in memory, with and without the plugin.
 type matchup struct {
 	plugin, plain *gorm.DB
 	gen           *snowflake.Generator
@@ -115,7 +116,7 @@ func newMatchup[R, H any](b *testing.B, driver string, gen *snowflake.Generator,
 	pool, err := sql.Open(driver, ":memory:")
 	must(b, err)
 	b.Cleanup(func() { pool.Close() })
-	pool.SetMaxOpenConns(1) // each connection would have a database of its own
+	pool.SetMaxOpenConns(1) // each connection would have a separate database
 	m := &matchup{gen: gen}
 	m.rows, m.setRows = rowsFrom(row)
 	m.byHand, m.setByHand = rowsFrom(hand)
@@ -132,7 +133,7 @@ func newMatchup[R, H any](b *testing.B, driver string, gen *snowflake.Generator,
 	return m
 }
 
-// rowsFrom returns a pointer to a slice of rows, and what sets their keys.
+// rowsFrom returns a pointer to a slice of rows, and a function that sets their keys.
 func rowsFrom[R any](row func(parcel) R) (rows *[]R, set func(ids []types.ID)) {
 	list := make([]R, createRows)
 	return &list, func(ids []types.ID) {
@@ -157,10 +158,9 @@ func (m *matchup) compare(b *testing.B, pairs int) {
 	})
 }
 
-// create returns nanoseconds per row, and rolls back, outside the window, for the
-// table to stay the same. The garbage of the creates before is collected first:
-// collections that begin automatically fall into step with the windows, and would be
-// charged to one peer.
+// create returns nanoseconds per row. It rolls back outside the window, so that the table
+// stays the same. It first collects the garbage of earlier creates, because automatic
+// collections would synchronize with the windows, and would be charged to one peer.
 func (m *matchup) create(b *testing.B, db *gorm.DB, rows any, prepare func() error) float64 {
 	b.Helper()
 	must(b, prepare())
@@ -180,7 +180,7 @@ func (m *matchup) clearKeys() error {
 
 var noKeys [createRows]types.ID
 
-// setKeys uses real ones: SQLite stores small numbers in fewer bytes.
+// setKeys sets real keys, because SQLite stores small numbers in fewer bytes.
 func (m *matchup) setKeys() error {
 	ids := make([]types.ID, createRows)
 	err := m.gen.Fill(context.Background(), ids)

@@ -16,8 +16,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// BenchmarkPublicID measures how what clients see is made and read, in windows of 100
-// calls: of a key for publicid, Sqids and hashids, else of the value that is the key.
+// BenchmarkPublicID measures how fast public IDs are formatted and parsed, in windows of
+// 100 calls. publicid, Sqids and hashids convert a key. For the other forms the public
+// value is the key itself.
 func BenchmarkPublicID(b *testing.B) {
 	all := []textForm{sealed(b), sqid(b), hashid(b), typeID(b), uuidv4()}
 	b.Run("format", func(b *testing.B) {
@@ -40,7 +41,8 @@ func BenchmarkPublicID(b *testing.B) {
 	})
 }
 
-// TestPublicIDs checks the sizes in docs/compared.md, and that each form is read back.
+// TestPublicIDs checks the sizes in docs/compared.md, and that each form can be parsed
+// again.
 func TestPublicIDs(t *testing.T) {
 	t.Parallel()
 	want := map[string]int{"publicid": 26, "sqids": 12, "hashids": 13, "typeid": 30, "uuid": 36}
@@ -52,7 +54,7 @@ func TestPublicIDs(t *testing.T) {
 	}
 }
 
-// A textForm is one way to write an ID for the public.
+// textForm is a way to write an ID for the public.
 type textForm struct {
 	name   string
 	format func() (string, error)
@@ -132,7 +134,7 @@ func fatal(tb testing.TB, err error) {
 	}
 }
 
-// A TypeID shows when it was created.
+// TestTypeIDShowsTime checks that a TypeID shows when it was created.
 func TestTypeIDShowsTime(t *testing.T) {
 	t.Parallel()
 	id, err := typeid.WithPrefix("ord")

@@ -11,10 +11,10 @@ import (
 	"github.com/gormflake/gormflake/bench/internal/stopwatch"
 )
 
-// BenchmarkRequest measures one ID per request: single calls of Next, between which
-// the program works for some time and other code and data fill the caches. With a
-// millisecond or more in between, each ID is the first of its tick. Two of the peers
-// are the floor: one reading of the clock, and of both clocks.
+// BenchmarkRequest measures one ID per request. Between single calls of Next the program
+// works for some time, so that other code and data fill the caches. With a millisecond or
+// more between the calls, each ID is the first of its tick. Two of the peers are the
+// lower limit. They read one clock, and both clocks.
 func BenchmarkRequest(b *testing.B) {
 	all := contenders(b, peers.Contender{Name: "time.Since", Loop: readClock},
 		peers.Contender{Name: "time.Now", Loop: func(int) error { busy.sink += time.Now().Nanosecond(); return nil }})
@@ -29,8 +29,8 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// coldCalls times calls, in another order in each round, less what the call of
-// nothing costs.
+// coldCalls returns the times of calls, in a different order in each round, minus the
+// time of an empty call.
 func coldCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, gap time.Duration, rounds int) measured {
 	b.Helper()
 	const nothing = "nothing"
@@ -51,8 +51,8 @@ func coldCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, g
 	return m
 }
 
-// busy is a program that does something else: it walks through more memory than a
-// processor's own caches hold, and runs more code.
+// busy is a program that does other work. It reads more memory than a processor's own
+// caches hold, and runs more code.
 var busy = &worker{start: time.Now(), memory: make([]byte, 16<<20)}
 
 type worker struct {
@@ -62,8 +62,8 @@ type worker struct {
 	sink   int
 }
 
-// work takes some microseconds. It does not read the clock, whose code and data
-// the generators are to find cold.
+// work takes some microseconds. It does not read the clock, so that the generators find
+// the clock's code and data cold.
 func (w *worker) work() error {
 	for range 64 {
 		w.at = (w.at + 17*64) % len(w.memory)

@@ -23,7 +23,7 @@ type Card struct {
 	UserID types.ID
 }
 
-// database returns an empty one, with the keys of the generator.
+// database returns an empty database whose keys come from the generator.
 func database(name string, gen gormflake.Generator, models ...any) *gorm.DB {
 	db, err := gorm.Open(sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: "file:" + name + "?mode=memory&cache=shared"}))
 	if err != nil {
@@ -38,7 +38,7 @@ func database(name string, gen gormflake.Generator, models ...any) *gorm.DB {
 	return db
 }
 
-// Keys continue after one that the test sets, and each table has its own.
+// Each table has a separate count, which continues after a key that the test sets.
 func ExampleNew() {
 	db := database("new", gormflaketest.New())
 	users := []User{{Name: "Ada"}, {Name: "Grace", Cards: make([]Card, 2)}, {ID: 10, Name: "Mary"}}
@@ -50,7 +50,8 @@ func ExampleNew() {
 	// <nil> {13 Joan []}
 }
 
-// Fixed keys are given to parents before their children, and then no more.
+// The generator assigns fixed keys to parents before their children. It fails when no key
+// is left.
 func ExampleKeys() {
 	db := database("keys", gormflaketest.Keys(1001, 7))
 	user := User{Name: "Ada", Cards: make([]Card, 1)}
@@ -62,7 +63,7 @@ func ExampleKeys() {
 	// gormflake: model User: generator: gormflaketest: 0 keys are left, and a statement needs 1: want more in Keys
 }
 
-// A model that keeps uint is listed.
+// WithModels lists a model that keeps its uint key.
 func ExampleNew_uint() {
 	type Tag struct {
 		gorm.Model

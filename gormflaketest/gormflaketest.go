@@ -1,10 +1,10 @@
-// Package gormflaketest has generators for the tests of applications, whose keys a
-// test can foresee:
+// Package gormflaketest provides generators for the tests of applications. A test can
+// predict their keys.
 //
 //	err := db.Use(gormflake.New(gormflaketest.New()))
 //
-// They are unique in the process that uses them, and nowhere else: never let one
-// write to a database that other programs write to.
+// The keys are unique only in the process that generates them. Never use such a generator
+// with a database to which other programs write.
 package gormflaketest
 
 import (
@@ -23,22 +23,24 @@ var (
 	_ gormflake.Generator      = (*List)(nil)
 )
 
-// Counter is what [New] returns. It is safe for concurrent use.
+// Counter is the generator that [New] returns. It is safe for concurrent use.
 type Counter struct {
 	mu   sync.Mutex
 	last map[string]types.ID // by table
 }
 
-// New returns a generator that counts as an empty database with auto-increment
-// does: 1, 2, 3 and so on in each table. It continues after a key that a test sets
-// itself. A column tagged snowflake:"id" takes its numbers from the same count, and
-// serial numbers are those of [snowflake.TwitterLayout].
+// New returns a generator that counts 1, 2, 3 and so on in each table, as an empty
+// database with auto-increment does. After a test has created a row with its own key, the
+// generator continues after that key. Keys and columns tagged snowflake:"id" of a table
+// share one count. Serial numbers have the format of [snowflake.TwitterLayout].
 func New() *Counter { return &Counter{last: map[string]types.ID{}} }
 
-// Fill implements [gormflake.Generator]. It counts apart from every table.
+// Fill implements [gormflake.Generator]. It uses a count that is separate from every
+// table's count.
 func (c *Counter) Fill(ctx context.Context, dst []types.ID) error { return c.FillTable(ctx, "", dst) }
 
-// FillTable implements [gormflake.TableGenerator].
+// FillTable implements [gormflake.TableGenerator]. It continues the table's count and
+// never fails.
 func (c *Counter) FillTable(_ context.Context, table string, dst []types.ID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,8 +51,9 @@ func (c *Counter) FillTable(_ context.Context, table string, dst []types.ID) err
 	return nil
 }
 
-// Observe implements [gormflake.TableGenerator]. Call it for rows that a test has
-// inserted by SQL.
+// Observe implements [gormflake.TableGenerator]. It makes the table's count continue
+// after id, unless it is beyond id already. Call it for rows that a test has inserted by
+// SQL.
 func (c *Counter) Observe(table string, id types.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,17 +63,18 @@ func (c *Counter) Observe(table string, id types.ID) {
 // Layout returns [snowflake.TwitterLayout], for serial numbers.
 func (*Counter) Layout() snowflake.Layout { return snowflake.TwitterLayout() }
 
-// List is what [Keys] returns. It is safe for concurrent use.
+// List is the generator that [Keys] returns. It is safe for concurrent use.
 type List struct {
 	mu  sync.Mutex
 	ids []types.ID
 }
 
-// Keys returns a generator of these IDs, in this order and whatever the table. When
-// none is left, it fails.
+// Keys returns a generator that returns these IDs in this order, for all tables together.
+// It returns an error when a statement needs more IDs than are left.
 func Keys(ids ...types.ID) *List { return &List{ids: slices.Clone(ids)} }
 
-// Fill implements [gormflake.Generator]. If too few IDs are left, it takes none.
+// Fill implements [gormflake.Generator]. If too few IDs are left, it returns an error and
+// keeps the IDs for a later call.
 func (l *List) Fill(_ context.Context, dst []types.ID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -52,7 +52,8 @@ func keys(t *testing.T, db *gorm.DB, model any) (ids []types.ID) {
 	return ids
 }
 
-// Each table has a count of its own, whatever creates the rows.
+// TestNewCounts checks that each table has a separate count, in every way of creating
+// rows.
 func TestNewCounts(t *testing.T) {
 	t.Parallel()
 	db := open(t, gormflaketest.New())
@@ -72,7 +73,8 @@ func TestNewCounts(t *testing.T) {
 	}
 }
 
-// A key that a test sets is not given to another row.
+// TestNewContinuesAfterKeysThatAreSet checks that no other row gets a key that a test has
+// set.
 func TestNewContinuesAfterKeysThatAreSet(t *testing.T) {
 	t.Parallel()
 	gen := gormflaketest.New()
@@ -120,7 +122,8 @@ func TestNewIsSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
-// Keys are given in their order, to parents before their children, and then no more.
+// TestKeys checks that keys are assigned in their order, to parents before their
+// children, and that the generator then fails.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	db := open(t, gormflaketest.Keys(500, 7, 100))

@@ -132,7 +132,7 @@ func TestCopier(t *testing.T) {
 	}
 }
 
-// The field of a message is int64; protojson writes it as a string.
+// TestProtobuf checks a message whose field is int64, which protojson writes as a string.
 func TestProtobuf(t *testing.T) {
 	t.Parallel()
 	message := wrapperspb.Int64(sample.Int64())

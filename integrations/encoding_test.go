@@ -42,7 +42,7 @@ func TestGoccyYAML(t *testing.T) {
 	}
 }
 
-// readsNumber checks that a number without quotes, as people write it, is read.
+// readsNumber checks that unmarshal accepts a number without quotes, as people write it.
 func readsNumber(t *testing.T, unmarshal func([]byte, any) error, in string) {
 	t.Helper()
 	var got order
@@ -97,7 +97,7 @@ func TestGob(t *testing.T) {
 	wantError(t, gob.NewDecoder(&b).Decode(new(order)), "wrong type")
 }
 
-// BSON has 64-bit integers: the ID is one, also as _id.
+// TestBSON checks that an ID is a 64-bit integer in BSON, also as _id.
 func TestBSON(t *testing.T) {
 	t.Parallel()
 	got := codec{bson.Marshal, bson.Unmarshal}.roundTrips(t)

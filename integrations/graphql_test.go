@@ -69,8 +69,8 @@ func TestGraphGophers(t *testing.T) {
 	}
 }
 
-// TestGqlgenGenerated generates the code of testdata/gqlgen, in a copy of this module
-// that has nothing else, and runs its queries.
+// TestGqlgenGenerated generates the code of testdata/gqlgen in a copy that contains only
+// this folder, and runs its queries.
 func TestGqlgenGenerated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -96,8 +96,10 @@ func TestGqlgenGenerated(t *testing.T) {
 	}
 }
 
-// gqlgen binds a scalar to a Go type that has these methods, which its
-// configuration names: models: ID: model: github.com/gormflake/gormflake/types.ID.
+// TestGqlgen checks the methods by which gqlgen binds a scalar to a Go type. Its
+// configuration names the type by
+//
+//	models: ID: model: github.com/gormflake/gormflake/types.ID
 func TestGqlgen(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

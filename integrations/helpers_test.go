@@ -13,7 +13,7 @@ const (
 	text            = "7529595880471527425"
 )
 
-// order is what the tests encode: a key, and one that may be absent.
+// order is the struct that the tests encode, with a key, and a key that may be absent.
 type order struct {
 	ID     types.ID  `bson:"_id" cbor:"id" json:"id" msgpack:"id" toml:"id" xml:"id,attr" yaml:"id"`
 	Parent *types.ID `bson:"parent" cbor:"parent" json:"parent" msgpack:"parent" toml:"parent" xml:"parent" yaml:"parent"`
@@ -36,8 +36,8 @@ type codec struct {
 	unmarshal func([]byte, any) error
 }
 
-// roundTrips checks that an order with a parent and one without survive, and
-// returns the text of the first.
+// roundTrips checks that an order with a parent and an order without a parent survive. It
+// returns the text of the first order.
 func (c codec) roundTrips(t *testing.T) string {
 	t.Helper()
 	var first string
@@ -64,7 +64,7 @@ func wantText(t *testing.T, got, want string) {
 	}
 }
 
-// wantError checks that there is an error that has all the parts.
+// wantError checks that there is an error that contains all parts.
 func wantError(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {

@@ -17,8 +17,7 @@ const (
 	mapJSON   = `{"7529595880471527425":"7529595880471527424"}`
 )
 
-// checkJSON checks values, map keys, numbers of other clients, and what is
-// refused.
+// checkJSON checks values, map keys, numbers of other clients, and rejected values.
 func checkJSON(t *testing.T, c codec) {
 	t.Helper()
 	wantText(t, c.roundTrips(t), orderJSON)
@@ -68,8 +67,8 @@ func TestJSONIterator(t *testing.T) {
 	checkJSON(t, codec{api.Marshal, api.Unmarshal})
 }
 
-// A *types.ID and a sql.Null tell an absent key, null and a key apart from the
-// zero ID; only the pointer is null in JSON.
+// TestOptional checks that a *types.ID and a sql.Null distinguish an absent key, null and
+// a key from the zero ID. Only the pointer is null in JSON.
 func TestOptional(t *testing.T) {
 	t.Parallel()
 	type filter struct {

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// slog's two handlers write the text: a log in JSON keeps the digits in
-// JavaScript too.
+// TestSlog checks that slog's two handlers write the text, so that a log in JSON keeps
+// the digits in JavaScript.
 func TestSlog(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

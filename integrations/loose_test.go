@@ -44,7 +44,7 @@ func TestKoanf(t *testing.T) {
 	wantError(t, err, "empty: want decimal digits")
 }
 
-// What goes around the parsers of an ID, as the page warns.
+// TestLoose covers conversions that bypass the parsers of an ID, of which the page warns.
 func TestLoose(t *testing.T) {
 	t.Parallel()
 	type view struct{ ID types.ID }
@@ -73,7 +73,7 @@ func TestLoose(t *testing.T) {
 	}
 }
 
-// Sessions are often a map[any]any.
+// TestGobSession checks a session, which is often a map[any]any.
 func TestGobSession(t *testing.T) {
 	t.Parallel()
 	session := map[any]any{"user": types.Of[order](sample)}
@@ -108,7 +108,8 @@ func TestGocsv(t *testing.T) {
 	wantError(t, gocsv.UnmarshalString("id\nx\n", &rows), "line 2, column 1", "want decimal digits only")
 }
 
-// A spreadsheet keeps 15 digits of a number, and all of a text.
+// TestExcelize checks that a spreadsheet keeps 15 digits of a number, and all digits of a
+// text.
 func TestExcelize(t *testing.T) {
 	t.Parallel()
 	f := excelize.NewFile()

@@ -13,7 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// OpenTelemetry reads the metrics that the collector has for Prometheus.
+// TestOpenTelemetryMetrics checks that OpenTelemetry reads the metrics that the collector
+// exports to Prometheus.
 func TestOpenTelemetryMetrics(t *testing.T) {
 	t.Parallel()
 	gen := must(snowflake.New(snowflake.Static(0, 7)))(t)

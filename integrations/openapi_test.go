@@ -77,7 +77,8 @@ func TestHuma(t *testing.T) {
 	}
 }
 
-// A pointer takes null only with the tag, once there is an alias.
+// TestHumaNull checks that a pointer accepts null only with the tag, if the type has an
+// alias.
 func TestHumaNull(t *testing.T) {
 	t.Parallel()
 	router := chi.NewRouter()
@@ -131,9 +132,10 @@ func TestKinOpenAPI(t *testing.T) {
 	}
 }
 
-// A file .swaggo replaces the type in all models, if swag reads the package types
-// too: by the flag --parseDependencyLevel 1, or as here, which is faster, as a
-// folder. The tags of the field Parent need neither. swag has no pattern.
+// TestSwag checks a file .swaggo, which replaces the type in all models if swag also
+// reads the package types. It reads the package with the flag --parseDependencyLevel 1
+// or, faster, as a folder, as here. The tags of the field Parent work without the file
+// and the flag. swag has no pattern.
 func TestSwag(t *testing.T) {
 	t.Parallel()
 	parser := swag.New(

@@ -18,8 +18,8 @@ var (
 	fragment   = regexp.MustCompile("(?ms)^```(?:go|yaml)\n(.*?)^```$")
 )
 
-// testsOf names the tests of each row of docs/integrations.md, those of other
-// folders as folder.TestIt.
+// testsOf contains the tests of each row of docs/integrations.md. A test of another
+// folder is named folder.TestIt.
 var testsOf = map[string][]string{
 	"encoding/json":                       {"TestEncodingJSON"},
 	"encoding/json/v2":                    {"TestEncodingJSONv2"},
@@ -86,8 +86,9 @@ var testsOf = map[string][]string{
 	"github.com/ncruces/go-sqlite3/gormlite":                         {"TestNcrucesSQLite"},
 }
 
-// TestPage compares docs/integrations.md with the tests: each row has a test that
-// imports its libraries, each test a row, and each fragment stands in this module.
+// TestPage compares docs/integrations.md with the tests. Each row must have a test that
+// imports its libraries, each test must have a row, and this module must contain each
+// fragment.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page := readFile(t, "../docs/integrations.md")
@@ -101,8 +102,8 @@ func TestPage(t *testing.T) {
 		}
 	}
 	delete(sources, "TestPage")
-	delete(sources, "TestLibraries") // of docs/without-gorm.md: see its own TestPage
-	delete(sources, "TestManifests") // no library, but files of this repository
+	delete(sources, "TestLibraries") // a test of docs/without-gorm.md, which has a separate TestPage
+	delete(sources, "TestManifests") // a test of files of this repository, not of a library
 	for _, test := range checkRows(t, page, sources) {
 		t.Errorf("testsOf has no row for %s", test)
 	}
@@ -113,8 +114,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// checkRows compares the rows of the page with testsOf, and returns the tests that
-// have no row.
+// checkRows compares the rows of the page with testsOf, and returns the tests that have
+// no row.
 func checkRows(t *testing.T, page string, sources map[string]string) (unused []string) {
 	t.Helper()
 	unused = slices.Sorted(maps.Keys(sources))
@@ -137,8 +138,8 @@ func checkRows(t *testing.T, page string, sources map[string]string) (unused []s
 	return unused
 }
 
-// sourceOf returns the file of a test, or the program that a test of another
-// folder runs.
+// sourceOf returns the source of a test, or of the program that a test of another folder
+// runs.
 func sourceOf(t *testing.T, test string, sources map[string]string) string {
 	t.Helper()
 	if folder, _, ok := strings.Cut(test, "."); ok {
@@ -151,8 +152,7 @@ func sourceOf(t *testing.T, test string, sources map[string]string) string {
 	return source
 }
 
-// checkImports looks for the libraries of a row, which are quoted, among the
-// imports of its test.
+// checkImports checks that a test imports the libraries of its row, which the row quotes.
 func checkImports(t *testing.T, row, source string) {
 	t.Helper()
 	for _, library := range quoted.FindAllStringSubmatch(row, -1) {
@@ -171,7 +171,8 @@ func readFile(t *testing.T, path string) string {
 	return string(content)
 }
 
-// sourceFiles are the module's own, and the configurations of generators.
+// sourceFiles returns the source files of the module, and the configurations of
+// generators.
 func sourceFiles(t *testing.T) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -186,5 +187,6 @@ func sourceFiles(t *testing.T) (files []string) {
 	return files
 }
 
-// flat returns the source without the blanks that differ by how deep it stands.
+// flat returns the source with single blanks, because its indentation differs from the
+// page's.
 func flat(source string) string { return strings.Join(strings.Fields(source), " ") }

@@ -20,7 +20,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A sale is a row, and what clients send and see: its key stays inside.
+// sale is a row that clients send and receive, except for its key, which is not part of
+// JSON or forms.
 type sale struct {
 	gormflake.Model `form:"-" json:"-"`
 
@@ -29,7 +30,7 @@ type sale struct {
 	Items    []saleItem    `json:"items"`
 }
 
-// BeforeCreate knows nothing of public IDs.
+// BeforeCreate does not use public IDs.
 func (s *sale) BeforeCreate(*gorm.DB) error {
 	s.Customer = strings.TrimSpace(s.Customer)
 	return nil
@@ -44,7 +45,7 @@ type saleItem struct {
 	Name         string        `json:"name"`
 }
 
-// saleAPI has the kinds of public IDs.
+// saleAPI contains the kinds of public IDs.
 type saleAPI struct {
 	db    *gorm.DB
 	sales publicid.Kind[types.ID]
@@ -69,7 +70,7 @@ func newSaleAPI(t *testing.T, db *gorm.DB, secret byte) http.Handler {
 	return router
 }
 
-// publish sets what clients see.
+// publish sets the public IDs of a sale and its items.
 func (api saleAPI) publish(s *sale) *sale {
 	s.PublicID = api.sales.Text(s.ID)
 	api.publishItems(s.Items)
@@ -148,7 +149,8 @@ func (api saleAPI) list(c *gin.Context) {
 	c.JSON(http.StatusOK, items)
 }
 
-// Public IDs in paths, parameters and bodies, in models that are sent as they are.
+// TestGinPublicIDs checks public IDs in paths, parameters and bodies, in models that are
+// sent unchanged.
 func TestGinPublicIDs(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -189,7 +191,8 @@ func TestGinPublicIDs(t *testing.T) {
 	}
 }
 
-// A client of a form or query, too, sets no key: gin fills untagged fields by their names.
+// TestGinFormSetsNoKey checks that a client cannot set a key by a form or query either,
+// because gin fills untagged fields by their names.
 func TestGinFormSetsNoKey(t *testing.T) {
 	t.Parallel()
 	fields := url.Values{"ID": {"7"}, "SaleID": {"9"}, "CreatedAt": {"2020-01-01T00:00:00Z"}, "sale": {"sal_x"}}
@@ -204,7 +207,8 @@ func TestGinFormSetsNoKey(t *testing.T) {
 	}
 }
 
-// request returns the body of an answer with the status, and decodes it into v.
+// request sends a request, checks the status of the response, and decodes its body into
+// v. It returns the body.
 func request(t *testing.T, method, url, body string, status int, v any) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

@@ -21,8 +21,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// filter is what the tests bind: a key in the path, one that may be absent, and
-// several.
+// filter is the struct that the tests bind. It has a key in the path, a key that may be
+// absent, and a list of keys.
 type filter struct {
 	ID    types.ID   `form:"-" json:"id" param:"id" schema:"-" uri:"id"`
 	After *types.ID  `form:"after" json:"after" query:"after" schema:"after"`
@@ -35,7 +35,7 @@ const (
 	noFilter   = `{"id":"7529595880471527425","after":null,"only":null}`
 )
 
-// A server answers a GET with the bound filter, or with the binder's error.
+// server answers a GET with the bound filter, or with the binder's error.
 type server func(target string) (status int, body string)
 
 func serve(handler http.Handler) server {
@@ -113,7 +113,8 @@ func TestEchoV4(t *testing.T) {
 	s.want(t, "/orders/1?only=1&only=", http.StatusBadRequest, `types: ID.UnmarshalParam("")`)
 }
 
-// The binder of echo v4 that takes one parameter at a time names it in the error.
+// TestEchoV4NamesParameter checks that the error names the parameter if echo v4 binds
+// single parameters.
 func TestEchoV4NamesParameter(t *testing.T) {
 	t.Parallel()
 	router := echov4.New()
@@ -214,7 +215,8 @@ func TestGorillaSchema(t *testing.T) {
 	_ = schema.NewDecoder().Decode(&tagged, nil)
 }
 
-// The tags of integers apply; required rejects the zero ID.
+// TestValidator checks that tags of integers apply, and that required rejects the zero
+// ID.
 func TestValidator(t *testing.T) {
 	t.Parallel()
 	type line struct {

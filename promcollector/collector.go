@@ -1,15 +1,15 @@
-// Package promcollector shows a generator to Prometheus, and the lease of its
-// worker where it has one.
+// Package promcollector exports the metrics of a generator to Prometheus. If the
+// generator's worker is leased, it also exports the metrics of the lease.
 //
 //	prometheus.MustRegister(promcollector.New(gen))
 //
-// It is a module of its own, with tags such as promcollector/v0.1.0, so that no
-// other application gets Prometheus' client.
+// The package is a separate module, with tags such as promcollector/v0.1.0, so that
+// applications without it do not depend on Prometheus' client.
 //
-// Every scrape reads counters that the generator keeps anyway: an ID costs
-// nothing more, and the lease's store is not asked.
+// Every scrape reads counters that the generator keeps anyway. The metrics therefore add
+// no cost to an ID, and a scrape does not access the lease's store.
 //
-// Of the generator:
+// The metrics of the generator are:
 //
 //	gormflake_healthy                                1 while IDs can be issued
 //	gormflake_ids_issued_total                       IDs issued
@@ -20,7 +20,7 @@
 //	gormflake_clock_largest_backward_step_seconds    the largest of them
 //	gormflake_layout_expiry_timestamp_seconds        end of the layout's time
 //
-// Of a lease, if the generator has one:
+// If the generator has a lease, the metrics of the lease are:
 //
 //	gormflake_lease_since_timestamp_seconds          when the worker was taken
 //	gormflake_lease_until_timestamp_seconds          end of the acknowledged window
@@ -31,18 +31,18 @@
 //	gormflake_lease_regressions_total                writes that the store has forgotten
 //	gormflake_worker_info{datacenter,worker}         always 1
 //
-// The lease's age is time() - gormflake_lease_since_timestamp_seconds, and what
-// is left of its window gormflake_lease_until_timestamp_seconds - time().
+// The age of the lease is time() - gormflake_lease_since_timestamp_seconds. The rest of
+// its window is gormflake_lease_until_timestamp_seconds - time().
 //
 // # Alerts and a dashboard
 //
-// In the folder of this package, alerts.yaml has rules for Prometheus, such as
+// In the folder of this package, alerts.yaml contains rules for Prometheus, such as
 //
 //	gormflake_healthy == 0                                   # no IDs are issued: wake somebody
 //	increase(gormflake_lease_regressions_total[1h]) > 0      # the store forgets: IDs may repeat
 //
-// and dashboard.json is a dashboard for Grafana. OpenTelemetry takes the metrics
-// by go.opentelemetry.io/contrib/bridges/prometheus, from the registry.
+// and dashboard.json is a dashboard for Grafana. OpenTelemetry reads the metrics from the
+// registry by go.opentelemetry.io/contrib/bridges/prometheus.
 package promcollector
 
 import (
@@ -58,18 +58,18 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// leased is what a source reports of its lease: a *lease.Lease, or one that wraps
-// it.
+// leased is a generator's source that has a lease, such as a *lease.Lease or a type that
+// wraps it.
 type leased interface{ Stats() lease.Stats }
 
-// New makes a collector of the generator, and of its lease if its source is a
-// [lease.Lease] or has the lease's method Stats. It may be
-// registered with any number of registries, and collects until it is
-// unregistered, also after the generator was closed; there is nothing to close.
+// New returns a collector of the metrics of the generator. If the generator's source is a
+// [lease.Lease], or has a lease's method Stats, the collector also returns the metrics of
+// the lease. It can be registered with any number of registries. It collects until it is
+// unregistered, even after the generator is closed. It needs no closing.
 //
-// Registering it fails if the generator is nil, if an option has a bad argument,
-// and if the registry has the collector of another generator whose labels are
-// the same: see [WithLabels].
+// Registering the collector fails if the generator is nil, if an option has an invalid
+// argument, or if the registry already has the collector of another generator with the
+// same labels. See [WithLabels].
 func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
 	labels := prometheus.Labels{}
 	err := option.Apply("promcollector", opts, func(opt Option) error { return opt.apply(labels) })
@@ -77,7 +77,7 @@ func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
 		err = errors.Join(errors.New("promcollector: New(nil): want a generator"), err)
 	}
 	if err != nil {
-		return &collector{metrics: []metric{{desc: prometheus.NewInvalidDesc(err)}}} // which no registry takes
+		return &collector{metrics: []metric{{desc: prometheus.NewInvalidDesc(err)}}} // registries reject an invalid Desc
 	}
 	d := definer{labels: labels}
 	d.generator()
@@ -87,14 +87,15 @@ func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
 	return &collector{gen, d.metrics}
 }
 
-// A metric is one time series and how its value is read.
+// metric is a time series, with the function that reads its value.
 type metric struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
 	value func(*reading) float64
 }
 
-// A reading is the state that the values of one scrape agree on.
+// reading is the state from which the collector computes all values of a scrape, so that
+// they are consistent.
 type reading struct {
 	generator snowflake.Stats
 	expires   time.Time
@@ -107,14 +108,14 @@ type collector struct {
 	metrics []metric
 }
 
-// Describe serves the registry.
+// Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, m := range c.metrics {
 		ch <- m.desc
 	}
 }
 
-// Collect serves the registry.
+// Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if desc := c.metrics[0].desc; desc.Err() != nil {
 		ch <- prometheus.NewInvalidMetric(desc, desc.Err())
@@ -138,7 +139,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// A definer lists metrics under one set of labels.
+// definer builds a list of metrics that have the same constant labels.
 type definer struct {
 	labels  prometheus.Labels
 	metrics []metric
@@ -194,8 +195,8 @@ func (d *definer) lease() {
 	d.add(prometheus.GaugeValue, "worker_info", "The worker under which IDs are issued; always 1.", nil, "datacenter", "worker")
 }
 
-// unix keeps the fraction of a second, and holds for any layout: a time.Time's
-// UnixNano ends in 2262.
+// unix returns t in seconds with their fraction. It does not use UnixNano, because that
+// ends in 2262 and a layout may end later.
 func unix(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
 
 func since(t time.Time) float64 {
@@ -205,17 +206,18 @@ func since(t time.Time) float64 {
 	return max(0, time.Since(t).Seconds())
 }
 
-// An Option changes a default of [New]. With a bad argument the collector
-// cannot be registered.
+// Option configures [New]. If its argument is invalid, the collector cannot be
+// registered.
 type Option interface{ apply(prometheus.Labels) error }
 
 type optionFunc func(prometheus.Labels) error
 
 func (f optionFunc) apply(labels prometheus.Labels) error { return f(labels) }
 
-// WithLabels adds labels to every metric, to tell the generators of one process
-// apart. A name that Prometheus does not allow, and datacenter and worker, which
-// gormflake_worker_info has already, cannot be registered. The default is none.
+// WithLabels adds labels to every metric, for example to distinguish the generators of a
+// process. The collector cannot be registered with a name that Prometheus does not allow,
+// or with the names datacenter and worker, which gormflake_worker_info uses. The default
+// is no labels.
 func WithLabels(labels prometheus.Labels) Option {
 	return optionFunc(func(all prometheus.Labels) error {
 		maps.Copy(all, labels)

@@ -26,8 +26,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// layout has an epoch before the time at which a bubble of testing/synctest
-// begins.
+// layout has an epoch before the time at which a bubble of testing/synctest begins.
 func layout() snowflake.Layout {
 	return snowflake.Layout{
 		Epoch: time.Date(1990, time.January, 1, 0, 0, 0, 0, time.UTC), Tick: time.Millisecond,
@@ -66,7 +65,7 @@ func registry(t *testing.T, collectors ...prometheus.Collector) *prometheus.Regi
 	return r
 }
 
-// values are all series, as name or name{label="value"}.
+// values returns all series, as name or name{label="value"}.
 func values(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := g.Gather()
@@ -95,12 +94,13 @@ func expect(t *testing.T, got map[string]float64, want map[string]float64) {
 	}
 }
 
-// A golden list: a name that changes breaks dashboards and alerts.
+// TestFixedWorker compares the metrics with a golden list, because a changed name breaks
+// dashboards and alerts.
 func TestFixedWorker(t *testing.T) {
 	t.Parallel()
 	gen := generator(t, snowflake.Static(0, 11))
 	issued := 0
-	for ; gen.Stats().Waits == 0; issued += 12_345 { // a call that is held up for long need not wait
+	for ; gen.Stats().Waits == 0; issued += 12_345 { // a call that is delayed for long need not wait
 		if err := gen.Fill(t.Context(), make([]types.ID, 12_345)); err != nil {
 			t.Fatal(err)
 		}
@@ -123,8 +123,8 @@ func TestFixedWorker(t *testing.T) {
 	}
 }
 
-// clockRuns has the clock of each run begin later than the last one's, which the
-// process remembers the worker by.
+// clockRuns makes the clock of each run begin later than the clock of the last run,
+// because the process remembers when the worker was last used.
 var clockRuns atomic.Int64
 
 func TestClockSteps(t *testing.T) {
@@ -175,7 +175,8 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// Fenced, and well again: what the alerts of the package comment stand on.
+// TestOutage checks the metrics of a fenced generator that recovers, on which the alerts
+// of the package comment depend.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,7 +220,7 @@ func TestLintClean(t *testing.T) {
 	}
 }
 
-// The package comment lists every metric, and no other.
+// TestDocumented checks that the package comment lists every metric, and no other.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "collector.go", nil, parser.PackageClauseOnly|parser.ParseComments)
@@ -283,7 +284,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A source that wraps a lease is shown as the lease.
+// TestWrappedLease checks that a source that wraps a lease is shown like the lease.
 func TestWrappedLease(t *testing.T) {
 	t.Parallel()
 	l, err := lease.Acquire(t.Context(), leasetest.NewMemory(), layout(), lease.WithLogger(slog.New(slog.DiscardHandler)))

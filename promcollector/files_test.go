@@ -12,9 +12,10 @@ import (
 	"github.com/gormflake/gormflake/promcollector"
 )
 
-// The rules of alerts.yaml and the panels of dashboard.json know only metrics
-// that the collector has, and the dashboard has every one and names only alerts
-// that there are. Whether the rules fire is tested with the pages, by promtool.
+// TestFilesNameMetrics checks that the rules of alerts.yaml and the panels of
+// dashboard.json name only metrics of the collector, and that the dashboard shows every
+// metric and names only existing alerts. The tests of the pages check by promtool whether
+// the rules fire.
 func TestFilesNameMetrics(t *testing.T) {
 	t.Parallel()
 	exported := names(t)
@@ -47,7 +48,7 @@ func TestFilesNameMetrics(t *testing.T) {
 // ofDoctor is the metric that gormflake doctor writes for node_exporter.
 const ofDoctor = "gormflake_key_used_ratio"
 
-// names are the metrics of a generator that has a lease.
+// names returns the metrics of a generator that has a lease.
 func names(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -59,7 +60,7 @@ func names(t *testing.T) []string {
 	return all
 }
 
-// expressions are what the panels of a dashboard ask Prometheus for.
+// expressions returns the expressions that the panels of a dashboard send to Prometheus.
 func expressions(t *testing.T, dashboard string) []string {
 	t.Helper()
 	var board struct {

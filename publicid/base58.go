@@ -9,14 +9,15 @@ import (
 const (
 	alphabet = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 
-	digits = 22 // hold 128 bits: 58²² is between 2¹²⁸ and 2¹²⁹
+	digits = 22 // 58²² is between 2¹²⁸ and 2¹²⁹, so this holds 128 bits
 
-	// chunk is the highest power of the base in a word: 10 digits at once.
+	// chunk is the highest power of 58 that fits into a word, which gives 10 digits at
+	// once.
 	chunk       = 58 * 58 * 58 * 58 * 58 * 58 * 58 * 58 * 58 * 58
 	chunkDigits = 10
 )
 
-// values are those of the digits, and notDigit for other bytes.
+// values maps a character to the value of its digit, and other bytes to notDigit.
 var values = func() (v [256]byte) {
 	for i := range v {
 		v[i] = notDigit
@@ -29,7 +30,8 @@ var values = func() (v [256]byte) {
 
 const notDigit = 255
 
-// appendBase58 appends the block, the first byte the highest, in digits.
+// appendBase58 appends the block in base 58, as a number whose first byte is the highest.
+// It always appends the same number of digits.
 func appendBase58(text []byte, block *[aes.BlockSize]byte) []byte {
 	high, low := binary.BigEndian.Uint64(block[:8]), binary.BigEndian.Uint64(block[8:])
 	end := len(text) + digits
@@ -46,7 +48,9 @@ func appendBase58(text []byte, block *[aes.BlockSize]byte) []byte {
 	return text
 }
 
-// parseBase58 reads as many digits as appendBase58 appends.
+// parseBase58 returns the number that appendBase58 wrote. It returns false for characters
+// that are not digits, and for numbers above 128 bits. text has at least as many bytes as
+// appendBase58 appends.
 func parseBase58(text string) (high, low uint64, ok bool) {
 	for i := range digits {
 		v := values[text[i]]

@@ -32,8 +32,8 @@ func Example() {
 	// publicid: invalid public ID
 }
 
-// A handler that answers with public IDs, and takes one in its URL. Text marshals
-// itself, so that the answer needs no conversion elsewhere.
+// A handler returns public IDs, and reads a public ID from its URL. Text marshals itself,
+// so that the response needs no other conversion.
 func ExampleKind_Text() {
 	codec, err := publicid.New(exampleSecret)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// The format in the package comment is enough for another language.
+// TestNode checks that the format in the package comment is sufficient for another
+// language.
 func TestNode(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")

@@ -1,31 +1,34 @@
-// Package publicid writes IDs for the public: what a customer sees does not show when
-// a row was created, how many there are or which process created it, says what it
-// is, and needs no column.
+// Package publicid encrypts IDs for public use, for example in URLs. A customer who sees
+// a public ID cannot tell when the row was created, how many rows there are, or which
+// process created it. The text names the kind of row, and needs no column in the
+// database.
 //
 //	codec, err := publicid.New(secret)              // 32 random bytes
 //	orders, err := publicid.For[types.ID](codec, "ord")
 //	text := orders.Format(order.ID)                 // ord_ and 22 characters, always the same for one ID
 //	id, err := orders.Parse(text)
 //
-// A text that was not made with the secret, for this prefix, is rejected, but by a
-// chance of 2⁻⁶⁴ for each attempt. It still is not a permission: check on every request
-// whether the caller may read the row.
+// Parse rejects a text that was not made with the secret for this prefix, except with a
+// probability of 2⁻⁶⁴ for each attempt. A public ID still is not a permission. Check on
+// every request whether the caller may read the row.
 //
 // # Format
 //
-// The text is the prefix, an underscore and one block of AES-256, whose key is the
-// secret, as a number in base 58: 22 digits, the highest first, of
-// 123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ. The block holds the ID
-// and the first 8 bytes of the SHA-256 of "publicid:" and the prefix, both big-endian.
+// The text is the prefix, an underscore and one block of AES-256 as a number in base 58.
+// The key of the cipher is the secret. The number has 22 digits, the highest first, of
+// 123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ. The block holds the ID and
+// the first 8 bytes of the SHA-256 of "publicid:" and the prefix, both big-endian.
 // testdata/vectors.json has examples.
 //
 // # Secrets
 //
-// Anyone who has the secret reads and makes texts; without it no text can be read again,
-// and links that were given out are dead. So keep it where the passwords of the
-// database are, with a copy. To change it, first pass the new one to [WithRetired] in
-// all processes, so that they read its texts; then pass the new one to [New] and the old
-// one to WithRetired.
+// Anyone who has the secret can read and make public IDs. If the secret is lost, no text
+// can be read again, and links that contain public IDs stop working. Therefore keep the
+// secret where the passwords of the database are, with a copy.
+//
+// To change the secret, first pass the new secret to [WithRetired] in all processes, so
+// that they can read its texts. Then pass the new secret to [New] and the old secret to
+// WithRetired.
 package publicid
 
 import (
@@ -44,13 +47,13 @@ import (
 // SecretSize is the length of a secret in bytes.
 const SecretSize = 32
 
-// ErrInvalid is the error of [Kind.Parse]. It does not say what is wrong with the text,
-// of which only guessers would learn.
+// ErrInvalid is the error of [Kind.Parse]. It does not give the reason why the text is
+// invalid, because the reason would only help someone who guesses texts.
 var ErrInvalid = errors.New("publicid: invalid public ID")
 
-// A Codec has the secrets. It may be used by several goroutines.
+// of *[aes.BlockSize]byte, because a call by an interface would allocate it each time
 type Codec struct {
-	ciphers []cipher.Block // the present one first
+	ciphers []cipher.Block // the current secret's cipher first
 	blocks  sync.Pool      // of *[aes.BlockSize]byte, which an interface would allocate each time
 }
 
@@ -63,8 +66,8 @@ type optionFunc func(*Codec) error
 
 func (f optionFunc) apply(c *Codec) error { return f(c) }
 
-// WithRetired names other secrets under which texts are read: earlier ones, and the next
-// one before it is used. None is the default.
+// WithRetired adds secrets with which texts are read, but not written. These are earlier
+// secrets, and the next secret before it is used. The default is no other secrets.
 func WithRetired(secrets ...[]byte) Option {
 	return optionFunc(func(c *Codec) error {
 		for _, secret := range secrets {
@@ -76,8 +79,9 @@ func WithRetired(secrets ...[]byte) Option {
 	})
 }
 
-// New returns a codec. The secret is [SecretSize] random bytes, for example of
-// "openssl rand 32", that no other program uses.
+// New returns a codec. The secret is [SecretSize] random bytes, for example from "openssl
+// rand 32", that no other program uses. New returns an error if a secret has another
+// length or is all zeros.
 func New(secret []byte, opts ...Option) (*Codec, error) {
 	c := &Codec{blocks: sync.Pool{New: func() any { return new([aes.BlockSize]byte) }}}
 	if err := c.add("New", secret); err != nil {
@@ -104,24 +108,25 @@ func (c *Codec) add(call string, secret []byte) error {
 	return nil
 }
 
-// A Kind writes and reads the public IDs of one kind of rows. It may be used by several
-// goroutines. The zero Kind has no codec: [Kind.Format] returns the empty string, and
-// [Kind.Parse] an error.
+// Kind formats and parses the public IDs of one kind of rows. [For] creates it. It is
+// safe for concurrent use. The zero Kind has no codec, so its [Kind.Format] returns the
+// empty string, and its [Kind.Parse] returns an error.
 type Kind[K ~int64] struct {
 	codec *Codec
-	begin string // of each text
-	tag   uint64 // of each block
+	begin string // the prefix and underscore of each text
+	tag   uint64 // the second half of each block
 }
 
-// A Text is a public ID in a struct that is written or read as JSON, a form or a URL.
-// [Kind.Text] makes one, and [Kind.Open] reads it.
+// Text is a public ID in a struct that is written or read as JSON, a form or a URL.
+// [Kind.Text] returns it for an ID, and [Kind.Open] returns the ID.
 type Text string
 
 var prefixes = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
 
-// For returns the kind with a prefix, which names the rows in each of its texts: a
-// lower-case letter and at most 31 more letters or digits. K is the type of the rows'
-// keys, such as types.ID or types.Of[Order].
+// For returns the kind whose texts begin with prefix. The prefix names the kind of rows,
+// and is a lower-case letter followed by at most 31 lower-case letters or digits. K is
+// the type of the rows' keys, such as types.ID or types.Of[Order]. For returns an error
+// if c is nil or the prefix has another form.
 func For[K ~int64](c *Codec, prefix string) (Kind[K], error) {
 	if c == nil {
 		return Kind[K]{}, errors.New("publicid: For: codec is nil: want one of New")
@@ -133,8 +138,8 @@ func For[K ~int64](c *Codec, prefix string) (Kind[K], error) {
 	return Kind[K]{c, prefix + "_", binary.BigEndian.Uint64(sum[:])}, nil
 }
 
-// Format returns the text of an ID, or the empty string if it is not above 0, as no ID
-// of a row is.
+// Format returns the text of an ID. It returns the empty string if id is not positive,
+// because no row has such an ID.
 func (k Kind[K]) Format(id K) string {
 	if k.codec == nil || id <= 0 {
 		return ""
@@ -148,8 +153,8 @@ func (k Kind[K]) Format(id K) string {
 	return string(appendBase58(append(text[:0], k.begin...), block))
 }
 
-// Parse returns the ID of a text that [Kind.Format] returned, under the same or a
-// retired secret. Any other text is [ErrInvalid], and the ID is 0.
+// Parse returns the ID of a text that [Kind.Format] returned, with the current or a
+// retired secret. For any other text it returns 0 and [ErrInvalid].
 func (k Kind[K]) Parse(text string) (K, error) {
 	if k.codec == nil || len(text) != len(k.begin)+digits || text[:len(k.begin)] != k.begin {
 		return 0, ErrInvalid
@@ -165,7 +170,7 @@ func (k Kind[K]) Parse(text string) (K, error) {
 		binary.BigEndian.PutUint64(block[8:], low)
 		c.Decrypt(block[:], block[:])
 		id := K(binary.BigEndian.Uint64(block[:8])) //nolint:gosec // a negative one is rejected
-		// One comparison of two words, which takes as long wherever they differ.
+		// One comparison of two words takes the same time wherever they differ.
 		if binary.BigEndian.Uint64(block[8:]) == k.tag && id > 0 {
 			return id, nil
 		}
@@ -173,8 +178,8 @@ func (k Kind[K]) Parse(text string) (K, error) {
 	return 0, ErrInvalid
 }
 
-// Text is [Kind.Format] for a field of that type.
+// Text returns the result of [Kind.Format] as a [Text].
 func (k Kind[K]) Text(id K) Text { return Text(k.Format(id)) }
 
-// Open is [Kind.Parse] of a field of that type.
+// Open returns the result of [Kind.Parse] for a [Text].
 func (k Kind[K]) Open(text Text) (K, error) { return k.Parse(string(text)) }

@@ -38,7 +38,8 @@ func kind[K ~int64](t testing.TB, c *publicid.Codec, prefix string) publicid.Kin
 	return k
 }
 
-// A vector is one that other languages can be held against: see the package comment.
+// vector is a test vector for implementations in other languages, as the package comment
+// says.
 type vector struct {
 	Secret []byte   `json:"secret"` // base64
 	Prefix string   `json:"prefix"`
@@ -46,7 +47,7 @@ type vector struct {
 	Text   string   `json:"text"`
 }
 
-// Golden vectors: links of today have to work for good.
+// TestVectors checks golden vectors, because existing links must work forever.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/vectors.json")
@@ -75,7 +76,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// The format in the package comment is enough to make a text, by other means.
+// TestFormatAsDocumented checks that the format in the package comment is sufficient to
+// make a text with other tools.
 func TestFormatAsDocumented(t *testing.T) {
 	t.Parallel()
 	const (
@@ -153,7 +155,8 @@ func number(t *testing.T, text string) *big.Int {
 	return n
 }
 
-// Each other character in any place makes it another text, which is rejected.
+// TestParseRejectsForgeries checks that a text is rejected after any single character is
+// changed.
 func TestParseRejectsForgeries(t *testing.T) {
 	t.Parallel()
 	k := kind[types.ID](t, codec(t, 1), "ord")
@@ -168,7 +171,8 @@ func TestParseRejectsForgeries(t *testing.T) {
 	}
 }
 
-// What AES makes of a block that has the tag and an ID that no row has.
+// TestParseRejectsIDsOfNoRow encrypts blocks that have the tag, but an ID that no row
+// has.
 func TestParseRejectsIDsOfNoRow(t *testing.T) {
 	t.Parallel()
 	c, err := aes.NewCipher(secret(7))

@@ -9,7 +9,8 @@ import (
 
 const sample types.ID = 1541815603606036480
 
-// Format allocates the text, and Parse nothing.
+// TestAllocations checks that Format only allocates the text, and that Parse does not
+// allocate.
 func TestAllocations(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	f := newFormat(t, "PAY", snowflake.TwitterLayout())
 	text := f.Format(sample)

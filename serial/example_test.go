@@ -28,7 +28,7 @@ func Example() {
 	// serial: Parse("PAY2022023016074010511260000"): day 30 out of range [1, 28]
 }
 
-// The number of a row that has no key yet is not a serial number.
+// A row that has no key yet has no serial number.
 func ExampleFormat_Format() {
 	payments, err := serial.New("PAY", snowflake.TwitterLayout())
 	if err != nil {
@@ -44,7 +44,7 @@ func ExampleFormat_Format() {
 	// PAY!-5
 }
 
-// Width is the size of the column.
+// Width returns the size of the column.
 func ExampleFormat_Width() {
 	for _, code := range []string{"PAY", "REFUND"} {
 		f, err := serial.New(code, snowflake.TwitterLayout())

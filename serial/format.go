@@ -1,5 +1,5 @@
-// Package serial writes Snowflake IDs as business serial numbers, such as the
-// number of a payment, and reads them back:
+// Package serial writes Snowflake IDs as business serial numbers, such as the number of a
+// payment, and reads them back:
 //
 //	PAY20220628160740105 11 26 0000   without the blanks:
 //	│  │                 │  │  └ sequence
@@ -8,36 +8,34 @@
 //	│  └ yyyyMMddHHmmssSSS, the start of the ID's tick in UTC
 //	└ code
 //
-// A serial number is a view of an ID, and nothing but the ID makes it unique:
-// Parse(Format(id)) is id for every ID of every valid layout. No counter, no
-// table and no lock stand behind it, so none of them can fall behind.
+// A serial number is another representation of an ID, and is unique because the ID is
+// unique. Parse(Format(id)) is id for every ID of every valid layout. Serial numbers need
+// no counter, no table and no lock.
 //
 // # Order and width
 //
-// All serial numbers of one [Format] have one width, and as texts they sort as
-// their IDs do, by time first. The collation of the database does not matter:
-// they consist of upper-case letters and digits, and letters and separators stand
-// at the same places in all of them. A day is a range of texts:
+// All serial numbers of a [Format] have the same width. As texts they sort in the order
+// of their IDs, by time first. The collation of the database does not change this order,
+// because serial numbers consist of upper-case letters and digits, and have letters and
+// separators at the same places. A day is therefore a range of texts:
 //
 //	WHERE number >= 'PAY20261120' AND number < 'PAY20261121'
 //
-// Serial numbers with different codes or of different layouts have no order
-// between them.
+// Serial numbers with different codes or of different layouts have no common order.
 //
-// Datacenter, worker and sequence have the digits of their largest value, with
-// zeros in front; a field for which the layout has no bits is left out. What is
-// shown of a tick longer than a millisecond is its start.
+// Datacenter, worker and sequence are padded with zeros to the digits of their largest
+// value. The serial number leaves out a field for which the layout has no bits. If a tick
+// is longer than a millisecond, the serial number shows its start.
 //
 // # Time
 //
-// The time is UTC, so that no hour of a day when clocks are set back comes
-// twice. Unix time, on which IDs are built, has no leap seconds: no serial number
-// has a second 60.
+// The time is UTC, so that no hour occurs twice when clocks are set back. Unix time, on
+// which IDs are based, has no leap seconds, so no serial number has the second 60.
 //
 // # What it discloses
 //
-// A serial number shows its readers when it was made and by which worker. It
-// has gaps, as IDs have them.
+// A serial number shows its readers when it was made and by which worker. Serial numbers
+// have gaps, because IDs have gaps.
 package serial
 
 import (
@@ -53,30 +51,30 @@ import (
 const (
 	maxCode = 32
 
-	// maxWidth holds every serial number: 32 of code, 4 separators, 17 of time,
-	// and 21 of three fields, which share at most 62 bits.
+	// maxWidth is the width of the longest serial number. It has 32 characters of code, 4
+	// separators, 17 characters of time, and 21 of three fields, which share at most 62
+	// bits.
 	maxWidth = 32 + 4 + 17 + 21
 )
 
-// A Format writes and reads the serial numbers of one code and one layout. Make
-// it with [New]. It does not change and may be used concurrently.
+// Format formats and parses the serial numbers of one code and one layout. [New] creates
+// it. It is immutable and safe for concurrent use.
 type Format struct {
 	code      string
 	separator string
 	layout    snowflake.Layout
-	last      types.ID // of the layout
+	last      types.ID // the last ID of the layout
 
-	template string // a serial number with every digit of an ID zero
+	template string // a serial number whose digits are all zero
 	parts    [numParts]part
 }
 
-// New returns the format of the serial numbers that begin with code, for IDs of
-// layout.
+// New returns the format of the serial numbers that begin with code, for IDs of layout.
 //
-// The code is 1 to 32 of the characters A to Z and 0 to 9; it may begin or end
-// with a digit, as all else has a fixed width. Lower case is refused, because
-// databases disagree on whether it equals upper case. All mistakes in code,
-// layout and opts are returned in one error.
+// The code has 1 to 32 of the characters A to Z and 0 to 9. It may begin or end with a
+// digit, because all other parts have a fixed width. New rejects lower case, because
+// databases disagree on whether it equals upper case. New returns all mistakes in code,
+// layout and opts in one error.
 func New(code string, layout snowflake.Layout, opts ...Option) (*Format, error) {
 	f := &Format{code: code, layout: layout}
 	err := errors.Join(checkCode(code), layout.Validate(),
@@ -101,7 +99,7 @@ func checkCode(code string) error {
 	return nil
 }
 
-// arrange lays the parts out one after the other.
+// arrange sets the position of each part and the template.
 func (f *Format) arrange() {
 	var text strings.Builder
 	text.WriteString(f.code)
@@ -115,20 +113,19 @@ func (f *Format) arrange() {
 	f.template = text.String()
 }
 
-// Width is the number of characters, which are bytes, of every serial number:
-// what its column must hold.
+// Width returns the number of characters of every serial number, which its column must
+// hold. Each character is one byte.
 func (f *Format) Width() int { return len(f.template) }
 
 // Format returns the serial number of an ID of the layout.
 //
-// Anything else has none: 0, which means that the row has no key yet, a
-// negative ID, and one above the last of the layout. To be seen in a log for
-// what they are, they give the code, an exclamation mark and the number, for
-// example PAY!0, which [Format.Parse] refuses and no serial number looks like.
-// An ID of another layout cannot be told from one of this layout, as with
-// [snowflake.Layout.Decompose].
+// Other numbers have no serial number. They are 0, which means that the row has no key
+// yet, a negative ID, and an ID above the last ID of the layout. For such a number Format
+// returns the code, an exclamation mark and the number, for example PAY!0, so that a log
+// shows it. [Format.Parse] rejects such a text, and no serial number has this form.
+// Format cannot detect an ID of another layout, as [snowflake.Layout.Decompose] cannot.
 //
-// Format allocates the string it returns and nothing else.
+// Format only allocates the string that it returns.
 func (f *Format) Format(id types.ID) string {
 	if id <= 0 || id > f.last {
 		return f.code + "!" + id.String()
@@ -141,7 +138,7 @@ func (f *Format) Format(id types.ID) string {
 	return string(text[:len(f.template)])
 }
 
-// Option changes what [New] makes. An option with a bad argument makes New fail.
+// Option configures [New]. If its argument is invalid, New returns an error.
 type Option interface{ apply(*Format) error }
 
 type optionFunc func(*Format) error
@@ -150,10 +147,9 @@ func (o optionFunc) apply(f *Format) error { return o(f) }
 
 const separators = "-_."
 
-// WithSeparator puts a hyphen, an underscore or a full stop between the code,
-// the time and each of the fields, as in PAY-20220628160740105-11-26-0000. The
-// default is nothing. Formats with and without it do not read each other's
-// serial numbers.
+// WithSeparator puts a hyphen, an underscore or a full stop between the code, the time
+// and each field, as in PAY-20220628160740105-11-26-0000. The default is no separator. A
+// format with a separator cannot parse serial numbers without it, and the reverse.
 func WithSeparator(separator string) Option {
 	return optionFunc(func(f *Format) error {
 		if len(separator) != 1 || !strings.Contains(separators, separator) {

@@ -18,8 +18,8 @@ var (
 	wideTick = snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: 10 * time.Millisecond, WorkerBits: 8, SequenceBits: 8}
 )
 
-// Golden vectors. Do not edit: they pin what is stored in databases and printed
-// on paper.
+// Golden vectors. Do not edit them, because such serial numbers are stored in databases
+// and printed on paper.
 var golden = []struct {
 	name   string
 	code   string
@@ -73,7 +73,8 @@ func roundTrip(t *testing.T, f *serial.Format, code string, id types.ID) string 
 	return text
 }
 
-// For every layout and code, the text yields the ID again and sorts as it does.
+// TestSampled checks, for every layout and code, that the text yields the ID again and
+// sorts like the ID.
 func TestSampled(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -96,8 +97,8 @@ func TestSampled(t *testing.T) {
 	}
 }
 
-// Unix time has no leap seconds: the IDs on both sides of one are a millisecond
-// apart, and so are their serial numbers.
+// TestLeapSeconds checks that the serial numbers before and after a leap second are a
+// millisecond apart, because Unix time has no leap seconds.
 func TestLeapSeconds(t *testing.T) {
 	t.Parallel()
 	l := snowflake.TwitterLayout()
@@ -125,8 +126,9 @@ func TestLeapSeconds(t *testing.T) {
 	}
 }
 
-// On the days when clocks are set, every quarter of an hour has a text of its
-// own, in order, and of UTC, whatever zone the epoch and the process are in.
+// TestDaylightSaving checks that, on days when clocks are set, every quarter of an hour
+// has a different text, in order and in UTC, whatever time zone the epoch and the process
+// use.
 func TestDaylightSaving(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"America/New_York", "Europe/Berlin", "Australia/Lord_Howe"} {
@@ -160,7 +162,8 @@ func TestDaylightSaving(t *testing.T) {
 	}
 }
 
-// The text of a day is a prefix of its serial numbers and so bounds a scan.
+// TestPrefixIsBound checks that the text of a day is a prefix of its serial numbers and
+// so limits a scan.
 func TestPrefixIsBound(t *testing.T) {
 	t.Parallel()
 	l := snowflake.TwitterLayout()
@@ -176,7 +179,8 @@ func TestPrefixIsBound(t *testing.T) {
 	}
 }
 
-// What is not an ID of the layout is shown as such and not taken back.
+// TestFormatOfOthers checks numbers that are not IDs of the layout. Format shows them as
+// such, and Parse rejects the text.
 func TestFormatOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -202,8 +206,8 @@ func TestFormatOfOthers(t *testing.T) {
 	}
 }
 
-// A text for another than an ID of the layout may be as long as a serial number,
-// and is not one even so.
+// TestFormatOfOthersIsNeverASerial checks that the text for such a number is not a serial
+// number, even if it has the same length.
 func TestFormatOfOthersIsNeverASerial(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

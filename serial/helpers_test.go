@@ -5,14 +5,15 @@ import (
 	"os"
 	"testing"
 	"time"
-	_ "time/tzdata" // a zone with daylight saving, whatever the machine has
+	_ "time/tzdata" // for a zone with daylight saving, also on machines without time zones
 
 	"github.com/gormflake/gormflake/serial"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
-// The tests run in a zone that sets its clocks back, which nothing may show.
+// TestMain runs the tests in a zone that sets its clocks back, which must not change any
+// result.
 func TestMain(m *testing.M) {
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
@@ -41,7 +42,7 @@ func date(text string) time.Time {
 
 func lastID(l snowflake.Layout) types.ID { return l.Max(l.Expires()) }
 
-// compose returns the ID of a time, with the first numbers of everything else.
+// compose returns the ID of a time, with zero in all other fields.
 func compose(t testing.TB, l snowflake.Layout, at time.Time) types.ID {
 	t.Helper()
 	id, err := l.Compose(snowflake.Parts{Time: at})
@@ -51,8 +52,8 @@ func compose(t testing.TB, l snowflake.Layout, at time.Time) types.ID {
 	return id
 }
 
-// sampleLayout draws any valid layout. Fields and ticks of all widths come up,
-// also none.
+// sampleLayout returns a random valid layout. Fields and ticks of all widths occur,
+// including width 0.
 func sampleLayout(r *rand.Rand) snowflake.Layout {
 	for {
 		l := snowflake.Layout{

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Serial numbers of a real generator rise, and so are unique.
-// GORMFLAKE_TEST_MILLIONS makes them more, up to ten million.
+// TestMillions checks that serial numbers of a real generator rise, and so are unique.
+// GORMFLAKE_TEST_MILLIONS sets their number, up to ten million.
 func TestMillions(t *testing.T) {
 	t.Parallel()
 	millions := 1

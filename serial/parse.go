@@ -10,12 +10,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Parse returns the ID of a serial number that [Format.Format] wrote. It is
-// strict: each ID has one text, and any other text is an error that quotes it
-// and says what is wrong. That is another code, length or separator, a date or
-// time of day that does not exist (30 February, hour 24, second 60), a time outside of
-// the layout or within a tick, a field that the layout cannot hold, and the text
-// for ID 0. The ID is zero if the error is not nil.
+// Parse returns the ID of a serial number that [Format.Format] wrote. Each ID has exactly
+// one text. For any other text Parse returns 0 and an error that quotes the text and
+// gives the reason. The reasons are another code, length or separator, a date or time of
+// day that does not exist (30 February, hour 24, second 60), a time that is outside the
+// layout or not the start of a tick, a field that is too large for the layout, and ID 0.
 func (f *Format) Parse(s string) (types.ID, error) {
 	id, err := f.parse(s)
 	if err != nil {
@@ -50,7 +49,7 @@ func (f *Format) parse(s string) (types.ID, error) {
 	return id, nil
 }
 
-// checkShape holds s against the template, character by character.
+// checkShape compares s with the template, character by character.
 func (f *Format) checkShape(s string) error {
 	if len(s) != len(f.template) {
 		return fmt.Errorf("length %d: want %d as in %s", len(s), len(f.template), f.template)
@@ -70,7 +69,7 @@ func (f *Format) checkShape(s string) error {
 	return nil
 }
 
-// maxQuoted is how many bytes of its input an error repeats.
+// maxQuoted is the number of bytes of its input that an error quotes.
 const maxQuoted = 80
 
 func quote(s string) string {
@@ -95,13 +94,13 @@ const (
 	numParts
 )
 
-// part is the place of a number in the text.
+// part is the position of a number in the text.
 type part struct{ at, width int }
 
 // values are the numbers of a serial number, by part.
 type values [numParts]int64
 
-// widths are the digits of the parts.
+// widths returns the number of digits of each part.
 func (f *Format) widths() [numParts]int {
 	l := f.layout
 	return [numParts]int{
@@ -118,7 +117,7 @@ func (f *Format) widths() [numParts]int {
 	}
 }
 
-// fieldDigits is the width of the largest value of a field.
+// fieldDigits returns the number of digits of the largest value of a field.
 func fieldDigits(bits uint8) int {
 	if bits == 0 {
 		return 0
@@ -137,8 +136,8 @@ func valuesOf(p snowflake.Parts) values {
 	}
 }
 
-// parts is the inverse of valuesOf. It refuses what is not a date or a time of
-// day, which [time.Date] would turn into another one.
+// parts is the inverse of valuesOf. It returns an error for a date or a time of day that
+// does not exist, because [time.Date] would convert it to another date or time.
 func (v *values) parts() (snowflake.Parts, error) {
 	days := time.Date(int(v[year]), time.Month(v[month]+1), 0, 0, 0, 0, 0, time.UTC).Day()
 	for _, check := range []struct {
@@ -163,7 +162,7 @@ func (v *values) parts() (snowflake.Parts, error) {
 	}, nil
 }
 
-// write puts the digits of n in the place of the part.
+// write writes the digits of n at the position of the part.
 func (p part) write(text []byte, n int64) {
 	for i := p.at + p.width; i > p.at; n /= 10 {
 		i--
@@ -171,9 +170,9 @@ func (p part) write(text []byte, n int64) {
 	}
 }
 
-// read returns the number in the place of the part, which has digits only. The
-// longest part has 19; where these overflow the number is negative, and no field
-// holds that.
+// read returns the number at the position of the part, which contains only digits. The
+// longest part has 19 digits. If they overflow, the number is negative, which the layout
+// rejects.
 func (p part) read(text string) int64 {
 	var n int64
 	for _, c := range []byte(text[p.at : p.at+p.width]) {

@@ -18,7 +18,7 @@ func TestParseRefuses(t *testing.T) {
 		name   string
 		format *serial.Format
 		text   string
-		want   string // after the text
+		want   string // the error after the text
 	}{
 		{"empty", twitter, "", "length 0: want 28 as in PAY0000000000000000000000000"},
 		{"short", twitter, "PAY202206281607401051126000", "length 27: want 28 as in PAY0000000000000000000000000"},
@@ -74,7 +74,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// What Parse takes, Format writes back.
+// FuzzParse checks that Format writes every text that Parse accepts.
 func FuzzParse(f *testing.F) {
 	var formats []*serial.Format
 	for _, g := range golden {

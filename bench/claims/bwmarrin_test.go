@@ -97,8 +97,9 @@ func panics(f func()) (did bool) {
 	return false
 }
 
-// The layout is in variables of the package: a second one changes how the IDs
-// of the first are read. It is put back for the tests that come after.
+// TestBwmarrinSecondLayoutChangesTheFirst checks that a second layout changes how the IDs
+// of the first layout are read, because the layout is in variables of the package. The
+// test restores them for later tests.
 func TestBwmarrinSecondLayoutChangesTheFirst(t *testing.T) { //nolint:paralleltest // see above
 	bits, steps := bwmarrin.NodeBits, bwmarrin.StepBits
 	id := take(t, 1, bwmarrinNode(t))[0]
@@ -113,7 +114,8 @@ func TestBwmarrinSecondLayoutChangesTheFirst(t *testing.T) { //nolint:parallelte
 	}
 }
 
-// Datacenter and worker are the ten bits of the node.
+// TestBwmarrinIDsAreOfTwitterLayout checks that datacenter and worker are the ten bits of
+// the node.
 func TestBwmarrinIDsAreOfTwitterLayout(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package claims_test runs what docs/compared.md says about other libraries.
+// Package claims_test checks the claims of docs/compared.md about other libraries.
 package claims_test
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// restarted runs what a process does whose clock begins at a moment of 2026 that
-// is the same for all of them: the clock has been set back in between.
+// restarted runs a process with a clock that begins at a fixed moment of 2026. Two such
+// processes therefore act like one process that restarts after its clock was set back.
 func restarted(t *testing.T, process func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -18,7 +18,7 @@ func restarted(t *testing.T, process func(t *testing.T)) {
 	})
 }
 
-// take makes n IDs.
+// take returns n IDs.
 func take[ID any](t *testing.T, n int, next func() (ID, error)) []ID {
 	t.Helper()
 	ids := make([]ID, n)
@@ -31,7 +31,7 @@ func take[ID any](t *testing.T, n int, next func() (ID, error)) []ID {
 	return ids
 }
 
-// repeats counts the IDs of b that are in a.
+// repeats returns the number of IDs of b that are in a.
 func repeats[ID comparable](a, b []ID) int {
 	seen := make(map[ID]bool, len(a))
 	for _, id := range a {
@@ -46,7 +46,7 @@ func repeats[ID comparable](a, b []ID) int {
 	return n
 }
 
-// throughJavaScript is what a client reads that takes JSON's numbers for
+// throughJavaScript returns the value that a client reads if it treats JSON's numbers as
 // doubles, as JavaScript does.
 func throughJavaScript(t *testing.T, value any) any {
 	t.Helper()

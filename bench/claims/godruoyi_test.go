@@ -7,8 +7,8 @@ import (
 	godruoyi "github.com/godruoyi/go-snowflake"
 )
 
-// All that the library knows is in variables of its package, so that these run
-// one after the other.
+// The library keeps its whole state in variables of its package, so these tests do not
+// run in parallel.
 
 func TestGodruoyiMachineIsZeroUnlessSet(t *testing.T) { //nolint:paralleltest // see above
 	id, err := godruoyi.NextID()
@@ -20,8 +20,8 @@ func TestGodruoyiMachineIsZeroUnlessSet(t *testing.T) { //nolint:paralleltest //
 	}
 }
 
-// A clock that is set back is played by the resolver's own time: it is asked
-// for an earlier millisecond.
+// TestGodruoyiWaitsForAStepBack simulates a clock that is set back by the argument of the
+// resolver, which is an earlier millisecond.
 func TestGodruoyiWaitsForAStepBack(t *testing.T) { //nolint:paralleltest // see above
 	now := time.Now().UnixMilli()
 	if _, err := godruoyi.AtomicResolver(now); err != nil {

@@ -20,8 +20,8 @@ type detail struct {
 	ID, MasterID int64
 }
 
-// Without RETURNING, GORM learns the first key of a batch and takes the others
-// for the numbers that follow.
+// TestGORMGuessesKeysWithoutRETURNING checks that GORM without RETURNING only learns the
+// first key of a batch, and assumes that the other keys follow it.
 func TestGORMGuessesKeysWithoutRETURNING(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MySQL)
@@ -75,7 +75,7 @@ func TestGORMReadsKeysBack(t *testing.T) {
 	})
 }
 
-// A note gives itself a key, as many programs do it.
+// note sets its own key, as many programs do.
 type note struct {
 	ID    int64 `gorm:"primaryKey;autoIncrement:false"`
 	Title string

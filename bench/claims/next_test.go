@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// A ticket is filled by the plugin next, and reads its key in a hook.
+// ticket gets its key from the plugin next, and reads the key in a hook.
 type ticket struct {
 	ID     int64 `gorm:"primaryKey;autoIncrement:false;next:key"`
 	Title  string
@@ -21,8 +21,8 @@ func (t *ticket) BeforeCreate(*gorm.DB) error {
 	return nil
 }
 
-// ticketsBy is a database whose tickets are numbered by the plugin from 1001
-// on, and how often it has asked.
+// ticketsBy returns a database whose tickets the plugin numbers from 1001 on, and the
+// number of calls for a key.
 func ticketsBy(t *testing.T) (db *gorm.DB, calls *int64) {
 	t.Helper()
 	calls = new(int64)

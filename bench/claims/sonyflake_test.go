@@ -37,7 +37,7 @@ func TestSonyflakeEqualMachinesRepeat(t *testing.T) {
 	})
 }
 
-// The default layout has 256 numbers in 10 ms.
+// TestSonyflakeRate checks that the default layout has 256 numbers in 10 ms.
 func TestSonyflakeRate(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {
@@ -68,7 +68,8 @@ func TestSonyflakeNumbersLoseDigitsInJavaScript(t *testing.T) {
 	})
 }
 
-// A layout of 53 bits can be had: 37 bits of 10 ms, 8 of sequence, 8 of machine.
+// TestSonyflakeFitsInto53Bits checks that a layout of 53 bits is possible, with 37 bits
+// of 10 ms, 8 of sequence and 8 of machine.
 func TestSonyflakeFitsInto53Bits(t *testing.T) {
 	t.Parallel()
 	flake, err := sonyflake.New(sonyflake.Settings{

@@ -20,7 +20,8 @@ func TestStandardUUIDv7Rises(t *testing.T) {
 	}
 }
 
-// A step back by a second or more makes lower ones.
+// TestStandardUUIDv7FallsAfterAStepBack checks that UUIDs are lower after the clock steps
+// back by a second or more.
 func TestStandardUUIDv7FallsAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	before := uuid.NewV7()

@@ -20,7 +20,7 @@ func TestUUIDv7RisesInOneProcess(t *testing.T) {
 
 func TestULIDRisesWithinAMillisecond(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) { // in one millisecond
+	restarted(t, func(t *testing.T) { // in the same millisecond
 		ids := take(t, 10_000, func() (ulid.ULID, error) { return ulid.Make(), nil })
 		for i := range ids[1:] {
 			if ids[i].Compare(ids[i+1]) >= 0 {
@@ -30,8 +30,8 @@ func TestULIDRisesWithinAMillisecond(t *testing.T) {
 	})
 }
 
-// Nothing has to be agreed upon, and no clock has to be right: what is left is
-// chance, of 62 and of 80 bits.
+// TestUUIDAndULIDSurviveAClockSetBack checks that they do not repeat. They need no
+// agreement and no correct clock, and depend only on chance, of 62 and of 80 bits.
 func TestUUIDAndULIDSurviveAClockSetBack(t *testing.T) {
 	t.Parallel()
 	var uuids [2][]uuid.UUID

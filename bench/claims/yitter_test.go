@@ -15,7 +15,8 @@ func yitter(worker uint16, workerBits, sequenceBits byte, method uint16) func() 
 	return func() (int64, error) { return gen.NewLong(), nil }
 }
 
-// The worker is shifted in 16 bits: what is beyond them is lost.
+// TestYitterWorkersCollideBeyond16Bits checks that workers lose the bits that are shifted
+// beyond 16 bits.
 func TestYitterWorkersCollideBeyond16Bits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -31,8 +32,9 @@ func TestYitterWorkersCollideBeyond16Bits(t *testing.T) {
 	}
 }
 
-// Method 1, the default, takes up to 2,000 milliseconds of the future, and a
-// process that is started again within them repeats.
+// TestYitterBorrowsFromTheFuture checks that method 1, the default, uses up to 2,000
+// milliseconds of the future, and that a process that is restarted within them repeats
+// IDs.
 func TestYitterBorrowsFromTheFuture(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {
@@ -64,7 +66,8 @@ func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 	}
 }
 
-// Clock steps back are played by a base time that steps ahead.
+// TestYitterStepBackGoesDown simulates a step back of the clock by a base time that steps
+// ahead.
 func TestYitterStepBackGoesDown(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {
@@ -78,8 +81,8 @@ func TestYitterStepBackGoesDown(t *testing.T) {
 	})
 }
 
-// Four episodes are told apart; the fifth repeats the first where their
-// milliseconds meet.
+// TestYitterStepsBackRepeat checks that four steps back result in different IDs. The
+// fifth step repeats IDs of the first in the milliseconds that both have.
 func TestYitterStepsBackRepeat(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {
@@ -104,7 +107,8 @@ func TestYitterStepsBackRepeat(t *testing.T) {
 	})
 }
 
-// Method 2 prints a line and takes the earlier millisecond from its beginning.
+// TestYitterMethod2RepeatsAfterAStepBack checks that method 2 prints a line, and issues
+// the IDs of the earlier millisecond again.
 func TestYitterMethod2RepeatsAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// serverCPU is the CPU time in seconds of all processes of this name, and of
-// their children that have ended: 0 where there is no /proc.
+// serverCPU returns the CPU time in seconds of all processes of this name, and of their
+// children that have ended. It returns 0 if there is no /proc.
 func serverCPU(name string) float64 {
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
 	ticks := 0
@@ -25,9 +25,10 @@ func serverCPU(name string) float64 {
 	return float64(ticks) / 100 // USER_HZ, which is 100 on every Linux
 }
 
-// usedTicks sums up fields 14 to 17 of /proc/PID/stat: proc(5).
+// usedTicks returns the sum of fields 14 to 17 of /proc/PID/stat, as proc(5) describes
+// them.
 func usedTicks(stat string) (sum int) {
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]) // from the third
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]) // from the third field on
 	for _, field := range fields[11:15] {
 		n, _ := strconv.Atoi(field)
 		sum += n

@@ -17,12 +17,12 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// again is how soon a lease that was not acquired is tried again, as whatever
-// starts a process again would.
+// again is the delay after which a failed lease is tried again, as if a supervisor
+// restarted the process.
 const again = time.Second
 
-// A crowd is the process that holds the leases. It does one thing for each line
-// of its input, and answers with figures.
+// crowd is the process that holds the leases. It executes a command for each line of its
+// input, and answers with figures.
 type crowd struct {
 	options
 	store    watched
@@ -30,8 +30,8 @@ type crowd struct {
 	leases   []*lease.Lease
 	attempts atomic.Int64
 
-	// turns has as many places as there are connections. Leases that are released
-	// wait here: the queue of one pool is not what is measured.
+	// turns has one place per connection. Leases that are released wait here, because the
+	// benchmark does not measure the queue of a pool.
 	turns chan struct{}
 }
 
@@ -145,7 +145,8 @@ func (c *crowd) close(i int) {
 	}
 }
 
-// distinct is how many workers hold a lease at once, each shown by an ID.
+// distinct returns the number of workers that hold a lease at once. Each generator shows
+// its worker by an ID.
 func (c *crowd) distinct() (int, error) {
 	workers := map[int64]bool{}
 	for _, gen := range c.gens {

@@ -1,13 +1,15 @@
-// Command crowd shows what many processes do to one store of leases:
+// Command crowd measures the load of many processes on one store of leases:
 //
 //	go -C bench run ./crowd -dsn postgres://…
 //
-// A process of its own holds 10,000 leases over 64 connections, which are real in
-// everything but that they share a process. They start all at once on an empty
-// table, are held for some minutes, released in order, started all at once, killed,
-// and started all at once again. It wants a server that nothing else uses, on this
-// machine if its CPU time is to be shown. It takes four minutes:
-// see docs/clusters.md.
+// A separate process holds 10,000 leases over 64 connections. They behave like real
+// processes, except that they share a process. They start all at once on an empty table,
+// are held for some minutes, are released in order, start all at once again, are killed,
+// and start all at once again.
+//
+// The command needs a server that no other program uses. The server must be on this
+// machine if its CPU time is to be shown. The command takes four minutes. See
+// docs/clusters.md.
 package main
 
 import (
@@ -24,7 +26,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// table is the command's own, which it drops before and after.
+// table is the command's own table, which it drops before and after.
 const table = "gormflake_bench_workers"
 
 func main() {
@@ -76,8 +78,8 @@ func run(args []string) error {
 	return measure(o, args)
 }
 
-// layout has time until 2095, and gives workers what the default layout gives to
-// workers, datacenters and the sequence.
+// layout returns a layout that lasts until 2095. It gives workers the bits that the
+// default layout gives to workers, datacenters and the sequence.
 func (o options) layout() snowflake.Layout {
 	l := snowflake.TwitterLayout()
 	l.Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A child is the process of the crowd, as seen from the one that measures.
+// child is the process of the crowd, from the view of the process that measures.
 type child struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
@@ -49,13 +49,13 @@ func (c *child) do(command string) (f figures, err error) {
 	return f, err
 }
 
-// kill lets nothing be released.
+// kill kills the process, so that it releases no lease.
 func (c *child) kill() {
 	_ = c.command.Process.Kill()
 	_ = c.command.Wait()
 }
 
-// A round is what one process of the crowd does, until it is killed.
+// round is the list of commands that a process of the crowd executes until it is killed.
 type round struct {
 	title    string
 	commands []string
@@ -124,7 +124,7 @@ func (f figures) row(what string) string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// load is the machine's at the start.
+// load returns the machine's load at the start.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

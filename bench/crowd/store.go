@@ -9,12 +9,12 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A watch measures the writes of all leases.
+// watch measures the writes of all leases.
 type watch struct {
 	mu      sync.Mutex
 	began   time.Time
 	writes  []float64 // milliseconds, of the statement
-	waits   []float64 // milliseconds, from the wish for a connection until it is returned
+	waits   []float64 // milliseconds, from the request for a connection until it is returned
 	seconds map[int64]int
 	refused int
 	failed  int
@@ -44,20 +44,20 @@ func (w *watch) waited(began time.Time) {
 	w.waits = append(w.waits, since(began))
 }
 
-// figures is what a watch has seen.
+// figures contains the results of a watch.
 type figures struct {
 	Seconds                          float64
 	Writes, Refused, Failed          int     // statements
-	PerSecond                        float64 // writes that were made
+	PerSecond                        float64 // successful writes
 	Peak                             int     // in one second
 	P50, P99, Max                    float64 // of a write, ms
 	TotalP50, TotalP99, TotalMax     float64 // with the wait for a connection, ms
-	Attempts, Distinct               int     // at acquiring that failed; workers
+	Attempts, Distinct               int     // failed attempts at acquiring; workers
 	ServerCPU, ClientCPU             float64 // seconds
 	FailedExtensions, LostExtensions uint64
 }
 
-// reset returns what was seen, and begins again.
+// reset returns the results, and starts again.
 func (w *watch) reset() figures {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,14 +79,14 @@ func quantiles(xs []float64) (half, most, all float64) {
 	return stats.Quantile(xs, 0.5), stats.Quantile(xs, 0.99), stats.Quantile(xs, 1)
 }
 
-// A sqlStore is one of sqllease, of a database with a clock.
+// sqlStore is a store of sqllease, for a database with a clock.
 type sqlStore interface {
 	lease.Store
 	lease.Clock
 	lease.Getter
 }
 
-// A watched store shares its connections with all leases.
+// watched is a store that measures its writes. All leases share its connections.
 type watched struct {
 	sqlStore
 	watch *watch

@@ -1,11 +1,11 @@
-// Command jobs shows how many workers short processes need:
+// Command jobs measures how many workers short processes need:
 //
 //	go -C bench run ./jobs -dsn postgres://…
 //
-// It starts 500 processes in 10 seconds, as a scheduler or a serverless platform
-// would. Each leases a worker, issues an ID, works for 3 seconds and closes its
-// generator; but each tenth is killed halfway. Then it waits until all workers are
-// free: see docs/operating.md.
+// It starts 500 processes in 10 seconds, as a scheduler or a serverless platform would.
+// Each process leases a worker, issues an ID, works for 3 seconds and closes its
+// generator, but each tenth process is killed halfway. The command then waits until all
+// workers are free. See docs/operating.md.
 package main
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// table is the command's own, which it drops before and after.
+// table is the command's own table, which it drops before and after.
 const table = "gormflake_bench_jobs"
 
 type options struct {
@@ -62,7 +62,8 @@ func main() {
 	}
 }
 
-// open returns a database that keeps no connection open: hundreds of processes have one.
+// open returns a database that keeps no connection open, because hundreds of processes
+// have such a database.
 func (o options) open() (*gorm.DB, error) {
 	dialector, err := dsn.Open(o.dsn)
 	if err != nil {
@@ -79,7 +80,7 @@ func (o options) open() (*gorm.DB, error) {
 	return db, err
 }
 
-// work is a job: it prints a line once it has an ID.
+// work runs a job, which prints a line once it has an ID.
 func work(o options) error {
 	db, err := o.open()
 	if err != nil {
@@ -99,7 +100,7 @@ func work(o options) error {
 	return gen.Close(context.Background())
 }
 
-// A tally is what the jobs did.
+// tally contains the results of the jobs.
 type tally struct {
 	mu     sync.Mutex
 	starts []float64 // milliseconds from the start to the ID
@@ -107,7 +108,7 @@ type tally struct {
 	failed int
 }
 
-// start runs one job, and kills it halfway if it is to be.
+// start runs a job, and kills it halfway if kill is not zero.
 func (t *tally) start(args []string, kill time.Duration) {
 	began := time.Now()
 	id, err := once(args, kill)
@@ -179,7 +180,7 @@ func measure(o options) (err error) {
 	return nil
 }
 
-// startAll returns when the last job has ended.
+// startAll starts all jobs, and returns when the last job has ended.
 func (t *tally) startAll(o options) {
 	var wg sync.WaitGroup
 	for i := range o.jobs {
@@ -193,13 +194,13 @@ func (t *tally) startAll(o options) {
 	wg.Wait()
 }
 
-// busy is how many workers were held.
+// busy contains the numbers of workers that were held.
 type busy struct {
 	most, left int
-	free       time.Duration // from the last job until none was
+	free       time.Duration // from the last job until all workers were free
 }
 
-// watch counts workers until the jobs are done and none is held.
+// watch counts workers until the jobs are done and all workers are free.
 func watch(jobs context.Context, db *gorm.DB) (b busy) {
 	store := sqllease.New(db, sqllease.WithTable(table))
 	var done time.Time
@@ -216,7 +217,7 @@ func watch(jobs context.Context, db *gorm.DB) (b busy) {
 	}
 }
 
-// count is 0 while there is no table.
+// count returns the number of held workers, or 0 while there is no table.
 func count(store lease.Store) (n int) {
 	in, err := lease.Inspect(context.Background(), store)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// Of ten jobs one is killed, whose worker is free after the window.
+// TestCommand runs ten jobs, of which one is killed. Its worker is free after the window.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.Open(t, testdb.Postgres).Dialector.(*postgres.Dialector).DSN

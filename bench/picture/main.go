@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/bench/internal/stats"
 )
 
-// A chart compares a few benchmarks, the first of which is ours.
+// chart compares a few benchmarks, the first of which is gormflake's.
 type chart struct {
 	title string
 	bars  []bar
@@ -23,7 +23,7 @@ type chart struct {
 
 type bar struct {
 	label, benchmark string
-	class            string // the style of ours
+	class            string // the style of gormflake's bar
 }
 
 var charts = []chart{
@@ -78,7 +78,7 @@ func read(r io.Reader) (map[string][]float64, error) {
 const (
 	width      = 880
 	barStart   = 250
-	barWidth   = 520 // of the longest in its chart
+	barWidth   = 520 // width of the longest bar in its chart
 	lineHeight = 24
 )
 
@@ -89,7 +89,7 @@ text { font: 14px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #19
 </style>
 `
 
-// draw writes bars as long as the medians, each chart on its own scale, in the
+// draw writes bars whose lengths are the medians, each chart in its own scale, in the
 // colours that the reader prefers.
 func draw(w io.Writer, figures map[string][]float64) error {
 	var body strings.Builder
@@ -123,7 +123,7 @@ func drawBar(w *strings.Builder, b bar, y int, ns, longest float64) {
 	fmt.Fprintf(w, "<text x=\"%.0f\" y=\"%d\">%s</text>\n", barStart+length+6, y, duration(ns))
 }
 
-// duration has three significant digits.
+// duration formats a duration with three significant digits.
 func duration(ns float64) string {
 	switch {
 	case ns < 1e3:

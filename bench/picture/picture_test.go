@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The picture is what the program draws from the stored figures.
+// TestPictureIsCurrent checks that the picture is the output of the program for the
+// stored figures.
 func TestPictureIsCurrent(t *testing.T) {
 	t.Parallel()
 	figures, err := os.Open("figures.txt")

@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// A front stands before a real server. It keeps what passes, and is where a
-// fault comes in.
+// front is a proxy in front of a real server. It records requests and responses, and can
+// inject a fault.
 type front struct {
 	URL     string
 	mu      sync.Mutex
-	paths   []string // that were asked for
+	paths   []string // paths of the requests
 	answers strings.Builder
 }
 
-// A fault changes an answer on its way; nil changes none.
+// fault changes a response. A nil fault changes no response.
 type fault func(r *http.Request, answer string) string
 
 func newFront(t *testing.T, address string, change fault) *front {

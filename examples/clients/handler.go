@@ -15,8 +15,8 @@ var files embed.FS
 const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; img-src data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// newHandler is the page, and both servers under its own address, so that
-// neither has to allow the pages of another site.
+// newHandler returns a handler that serves the page, and both servers under the address
+// of the page, so that neither server has to allow the pages of another site.
 func newHandler(ids, orders string) (http.Handler, error) {
 	service, err := passTo("-ids", ids)
 	if err != nil {
@@ -42,8 +42,9 @@ func withPolicy(next http.Handler) http.Handler {
 	})
 }
 
-// passTo passes requests on to a server. Headers go with them: both servers
-// refuse a page of another site by what the browser says there.
+// passTo returns a handler that forwards requests with their headers to a server. Both
+// servers reject requests from a page of another site, which the browser names in a
+// header.
 func passTo(name, address string) (http.Handler, error) {
 	target, err := url.Parse(address)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {

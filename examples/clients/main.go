@@ -1,9 +1,9 @@
-// Command clients serves a page that takes IDs from gormflake serve and from
-// the API of examples/orderapi, sends them back, and shows that no digit is lost,
-// next to the number form that loses some. client.mjs is the same for Node.js.
-// README.md has the commands.
+// Command clients serves a page that takes IDs from gormflake serve and from the API of
+// examples/orderapi, and sends them back. The page shows that no digit is lost, next to
+// the number form, which loses digits. client.mjs does the same in Node.js. README.md
+// lists the commands.
 //
-// It is a module of its own, for its test drives a browser.
+// It is a separate module, because its test drives a browser.
 package main
 
 import (
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return serve(ctx, listener, handler)
 }
 
-// serve closes the listener.
+// serve serves until ctx ends, and closes the listener.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 1)

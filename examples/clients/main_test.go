@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// programs is the folder of the three built ones.
+// programs is the folder of the three built programs.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -66,7 +66,7 @@ func startPage(t *testing.T, ids, orders string) string {
 	return start(t, "clients", "-addr", "127.0.0.1:0", "-ids", ids, "-orders", orders)
 }
 
-// start runs one of the programs, which serve on a free port and print it.
+// start runs one of the programs, which serves on a free port and prints its address.
 func start(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	if err := build(); err != nil {
@@ -75,8 +75,8 @@ func start(t *testing.T, name string, args ...string) string {
 	return testserver.Serve(t, program(name), args...)
 }
 
-// Behind the page's server both others still see that a page of another site
-// asks.
+// TestOtherSitesAreRefused checks that both other servers still reject requests from a
+// page of another site, although the page's server forwards them.
 func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	page := startPage(t, startService(t), startOrders(t))

@@ -25,7 +25,7 @@ func TestNodeClient(t *testing.T) {
 	wantCrowd(t, stdout)
 }
 
-// Below 2^53 a number is exact.
+// TestNodeClientAndSafeLayout checks that numbers below 2^53 are exact.
 func TestNodeClientAndSafeLayout(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")
@@ -47,7 +47,7 @@ func withoutQuotes(_ *http.Request, answer string) string {
 	return quoted.ReplaceAllString(answer, "$1")
 }
 
-// otherID changes the last ID of the answer to a GET of one.
+// otherID changes the last ID of the response to a GET of an ID.
 func otherID(r *http.Request, answer string) string {
 	all := quoted.FindAllStringIndex(answer, -1)
 	if strings.Count(r.URL.Path, "/") < 2 || r.URL.Path == "/v1/ids" || all == nil {
@@ -64,7 +64,8 @@ func sameIDs(r *http.Request, answer string) string {
 	return quoted.ReplaceAllString(answer, quoted.FindString(answer))
 }
 
-// A digit that a server loses is found, whatever the client parsed.
+// TestNodeClientFindsLostDigits checks that the client detects a digit that a server
+// loses.
 func TestNodeClientFindsLostDigits(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")

@@ -53,7 +53,7 @@ func TestPageWithoutServer(t *testing.T) {
 	p.wantVerdict("bad", "/v1/ids?count=200: 502, "+gone+" does not answer")
 }
 
-// unusedAddress is of a port that was free a moment ago.
+// unusedAddress returns the address of a port that was free a moment ago.
 func unusedAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,7 @@ func unusedAddress(t *testing.T) string {
 	return "http://" + listener.Addr().String()
 }
 
-// wantCrowd: so many IDs in a row are few numbers.
+// wantCrowd checks that the page shows that consecutive IDs result in fewer numbers.
 func wantCrowd(t *testing.T, text string) {
 	t.Helper()
 	m := regexp.MustCompile(`200 IDs taken at once are 200 different strings and (\d+) different numbers\.`).FindStringSubmatch(text)
@@ -80,7 +80,7 @@ const tableRows = `[...document.querySelectorAll("tbody tr")].map((tr) => ({
 	ID: tr.closest("table").querySelector("caption .digits").textContent,
 	Way: tr.cells[0].textContent, Sent: tr.cells[1].textContent, Note: tr.cells[2].textContent }))`
 
-// page is what the browser shows. Its methods end the test when they fail.
+// page is a page in the browser. Its methods end the test when they fail.
 type page struct {
 	t       *testing.T
 	ctx     context.Context
@@ -88,7 +88,7 @@ type page struct {
 	saw     *messages
 }
 
-// messages are what the console shows.
+// messages are the messages on the console.
 type messages struct {
 	mu  sync.Mutex
 	all []string
@@ -107,8 +107,8 @@ func (m *messages) add(event any) {
 	}
 }
 
-// wantQuiet allows what Chromium itself says about the 404 of a number, and
-// wants it, for otherwise it would say nothing about other mistakes either.
+// wantQuiet accepts Chromium's own messages about the 404 of a number. It also requires
+// them, because without them the console would not show other mistakes either.
 func (p page) wantQuiet(rows []row) {
 	p.t.Helper()
 	p.saw.mu.Lock()
@@ -149,7 +149,8 @@ func value[T any](p page, expression string) T {
 	return got
 }
 
-// wantVerdict waits until the page is done; the button then works again.
+// wantVerdict waits until the page is done and its button works again, and checks the
+// verdict.
 func (p page) wantVerdict(class, want string) {
 	p.t.Helper()
 	for !value[bool](p, `document.getElementById("outcome").className !== "" && !document.getElementById("run").disabled`) {
@@ -165,7 +166,7 @@ func (p page) wantVerdict(class, want string) {
 	}
 }
 
-// wantMarks wants as many digits marked as are wrong.
+// wantMarks checks that as many digits are marked as are wrong.
 func (p page) wantMarks(rows []row) {
 	p.t.Helper()
 	marks := value[[]int](p, `[...document.querySelectorAll("tbody tr")].map((tr) => tr.querySelectorAll("mark").length)`)
@@ -176,8 +177,8 @@ func (p page) wantMarks(rows []row) {
 	}
 }
 
-// fit wants the page to fit a window of the width. An image of it goes to the
-// folder that SCREENSHOTS names, if any.
+// fit checks that the page fits a window of the width. It writes an image to the folder
+// that SCREENSHOTS names, if it is set.
 func (p page) fit(name string, width int64) {
 	p.t.Helper()
 	p.do(chromedp.EmulateViewport(width, 800))

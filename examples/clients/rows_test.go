@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// A row is what a client shows about an ID in one way of keeping it.
+// row is a row of a client's output, for an ID and a way of storing it.
 type row struct{ ID, Way, Sent, Note string }
 
-// wantRows holds the rows to what the servers saw, and to what Go makes of the
-// same number: two IDs of each server, four ways each.
+// wantRows compares the rows with the IDs that the servers saw, and with Go's conversion
+// of the same number. There are two IDs of each server, with four ways each.
 func wantRows(t *testing.T, rows []row, ids, orders *front) {
 	t.Helper()
 	if len(rows) != 2*2*4 {
@@ -40,7 +40,7 @@ func wantRows(t *testing.T, rows []row, ids, orders *front) {
 	}
 }
 
-// wantRow returns 1 where digits were lost, as they may be in a number.
+// wantRow returns 1 if digits were lost, which is correct only for numbers.
 func wantRow(t *testing.T, r row, refusal string) int {
 	t.Helper()
 	id, err := strconv.ParseInt(r.ID, 10, 64)

@@ -97,9 +97,9 @@ func sample() []Order {
 	return orders
 }
 
-// insert writes all of the orders or none. COPY returns no keys, so Assign sets
-// those of parents and children beforehand. If COPY fails, the same orders can be
-// inserted again, because Assign keeps the keys that are set.
+// insert writes all of the orders or none. COPY returns no keys, so Assign sets the keys
+// of parents and children beforehand. If COPY fails, the same orders can be inserted
+// again, because Assign keeps the keys that are set.
 func insert(db *gorm.DB, orders []Order) error {
 	if err := gormflake.Assign(db, &orders); err != nil {
 		return err
@@ -126,7 +126,7 @@ func withPgx(db *gorm.DB, do func(context.Context, pgx.Tx) error) error {
 	})
 }
 
-// copyRows writes the columns that db.Create(rows) would.
+// copyRows writes the columns that db.Create(rows) would write.
 func copyRows(ctx context.Context, tx pgx.Tx, db *gorm.DB, rows any) error {
 	src, err := gormflake.CopySource(db, rows)
 	if err != nil {
@@ -136,7 +136,7 @@ func copyRows(ctx context.Context, tx pgx.Tx, db *gorm.DB, rows any) error {
 	return err
 }
 
-// report reads back what has been written, through GORM.
+// report reads the written rows through GORM, and prints them.
 func report(out *log.Logger, db *gorm.DB, orders []Order) error {
 	var lines int64
 	first, last := orders[0].ID, orders[len(orders)-1].ID

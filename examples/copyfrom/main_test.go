@@ -45,8 +45,8 @@ func TestNoDatabase(t *testing.T) {
 	}
 }
 
-// A row that the database rejects leaves nothing behind, and the same orders can be
-// inserted once the row is right.
+// TestFailedCopyLeavesNothing checks that a failed COPY stores no rows, and that the same
+// orders can be inserted once the row is valid.
 func TestFailedCopyLeavesNothing(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

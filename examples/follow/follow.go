@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Event is a row that others want to hear of.
+// Event is a row that other programs want to read.
 type Event struct {
 	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Text string
@@ -18,13 +18,13 @@ type Event struct {
 // TableName differs from the events table that your database may have.
 func (Event) TableName() string { return "follow_example_events" }
 
-// A follower returns the events that it has not returned before.
+// follower returns the events that it has not returned before.
 type follower interface {
 	poll() ([]Event, error)
 }
 
 // lastKeyFollower shows the mistake. Once it has returned a key, it never returns an
-// event with a smaller key, which another transaction may commit only now.
+// event with a smaller key, although another transaction may commit such an event later.
 type lastKeyFollower struct {
 	db   *gorm.DB
 	last types.ID
@@ -47,8 +47,8 @@ type overlapFollower struct {
 	db     *gorm.DB
 	layout snowflake.Layout
 
-	// overlap is longer than the longest time from the assignment of a key to the
-	// end of its transaction, plus the largest difference of two machines' clocks.
+	// overlap is longer than the longest time from the assignment of a key to the end of
+	// its transaction, plus the largest difference of two machines' clocks.
 	overlap time.Duration
 
 	since time.Time // the begin of the previous poll; store it to continue after a restart
@@ -56,7 +56,7 @@ type overlapFollower struct {
 }
 
 func (f *overlapFollower) poll() ([]Event, error) {
-	begun := time.Now() // before the query, which must not miss what commits during it
+	begun := time.Now() // before the query, so that the next poll reads rows that commit during it
 	var events []Event
 	from := f.layout.Min(f.since.Add(-f.overlap))
 	if err := f.db.Where("id >= ?", from).Order("id").Find(&events).Error; err != nil {
@@ -69,12 +69,12 @@ func (f *overlapFollower) poll() ([]Event, error) {
 			unseen = append(unseen, e)
 		}
 	}
-	f.since, f.seen = begun, read // an event that this poll did not read again is not read later
+	f.since, f.seen = begun, read // later polls do not read an event again that this poll did not read again
 	return unseen, nil
 }
 
-// transactionFollower is exact on PostgreSQL, and assumes nothing about the length
-// of transactions. The column written_by holds the transaction of each row. Every
+// transactionFollower is exact on PostgreSQL, and makes no assumption about the length of
+// transactions. The column written_by holds the transaction of each row. Every
 // transaction below pg_snapshot_xmin has ended, so its rows are all visible.
 type transactionFollower struct {
 	db   *gorm.DB

@@ -16,7 +16,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// An event with a smaller key commits after an event with a larger key was read.
+// TestLateCommit checks followers with an event that has a smaller key and commits after
+// an event with a larger key was read.
 func TestLateCommit(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -50,7 +51,8 @@ func TestLateCommit(t *testing.T) {
 	})
 }
 
-// An event waits for a transaction that began earlier, and comes with its events.
+// TestTransactionsLateCommit checks that an event is read only after a transaction that
+// began earlier has ended, together with its events.
 func TestTransactionsLateCommit(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -77,8 +79,8 @@ func TestTransactionsLateCommit(t *testing.T) {
 	}
 }
 
-// writeLate assigns a key, and returns what commits the row. SQLite has a single
-// writer, so that the row is also inserted only then.
+// writeLate assigns a key, and returns a function that commits the row. SQLite has only
+// one writer, so there the function also inserts the row.
 func writeLate(t *testing.T, db *gorm.DB, text string) (commit func()) {
 	t.Helper()
 	event := Event{Text: text}
@@ -115,7 +117,7 @@ func textsOf(t *testing.T, f follower) (texts string) {
 	return texts
 }
 
-// While six goroutines write, each event is received once.
+// TestEachEventOnce checks that each event is received once while six goroutines write.
 func TestEachEventOnce(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

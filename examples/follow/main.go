@@ -1,7 +1,6 @@
-// Command follow reads new rows of a table while other transactions write it, and
-// shows why "id > last" is not enough: a key is assigned before its transaction
-// commits, so a smaller key can become visible after a larger one. follow.go is the
-// place to start reading.
+// Command follow reads new rows of a table while other transactions write it, and shows
+// why "id > last" is not enough. A key is assigned before its transaction commits, so a
+// smaller key can become visible after a larger key. Start reading in follow.go.
 //
 //	go run ./examples/follow                               a temporary SQLite file
 //	go run ./examples/follow -dsn postgres://user@host/db  PostgreSQL
@@ -70,8 +69,8 @@ func run(ctx context.Context, dsn string, out *log.Logger) (err error) {
 	return demonstrate(db, gen.Layout(), out)
 }
 
-// dialectorOf returns the dialect of the server that the DSN names, or that of the
-// SQLite file if the DSN is empty.
+// dialectorOf returns the dialect of the server that the DSN names, or of the SQLite file
+// if the DSN is empty.
 func dialectorOf(dsn, file string) gorm.Dialector {
 	switch {
 	case dsn == "":
@@ -84,8 +83,8 @@ func dialectorOf(dsn, file string) gorm.Dialector {
 	}
 }
 
-// prepare creates the table. On PostgreSQL a second column keeps the transaction
-// that wrote the row, for transactionFollower.
+// prepare creates the table. On PostgreSQL it adds a column with the transaction that
+// wrote the row, for transactionFollower.
 func prepare(db *gorm.DB) error {
 	if err := db.AutoMigrate(&Event{}); err != nil || db.Name() != "postgres" {
 		return err
@@ -97,16 +96,16 @@ func prepare(db *gorm.DB) error {
 
 const writers, eventsPerWriter, events = 6, 50, 6 * 50
 
-// A way is a follower in the demonstration.
+// way is a follower in the demonstration.
 type way struct {
 	name string
 	follower
-	complete bool // receives every event, if perhaps later
+	complete bool // receives every event, though maybe later
 	received int
 }
 
-// demonstrate lets every follower read while the writers write, and prints how many
-// events each of them received.
+// demonstrate runs every follower while the writers write, and prints how many events
+// each follower received.
 func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
 	begun := time.Now()
 	ways := []*way{
@@ -130,7 +129,7 @@ func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
 	return nil
 }
 
-// followWhileWriting polls until all writers have committed, and goes on until the
+// followWhileWriting polls until all writers have committed. It then continues until the
 // complete followers have received every event, or a minute has passed.
 func followWhileWriting(db *gorm.DB, ways []*way) (err error) {
 	done := make(chan error, 1)
@@ -171,8 +170,8 @@ func writeAll(db *gorm.DB) error {
 	return errors.Join(errs...)
 }
 
-// writeSlowly does what an application does between the key and the commit: it
-// prepares the row, and works on in the transaction.
+// writeSlowly assigns the key, prepares the row, and then takes some time in the
+// transaction before it commits, as an application does.
 func writeSlowly(db *gorm.DB, text string) error {
 	event := Event{Text: text}
 	if err := gormflake.Assign(db, &event); err != nil {

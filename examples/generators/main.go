@@ -1,6 +1,6 @@
-// Command generators gives one table keys of another layout: the accountant's
-// spreadsheet keeps 15 digits of a number, so invoices get short keys from a
-// generator of their own, and customers the default ones.
+// Command generators gives one table keys of another layout. The accountant's spreadsheet
+// keeps only 15 digits of a number, so invoices get short keys from a second generator.
+// Customers get keys from the default generator.
 //
 //	go run ./examples/generators
 package main
@@ -45,7 +45,7 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer) (err error) {
-	// A layout is an ID space of its own, so both may have the same worker number.
+	// Each layout is a separate ID space, so both generators may have the same worker.
 	standard, err := snowflake.New(snowflake.Static(0, 0))
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func run(ctx context.Context, w io.Writer) (err error) {
 	return report(log.New(w, "", 0), db.WithContext(ctx), sheet.Layout())
 }
 
-// openMemory opens a database in memory. Each connection would have one of its
-// own, so the pool has a single connection.
+// openMemory opens a database in memory. The pool has a single connection, because each
+// connection would have a separate database.
 func openMemory() (*gorm.DB, error) {
 	dialector := sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: ":memory:?_pragma=foreign_keys(1)"})
 	db, err := gorm.Open(dialector)
@@ -91,7 +91,7 @@ func write(db *gorm.DB) error {
 	if err := db.AutoMigrate(&Customer{}, &Invoice{}); err != nil {
 		return err
 	}
-	// Check finds a gen= that no generator has before the first row does.
+	// Check finds a gen= without a generator before the first row is created.
 	if err := gormflake.Check(db, &Customer{}, &Invoice{}); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func report(out *log.Logger, db *gorm.DB, layout snowflake.Layout) error {
 }
 
 const (
-	digits           = 15 // what Excel and its likes keep of a number
+	digits           = 15 // that Excel and similar programs keep of a number
 	tooLong types.ID = 1_000_000_000_000_000
 )
 

@@ -1,6 +1,6 @@
-// Command jsonapi serves messages from SQLite in memory. Keys go to clients as JSON
-// strings, which JavaScript cannot round, and come back in paths, queries and
-// bodies. The program prints requests to try.
+// Command jsonapi serves messages from SQLite in memory. It sends keys to clients as JSON
+// strings, which JavaScript does not round, and reads them from paths, queries and bodies.
+// The program prints requests to try.
 //
 //	go run ./examples/jsonapi                       on localhost:8080
 //	go run ./examples/jsonapi -addr localhost:9090  elsewhere
@@ -52,7 +52,7 @@ func main() {
 
 // run serves until ctx ends.
 func run(ctx context.Context, w io.Writer, addr string) (err error) {
-	gen, err := snowflake.New(snowflake.Static(0, 0)) // or FromEnv, where several run
+	gen, err := snowflake.New(snowflake.Static(0, 0)) // or FromEnv, if several processes run
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func run(ctx context.Context, w io.Writer, addr string) (err error) {
 	return nil
 }
 
-// openMemory opens a database in memory. Each connection would have one of its
-// own, so the pool has a single connection.
+// openMemory opens a database in memory. The pool has a single connection, because each
+// connection would have a separate database.
 func openMemory() (*gorm.DB, error) {
 	dialector := sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: ":memory:?_pragma=foreign_keys(1)"})
 	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
@@ -113,7 +113,7 @@ func handler(db *gorm.DB) http.Handler {
 	})
 
 	mux.HandleFunc("GET /messages/{id}", func(w http.ResponseWriter, r *http.Request) {
-		// Parse first: GORM takes a condition that is a string for SQL.
+		// Parse the ID first, because GORM treats a condition that is a string as SQL.
 		id, err := types.ParseID(r.PathValue("id"))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -124,8 +124,8 @@ func handler(db *gorm.DB) http.Handler {
 		answer(w, http.StatusOK, m, err)
 	})
 
-	// The newest come first, and the last key of a page is where the next page begins.
-	// Reading back in time misses no row. To read new rows, see examples/follow.
+	// The newest messages come first, and the next page begins at the last key of a page.
+	// Reading backwards in time misses no row. To read new rows, see examples/follow.
 	mux.HandleFunc("GET /messages", func(w http.ResponseWriter, r *http.Request) {
 		query := db.WithContext(r.Context()).Order("id DESC").Limit(pageSize)
 		if text := r.FormValue("before"); text != "" {

@@ -41,7 +41,7 @@ func TestRun(t *testing.T) {
 	request(t, http.MethodPost, base, `{"text":"no key","reply_to":1.5}`, http.StatusBadRequest)
 }
 
-// wantPage wants these messages in this order.
+// wantPage checks that the page has these messages in this order.
 func wantPage(t *testing.T, url string, want ...string) {
 	t.Helper()
 	var page []json.RawMessage

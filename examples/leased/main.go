@@ -1,6 +1,7 @@
-// Command leased shows what happens to the worker of a process that dies: three
-// generators share one worker in a SQLite file. The first is never closed, as if
-// its process were killed, and the second gets the worker when its window is over.
+// Command leased shows how the worker of a process that dies becomes free. Three
+// generators share one worker in a SQLite file. The first generator is never closed, as
+// if its process were killed. The second generator gets the worker when the window of the
+// first has ended.
 //
 //	go run ./examples/leased
 //
@@ -28,7 +29,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Order is what the processes write.
+// Order is a row that the processes write.
 type Order struct {
 	gormflake.Model
 	Process string
@@ -70,7 +71,7 @@ func run(ctx context.Context, out *log.Logger) (err error) {
 	return errors.Join(d.write(ctx, c), d.list(ctx, c), d.stop(ctx, c))
 }
 
-// A process is what a program of yours has: a database and a generator.
+// process stands for a process of your program, with its database and generator.
 type process struct {
 	name string
 	db   *gorm.DB
@@ -85,7 +86,8 @@ type demo struct {
 
 // start opens the database and leases the worker, as soon as it is free.
 func (d *demo) start(ctx context.Context, name string) (*process, error) {
-	// Processes wait for each other's transactions instead of failing.
+	// With these settings processes wait for each other's transactions instead of
+	// failing.
 	dsn := d.file + "?_pragma=busy_timeout(5000)&_txlock=immediate"
 	db, err := gorm.Open(sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: dsn}), &gorm.Config{Logger: logger.Discard})
 	if err != nil {
@@ -102,8 +104,8 @@ func (d *demo) start(ctx context.Context, name string) (*process, error) {
 func (d *demo) open(ctx context.Context, name string, db *gorm.DB) (*snowflake.Generator, error) {
 	for {
 		gen, err := gormflake.Open(ctx, db, gormflake.WithLease(
-			lease.WithWindow(2*time.Second),                  // by default a minute
-			lease.WithDatacenter(0), lease.WithWorkers(0, 0), // by default 1,024 workers
+			lease.WithWindow(2*time.Second),                  // the default is a minute
+			lease.WithDatacenter(0), lease.WithWorkers(0, 0), // the default is 1,024 workers
 			lease.WithLogger(slog.New(slog.DiscardHandler)),
 		))
 		var held *lease.NoFreeWorkerError
@@ -115,7 +117,7 @@ func (d *demo) open(ctx context.Context, name string, db *gorm.DB) (*snowflake.G
 	}
 }
 
-// write inserts an order. Its ID must not exist: the primary key would reject it.
+// write inserts an order. If its ID existed already, the primary key would reject it.
 func (d *demo) write(ctx context.Context, p *process) error {
 	order := Order{Process: p.name}
 	if err := p.db.WithContext(ctx).Create(&order).Error; err != nil {
@@ -125,15 +127,16 @@ func (d *demo) write(ctx context.Context, p *process) error {
 	return nil
 }
 
-// kill cuts the process off from the database without closing its generator:
-// nobody renews its lease, and nobody releases the worker.
+// kill cuts the process off from the database without closing its generator. Its lease is
+// therefore neither renewed nor released.
 func (d *demo) kill(p *process) error {
 	d.say("%s dies: it does not close its generator", p.name)
 	return closePool(p.db)
 }
 
-// wake asks the generator of a process whose window has ended for an ID, as one
-// does that was only paused. It gets none, or it could be one of its successor's.
+// wake asks the generator of a process for an ID after its window has ended, as a paused
+// process would. The generator must fail, because the ID could be an ID of the process
+// that has the worker now.
 func (d *demo) wake(ctx context.Context, p *process) error {
 	id, err := p.gen.Next(ctx)
 	switch {
@@ -156,7 +159,7 @@ func (d *demo) list(ctx context.Context, p *process) error {
 	return nil
 }
 
-// stop is how a process should end: Close releases the worker.
+// stop ends the process as a program should. Close releases the worker.
 func (d *demo) stop(ctx context.Context, p *process) error {
 	if err := p.gen.Close(ctx); err != nil {
 		return err

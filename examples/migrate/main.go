@@ -1,6 +1,6 @@
-// Command migrate moves a small shop from auto-increment to Snowflake keys while a
-// program writes to it: the columns are widened under the old program, the new
-// program is deployed, and then the database stops assigning keys.
+// Command migrate moves a small shop from auto-increment to Snowflake keys while a program
+// writes to it. First the columns are widened while the old program runs. Then the new
+// program is deployed. At last the database stops assigning keys.
 //
 //	go run ./examples/migrate                                            a temporary SQLite file
 //	go run ./examples/migrate -dsn postgres://user@host/db               PostgreSQL
@@ -56,12 +56,13 @@ func run(ctx context.Context, out io.Writer, dsn string, pause time.Duration) er
 	return shop.run(ctx, out, pause)
 }
 
-// dialectorOf is for the server that the DSN names, or for the SQLite file if
-// there is none.
+// dialectorOf returns the dialect of the server that the DSN names, or of the SQLite file
+// if the DSN is empty.
 func dialectorOf(dsn, file string) gorm.Dialector {
 	switch {
 	case dsn == "":
-		// Connections wait for each other's transactions instead of failing.
+		// With these settings connections wait for each other's transactions instead of
+		// failing.
 		const settings = "?_pragma=busy_timeout(10000)&_txlock=immediate&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)"
 		return sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: file + settings})
 	case strings.HasPrefix(dsn, "postgres"):

@@ -4,7 +4,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The old program's models: the database assigns keys of 32 bits.
+// The old program's models. The database assigns keys of 32 bits.
 type (
 	oldOrder struct {
 		ID       int32     `gorm:"primaryKey;autoIncrement"`

@@ -16,13 +16,13 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A shop is a database that three programs have open: the old one, the new one,
-// and this one, which moves the tables.
+// shop is a database that three programs have open. They are the old program, the new
+// program, and this program, which moves the tables.
 type shop struct {
 	old, new, mover *gorm.DB
 	pause           time.Duration
 	out             io.Writer
-	written         int // orders that were acknowledged
+	written         int // number of acknowledged orders
 }
 
 func openShop(dsn, file string) (*shop, error) {
@@ -48,7 +48,7 @@ func (s *shop) close() {
 	}
 }
 
-// run goes from the old tables to the new ones.
+// run moves the old tables to the new tables.
 func (s *shop) run(ctx context.Context, out io.Writer, pause time.Duration) error {
 	s.out, s.pause = out, pause
 	if err := s.build(); err != nil {
@@ -115,7 +115,7 @@ func (s *shop) apply(ctx context.Context, plan *sqlmigrate.Plan, w *writer, phas
 	return ctx.Err()
 }
 
-// report lets the writer write for a while, and prints what it did.
+// report lets the writer write for a while, and prints the number of its orders.
 func (s *shop) report(w *writer, when string) {
 	time.Sleep(s.pause)
 	written, errs, longest := w.lap()
@@ -127,7 +127,7 @@ func (s *shop) report(w *writer, when string) {
 	}
 }
 
-// check looks for lost rows and for keys that overlap.
+// check returns an error if rows are lost or keys overlap.
 func (s *shop) check(ctx context.Context) error {
 	db := s.new.WithContext(ctx)
 	var orders, lines, orphans int64
@@ -162,5 +162,5 @@ func (s *shop) check(ctx context.Context) error {
 	return nil
 }
 
-// print ignores errors: a reader that is gone must not stop the move half-way.
+// print ignores errors, because the move must not stop halfway if the reader has gone.
 func (s *shop) print(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }

@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// A writer is a program that writes one order with two lines after another.
+// writer is a program that writes orders of two lines, one after another.
 type writer struct {
 	db    *gorm.DB
 	order func() any
@@ -18,7 +18,7 @@ type writer struct {
 
 	mu      sync.Mutex
 	written int
-	errs    []error       // which were tried again
+	errs    []error       // errors after which the order was tried again
 	longest time.Duration // between two orders
 }
 
@@ -55,7 +55,7 @@ func (w *writer) note(gap time.Duration, err error) {
 	w.longest = max(w.longest, gap)
 }
 
-// lap returns what was done since the last lap.
+// lap returns the results since the last lap.
 func (w *writer) lap() (written int, errs []error, longest time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,7 +64,7 @@ func (w *writer) lap() (written int, errs []error, longest time.Duration) {
 	return written, errs, longest
 }
 
-// end waits until the writer has come to the end of its order.
+// end stops the writer and waits until it has finished its order.
 func (w *writer) end() {
 	w.stop()
 	<-w.done

@@ -72,12 +72,13 @@ func run(ctx context.Context, dsn, address string, out *log.Logger) (err error) 
 	return serve(ctx, address, api{db}.handler(), out)
 }
 
-// dialectorOf returns the dialect of the server that the DSN names, or that of the
-// SQLite file if the DSN is empty.
+// dialectorOf returns the dialect of the server that the DSN names, or of the SQLite file
+// if the DSN is empty.
 func dialectorOf(dsn, file string) gorm.Dialector {
 	switch {
 	case dsn == "":
-		// Connections wait for each other's transactions instead of failing.
+		// With these settings connections wait for each other's transactions instead of
+		// failing.
 		const settings = "?_pragma=busy_timeout(5000)&_txlock=immediate&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)"
 		return sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: file + settings})
 	case strings.HasPrefix(dsn, "postgres"):

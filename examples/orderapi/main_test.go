@@ -27,7 +27,8 @@ func use(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// Run on each server until it serves: the DSN leads to the right dialect.
+// TestRunOnServer checks on each server that run serves, which shows that the DSN selects
+// the right dialect.
 func TestRunOnServer(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres} {

@@ -8,8 +8,8 @@ type Order struct {
 	Customer string   `json:"customer" gorm:"not null"`
 	Lines    []Line   `json:"lines"`
 
-	// RequestKey is the Idempotency-Key of the request that placed the order, if
-	// it had one. The unique index keeps any other request from placing it again.
+	// RequestKey is the Idempotency-Key of the request that placed the order, if it had
+	// such a key. The unique index prevents another request from placing the order again.
 	RequestKey *string `json:"-" gorm:"size:64;uniqueIndex"`
 }
 
@@ -22,7 +22,7 @@ type Line struct {
 	UnitCents int64    `json:"unit_cents" gorm:"not null"`
 }
 
-// The names keep these tables apart from the orders and lines of your database.
+// These names differ from the orders and lines tables that your database may have.
 
 func (Order) TableName() string { return "orders_example_orders" }
 func (Line) TableName() string  { return "orders_example_lines" }

@@ -23,7 +23,7 @@ import (
 //go:embed page.html
 var page []byte
 
-// serve answers requests until ctx ends, then finishes those that have begun. It
+// serve answers requests until ctx ends, and then finishes requests that have begun. It
 // has no login, so an address without a host, such as ":8080", means localhost.
 func serve(ctx context.Context, address string, h http.Handler, out *log.Logger) error {
 	if strings.HasPrefix(address, ":") {
@@ -54,7 +54,7 @@ func (a api) handler() http.Handler {
 	mux.HandleFunc("GET /{$}", servePage)
 	mux.HandleFunc("POST /orders", answer(a.create))
 	mux.HandleFunc("GET /orders/{id}", answer(a.get))
-	// No page of another site may place orders through a visitor's browser.
+	// This prevents pages of other sites from placing orders through a visitor's browser.
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
@@ -67,7 +67,7 @@ func (a api) create(r *http.Request) (int, Order, error) {
 	if err = db.Create(&order).Error; err == nil {
 		return http.StatusCreated, order, nil
 	}
-	placed, missing := find(db, "request_key = ?", order.RequestKey) // perhaps the request came before
+	placed, missing := find(db, "request_key = ?", order.RequestKey) // maybe the request came before
 	switch {
 	case missing != nil:
 		return http.StatusCreated, order, err
@@ -77,7 +77,7 @@ func (a api) create(r *http.Request) (int, Order, error) {
 	return http.StatusOK, placed, nil
 }
 
-// sameContent compares what the client has written.
+// sameContent compares the fields that the client has sent.
 func sameContent(a, b Order) bool {
 	return a.Customer == b.Customer && slices.EqualFunc(a.Lines, b.Lines, func(x, y Line) bool {
 		return x.SKU == y.SKU && x.Quantity == y.Quantity && x.UnitCents == y.UnitCents
@@ -85,7 +85,7 @@ func sameContent(a, b Order) bool {
 }
 
 func (a api) get(r *http.Request) (int, Order, error) {
-	// Parse first: GORM takes a condition that is a string for SQL.
+	// Parse the ID first, because GORM treats a condition that is a string as SQL.
 	id, err := types.ParseID(r.PathValue("id"))
 	if err != nil {
 		return http.StatusBadRequest, Order{}, err
@@ -106,8 +106,8 @@ func byID(db *gorm.DB) *gorm.DB { return db.Order("id") }
 
 var requestKey = regexp.MustCompile(`^[0-9A-Za-z_-]{16,64}$`)
 
-// An orderRequest has what clients choose of an order, which is not its keys. A
-// price that is left out or null is nil, so that nothing is sold for 0 by mistake.
+// orderRequest has the fields of an order that clients choose, which do not include keys.
+// A price that is missing or null is nil, so that no item is sold for 0 by mistake.
 type orderRequest struct {
 	Customer string `json:"customer"`
 	Lines    []struct {
@@ -129,7 +129,7 @@ func readOrder(r *http.Request) (order Order, err error) {
 		return order, errors.New("lines is empty: want one line or more")
 	case key != "" && !requestKey.MatchString(key):
 		return order, fmt.Errorf("Idempotency-Key %.80q: want 16 to 64 letters, digits, - or _", key)
-	case key != "": // else each request is an order
+	case key != "": // otherwise each request is an order
 		order.RequestKey = &key
 	}
 	order.Customer = request.Customer
@@ -154,8 +154,8 @@ func servePage(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(page) // fails if the client has gone
 }
 
-// answer writes the order that handle returns, or its error. An error without a
-// status for it is for the log.
+// answer writes the order that handle returns, or its error. It logs an error without a
+// status, and answers with an internal error.
 func answer(handle func(*http.Request) (status int, order Order, err error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 1<<20)

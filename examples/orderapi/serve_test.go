@@ -93,7 +93,8 @@ func TestBadRequests(t *testing.T) {
 	wantRows(t, db, &Line{}, 0)
 }
 
-// A request that is repeated, also at the same time, is one order.
+// TestRepeatedRequestIsOneOrder checks that a repeated request is one order, even if the
+// requests are concurrent.
 func TestRepeatedRequestIsOneOrder(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -145,7 +146,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 	api{}.handler().ServeHTTP(got, r)
 	wantStatus(t, got, http.StatusForbidden)
 
-	// An older browser sends the origin alone.
+	// Older browsers only send the origin.
 	r = httptest.NewRequest(http.MethodPost, "/orders", strings.NewReader(goodOrder))
 	r.Header.Set("Origin", "http://evil.example")
 	got = httptest.NewRecorder()
@@ -179,8 +180,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A request whose body is still on its way when the program is told to stop is
-// answered.
+// TestServe checks that a request is answered whose body is still arriving when the
+// program is told to stop.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -221,7 +222,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// postExpecting sends nothing of the body before the handler asks for it.
+// postExpecting sends the body only after the handler asks for it.
 func postExpecting(url string, body io.Reader) (*http.Response, error) {
 	r, err := http.NewRequest(http.MethodPost, url, body)
 	if err != nil {
@@ -232,7 +233,7 @@ func postExpecting(url string, body io.Reader) (*http.Response, error) {
 	return (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}).Do(r)
 }
 
-// startServer runs the program and reads its address from what it prints.
+// startServer runs the program and reads its address from its output.
 func startServer(ctx context.Context, t *testing.T, dsn string) (base string, ended <-chan error) {
 	t.Helper()
 	printed, stdout := io.Pipe()
@@ -266,7 +267,8 @@ func wantStatus(t *testing.T, got *httptest.ResponseRecorder, want int) {
 	}
 }
 
-// wantError wants a JSON object whose field error contains the text.
+// wantError checks that the response is a JSON object whose field error contains the
+// text.
 func wantError(t *testing.T, got *httptest.ResponseRecorder, status int, text string) {
 	t.Helper()
 	wantStatus(t, got, status)

@@ -2,9 +2,9 @@
 
 package main
 
-// GORM's SQLite dialect brings the driver "sqlite3" along, which a C compiler
-// builds. Importing the other driver too would compile SQLite a second time.
+// driver is "sqlite3", which GORM's SQLite dialect imports and a C compiler builds.
+// Importing the other driver too would compile SQLite a second time.
 const driver = "sqlite3"
 
-// settings let connections wait for each other's transactions instead of failing.
+// settings make connections wait for each other's transactions instead of failing.
 const settings = "?_busy_timeout=5000&_txlock=immediate&_journal_mode=WAL&_foreign_keys=1"

@@ -6,5 +6,5 @@ import _ "modernc.org/sqlite" // the driver "sqlite", which needs no C compiler
 
 const driver = "sqlite"
 
-// settings let connections wait for each other's transactions instead of failing.
+// settings make connections wait for each other's transactions instead of failing.
 const settings = "?_pragma=busy_timeout(5000)&_txlock=immediate&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)"

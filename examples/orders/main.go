@@ -1,6 +1,5 @@
 // Command orders inserts orders with their lines in two ways, reads one order back
-// as JSON and takes its key apart. It needs no server. ways.go is the place to
-// start reading.
+// as JSON and prints the parts of its key. It needs no server. Start reading in ways.go.
 //
 //	go run ./examples/orders
 package main
@@ -39,7 +38,7 @@ func run(ctx context.Context, out *log.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// Another database differs in this argument alone, such as
+	// For another database only this argument differs, for example
 	// postgres.Open("postgres://user@host/shop").
 	dialector := sqlite.New(sqlite.Config{DriverName: driver, DSN: filepath.Join(dir, "orders.db") + settings})
 	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
@@ -52,9 +51,9 @@ func run(ctx context.Context, out *log.Logger) (err error) {
 	}
 	defer pool.Close()
 
-	// All that gormflake needs is this call. It leases a worker from the database,
-	// makes a generator that issues under it, and registers the plugin, which sets
-	// the keys of each row that is created.
+	// This is the only call that gormflake needs. It leases a worker from the database,
+	// creates a generator that issues under it, and registers the plugin, which sets the
+	// keys of each row that is created.
 	gen, err := gormflake.Open(ctx, db)
 	if err != nil {
 		return err

@@ -34,8 +34,9 @@ func TestRun(t *testing.T) { //nolint:paralleltest // changes the environment
 	}
 }
 
-// The newcomer's first command compiles SQLite once, and nothing that speaks to a
-// network: each of these packages would be compiled before the first line is printed.
+// TestCompilesSQLiteAlone checks that a new user's first command compiles SQLite only
+// once, and no package for networks. Such packages would be compiled before the program
+// prints its first line.
 func TestCompilesSQLiteAlone(t *testing.T) {
 	t.Parallel()
 	for cgo, other := range map[string]string{"0": "crypto/x509", "1": "modernc.org/"} {

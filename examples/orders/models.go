@@ -2,8 +2,8 @@ package main
 
 import "github.com/gormflake/gormflake/types"
 
-// Order is the parent. It has no column for the time at which it was placed,
-// because the key contains that time and sorts by it.
+// Order is the parent. It has no column for the time at which it was placed, because the
+// key contains that time and sorts by it.
 type Order struct {
 	ID       types.ID `json:"id" gorm:"primaryKey" snowflake:"pk"`
 	Customer string   `json:"customer" gorm:"not null"`

@@ -6,17 +6,17 @@ import (
 	"github.com/gormflake/gormflake"
 )
 
-// batchSize is the number of rows in one INSERT. Larger batches save little, and
-// every database limits the parameters of a statement.
+// batchSize is the number of rows in one INSERT. Larger batches save little, and every
+// database limits the parameters of a statement.
 const batchSize = 100
 
-// insertNested lets GORM do everything. GORM inserts a batch of orders, sets the
-// foreign keys of their lines and inserts these. The plugin sets both keys.
+// insertNested lets GORM insert a batch of orders, set the foreign keys of their lines
+// and insert the lines. The plugin sets the keys of both.
 func insertNested(db *gorm.DB, orders []Order) error {
 	return db.CreateInBatches(&orders, batchSize).Error
 }
 
-// insertAssigned sets all keys and foreign keys in memory, then inserts one table
+// insertAssigned sets all keys and foreign keys in memory, and then inserts one table
 // after the other in full batches. If the transaction fails, the same orders can be
 // inserted again, because Assign keeps the keys that are set.
 func insertAssigned(db *gorm.DB, orders []Order) error {

@@ -22,8 +22,8 @@ func TestInsertAssigned(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) { wantStored(t, db, insertAssigned) })
 }
 
-// wantStored inserts more orders than one batch holds, and wants to read exactly
-// these back.
+// wantStored inserts more orders than a batch contains, and checks that exactly these
+// orders are stored.
 func wantStored(t *testing.T, db *gorm.DB, insert func(*gorm.DB, []Order) error) {
 	t.Helper()
 	use(t, db)
@@ -47,8 +47,8 @@ func equal(a, b Order) bool {
 	return a.ID == b.ID && !a.ID.IsZero() && a.Customer == b.Customer && slices.Equal(a.Lines, b.Lines)
 }
 
-// A line that the database rejects leaves nothing behind, and the same orders can
-// be inserted once it is fixed.
+// TestFailureLeavesNothing checks that a rejected line leaves no rows, and that the same
+// orders can be inserted once it is fixed.
 func TestFailureLeavesNothing(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) { wantAllOrNothing(t, db, insertAssigned) })

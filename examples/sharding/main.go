@@ -1,8 +1,8 @@
-// Command sharding uses gorm.io/sharding in two ways: with the gormflake plugin,
-// where orders are sharded by their own keys, and without it, where a generator is
-// the key function for INSERTs that are written by hand.
+// Command sharding uses gorm.io/sharding in two ways. With the gormflake plugin, it shards
+// orders by their own keys. Without the plugin, it uses a generator as the key function
+// for INSERTs that are written by hand.
 //
-// It is a module of its own. Run it from the root of the repository:
+// It is a separate module. Run it from the root of the repository:
 //
 //	go run -C examples/sharding .
 //
@@ -29,9 +29,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Order is sharded by its key. The column is named as it is in Line, because
-// all tables of one configuration share the name of the sharding key. It is not
-// named id: there, sharding takes an int64 alone, and GORM passes a types.ID.
+// Order is sharded by its key. Its column has the same name as in Line, because all
+// tables of one configuration share the name of the sharding key. The name is not id,
+// because sharding accepts only an int64 in a column id, and GORM passes a types.ID.
 type Order struct {
 	ID       types.ID `gorm:"column:order_id;primaryKey" snowflake:"pk"`
 	Customer string
@@ -45,7 +45,7 @@ type Line struct {
 	SKU     string
 }
 
-// Event has no snowflake tag: its key comes from the key function.
+// Event has no snowflake tag, because its key comes from the key function.
 type Event struct {
 	ID        int64 `gorm:"primaryKey;autoIncrement:false;check:id > 0"`
 	AccountID int64
@@ -68,9 +68,9 @@ func main() {
 	}
 }
 
-// run opens two databases: GORM takes one sharding configuration for each.
+// run opens two databases, because GORM accepts one sharding configuration per database.
 func run(ctx context.Context, w io.Writer, open func(*gorm.Config) (*gorm.DB, error)) (err error) {
-	// Give each process that writes at the same time another worker.
+	// Give a different worker to each process that writes at the same time.
 	gen, err := snowflake.New(snowflake.Static(0, 0))
 	if err != nil {
 		return err
@@ -92,15 +92,15 @@ func run(ctx context.Context, w io.Writer, open func(*gorm.Config) (*gorm.DB, er
 
 func newConfig() *gorm.Config {
 	return &gorm.Config{
-		// Sharding v0.6.2 reads a result that is nil to log a statement that failed.
+		// To log a failed statement, sharding v0.6.2 would read a result that is nil.
 		Logger: logger.Discard,
 		// A foreign key would refer to the table without a suffix.
 		DisableForeignKeyConstraintWhenMigrating: true,
 	}
 }
 
-// openMemory opens a database in memory. Each connection would have one of its
-// own, so the pool has a single connection.
+// openMemory opens a database in memory. The pool has a single connection, because each
+// connection would have a separate database.
 func openMemory(config *gorm.Config) (*gorm.DB, error) {
 	db, err := gorm.Open(sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: ":memory:"}), config)
 	if err != nil {
@@ -116,15 +116,15 @@ func openMemory(config *gorm.Config) (*gorm.DB, error) {
 
 const shards = 4
 
-// shard returns the shard that holds an order. Keys spread evenly over the shards
-// because their sequence starts at random.
+// shard returns the shard that holds an order. Keys spread evenly over the shards because
+// their sequence starts at random.
 func shard(order types.ID) int64 { return order.Int64() % shards }
 
 func withPlugin(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflake.Generator) error {
 	err := shardTables(db, sharding.Config{
 		ShardingKey:    "order_id",
 		NumberOfShards: shards,
-		// The default algorithm knows no types.ID.
+		// The default algorithm does not support types.ID.
 		ShardingAlgorithm: func(key any) (string, error) {
 			id, ok := key.(types.ID)
 			if !ok {
@@ -138,8 +138,8 @@ func withPlugin(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflak
 			}
 			return suffixes
 		},
-		// The function is called for every row, even if the plugin has set its
-		// key: 0 adds none, and an ID would be lost.
+		// Sharding calls the function for every row, even if the plugin has set its key.
+		// The result 0 adds no key, and an ID would be wasted.
 		PrimaryKeyGenerator:   sharding.PKCustom,
 		PrimaryKeyGeneratorFn: func(int64) int64 { return 0 },
 	}, &Order{}, &Line{})
@@ -152,8 +152,8 @@ func withPlugin(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflak
 	return insertOrders(out, db.WithContext(ctx))
 }
 
-// insertOrders writes one batch per shard: sharding rejects an INSERT whose rows
-// belong to several. The shards are known after Assign.
+// insertOrders writes one batch per shard, because sharding rejects an INSERT whose rows
+// belong to several shards. The shards are known after Assign.
 func insertOrders(out *log.Logger, db *gorm.DB) error {
 	orders := make([]Order, 20)
 	for i := range orders {
@@ -181,8 +181,8 @@ func insertOrders(out *log.Logger, db *gorm.DB) error {
 	return nil
 }
 
-// insertBatch inserts the lines separately: GORM saves associations with an
-// upsert, and sharding cannot parse MySQL's.
+// insertBatch inserts the lines separately, because GORM saves associations with an
+// upsert, and sharding cannot parse MySQL's upsert.
 func insertBatch(db *gorm.DB, orders []Order) error {
 	if err := db.Omit(clause.Associations).Create(&orders).Error; err != nil {
 		return err
@@ -215,7 +215,7 @@ func asKeyFunction(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowf
 		PrimaryKeyGeneratorFn: func(int64) int64 {
 			id, err := gen.Next(ctx)
 			if err != nil {
-				return -1 // rejected by the check of the column; 0 would leave the key to the database
+				return -1 // rejected by the check of the column; with 0 the database would assign the key
 			}
 			return id.Int64()
 		},
@@ -226,7 +226,7 @@ func asKeyFunction(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowf
 	return insertEvents(out, db.WithContext(ctx))
 }
 
-// insertEvents sends SQL of its own, without structs that a plugin could fill.
+// insertEvents sends its own SQL, without structs that a plugin could fill.
 func insertEvents(out *log.Logger, db *gorm.DB) error {
 	out.Print("As the key function, events sharded by account_id:")
 	for account := int64(6); account <= 8; account++ {

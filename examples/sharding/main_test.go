@@ -68,8 +68,8 @@ func check(t *testing.T, open func(*gorm.Config) (*gorm.DB, error)) {
 	}
 }
 
-// A column of the name id is why Order has another: sharding wants an int64 of it,
-// also where the sharding key is given.
+// TestColumnID shows why Order has no column id. Sharding requires an int64 in it, even
+// if the sharding key is given.
 func TestColumnID(t *testing.T) {
 	t.Parallel()
 	db, err := openMemory(newConfig())

@@ -1,10 +1,11 @@
-// Command upsert stores two feeds of products that are identified by SKU, not by
-// key. Whether a row is inserted or found, its struct ends with the row's real
-// key, to which offers can refer.
+// Command upsert stores two feeds of products that are identified by SKU, not by key.
+// Whether a row is inserted or exists already, its struct afterwards has the key of the
+// row, to which offers can refer.
 //
 //	go run ./examples/upsert
 //
-// It uses SQLite in memory. PostgreSQL and MariaDB do the same; see readKeys for MySQL.
+// It uses SQLite in memory. PostgreSQL and MariaDB behave in the same way. The function
+// readKeys is for MySQL.
 package main
 
 import (
@@ -53,7 +54,7 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer, db *gorm.DB) (err error) {
-	// Give each process that writes at the same time another worker.
+	// Give a different worker to each process that writes at the same time.
 	gen, err := snowflake.New(snowflake.Static(0, 0))
 	if err != nil {
 		return err
@@ -65,8 +66,8 @@ func run(ctx context.Context, w io.Writer, db *gorm.DB) (err error) {
 	return feeds(log.New(w, "", 0), db.WithContext(ctx))
 }
 
-// openMemory opens a database in memory. Each connection would have one of its
-// own, so the pool has a single connection.
+// openMemory opens a database in memory. The pool has a single connection, because each
+// connection would have a separate database.
 func openMemory() (*gorm.DB, error) {
 	dialector := sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: ":memory:?_pragma=foreign_keys(1)"})
 	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
@@ -105,8 +106,7 @@ func feeds(out *log.Logger, db *gorm.DB) error {
 	return report(out, db)
 }
 
-// store inserts the products that are new, renames those whose SKU is known,
-// and adds all offers.
+// store inserts new products, renames products whose SKU exists, and adds all offers.
 func store(db *gorm.DB, products []Product) error {
 	upsert := clause.OnConflict{
 		Columns:   []clause.Column{{Name: "sku"}},
@@ -116,7 +116,7 @@ func store(db *gorm.DB, products []Product) error {
 		if err := tx.Clauses(upsert).Omit(clause.Associations).Create(&products).Error; err != nil {
 			return err
 		}
-		// The products' keys are final only now.
+		// The products have their final keys only now.
 		if err := readKeys(tx, products); err != nil {
 			return err
 		}
@@ -131,8 +131,8 @@ func store(db *gorm.DB, products []Product) error {
 	})
 }
 
-// readKeys gives the products the keys of their rows on MySQL, which has no
-// RETURNING. The other databases, also MariaDB, have returned them.
+// readKeys sets the keys of the products' rows on MySQL, which has no RETURNING. The
+// other databases, including MariaDB, have returned the keys.
 func readKeys(tx *gorm.DB, products []Product) error {
 	if tx.Name() != "mysql" {
 		return nil

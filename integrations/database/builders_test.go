@@ -24,7 +24,7 @@ func TestSquirrel(t *testing.T) {
 	equal(t, id, sample)
 }
 
-// The keys are numbers in the SQL, not quoted.
+// TestGoqu checks that keys are numbers without quotes in the SQL.
 func TestGoqu(t *testing.T) {
 	t.Parallel()
 	pool, err := open(t, testdb.SQLite, &order{}).DB()
@@ -38,7 +38,8 @@ func TestGoqu(t *testing.T) {
 	equal(t, found[0].ID, sample)
 }
 
-// Rows that a migration creates get keys, and so does its own table not.
+// TestGormigrate checks that rows that a migration creates get keys, and that the table
+// of migrations does not.
 func TestGormigrate(t *testing.T) {
 	t.Parallel()
 	db := open(t, testdb.SQLite)

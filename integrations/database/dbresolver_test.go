@@ -20,7 +20,7 @@ var (
 	second = lease.Record{Bound: 2000, Owner: "second"}
 )
 
-// files are the databases of one test.
+// files are the databases of a test.
 type files struct {
 	root, source, replica string
 }
@@ -40,8 +40,8 @@ func dialector(t *testing.T, path string) gorm.Dialector {
 	return d
 }
 
-// open uses the resolver as tests of replication do: on databases that differ,
-// so that each shows what it has been asked.
+// open uses the resolver as tests of replication do, on different databases, so that the
+// test sees which database received a statement.
 func (f files) open(t *testing.T, config *gorm.Config, resolver dbresolver.Config) *gorm.DB {
 	t.Helper()
 	config.Logger = logger.Discard
@@ -68,8 +68,8 @@ func closePool(pool gorm.ConnPool) error {
 	return nil
 }
 
-// Whatever the handle was made for, the store uses the database that gorm.Open
-// was given.
+// TestLeaseWithDBResolver checks that the store uses the database that gorm.Open
+// received, whatever the handle is for.
 func TestLeaseWithDBResolver(t *testing.T) {
 	t.Parallel()
 	for name, handle := range map[string]func(*gorm.DB) *gorm.DB{
@@ -112,7 +112,8 @@ func TestLeaseWithDBResolver(t *testing.T) {
 	}
 }
 
-// Without sources of its own, the resolver writes to the root as well.
+// TestLeaseWithReplicasOnly checks that a resolver without sources also writes to the
+// root.
 func TestLeaseWithReplicasOnly(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)

@@ -16,7 +16,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The generator makes a field.Field of a types.ID, whose Eq, In and Gt take one.
+// TestGormGen checks that the generator makes a field.Field of a types.ID, whose Eq, In
+// and Gt accept a types.ID.
 func TestGormGen(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "genquery")
@@ -44,8 +45,8 @@ func TestGormGen(t *testing.T) {
 	equal(t, found[0].ID, 1001)
 }
 
-// models.Config maps the type to a number, without which it would have no In, Gt
-// and Between.
+// TestGormCLI checks that models.Config maps the type to a number. Otherwise it would
+// have no In, Gt and Between.
 func TestGormCLI(t *testing.T) {
 	t.Parallel()
 	db := open(t, testdb.SQLite, &models.Order{})

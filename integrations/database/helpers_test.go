@@ -1,4 +1,4 @@
-// Package database_test shows types.ID in drivers, query builders and GORM's own
+// Package database_test tests types.ID with drivers, query builders and GORM's own
 // plugins and generators.
 package database_test
 

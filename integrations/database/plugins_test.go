@@ -20,8 +20,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A write gets its key and reaches the source; reads ask the replica, which nothing
-// fills here.
+// TestDBResolver checks that a written row gets its key and reaches the source. Reads go
+// to the replica, which is empty in this test.
 func TestDBResolver(t *testing.T) {
 	t.Parallel()
 	db := open(t, testdb.SQLite, &order{})
@@ -46,7 +46,7 @@ func TestDBResolver(t *testing.T) {
 	equal(t, atSource, 1)
 }
 
-// page is a row of a model whose statements go to a database of their own.
+// page is a row of a model whose statements go to a separate database.
 type page struct {
 	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Text string
@@ -57,7 +57,8 @@ type counted struct {
 	Text string
 }
 
-// Open and Check look at a table where the statements of its model go.
+// TestDBResolverLooksAtTheSource checks that Open and Check read a table in the database
+// to which the statements of its model go.
 func TestDBResolverLooksAtTheSource(t *testing.T) {
 	t.Parallel()
 	dir := filepath.ToSlash(t.TempDir())
@@ -90,8 +91,8 @@ func TestDBResolverLooksAtTheSource(t *testing.T) {
 	}
 }
 
-// A value of a JSON query is bound as SQL, as an integer, so the text of the ID is what
-// to pass.
+// TestDatatypes checks JSON queries. They bind an ID as an integer in SQL, so the caller
+// must pass the text of the ID.
 func TestDatatypes(t *testing.T) {
 	t.Parallel()
 	type document struct {
@@ -140,7 +141,7 @@ func TestSoftDelete(t *testing.T) {
 	equal(t, len(all), 2)
 }
 
-// A span has the statement with the key's digits.
+// TestOpenTelemetry checks that a span contains the statement with the digits of the key.
 func TestOpenTelemetry(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()

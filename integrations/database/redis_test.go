@@ -9,7 +9,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Keys are text in Redis, as values, fields, members, of streams and of scripts.
+// TestGoRedis checks that keys are text in Redis, as values, fields, members, and in
+// streams and scripts.
 func TestGoRedis(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: testserver.Redis(t).Address()})

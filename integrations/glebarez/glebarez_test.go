@@ -1,4 +1,4 @@
-// Package glebarez_test shows keys under github.com/glebarez/sqlite.
+// Package glebarez_test tests keys with github.com/glebarez/sqlite.
 package glebarez_test
 
 import (

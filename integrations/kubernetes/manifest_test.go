@@ -1,5 +1,5 @@
-// Package kubernetes_test reads the manifests that the repository shows as
-// Kubernetes does with --validate=strict.
+// Package kubernetes_test reads the manifests of the repository as Kubernetes does with
+// --validate=strict.
 package kubernetes_test
 
 import (
@@ -24,8 +24,7 @@ var kinds = map[string]func() any{
 	"policy/v1 PodDisruptionBudget": func() any { return new(policyv1.PodDisruptionBudget) },
 }
 
-// TestManifests finds fields that Kubernetes does not have, and values of the
-// wrong type.
+// TestManifests finds fields that Kubernetes does not have, and values of the wrong type.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../examples/kubernetes/*.yaml")

@@ -1,6 +1,6 @@
 //go:build ncruces
 
-// Package ncruces_test shows keys under github.com/ncruces/go-sqlite3/gormlite.
+// Package ncruces_test tests keys with github.com/ncruces/go-sqlite3/gormlite.
 package ncruces_test
 
 import (

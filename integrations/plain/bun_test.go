@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// bunOrder is an order as bun has it.
+// bunOrder is an order as a model of bun.
 type bunOrder struct {
 	bun.BaseModel `bun:"table:orders"`
 

@@ -14,10 +14,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// entShop uses ent's driver and builder, on which the code that ent generates is built.
+// entShop uses ent's driver and builder, on which the code that ent generates is based.
 type entShop struct{ *entsql.Driver }
 
-// The names of ent's dialects differ in that of SQLite.
+// openEnt opens a shop with ent. ent's name of the dialect of SQLite differs from GORM's.
 func openEnt(t *testing.T, db database) (shop, *sql.DB) {
 	t.Helper()
 	dialects := map[string]string{"postgres": "postgres", "mysql": "mysql", "sqlite": "sqlite3"}
@@ -46,8 +46,8 @@ func (s entShop) children(ctx context.Context, parent types.ID) (found []order, 
 	return found, err
 }
 
-// TestEntGenerated generates the code of testdata/ent, thousands of lines, in a copy of
-// this module that has nothing else, and runs its test.
+// TestEntGenerated generates the code of testdata/ent, thousands of lines, in a copy that
+// contains only this folder, and runs its test.
 func TestEntGenerated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// stdlibShop uses database/sql alone, with arrays of keys.
+// stdlibShop uses only database/sql, with arrays of keys.
 type stdlibShop struct{ *sql.DB }
 
 func openStdlib(t *testing.T, db database) (shop, *sql.DB) {
@@ -51,7 +51,7 @@ func (s stdlibShop) children(ctx context.Context, parent types.ID) (found []orde
 	return found, rows.Err()
 }
 
-// pgxShop uses pgx itself. The leases take connections of its pool.
+// pgxShop uses pgx itself. The leases use connections of its pool.
 type pgxShop struct{ *pgxpool.Pool }
 
 func openPgx(t *testing.T, db database) (shop, *sql.DB) {

@@ -1,5 +1,5 @@
-// Package plain_test shows programs without GORM: leases, generators and keys in pgx,
-// sqlc, ent, bun and sqlx.
+// Package plain_test tests programs without GORM. They use leases, generators and keys
+// with pgx, sqlc, ent, bun and sqlx.
 package plain_test
 
 import (
@@ -17,31 +17,31 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// createOrders is the same on every database.
+// createOrders is valid on every database.
 const createOrders = "CREATE TABLE orders (id bigint PRIMARY KEY, parent bigint)"
 
-// An order has a parent, or is one.
+// order has a parent, or is a parent.
 type order struct {
 	ID     types.ID
 	Parent *types.ID
 }
 
-// A database is empty but for the table.
+// database contains only the table of orders, which is empty.
 type database struct {
 	pool    *sql.DB
-	dialect string // of sqllease.NewDB
+	dialect string // as sqllease.NewDB accepts it
 	url     string // for libraries that open PostgreSQL themselves
 }
 
-// A shop keeps orders by one library.
+// shop stores orders with a library.
 type shop interface {
-	// insert stores the rows as the library does: at once, if it can.
+	// insert stores the rows, in one statement if the library supports it.
 	insert(ctx context.Context, rows []order) error
-	// children are in the order of their keys.
+	// children returns the orders with this parent, in the order of their keys.
 	children(ctx context.Context, parent types.ID) ([]order, error)
 }
 
-// Libraries open a shop, and return the pool that leases use.
+// libraries contains the functions that open a shop, and return the pool that leases use.
 var libraries = []struct {
 	name    string
 	open    func(t *testing.T, db database) (shop, *sql.DB)
@@ -58,8 +58,8 @@ var libraries = []struct {
 
 var everywhere = []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL, testdb.SQLite}
 
-// Two generators lease different workers from the pool of a library, which stores and
-// finds the rows that have their keys.
+// TestLibraries checks that two generators lease different workers from the pool of a
+// library, and that the library stores and finds rows with their keys.
 func TestLibraries(t *testing.T) {
 	t.Parallel()
 	for _, library := range libraries {
@@ -110,7 +110,7 @@ func sell(t *testing.T, s shop, gen *snowflake.Generator) []types.ID {
 	return keys
 }
 
-// create makes the table in a database of its own. The tests find that by GORM.
+// create creates the table in a separate database, which testdb opens with GORM.
 func create(t *testing.T, target testdb.Target) database {
 	t.Helper()
 	opened := testdb.Open(t, target)
@@ -125,7 +125,8 @@ func create(t *testing.T, target testdb.Target) database {
 	return db
 }
 
-// generator is all of gormflake that such a program calls.
+// generator returns a generator. It contains all calls of gormflake that such a program
+// makes.
 func generator(t *testing.T, pool *sql.DB, dialect string) *snowflake.Generator {
 	t.Helper()
 	held, err := lease.Acquire(t.Context(), sqllease.NewDB(pool, dialect), snowflake.TwitterLayout(), lease.WithLogger(slog.New(slog.DiscardHandler)))
@@ -156,7 +157,7 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// docs/without-gorm.md names each library.
+// TestPage checks that docs/without-gorm.md names each library.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/without-gorm.md")

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// sqlcPgxShop uses what sqlc generates for pgx.
+// sqlcPgxShop uses the code that sqlc generates for pgx.
 type sqlcPgxShop struct{ *sqlcquery.Queries }
 
 func openSqlcPgx(t *testing.T, db database) (shop, *sql.DB) {
@@ -37,7 +37,7 @@ func (s sqlcPgxShop) children(ctx context.Context, parent types.ID) ([]order, er
 	return found, err
 }
 
-// sqlcShop uses what sqlc generates for database/sql.
+// sqlcShop uses the code that sqlc generates for database/sql.
 type sqlcShop struct {
 	db *sql.DB
 	*sqlcplain.Queries

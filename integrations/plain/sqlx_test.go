@@ -12,7 +12,8 @@ import (
 
 type sqlxShop struct{ *sqlx.DB }
 
-// sqlx knows placeholders by the name of the driver, of which sqlx.Connect is told.
+// openSqlx opens a shop with sqlx. sqlx chooses placeholders by the name of the driver,
+// which sqlx.Connect receives.
 func openSqlx(t *testing.T, db database) (shop, *sql.DB) {
 	t.Helper()
 	drivers := map[string]string{"postgres": "pgx", "mysql": "mysql", "sqlite": "sqlite3"}

@@ -1,5 +1,5 @@
-// Package sqlmock shows what go-sqlmock is to expect of creates with keys: the same on
-// each database, since nothing is read back.
+// Package sqlmock shows the expectations of go-sqlmock for creates with keys. They are
+// the same on each database, because GORM reads no key back.
 package sqlmock
 
 import (
@@ -22,13 +22,14 @@ type user struct {
 	Name string
 }
 
-// listed keeps uint.
+// listed keeps its uint key.
 type listed struct {
 	ID   uint
 	Name string
 }
 
-// auto has a key of the database, whose statement differs on PostgreSQL and SQLite.
+// auto has a key that the database assigns. Its statement differs on PostgreSQL and
+// SQLite.
 type auto struct {
 	ID   uint
 	Name string
@@ -86,7 +87,8 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-// A key that no test can foresee is any argument.
+// TestStatic checks a key that no test can predict, for which the mock accepts any
+// argument.
 func TestStatic(t *testing.T) {
 	t.Parallel()
 	gen := func(t *testing.T) gormflake.Generator {
@@ -106,7 +108,8 @@ func TestStatic(t *testing.T) {
 	})
 }
 
-// A model that is left to the database is asked for with RETURNING, on all but MySQL.
+// TestAutoIncrement checks a model whose key the database assigns. GORM reads the key by
+// RETURNING, except on MySQL.
 func TestAutoIncrement(t *testing.T) {
 	t.Parallel()
 	gen := func(*testing.T) gormflake.Generator { return gormflaketest.Keys() }

@@ -1,13 +1,12 @@
-// Package check finds what is wrong with a model before the first row is
-// created: a tag, a column of the Go struct, a foreign key, or a column of the
-// live table.
+// Package check finds the mistakes of a model before the first row is created. They may
+// be in a tag, in a column of the Go struct, in a foreign key, or in a column of the
+// database's table.
 //
-// [Models] goes through the models one by one: their tags ([model.Set.Model]),
-// the json tags of their IDs (checkJSON), their columns (checker.column), the foreign
-// keys that refer to them (checker.reference) and other columns of IDs
-// (checker.untagged). It reads the columns of
-// each table once, by queries of its own (readColumns), because GORM's migrators
-// drop errors.
+// [Models] checks the models one by one. It checks their tags ([model.Set.Model]), the
+// json tags of their IDs (checkJSON), their columns (checker.column), the foreign keys
+// that refer to them (checker.reference) and other columns of IDs (checker.untagged). It
+// reads the columns of each table once, by its own queries (readColumns), because GORM's
+// migrators drop errors.
 package check
 
 import (
@@ -21,7 +20,8 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// Models returns the mistakes of all models, joined, each once.
+// Models returns the mistakes of all models in a joined error that contains each mistake
+// once. It logs the warnings.
 func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	c := checker{db: quiet(db), set: set, tables: map[string]table{}, foreign: map[*schema.Field]bool{}}
 	var errs []error
@@ -42,22 +42,25 @@ func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	return errors.Join(distinct(errs)...)
 }
 
-// quiet returns a session for queries whose errors the caller gets.
+// quiet returns a session that does not log the errors of queries, because the caller
+// gets them.
 func quiet(db *gorm.DB) *gorm.DB {
 	const silent = 1
 	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
-	db.DryRun = false // of this session only; nothing is written
+	db.DryRun = false // only in this session, which writes nothing
 	return db
 }
 
-// at returns a session that looks at a table where the statements of its model write,
-// if dbresolver sends them elsewhere: it goes by the table of the statement, and by this
-// setting, and would send a SELECT to a replica.
+// at returns a session that reads a table from the database to which statements of its
+// model are sent. dbresolver may send these to another database. It chooses by the table
+// of the statement and by this setting, without which it would send a SELECT to a
+// replica.
 func at(db *gorm.DB, table string) *gorm.DB {
 	return db.Table(table).Set("gorm:db_resolver:write", struct{}{}).Session(&gorm.Session{})
 }
 
-// distinct takes joined errors apart, because two models may share some of them.
+// distinct splits joined errors and removes duplicates, because two models may share a
+// mistake.
 func distinct(errs []error) []error {
 	seen := map[string]bool{}
 	var rest []error
@@ -76,16 +79,16 @@ func distinct(errs []error) []error {
 	return rest
 }
 
-// checker is one call of [Models].
+// checker holds the state of a call of [Models].
 type checker struct {
 	db     *gorm.DB
 	set    *model.Set
 	tables map[string]table // by name
 
 	schemas []*schema.Schema
-	foreign map[*schema.Field]bool // which are checked as such
+	foreign map[*schema.Field]bool // fields that are checked as foreign keys
 
-	warnings []string // of tables that work, and that a careless INSERT can spoil
+	warnings []string // of tables that work, but whose keys an INSERT without a key may duplicate
 }
 
 func (c *checker) model(value any) []error {
@@ -114,8 +117,8 @@ func (c *checker) model(value any) []error {
 	return append(errs, c.deleted(s))
 }
 
-// deleted finds a table whose rows are marked as deleted, and a model that does not know
-// the mark.
+// deleted returns an error if the table marks rows as deleted, and the model has no field
+// for the mark.
 func (c *checker) deleted(s *schema.Schema) error {
 	const name = "deleted_at"
 	if t := c.table(s.Table); s.LookUpField(name) != nil || t.find(c.db.Name(), name) == nil {
@@ -124,7 +127,7 @@ func (c *checker) deleted(s *schema.Schema) error {
 	return fmt.Errorf("gormflake: model %s has no field for column %s of table %s, so that rows which are marked as deleted reappear: add DeletedAt gorm.DeletedAt, or rename the column if it marks none", s.Name, name, s.Table)
 }
 
-// column checks a tagged column in its table or, while that does not exist, in the
+// column checks a tagged column in its table or, if the table does not exist, in the
 // model.
 func (c *checker) column(column *model.Column) []error {
 	live, err := c.live(column)
@@ -142,8 +145,8 @@ func (c *checker) column(column *model.Column) []error {
 	return errs
 }
 
-// untagged checks the other columns of IDs: a server that is not strict cuts an ID to
-// what fits.
+// untagged checks the untagged columns of IDs. If such a column is too narrow, a server
+// that is not strict truncates an ID.
 func (c *checker) untagged(s *schema.Schema) (errs []error) {
 	for _, f := range s.Fields {
 		known := model.IsTagged(f) || s.FieldsByDBName[f.DBName] != f || c.foreign[f]
@@ -160,8 +163,8 @@ func (c *checker) untagged(s *schema.Schema) (errs []error) {
 	return errs
 }
 
-// holds returns why the column cannot keep an ID: because it is too narrow, or because
-// the server finds other IDs too when it compares the column with one.
+// holds returns an error if the column cannot hold every ID, because it is too narrow, or
+// because the server also finds other IDs when it compares the column with an ID.
 func (c *checker) holds(column *model.Column, live *liveColumn, blame func(text string) error) error {
 	if text := c.inexact(column, live); text != "" {
 		return blame(text)
@@ -169,8 +172,9 @@ func (c *checker) holds(column *model.Column, live *liveColumn, blame func(text 
 	return c.width(column, live, blame)
 }
 
-// width returns what is wrong with the width of a column in its table or, while that
-// does not exist, in the model, which is to blame if it declares the column so.
+// width returns an error if the column is too narrow in its table or, if the table does
+// not exist, in the model. It blames the model if the model declares the column too
+// narrow.
 func (c *checker) width(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
 	if live != nil {
 		if err = checkWidth(c.db, column, live); err == nil {
@@ -183,8 +187,8 @@ func (c *checker) width(column *model.Column, live *liveColumn, blame func(text 
 	return err
 }
 
-// live returns the column in the table, nil if there is none. That the table does
-// not exist is not an error, for it may still be migrated.
+// live returns the column in the table, or nil if there is none. A missing table is not
+// an error, because it may still be migrated.
 func (c *checker) live(column *model.Column) (*liveColumn, error) {
 	s := column.Field.Schema
 	t := c.table(s.Table)
@@ -197,7 +201,7 @@ func (c *checker) live(column *model.Column) (*liveColumn, error) {
 	return nil, mistake(column, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, column.Field.DBName))
 }
 
-// table reads the columns of a table once.
+// table returns the columns of a table, which it reads once.
 func (c *checker) table(name string) table {
 	t, ok := c.tables[name]
 	if !ok {
@@ -226,8 +230,8 @@ func mistake(c *model.Column, text string) error {
 	return fmt.Errorf("gormflake: model %s, field %s: %s", c.Field.Schema.Name, c.Field.BindName(), text)
 }
 
-// reference checks the column of a foreign key whose type is right: in its table or,
-// while that does not exist, in the model.
+// reference checks the column of a foreign key in its table or, if the table does not
+// exist, in the model.
 func (c *checker) reference(ref model.Reference) error {
 	if ref.Err != nil {
 		return fmt.Errorf("gormflake: %w", ref.Err)
@@ -241,7 +245,7 @@ func (c *checker) reference(ref model.Reference) error {
 	foreign.Serial = ref.Key.Serial
 	var err error
 	if foreign.Kind, err = model.KindOf(ref.Foreign.FieldType); err != nil {
-		return nil // it has a Scan of its own
+		return nil // its own Scan accepts the key
 	}
 	if foreign.Serial != nil {
 		if err := ref.Key.CheckWidth(ref.Foreign); err != nil {

@@ -16,8 +16,9 @@ import (
 
 const largest types.ID = 1<<63 - 1
 
-// Whatever the type of the column, Check accepts it exactly if the largest ID comes
-// back from it, and is found there without its neighbour.
+// TestCheckTypesOfColumns checks, for every type of column, that Check accepts it exactly
+// if the database returns the largest ID from it, and a query finds that ID without its
+// neighbour.
 func TestCheckTypesOfColumns(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -25,8 +26,8 @@ func TestCheckTypesOfColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool.SetMaxIdleConns(0)                                                                 // a connection keeps the types of a table that was dropped
-		unknown := map[string]string{"sqlite": "name", "mysql": "longtext", "postgres": "name"} // to Check, which accepts them
+		pool.SetMaxIdleConns(0)                                                                 // a connection caches the types of a table that was dropped
+		unknown := map[string]string{"sqlite": "name", "mysql": "longtext", "postgres": "name"} // types that Check does not know and accepts
 		compareColumn(t, db, live{ID: 1, Public: 1, Text: largest.String()}, "Text", "public bigint, text "+unknown[db.Name()])
 		for _, column := range []string{
 			"bigint", "numeric(10)", "decimal(10)", "decimal(19)", "decimal(20,1)", "decimal(20,2)", "decimal(21,2)", "numeric(18,0)", "decimal(40)",
@@ -38,7 +39,7 @@ func TestCheckTypesOfColumns(t *testing.T) {
 	})
 }
 
-// compareColumn fails if Check and the database differ on whether the field can be
+// compareColumn fails if Check and the database disagree on whether the field can be
 // stored.
 func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
 	t.Helper()
@@ -51,7 +52,7 @@ func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
 	}
 	exact := err == nil && finds(t, db, row, field)
 	found := gormflake.Check(db, &live{})
-	// A column that pads only shorter values may hold this one.
+	// A column that pads only shorter values may hold this value.
 	padded := found != nil && strings.Contains(found.Error(), "pads shorter values")
 	if (exact && stored == row) == (found != nil) && !padded {
 		t.Errorf("%s: stored %+v, %v, want %+v; Check: %v", columns, stored, err, row, found)
@@ -61,8 +62,9 @@ func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
 	}
 }
 
-// finds reports whether a query by the field finds one row, though another has the ID
-// below it. Both values are in an IN, where servers convert them in another way.
+// finds reports whether a query by the field finds exactly one row, although another row
+// has the ID below it. Both values are in an IN, in which servers convert them
+// differently.
 func finds(t *testing.T, db *gorm.DB, row live, field string) bool {
 	t.Helper()
 	other := live{ID: 2, Public: row.Public - 1, Text: "2"}
@@ -86,7 +88,7 @@ func finds(t *testing.T, db *gorm.DB, row live, field string) bool {
 	return true
 }
 
-// Check reads the type that the model declares, too.
+// TestCheckDeclaredTypes checks that Check also reads the type that the model declares.
 func TestCheckDeclaredTypes(t *testing.T) {
 	t.Parallel()
 	type (
@@ -146,8 +148,9 @@ const (
 	mysqlText    = "MySQL compares text with a number as floating point, so that IDs up to 128 apart are equal: make it BIGINT, or the field a string"
 )
 
-// A number in a column of text is an error of PostgreSQL's driver, and MySQL takes its
-// neighbours for it. Check finds each such pair, however the column got its type.
+// TestCheckNumbersInText checks that Check reports every number in a column of text,
+// however the column got its type. PostgreSQL's driver rejects such a number, and MySQL
+// treats its neighbours as equal.
 func TestCheckNumbersInText(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -177,7 +180,8 @@ func TestCheckNumbersInText(t *testing.T) {
 	})
 }
 
-// The same where the model does not know what the column is.
+// TestCheckNumbersInTextOfTheTable checks the same if only the table, and not the model,
+// has a column of text.
 func TestCheckNumbersInTextOfTheTable(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -208,7 +212,8 @@ type (
 	}
 )
 
-// The type of the field is right on one side, and the join of the columns is not.
+// TestCheckMixedColumns checks columns whose types fit their fields on each side, but are
+// not exact in a join.
 func TestCheckMixedColumns(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -230,7 +235,8 @@ func TestCheckMixedColumns(t *testing.T) {
 	})
 }
 
-// An ID in a column that has no tag is cut to what fits under sql_mode=”.
+// TestCheckUntaggedColumns checks that Check also reports untagged columns of IDs,
+// because the server truncates an ID that does not fit under sql_mode=”.
 func TestCheckUntaggedColumns(t *testing.T) {
 	t.Parallel()
 	type noted struct {
@@ -238,7 +244,7 @@ func TestCheckUntaggedColumns(t *testing.T) {
 		Sent   types.ID
 		Typed  *types.Of[live]
 		Sized  types.ID `gorm:"size:32"`
-		Number int64    // no ID
+		Number int64    // not an ID
 		Hidden types.ID `gorm:"-"`
 		Read   types.ID `gorm:"->;-:migration"`
 		Later  types.ID // the table has no column for it yet
@@ -261,7 +267,8 @@ func TestCheckUntaggedColumns(t *testing.T) {
 	})
 }
 
-// An ID quotes itself in JSON.
+// TestCheckJSONTags checks that Check reports the option string, because an ID quotes
+// itself in JSON.
 func TestCheckJSONTags(t *testing.T) {
 	t.Parallel()
 	type quoted struct {

@@ -18,7 +18,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A statement that fails is an error, whether or not the table exists.
+// TestCheckReportsFailures checks that a statement that fails is an error, whether or not
+// the table exists.
 func TestCheckReportsFailures(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -57,7 +58,7 @@ func TestCheckWithoutDatabase(t *testing.T) {
 	})
 }
 
-// rewritten sends the query that rewrite makes of each.
+// rewritten sends each query as rewrite changes it.
 type rewritten struct {
 	gorm.ConnPool
 	rewrite func(query string) string
@@ -67,8 +68,8 @@ func (r rewritten) QueryContext(ctx context.Context, query string, args ...any) 
 	return r.ConnPool.QueryContext(ctx, r.rewrite(query), args...)
 }
 
-// A row of the catalogue that cannot be read is an error, and so is an end of the
-// rows before the last. The connection is free again.
+// TestCheckReportsUnreadableRows checks that a row of the catalogue that cannot be read,
+// and rows that end too early, are errors, and that the connection is free afterwards.
 func TestCheckReportsUnreadableRows(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -107,7 +108,8 @@ func TestCheckOfUnknownDatabase(t *testing.T) {
 	plugintest.Wants(t, gormflake.Check(plugintest.Dry(t, plugintest.NewPlugin(t)), &plugintest.Book{}), []string{"check table books: got a database of dummy: want SQLite, PostgreSQL, MySQL or MariaDB"})
 }
 
-// A table that this user may not see is not one that does not exist yet.
+// TestCheckWithoutRights checks that Check does not treat a table that the user may not
+// see as a missing table.
 func TestCheckWithoutRights(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
@@ -162,7 +164,8 @@ func mysqlReaderOfBooks(t *testing.T, db *gorm.DB) *gorm.DB {
 	return limited
 }
 
-// Names of columns are those that the database finds in an INSERT.
+// TestCheckNamesOfColumns checks that Check compares names of columns as the database
+// does in an INSERT.
 func TestCheckNamesOfColumns(t *testing.T) {
 	t.Parallel()
 	type umlaut struct {
@@ -191,7 +194,8 @@ func TestCheckNamesOfColumns(t *testing.T) {
 	})
 }
 
-// A table that only the search path of the connection finds is checked too.
+// TestCheckTablesOfOtherSchemas checks that Check also reads a table that only the search
+// path of the connection finds.
 func TestCheckTablesOfOtherSchemas(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -228,7 +232,8 @@ type bracketed struct {
 	Maker types.ID `gorm:"column:maker[" snowflake:"id"`
 }
 
-// SQLite finds a table in the database that its name has, and folds letters alone.
+// TestCheckNamesOfSQLite checks that SQLite finds a table in the database that its name
+// contains, and ignores the case of ASCII letters only.
 func TestCheckNamesOfSQLite(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Memory(t, plugintest.NewPlugin(t))
@@ -250,7 +255,8 @@ type (
 	}
 )
 
-// The column of a foreign key is checked once, whichever model has the relation.
+// TestCheckColumnsOfForeignKeys checks that Check reports the column of a foreign key
+// once, whichever model has the relation.
 func TestCheckColumnsOfForeignKeys(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -11,10 +11,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// slowText lets a test stop GORM in the middle of a model.
+// slowText lets a test stop GORM while it parses a model.
 type slowText string
 
-// parsingStops is called when GORM gets there.
+// parsingStops is called when GORM parses a slowText.
 var parsingStops func()
 
 func (slowText) GormDataType() string {
@@ -22,8 +22,8 @@ func (slowText) GormDataType() string {
 	return "string"
 }
 
-// Check neither checks nor caches a model that another goroutine is still parsing,
-// because it lacks relations.
+// TestCheckWaitsForModels checks that Check neither checks nor caches a model that
+// another goroutine is still parsing, because the model lacks relations.
 func TestCheckWaitsForModels(t *testing.T) {
 	t.Parallel()
 	type (
@@ -93,7 +93,8 @@ type (
 	}
 )
 
-// The first uses of related models may be concurrent. The race detector checks it.
+// TestFirstUsesInParallel uses related models concurrently for the first time. The race
+// detector checks it.
 func TestFirstUsesInParallel(t *testing.T) {
 	t.Parallel()
 	models := []any{&hub{}, &hubBase{}, &hubSpoke{}, &hubLabel{}}

@@ -15,7 +15,7 @@ func TestCheckWithoutPlugin(t *testing.T) {
 	plugintest.Wants(t, gormflake.Check(plugintest.Dry(t, nil), &plugintest.Book{}), []string{"not registered", "db.Use(gormflake.New(gen))", "this handle would create plugintest.Book without keys"})
 }
 
-// One error reports all mistakes of all models.
+// TestCheckModels checks that one error reports all mistakes of all models.
 func TestCheckModels(t *testing.T) {
 	t.Parallel()
 	type (
@@ -62,7 +62,7 @@ func TestCheckModels(t *testing.T) {
 	})
 }
 
-// live is a valid model; its tables below are not.
+// live is a valid model. The tests give it invalid tables.
 type live struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Public types.ID `snowflake:"id"`
@@ -157,7 +157,8 @@ func TestCheckMigratedTables(t *testing.T) {
 	})
 }
 
-// A table that got its column of serial numbers late has a default for the old rows.
+// TestCheckSerialWithDefault checks that a column of serial numbers may have a default,
+// because a column that was added later needs a default for the old rows.
 func TestCheckSerialWithDefault(t *testing.T) {
 	t.Parallel()
 	type late struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// TiDB executes what MySQL takes for a comment. MySQL answers here as TiDB does;
-// "make tidb" has the real one answer.
+// TestCheckAutoRandom checks AUTO_RANDOM, which is in a comment that only TiDB executes.
+// MySQL's answers are changed to TiDB's here. "make tidb" runs the test on TiDB itself.
 func TestCheckAutoRandom(t *testing.T) {
 	t.Parallel()
 	const random = "CREATE TABLE lives (id bigint PRIMARY KEY /*T![auto_rand] AUTO_RANDOM(5) */, public bigint, text varchar(20))"
@@ -41,7 +41,8 @@ func TestCheckAutoRandom(t *testing.T) {
 	})
 }
 
-// asTiDB gives the answers that only TiDB gives, if the server is not one.
+// asTiDB returns a handle with the answers that only TiDB gives, if the server is not
+// TiDB.
 func asTiDB(t *testing.T, db *gorm.DB, ddl string) *gorm.DB {
 	t.Helper()
 	var version string
@@ -64,7 +65,7 @@ func asTiDB(t *testing.T, db *gorm.DB, ddl string) *gorm.DB {
 	return tx
 }
 
-// rewrittenRow is rewritten for queries of one row, too.
+// rewrittenRow also rewrites queries of one row.
 type rewrittenRow struct{ rewritten }
 
 func (r rewrittenRow) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {

@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// checkAssigned finds a key to which GORM or the database assigns values.
+// checkAssigned returns an error if GORM or the database would assign values to the key.
 func checkAssigned(c *model.Column) error {
 	switch {
 	case c.Serial != nil:
@@ -26,10 +26,10 @@ func checkAssigned(c *model.Column) error {
 	return nil
 }
 
-// declared returns what is wrong with the size or the type that the model gives
-// the column of a key or a foreign key. A string without a size has the dialect's
-// default, and one that refers to an integer has an integer's column. The parser of
-// tags has checked serial numbers.
+// declared returns the problem with the size or the type that the model declares for the
+// column of a key or a foreign key, or "". A string without a size gets the dialect's
+// default. A string that refers to an integer gets an integer column. declared skips
+// serial numbers, because the parser of tags has checked them.
 func declared(dialect string, c *model.Column) string {
 	f := c.Field
 	defer model.ReadLock(f.Schema)()
@@ -54,8 +54,8 @@ func declared(dialect string, c *model.Column) string {
 
 const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"
 
-// checkJSON finds IDs whose json tag has the option string. They are strings in
-// JSON without it, and some encoders quote them twice.
+// checkJSON returns an error for each ID whose json tag has the option string. IDs are
+// strings in JSON without the option, and with it some encoders quote them twice.
 func checkJSON(s *schema.Schema) []error {
 	var errs []error
 	for _, f := range s.Fields {
@@ -68,7 +68,7 @@ func checkJSON(s *schema.Schema) []error {
 	return errs
 }
 
-// checkWidth finds a column that cannot hold every value of its kind.
+// checkWidth returns an error if the column cannot hold every value of its kind.
 func checkWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
 	if holds(db.Name(), c, l.kind) {
 		return nil
@@ -86,9 +86,10 @@ func checkWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
 		c.Field.DBName, c.Field.Schema.Table, l.kind, what, fix))
 }
 
-// checkPadding finds a column that returns more than was stored. PostgreSQL's
-// char keeps its blanks when it is read, MySQL's does not; MySQL's binary keeps
-// its zeros. A serial number of exactly the column's width is not padded.
+// checkPadding returns an error if the column pads the values that it stores.
+// PostgreSQL's char returns its padding blanks, and MySQL's binary returns its zeros.
+// MySQL's char does not return its blanks. A serial number that has exactly the column's
+// width is not padded.
 func checkPadding(db *gorm.DB, c *model.Column, l *liveColumn) error {
 	length := l.kind.size()
 	if !l.kind.pads(db.Name()) || length < width(c) || c.Serial != nil && length == width(c) {
@@ -98,7 +99,7 @@ func checkPadding(db *gorm.DB, c *model.Column, l *liveColumn) error {
 		c.Field.DBName, c.Field.Schema.Table, l.kind, width(c)))
 }
 
-// width is how many characters the column needs if it holds text.
+// width returns the number of characters that the column needs if it holds text.
 func width(c *model.Column) int {
 	if c.Serial != nil {
 		return c.Serial.Width()
@@ -117,7 +118,7 @@ func (t columnType) name() string {
 
 var numbers = regexp.MustCompile(`\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)`)
 
-// arguments returns the numbers in parentheses, 0 for those that are missing.
+// arguments returns the numbers in parentheses, and 0 for a missing number.
 func (t columnType) arguments() (first, second int) {
 	m := numbers.FindStringSubmatch(string(t))
 	if m == nil {
@@ -128,7 +129,8 @@ func (t columnType) arguments() (first, second int) {
 	return first, second
 }
 
-// size returns the characters of a text, 0 if there is no limit.
+// size returns the maximum number of characters of a text type, or 0 if there is no
+// limit.
 func (t columnType) size() int {
 	size, _ := t.arguments()
 	return size
@@ -138,7 +140,7 @@ var textTypes = []string{"char", "character", "bpchar", "nchar", "varchar", "nva
 
 func (t columnType) isText() bool { return slices.Contains(textTypes, t.name()) }
 
-// pads reports whether the column fills short values up, and returns them so.
+// pads reports whether the column pads short values and returns the padding.
 func (t columnType) pads(dialect string) bool {
 	switch dialect {
 	case "postgres":
@@ -155,8 +157,8 @@ var narrow = []string{
 	"float", "double", "real", "float4", "float8", "boolean", "bool", "uuid",
 }
 
-// holds reports whether a column of this type holds every value of c. It accepts
-// a type that it does not know.
+// holds reports whether a column of this type holds every value of c. It accepts types
+// that it does not know.
 func holds(dialect string, c *model.Column, t columnType) bool {
 	if dialect == "sqlite" {
 		return c.Serial != nil || !t.isReal()
@@ -175,8 +177,8 @@ func holds(dialect string, c *model.Column, t columnType) bool {
 	}
 }
 
-// digits returns how many a decimal has. One with a fraction has none for an ID,
-// which would come back as 17.00.
+// digits returns the number of digits of a decimal type. It returns 0 if the type has a
+// fraction, because the database would return an ID as 17.00.
 func (t columnType) digits(dialect string) int {
 	switch precision, scale := t.arguments(); {
 	case scale > 0:
@@ -184,14 +186,14 @@ func (t columnType) digits(dialect string) int {
 	case precision > 0:
 		return precision
 	case dialect == "postgres":
-		return model.IDDigits // it has no limit
+		return model.IDDigits // numeric without precision has no limit
 	default:
 		return 10
 	}
 }
 
-// isReal reports whether SQLite stores numbers in the column as floating point,
-// by its rules of affinity.
+// isReal reports whether SQLite stores numbers in the column as floating point, by its
+// rules of affinity.
 func (t columnType) isReal() bool {
 	contains := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(string(t)), part) })

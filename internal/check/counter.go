@@ -15,15 +15,15 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A Counter is one that is neither removed nor parked.
+// Counter is the auto-increment counter of a table that is neither removed nor parked.
 type Counter struct {
 	Table string
-	Next  uint64   // the key that it gives
-	Park  []string // the statements that park it; none if nothing does
+	Next  uint64   // the key that the database assigns next
+	Park  []string // the statements that park it; empty if it cannot be parked
 }
 
-// Counters returns the counters of the tables of these keys, which are of listed models,
-// and why tables cannot be read.
+// Counters returns the unparked counters of the tables of keys, which belong to listed
+// models. Its error joins the reasons why tables cannot be read.
 func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []Counter, err error) {
 	db = quiet(db)
 	var failed []error
@@ -47,9 +47,10 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []C
 
 var null = regexp.MustCompile(`(?i)^null(::.*)?$`)
 
-// assigned finds a column to which the database still assigns values. In the table of
-// a listed model a sequence may: it continues with small keys. Serial numbers are
-// exempt: a table that got its column late may need a default.
+// assigned returns an error if the database still assigns values to the column. It
+// accepts a sequence in the table of a listed model, because the sequence continues with
+// small keys. It skips serial numbers, because a column that was added to a table with
+// rows may need a default.
 func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 	table, name, how := column.Field.Schema.Table, column.Field.DBName, "auto-increment"
 	switch {
@@ -71,8 +72,9 @@ func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 	return mistake(column, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate", table, name, how))
 }
 
-// warnOfRowid notes a table of SQLite that assigns a key to a row without one. It is no
-// mistake of the model: each such table does so, and a guard costs a little of each INSERT.
+// warnOfRowid adds a warning for a SQLite table that assigns a key to a row without a
+// key. It is not a mistake of the model, because every such table does so, and a guard
+// slows each INSERT a little.
 func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
 	if c.db.Name() != "sqlite" || column.Listed || column.Serial != nil || l.auto || !l.follows {
 		return
@@ -82,10 +84,11 @@ func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
 		table, parking.SQLiteGuard(schema, table, l.name)))
 }
 
-// FollowsText is what a counter does that follows the largest key.
+// FollowsText describes, in errors, a counter that follows the largest key.
 const FollowsText = "follows the largest key, so that a program that inserts without a key gets one that the generator issues too, and Save of a slice or a nested row then overwrites the other row"
 
-// checkCounter rejects a counter, for a listed model only one that is not parked.
+// checkCounter returns a mistake for a counter. It accepts a parked counter if the model
+// is listed.
 func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Place) (counts, err error) {
 	table, name := c.Field.Schema.Table, c.Field.DBName
 	next, park, err := readCounter(db, table, l)
@@ -106,8 +109,8 @@ func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Pl
 	return mistake(c, fmt.Sprintf("table %s still assigns column %s (auto-increment): its counter, at %d, %s: %s", table, name, next, FollowsText, fix)), nil
 }
 
-// readCounter returns the key that the database assigns next, and the statements that
-// move the counter, nil if nothing moves it.
+// readCounter returns the key that the database assigns next, and a function that returns
+// the statements that move the counter. The function is nil if no statement moves it.
 func readCounter(db *gorm.DB, table string, l *liveColumn) (next uint64, park func(types.ID) []string, err error) {
 	if db.Name() == "sqlite" {
 		return sqliteCounter(db, table, l)
@@ -122,8 +125,8 @@ func mysqlCounter(db *gorm.DB, name string) (next uint64, park func(types.ID) []
 	return parking.MySQLNext(ddl), func(to types.ID) []string { return []string{parking.MySQL(quoted, to)} }, err
 }
 
-// sqliteCounter reads the largest key too, from which a table without AUTOINCREMENT
-// always continues. Nothing moves that.
+// sqliteCounter also reads the largest key. A table without AUTOINCREMENT always
+// continues from that key, and no statement changes this.
 func sqliteCounter(db *gorm.DB, name string, l *liveColumn) (next uint64, park func(types.ID) []string, err error) {
 	schema, table := splitName(name)
 	var largest, last sql.NullInt64

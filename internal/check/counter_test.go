@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// warnings keeps what is logged as one.
+// warnings records the warnings that are logged.
 type warnings struct {
 	logger.Interface
 	texts *[]string
@@ -25,7 +25,8 @@ func (w warnings) Warn(_ context.Context, format string, args ...any) {
 	*w.texts = append(*w.texts, fmt.Sprintf(format, args...))
 }
 
-// The statement that Check writes makes the table refuse what Check warns of.
+// TestCheckWarnsOfRowids checks that the statement in Check's warning makes the table
+// reject the rows of which Check warns.
 func TestCheckWarnsOfRowids(t *testing.T) {
 	t.Parallel()
 	type note struct {

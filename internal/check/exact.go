@@ -9,14 +9,14 @@ import (
 
 const inexactText = "MySQL compares text with a number as floating point, so that IDs up to 128 apart are equal"
 
-// comparesExactly reports whether the server compares text with a number exactly. MySQL
-// takes both for floating point; MariaDB does not.
+// comparesExactly reports whether the server compares text with a number exactly. MariaDB
+// does, and MySQL converts both to floating point.
 func (t table) comparesExactly() bool {
 	return t.version == "" || strings.Contains(t.version, "MariaDB")
 }
 
-// inexact returns why the server finds other IDs too when it compares the column with an
-// ID as the field gives it, "" if it does not.
+// inexact returns the reason why the server, when it compares the column with an ID of
+// the field's type, also finds other IDs. It returns "" if the comparison is exact.
 func (c *checker) inexact(column *model.Column, live *liveColumn) string {
 	if c.db.Name() != "mysql" || column.Serial != nil {
 		return ""
@@ -35,8 +35,8 @@ func (c *checker) inexact(column *model.Column, live *liveColumn) string {
 	return fmt.Sprintf("%s is %s, and %s: make it BIGINT, or the field a string", what, t, inexactText)
 }
 
-// mixed returns why the server finds other IDs too when it compares a foreign key with
-// its key, which it does in joins, "" if it does not.
+// mixed returns the reason why the server, when it compares a foreign key with its key in
+// a join, also finds other IDs. It returns "" if the comparison is exact.
 func (c *checker) mixed(key, foreign *model.Column) string {
 	if key.Serial != nil || c.table(foreign.Field.Schema.Table).comparesExactly() {
 		return ""
@@ -44,7 +44,7 @@ func (c *checker) mixed(key, foreign *model.Column) string {
 	to, err := c.live(key)
 	from, foreignErr := c.live(foreign)
 	if err != nil || foreignErr != nil {
-		return "" // reported with the columns
+		return "" // column and reference report these errors
 	}
 	keyType, foreignType := c.typeOf(key, to), c.typeOf(foreign, from)
 	if keyType.isMySQLText() == foreignType.isMySQLText() {
@@ -53,8 +53,8 @@ func (c *checker) mixed(key, foreign *model.Column) string {
 	return fmt.Sprintf("the column is %s and that of the key %s, and %s: make both BIGINT", foreignType, keyType, inexactText)
 }
 
-// typeOf returns the type of the column in the table or, while that does not exist, of
-// the column that AutoMigrate would make.
+// typeOf returns the type of the column in the table or, if the table does not exist, the
+// type that AutoMigrate would give it.
 func (c *checker) typeOf(column *model.Column, live *liveColumn) columnType {
 	if live != nil {
 		return live.kind

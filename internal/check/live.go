@@ -11,11 +11,10 @@ import (
 	"github.com/gormflake/gormflake/internal/parking"
 )
 
-// table is what the database knows of a table; it has no columns if it does not
-// exist.
+// table describes a table of the database. It has no columns if the table does not exist.
 type table struct {
 	columns []liveColumn
-	version string // of the server, if it speaks mysql
+	version string // version of the server, if the dialect is mysql
 	err     error
 }
 
@@ -23,17 +22,18 @@ type liveColumn struct {
 	name  string
 	kind  columnType
 	value sql.NullString // the default
-	auto  bool           // the database counts
+	auto  bool           // the database assigns values by a counter or sequence
 
 	// random reports whether TiDB assigns the keys, by AUTO_RANDOM.
 	random bool
 
-	// follows reports whether the database continues from the largest key for a row
-	// that has none, and always whether it accepts no other keys than its own.
+	// follows reports whether the database assigns the key after the largest key to a row
+	// without a key. always reports whether the database rejects keys that it did not
+	// assign.
 	follows, always bool
 }
 
-// find returns the column that the database finds by this name in quotes.
+// find returns the column that the database finds by this name in quotes, or nil.
 func (t table) find(dialect, name string) *liveColumn {
 	for i := range t.columns {
 		if l := &t.columns[i]; sameName(dialect, l.name, name) {
@@ -61,8 +61,8 @@ func lowerASCII(r rune) rune {
 	return r
 }
 
-// readColumns returns the columns of the table that the database finds by this
-// name in an INSERT, none if it does not exist.
+// readColumns returns the columns of the table that an INSERT with this name would use.
+// It returns no columns if the table does not exist.
 func readColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	switch db.Name() {
 	case "sqlite":
@@ -81,9 +81,10 @@ var (
 	withoutRowid  = regexp.MustCompile(`(?i)\bwithout\s+rowid\b`)
 )
 
-// sqliteColumns reads the statement that created the table too, because only it
-// has AUTOINCREMENT, which only an INTEGER PRIMARY KEY can have. SQLite chooses an
-// omitted key without it too, unless the trigger of package sqlmigrate refuses it.
+// sqliteColumns also reads the statement that created the table, because only that shows
+// AUTOINCREMENT. Only an INTEGER PRIMARY KEY can have AUTOINCREMENT. SQLite also assigns
+// such a key without it, unless the trigger of package sqlmigrate rejects a row without a
+// key.
 func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	schema, name := splitName(name)
 	master := db.Statement.Quote(schema + "sqlite_master")
@@ -100,14 +101,15 @@ func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	}, query, name, parking.SQLiteGuardName(name), name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
 }
 
-// splitName splits the name of a table from that of its schema, which ends in a dot.
+// splitName splits a name into the name of the schema, which ends in a dot, and the name
+// of the table.
 func splitName(name string) (schema, table string) {
 	i := strings.Index(name, ".") + 1
 	return name[:i], name[i:]
 }
 
-// postgresColumns reads the catalogue of the server, because the views of the
-// standard hide tables from those who have no right to them.
+// postgresColumns reads the catalogue of the server, because the views of the standard
+// hide tables to which the role has no right.
 func postgresColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	const query = `SELECT a.attname,
 	CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END,
@@ -127,8 +129,8 @@ WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped`
 	return columns, err
 }
 
-// postgresHidden finds a table in a schema that the server leaves out of the
-// search path, because the role may not use it.
+// postgresHidden returns an error if the table is in a schema that the server leaves out
+// of the search path, because the role may not use it.
 func postgresHidden(db *gorm.DB, name string) error {
 	const query = `SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = ? AND NOT has_schema_privilege(n.oid, 'USAGE') AND n.nspname IN (
@@ -145,8 +147,8 @@ WHERE c.relname = ? AND NOT has_schema_privilege(n.oid, 'USAGE') AND n.nspname I
 
 var absent = regexp.MustCompile(`^Error 1146\b`) // ER_NO_SUCH_TABLE
 
-// mysqlColumns asks for the table by name, because the server's catalogue hides
-// tables from those who have no right to them.
+// mysqlColumns reads the table by its name, because the server's catalogue hides tables
+// to which the user has no right.
 func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	columns, err := read(db, func(rows *sql.Rows, l *liveColumn) error {
 		var null, key, extra sql.NullString
@@ -161,8 +163,8 @@ func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	return columns, err
 }
 
-// version returns what the server calls itself, "" if the dialect is not mysql's, which
-// several servers speak.
+// version returns the result of VERSION(), by which the servers that use the dialect
+// mysql differ. It returns "" for other dialects.
 func version(db *gorm.DB) (version string, err error) {
 	if db.Name() == "mysql" {
 		err = db.Raw("SELECT VERSION()").Row().Scan(&version)

@@ -20,8 +20,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// pairParent and pairChild have a key of type K and a foreign key of type F. No
-// constraint of the database hides what GORM stores.
+// pairParent and pairChild have a key of type K and a foreign key of type F. The database
+// has no constraint, so that the test sees the value that GORM stores.
 type (
 	pairParent[K, F any] struct {
 		ID       K                 `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
@@ -36,8 +36,9 @@ type (
 	}
 )
 
-// pairNames names the tables of all pairs alike: the name of a generic type is not one
-// of a table. A method TableName would be compiled for each pair.
+// pairNames gives the tables of all pairs the same names, because the name of a generic
+// type is not a valid name of a table. A method TableName would be compiled for each
+// pair.
 type pairNames struct{ schema.NamingStrategy }
 
 func (n pairNames) TableName(model string) string {
@@ -45,8 +46,9 @@ func (n pairNames) TableName(model string) string {
 	return n.NamingStrategy.TableName(model)
 }
 
-// pair is one cell of the matrix: instances of pairParent and pairChild. The test uses
-// them by reflection: what is generic is compiled for each of a thousand pairs.
+// pair is a cell of the matrix, with the types pairParent and pairChild. The test uses
+// them by reflection, because generic code would be compiled for each of a thousand
+// pairs.
 type pair struct{ parent, child, key, foreign reflect.Type }
 
 func pairOf[K, F any]() pair {
@@ -56,7 +58,7 @@ func pairOf[K, F any]() pair {
 	}
 }
 
-// keyKind is one row of the matrix.
+// keyKind is a row of the matrix.
 type keyKind struct {
 	column string // the type of both columns
 	want   string // outcomes by pair
@@ -78,8 +80,8 @@ func keysOf[K any](column, want string) keyKind {
 	}}
 }
 
-// keyKinds is the matrix. Each character stands for one pair, in the order of
-// keysOf: = is right, the others are outcomes of outcome.
+// keyKinds returns the matrix. Each character stands for a pair, in the order of keysOf.
+// The character = is a correct pair, and outcome describes the other characters.
 func keyKinds() []keyKind {
 	return []keyKind{
 		keysOf[types.ID]("bigint", "============1111========xbbbbbbbbbbxxxxxx===="),
@@ -186,8 +188,8 @@ func (p pair) paths(db *gorm.DB) map[string]func(code string) error {
 	}
 }
 
-// orphans returns an error unless all children of this code have the key of the
-// parent of the same code.
+// orphans returns an error unless all children of this code have the key of the parent of
+// the same code.
 func orphans(db *gorm.DB, code string) error {
 	var rows []struct{ Code, Parent, Child string }
 	err := db.Table("pair_children c").Joins("LEFT JOIN pair_parents p ON p.code = c.code").
@@ -221,10 +223,10 @@ func createPairTables(t *testing.T, db *gorm.DB, column string) {
 	}
 }
 
-// outcome returns the character that stands for err in [keyKinds]: 1 if GORM would
-// store one character, b if the foreign key has too few bits, x if GORM cannot
-// convert the key, p if PostgreSQL's driver cannot, m if MySQL finds its
-// neighbours, and ? for any other error.
+// outcome returns the character that stands for err in [keyKinds]. It is 1 if GORM would
+// store one character, b if the foreign key has too few bits, x if GORM cannot convert
+// the key, p if PostgreSQL's driver cannot, m if MySQL also finds neighbours of the key,
+// and ? for any other error.
 func outcome(err error) byte {
 	switch text := fmt.Sprint(err); {
 	case err == nil:
@@ -288,7 +290,8 @@ func isNumber(t reflect.Type) bool {
 	return err == nil && !k.IsString()
 }
 
-// A foreign key is declared too narrow where its Go type is wide enough.
+// TestNarrowColumn checks a foreign key whose column is declared too narrow, although its
+// Go type is wide enough.
 func TestNarrowColumn(t *testing.T) {
 	t.Parallel()
 	type (
@@ -373,8 +376,8 @@ type (
 	}
 )
 
-// Check names all that is too narrow, keys and foreign keys alike, and believes the
-// table where it exists.
+// TestCheckNamesAllThatIsNarrow checks that Check names all keys and foreign keys that
+// are too narrow, and uses the table if it exists.
 func TestCheckNamesAllThatIsNarrow(t *testing.T) {
 	t.Parallel()
 	models := []any{&sizedKey{}, &sizedChild{}}
@@ -415,7 +418,8 @@ type (
 	}
 )
 
-// A bad foreign key of a child is no reason to reject a parent without one.
+// TestNarrowChildrenThatAreNot checks that a parent without children can be created,
+// although the foreign key of its children is invalid.
 func TestNarrowChildrenThatAreNot(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -7,10 +7,11 @@ import (
 	"gorm.io/gorm"
 )
 
-// KeepInRebuilds registers a callback with which a table keeps its counter when GORM's
-// migrator for SQLite rebuilds it, as for a new CHECK or a dropped column: it copies the
-// rows into TABLE__temp, drops the table, and renames the copy, whose counter follows the
-// largest key. The statements of the migrator are raw.
+// KeepInRebuilds registers a callback that preserves a table's counter when GORM's
+// migrator for SQLite rebuilds the table, for example to add a CHECK or drop a column.
+// The migrator copies the rows into TABLE__temp, drops the table, and renames the copy,
+// whose counter would follow the largest key. The callback is on raw statements, because
+// the migrator uses them.
 func KeepInRebuilds(db *gorm.DB) error {
 	const name = "gormflake:rebuild"
 	raw := db.Callback().Raw()
@@ -22,8 +23,8 @@ func KeepInRebuilds(db *gorm.DB) error {
 
 var dropTable = regexp.MustCompile("^DROP TABLE [`\"](.+)[`\"]$")
 
-// keepCounter gives the copy of a table its counter just before the table is dropped. It
-// ignores the error of a database without counters.
+// keepCounter copies the table's counter to its copy just before GORM drops the table. It
+// ignores errors, because a database without counters has no table sqlite_sequence.
 func keepCounter(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || db.DryRun || !strings.HasPrefix(stmt.SQL.String(), "DROP TABLE ") {

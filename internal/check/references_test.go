@@ -29,7 +29,8 @@ type labelledInt struct {
 	Labels []label `gorm:"polymorphic:Owner"`
 }
 
-// GORM alone would store "\uFFFD" as the owner of every label.
+// TestStringReferenceToNamedInteger checks that the plugin rejects such a reference. GORM
+// would store "\uFFFD" as the owner of every label.
 func TestStringReferenceToNamedInteger(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -64,7 +65,7 @@ type (
 	}
 )
 
-// protest stores what it refuses.
+// protest stores the value that it rejects.
 type protest struct{ value driver.Value }
 
 func (p *protest) Scan(value any) error {
@@ -85,7 +86,7 @@ type (
 	}
 )
 
-// The error names types that exist, and each mistake once.
+// TestReferenceErrors checks that the error names existing types, and each mistake once.
 func TestReferenceErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -30,7 +30,8 @@ type (
 	}
 )
 
-// A struct with a key of its own that is embedded beside the key makes a second one.
+// TestSecondKeyOfEmbeddedStruct checks an embedded struct with its own key, which becomes
+// a second primary key of the model.
 func TestSecondKeyOfEmbeddedStruct(t *testing.T) {
 	t.Parallel()
 	type (
@@ -106,7 +107,8 @@ type (
 	}
 )
 
-// GORM creates join rows by a struct of its own until the model of the table is set up.
+// TestJoinModelWithoutSetup checks the error before SetupJoinTable, without which GORM
+// creates join rows from a generated struct.
 func TestJoinModelWithoutSetup(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -1,11 +1,11 @@
-// Package compatible distinguishes PostgreSQL, MySQL and MariaDB from engines that
-// only speak their protocols, where settings of the same names mean nothing.
+// Package compatible distinguishes PostgreSQL, MySQL and MariaDB from other engines that
+// use their protocols. In such engines, settings of the same names have no effect.
 package compatible
 
 import "strings"
 
-// marks are texts that version() contains. An engine without one, such as Aurora
-// DSQL, is not recognised.
+// marks are texts by which version() names an engine. Engine does not recognise engines
+// whose version() has no mark, such as Aurora DSQL.
 var marks = []struct{ text, engine string }{
 	{"TiDB", "TiDB"},
 	{"CockroachDB", "CockroachDB"},
@@ -13,7 +13,7 @@ var marks = []struct{ text, engine string }{
 }
 
 // Engine returns the name of the engine whose version() is version, and "" for
-// PostgreSQL, MySQL, MariaDB and all engines that are not recognised.
+// PostgreSQL, MySQL, MariaDB and all engines that it does not recognise.
 func Engine(version string) string {
 	for _, m := range marks {
 		if strings.Contains(version, m.text) {

@@ -6,8 +6,8 @@ import (
 	"github.com/gormflake/gormflake/internal/compatible"
 )
 
-// Versions as the engines' own documentation and issues quote them, and those
-// of the servers that tests run on.
+// TestEngine uses versions that the engines' documentation and issues quote, and the
+// versions of the servers on which tests run.
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{

@@ -13,15 +13,15 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// column is one column of the table.
+// column is a column of the table.
 type column struct {
 	*model.Column
 	initial bool // gets a literal default or a time stamp if it is zero
-	integer bool // holds what drivers get as an int64
-	sql     bool // may write SQL of its own
+	integer bool // holds a value that drivers receive as an int64
+	sql     bool // may write its own SQL
 }
 
-// columnsOf returns the columns that GORM would write, in its order.
+// columnsOf returns the columns that GORM would write, in GORM's order.
 func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 	var columns, generated []*column
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
@@ -64,8 +64,8 @@ func writesSQL(t reflect.Type) bool {
 		t.Implements(reflect.TypeFor[clause.Expression]())
 }
 
-// isInteger reports whether drivers get a value of type t, or behind a pointer of
-// type t, as an int64.
+// isInteger reports whether drivers receive a value of type t, or of type *t, as an
+// int64.
 func isInteger(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -73,10 +73,11 @@ func isInteger(t reflect.Type) bool {
 	return model.IsID(t) || t == reflect.TypeFor[int64]() || t == reflect.TypeFor[int]()
 }
 
-// set reports whether the rows have values for a column that the database fills
-// otherwise, which COPY can do in all of the rows only.
+// set reports whether the rows have values for a column that the database otherwise
+// fills. It returns an error if only some rows have a value, because COPY cannot use the
+// default for single rows.
 func (c *column) set(list rowview.Rows) (bool, error) {
-	with, without := -1, -1 // the last such row
+	with, without := -1, -1 // index of the last such row
 	for i := range list.N {
 		if v, ok := c.Find(list.At(i)); ok && !v.IsZero() {
 			with = i
@@ -91,9 +92,9 @@ func (c *column) set(list rowview.Rows) (bool, error) {
 	return with >= 0, nil
 }
 
-// value returns what GORM would write for the row.
+// value returns the value that GORM would write for the row.
 func (c *column) value(s *Source, row reflect.Value) (any, error) {
-	if c.integer { // the same as below, in less time
+	if c.integer { // the same result as below, in less time
 		return c.number(row), nil
 	}
 	value, zero := c.Field.ValueOf(s.stmt.Context, row)
@@ -115,7 +116,7 @@ func (c *column) number(row reflect.Value) any {
 	return v.Int()
 }
 
-// setInitial sets and returns the default or time stamp of a row.
+// setInitial sets the default or time stamp in the row, and returns it.
 func (c *column) setInitial(s *Source, row reflect.Value) (any, error) {
 	f := c.Field
 	if f.DefaultValueInterface != nil {
@@ -128,8 +129,8 @@ func (c *column) setInitial(s *Source, row reflect.Value) (any, error) {
 	return value, nil
 }
 
-// parameter returns the one parameter that GORM would bind for a value which may
-// write SQL of its own. COPY takes no other SQL than NULL.
+// parameter returns the parameter that GORM would bind for a value that may write its own
+// SQL. It returns an error for SQL other than NULL, because COPY takes only values.
 func (s *Source) parameter(value any) (any, error) {
 	sql, vars := s.build(value)
 	placeholder, _ := s.build(0)

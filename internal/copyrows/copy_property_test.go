@@ -27,7 +27,7 @@ import (
 type copyField struct {
 	of         any
 	tag        string
-	byDatabase bool // the default is the database's
+	byDatabase bool // the database sets the default
 }
 
 type (
@@ -172,7 +172,7 @@ var copyFields = []copyField{
 	{of: "", tag: `gorm:"-:migration;->"`},
 }
 
-// copyModel returns a random model, and the fields of it that the database fills.
+// copyModel returns a random model, and its fields that the database fills.
 func copyModel(r *rand.Rand) (model reflect.Type, byDatabase []int) {
 	fields := []reflect.StructField{{Name: "ID", Type: reflect.TypeFor[types.ID](), Tag: `gorm:"primaryKey" snowflake:"pk"`}}
 	embedded := map[string]bool{}
@@ -193,8 +193,8 @@ func copyModel(r *rand.Rand) (model reflect.Type, byDatabase []int) {
 	return reflect.StructOf(fields), byDatabase
 }
 
-// copyRandomRows returns a pointer to a list of rows of the model. Equal sources
-// return equal rows.
+// copyRandomRows returns a pointer to a list of rows of the model. Equal sources return
+// equal rows.
 func copyRandomRows(r *rand.Rand, model reflect.Type, byDatabase []int) (rows any, mixed bool) {
 	n := 1 + r.IntN(6)
 	elem, pointers := model, r.IntN(2) == 0
@@ -318,8 +318,8 @@ func copyIn(t testing.TB, db *gorm.DB, rows any) (int64, error) {
 	return n, err
 }
 
-// CopySource writes what Create writes, byte by byte, and leaves the structs as
-// Create does.
+// TestCopyIsCreate checks that CopySource writes the same values as Create, byte by byte,
+// and leaves the structs in the same state.
 func TestCopyIsCreate(t *testing.T) {
 	t.Parallel()
 	const models, tries = 40, 4

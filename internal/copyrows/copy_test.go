@@ -85,10 +85,10 @@ func TestCopySourceRejects(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		db   *gorm.DB // that is wrong
+		db   *gorm.DB // a handle for which CopySource fails
 		rows any
 		want string
-		fix  *gorm.DB // nil if there is none
+		fix  *gorm.DB // nil if there is no fix
 	}{
 		{"hook before save", db, make([]copyBeforeSave, 1), "hook BeforeSave", db.Session(&gorm.Session{SkipHooks: true})},
 		{"hook before create", db, make([]copyBeforeCreate, 1), "hook BeforeCreate", db.Session(&gorm.Session{SkipHooks: true})},
@@ -123,7 +123,8 @@ func TestCopySourceRejects(t *testing.T) {
 		{"failed before", failed(db), make([]copyRow, 1), gorm.ErrNotImplemented.Error(), db},
 		{"no plugin", plugintest.Dummy(t, &gorm.Config{}), make([]copyRow, 1), "the plugin is not registered", db},
 	}
-	// GORM reads relations without a lock while it parses another model (go-gorm/gorm#7862).
+	// GORM reads relations without a lock while it parses another model
+	// (go-gorm/gorm#7862).
 	for _, model := range []any{&plugintest.AssignOrder{}, &plugintest.AssignUser{}, &plugintest.AssignPost{}} {
 		if err := db.Session(&gorm.Session{Initialized: true}).Statement.Parse(model); err != nil {
 			t.Fatal(err)
@@ -152,7 +153,7 @@ func failed(db *gorm.DB) *gorm.DB {
 	return tx
 }
 
-// copyQualified has the name of a schema in its table's.
+// copyQualified has the name of a schema in its table's name.
 type copyQualified struct{ gormflake.Model }
 
 func (copyQualified) TableName() string { return "audit.rows" }
@@ -249,7 +250,7 @@ func TestCopySourceRows(t *testing.T) {
 	}
 }
 
-// copyGrade is an integer to Go and text to the database.
+// copyGrade is an integer in Go and text in the database.
 type copyGrade int64
 
 func (g copyGrade) Value() (driver.Value, error) { return strings.Repeat("*", int(g)), nil }
@@ -266,8 +267,8 @@ type copyReply struct {
 	GradedID types.ID
 }
 
-// One struct is one row. A number is handed over as GORM would write it, and a
-// relation without rows is none.
+// TestCopySourceOfOneStruct checks that a struct is one row, that numbers have the type
+// that GORM would write, and that a relation without rows is accepted.
 func TestCopySourceOfOneStruct(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
@@ -296,19 +297,20 @@ func TestCopySourceOfOneStruct(t *testing.T) {
 	}
 }
 
-// copyAny has a column of any value, and one of a list of IDs.
+// copyAny has a column of any value, and a column of a list of IDs.
 type copyAny struct {
 	ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Value any      `gorm:"type:text"`
 	Refs  types.IDs
 }
 
-// What a field holds decides whether it writes SQL.
+// TestCopySourceAnyValue checks a field of type any, whose value decides whether it
+// writes SQL.
 func TestCopySourceAnyValue(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		value any
-		want  string // an error
+		want  string // the error
 	}{
 		{"text", ""},
 		{gorm.Expr("now()"), "clause.Expr writes the SQL now()"},
@@ -353,7 +355,8 @@ func TestCopySourceSQLValue(t *testing.T) {
 	}
 }
 
-// Each value costs at most the allocation of putting it into an interface.
+// TestCopySourceAllocations checks that each value costs at most one allocation, for its
+// interface.
 func TestCopySourceAllocations(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	if race.Enabled {
 		t.Skip("the race detector allocates")
@@ -377,7 +380,8 @@ func TestCopySourceAllocations(t *testing.T) { //nolint:paralleltest // others' 
 	}
 }
 
-// A tree of rows goes into PostgreSQL table by table, also after a failure.
+// TestCopySourceOfTree copies a tree of rows into PostgreSQL table by table, also after a
+// failure.
 func TestCopySourceOfTree(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -435,7 +439,7 @@ func TestCopySourceIntoSchema(t *testing.T) {
 	}
 }
 
-// A serial number that waits for the key of a parent is set too.
+// TestCopySourceTableNames checks the parts of the table's name.
 func TestCopySourceTableNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
@@ -448,6 +452,8 @@ func TestCopySourceTableNames(t *testing.T) {
 	}
 }
 
+// TestCopySourceSerialOfParentsKey checks that CopySource also sets a serial number that
+// waits for the key of a parent.
 func TestCopySourceSerialOfParentsKey(t *testing.T) {
 	t.Parallel()
 	type stub struct {

@@ -1,11 +1,11 @@
-// Package copyrows turns rows of a model into what COPY takes: a table, columns,
-// and the values of one row after another. They are what GORM's Create would
-// write.
+// Package copyrows converts the rows of a model to the form that COPY takes, which is a
+// table, columns, and the values of one row after another. These are the values that
+// GORM's Create would write.
 //
-// [New] rejects what COPY would leave out (check), sets the keys as the create
-// callback does ([fill.Create]), checks them ([guard.Check]), and chooses the
-// columns (columnsOf). [Source.Values] then reads one row, and sets the time stamps
-// and literal defaults that it lacks ([column.value]).
+// [New] returns an error for parts of a create that COPY would leave out (check), sets
+// the keys as the create callback does ([fill.Create]), checks them ([guard.Check]), and
+// chooses the columns (columnsOf). [Source.Values] then reads one row, and sets the time
+// stamps and literal defaults that the row lacks ([column.value]).
 package copyrows
 
 import (
@@ -23,26 +23,26 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// Source has the shape of a source for COPY. It is for one COPY and one goroutine.
+// Source has the methods of pgx.CopyFromSource. It serves one COPY and one goroutine.
 type Source struct {
 	stmt    *gorm.Statement
 	table   []string
 	columns []*column
 	rows    rowview.Rows
-	now     time.Time // of all time stamps that rows lack
+	now     time.Time // value of all time stamps that rows lack
 
-	at     int   // the row, from 0, after the first Next
-	values []any // of the row
+	at     int   // index of the current row, -1 before the first Next
+	values []any // values of the current row
 	err    error
 }
 
-// New returns the source for one row, or a list of rows, and sets their keys.
+// New returns the source for a row or a list of rows, and sets their keys.
 func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	list, _, err := rowview.Target(value)
 	if err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: %w", err)
 	}
-	tx := db.Session(&gorm.Session{}).Model(value) // a statement that is not the caller's
+	tx := db.Session(&gorm.Session{}).Model(value) // a statement other than the caller's
 	stmt := tx.Statement
 	stmt.Dest, stmt.ReflectValue = value, list
 	if err := stmt.Parse(value); err != nil {
@@ -59,7 +59,7 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	fill.BeforeInsert(tx, set)
 	guard.Check(tx)
 	if tx.Error != nil {
-		return nil, tx.Error // of the caller, or with a prefix
+		return nil, tx.Error // the caller's own error, or one that has the prefix gormflake
 	}
 	if s.columns, err = columnsOf(stmt, s.rows); err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: model %s: %w", stmt.Schema.Name, err)
@@ -71,7 +71,7 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 // Table returns the parts of the table's name.
 func (s *Source) Table() []string { return slices.Clone(s.table) }
 
-// Columns returns the columns to which the values of each row belong.
+// Columns returns the names of the columns, in the order of the values.
 func (s *Source) Columns() []string {
 	names := make([]string, len(s.columns))
 	for i, c := range s.columns {
@@ -80,7 +80,7 @@ func (s *Source) Columns() []string {
 	return names
 }
 
-// Next moves to the next row and reports whether there is one.
+// Next moves to the next row and reports whether there is a next row.
 func (s *Source) Next() bool {
 	if s.err != nil || s.at+1 >= s.rows.N {
 		return false
@@ -89,7 +89,7 @@ func (s *Source) Next() bool {
 	return true
 }
 
-// Values returns the values of the row, which are valid until the next call.
+// Values returns the values of the current row, which are valid until the next call.
 func (s *Source) Values() ([]any, error) {
 	row := s.rows.At(s.at)
 	for i, c := range s.columns {
@@ -103,10 +103,10 @@ func (s *Source) Values() ([]any, error) {
 	return s.values, nil
 }
 
-// Err returns the error of [Source.Values].
+// Err returns the error that [Source.Values] returned, or nil.
 func (s *Source) Err() error { return s.err }
 
-// check rejects what Create would do and COPY does not.
+// check returns an error for parts of a create that COPY does not do.
 func (s *Source) check() (err error) {
 	if s.table, err = tableOf(s.stmt); err != nil {
 		return err
@@ -131,7 +131,7 @@ func checkModel(stmt *gorm.Statement) error {
 	if hook := hookOf(stmt.Schema); hook != "" && !stmt.SkipHooks {
 		return fmt.Errorf("COPY does not call its hook %s: use Create, or skip hooks with db.Session(&gorm.Session{SkipHooks: true})", hook)
 	}
-	if stmt.Unscoped { // GORM asks no field for clauses
+	if stmt.Unscoped { // GORM then ignores the clauses of fields
 		return nil
 	}
 	for _, c := range stmt.Schema.CreateClauses {

@@ -1,6 +1,5 @@
-// Package dsn turns a database URL into a GORM dialector, so that tests,
-// examples and commands take one flag or environment variable for any of the
-// supported databases:
+// Package dsn converts a database URL to a GORM dialector, so that tests, examples and
+// commands use one flag or environment variable for all supported databases:
 //
 //	sqlite://app.db                                 relative path
 //	sqlite:///var/lib/app.db                        absolute path
@@ -9,11 +8,13 @@
 //	mysql://user:password@/database?socket=/run/s   the same over a Unix socket
 //	postgres://user:password@host:5432/database     PostgreSQL, also as postgresql://
 //
-// Parameters after a question mark go to the driver. Characters that have a
-// meaning in a URL, such as @ : / ? # %, must be percent-encoded in user names
-// and passwords. SQLite is modernc.org/sqlite and needs no C compiler. Its files
-// are created if they are absent and get a write-ahead log, except with mode=ro
-// or mode=rw, which take a file as it is.
+// Parameters after a question mark are passed to the driver. Characters that have a
+// meaning in a URL, such as @ : / ? # %, must be percent-encoded in user names and
+// passwords.
+//
+// SQLite is modernc.org/sqlite, which needs no C compiler. Package dsn creates a missing
+// SQLite file and gives it a write-ahead log, unless the URL has mode=ro or mode=rw, with
+// which SQLite uses an existing file unchanged.
 package dsn
 
 import (
@@ -42,12 +43,12 @@ const (
 	wantForms    = "want " + sqliteForm + ", " + mysqlForm + " or " + postgresForm
 )
 
-// Open returns the dialector for url, ready for [gorm.Open]. Like the Open of
-// GORM's drivers it connects to nothing: the server is first asked by
-// [gorm.Open].
+// Open returns the dialector for url, which the caller passes to [gorm.Open]. Open makes
+// no connection, as the Open functions of GORM's drivers do not. [gorm.Open] connects to
+// the server.
 //
-// No error of Open contains a part of the password, not even where one of its
-// characters should have been escaped. A parameter that is refused is quoted.
+// An error of Open never contains a part of the password, even if a character of the
+// password is not escaped. It quotes a parameter that it rejects.
 func Open(url string) (gorm.Dialector, error) {
 	scheme, rest, found := strings.Cut(url, "://")
 	if !found || !schemeForm.MatchString(scheme) {
@@ -64,14 +65,14 @@ func Open(url string) (gorm.Dialector, error) {
 	return nil, fmt.Errorf("dsn: unknown scheme %q: %s", scheme, wantForms)
 }
 
-// schemeForm is the form of a URL scheme. Anything else in front of :// may hold a
-// password, as in user:password@tcp://host.
+// schemeForm matches a URL scheme. Other text in front of :// may contain a password, for
+// example user:password@tcp://host, so Open does not quote it.
 var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
-// checkAuthority refuses a URL, given without its scheme, whose user name and
-// password cannot be told apart from the rest with certainty. A password with a
-// bare slash would otherwise be taken for a port and a database name, and end
-// up in the text of a driver's error.
+// checkAuthority returns an error if it cannot safely separate the user name and password
+// from the rest of the URL, which is given without its scheme. Without this check, a
+// password with an unescaped slash would be read as a port and a database name, and a
+// driver's error would contain it.
 func checkAuthority(rest, form string) error {
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -92,8 +93,8 @@ func checkAuthority(rest, form string) error {
 	return nil
 }
 
-// validPorts reports whether each host of a comma-separated list has either no
-// port or one of digits.
+// validPorts reports whether each host of a comma-separated list has no port, or a port
+// of digits only.
 func validPorts(hosts string) bool {
 	for host := range strings.SplitSeq(hosts, ",") {
 		if i := strings.LastIndexByte(host, ']'); i >= 0 {
@@ -110,8 +111,8 @@ func validPorts(hosts string) bool {
 const (
 	sqliteDriver = "sqlite"
 
-	// Pragmas of each connection, unless the URL sets the same one. With the
-	// first, writers wait for each other instead of failing.
+	// Each connection sets these pragmas, unless the URL sets the same pragma.
+	// busy_timeout makes a writer wait for another writer instead of failing.
 	busyTimeout = "busy_timeout(5000)"
 	foreignKeys = "foreign_keys(1)"
 	writeAhead  = "journal_mode(wal)"
@@ -141,8 +142,8 @@ func openSQLite(rest string) (gorm.Dialector, error) {
 	return sqlite.New(sqlite.Config{DriverName: sqliteDriver, DSN: sqliteURI(path, query)}), nil
 }
 
-// openMemory keeps the pool at one connection, because each connection to
-// :memory: is a database of its own.
+// openMemory limits the pool to one connection, because each connection to :memory: has
+// its own database.
 func openMemory(query url.Values) (gorm.Dialector, error) {
 	setSQLiteDefaults(query, busyTimeout, foreignKeys)
 	pool, err := sql.Open(sqliteDriver, sqliteURI(":memory:", query))
@@ -153,10 +154,11 @@ func openMemory(query url.Values) (gorm.Dialector, error) {
 	return sqlite.New(sqlite.Config{DriverName: sqliteDriver, Conn: pool}), nil
 }
 
-// setSQLiteDefaults completes query in the driver's own terms. Transactions
-// take the write lock when they begin: one that reads first and writes later
-// fails at once where another has written in between, whatever busy_timeout is.
-// Times are written as SQLite's date functions and the cgo driver read them.
+// setSQLiteDefaults adds default pragmas and parameters to query. With _txlock=immediate
+// a transaction takes the write lock when it begins. A transaction that reads first would
+// fail at its first write if another transaction has written in between, even with
+// busy_timeout. _time_format=sqlite writes times in the form that SQLite's date functions
+// and the cgo driver read.
 func setSQLiteDefaults(query url.Values, pragmas ...string) {
 	for _, pragma := range pragmas {
 		name, _, _ := strings.Cut(pragma, "(")
@@ -180,9 +182,9 @@ func setsPragma(pragmas []string, name string) bool {
 	return false
 }
 
-// sqliteURI writes path as a URI file name: the plain form cannot hold a
-// question mark. An absolute path needs the empty authority, or a second
-// leading slash would be read as one.
+// sqliteURI writes path as a URI file name, because a plain file name cannot contain a
+// question mark. For an absolute path it adds the empty authority, because SQLite would
+// otherwise read a second leading slash as the start of an authority.
 func sqliteURI(path string, query url.Values) string {
 	prefix := "file:"
 	if strings.HasPrefix(path, "/") {
@@ -209,7 +211,7 @@ func openMySQL(rest string) (gorm.Dialector, error) {
 		return nil, err
 	}
 	if !query.Has("parseTime") {
-		query.Set("parseTime", "true") // or GORM could not scan a time
+		query.Set("parseTime", "true") // otherwise GORM could not scan a time
 	}
 	config, err := driver.ParseDSN("/?" + query.Encode())
 	if err != nil {
@@ -222,8 +224,8 @@ func openMySQL(rest string) (gorm.Dialector, error) {
 	return mysqlDialector(config)
 }
 
-// mysqlAddress takes the parameter socket out of query: it is ours and not
-// known to the driver.
+// mysqlAddress removes the parameter socket from query, because only this package uses it
+// and the driver does not know it.
 func mysqlAddress(u *url.URL, query url.Values) (network, address string, err error) {
 	socket := query.Get("socket")
 	query.Del("socket")
@@ -237,9 +239,9 @@ func mysqlAddress(u *url.URL, query url.Values) (network, address string, err er
 	return "unix", socket, nil
 }
 
-// mysqlDialector reads config back from the driver's own text form, which GORM
-// passes on. That form has no escape for a colon in a user name, nor a place
-// for a password without a user.
+// mysqlDialector formats config as the driver does and parses it again, because GORM
+// passes the driver that text. It returns an error if the text does not express config,
+// for example because of a colon in a user name, or a password without a user.
 func mysqlDialector(config *driver.Config) (gorm.Dialector, error) {
 	parsed, err := driver.ParseDSN(config.FormatDSN())
 	if err != nil || parsed.User != config.User || parsed.Passwd != config.Passwd ||
@@ -250,10 +252,11 @@ func mysqlDialector(config *driver.Config) (gorm.Dialector, error) {
 	return mysql.New(mysql.Config{DSNConfig: parsed}), nil
 }
 
-// openPostgres leaves the URL as it is, for pgx reads more forms than net/url:
-// several hosts, sockets, and a host among the parameters. It reports of pgx's errors
-// only what is about a parameter. The others quote the host, which is a part of the
-// password if that has an unescaped character or if host and @ are missing.
+// openPostgres passes the URL to pgx unchanged, because pgx reads more forms than
+// net/url, such as several hosts, sockets, and a host among the parameters. It reports
+// pgx's error only if a parameter causes it. Other errors quote the host, which may be a
+// part of a password that has an unescaped character, or that is not followed by @ and a
+// host.
 func openPostgres(rest string) (gorm.Dialector, error) {
 	if err := checkAuthority(rest, postgresForm); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/internal/dsn"
 )
 
-// oddPasswords hold every character that some layer below gives a meaning.
+// oddPasswords contain every character to which a layer gives a meaning.
 var oddPasswords = []string{
 	"secret",
 	"p@ss",
@@ -106,7 +106,7 @@ func TestPasswordsArriveWhole(t *testing.T) {
 			t.Errorf("mysql: password = %q, want %q", got, password)
 		}
 		if password == "" {
-			continue // pgx then looks for one in its own environment
+			continue // pgx then looks for a password in its environment
 		}
 		if got := openPostgres(t, withPassword("postgres", password)).Password; got != password {
 			t.Errorf("postgres: password = %q, want %q", got, password)

@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/internal/dsn"
 )
 
-// Any text gives a dialector or an error in our own words.
+// FuzzOpen checks that any text results in a dialector or an error of this package.
 func FuzzOpen(f *testing.F) {
 	for _, seed := range []string{
 		"", "app.db", "://", "sqlite://app.db", "sqlite:///tmp/a.db?_pragma=busy_timeout(1)",
@@ -29,8 +29,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// An escaped password arrives whole. A raw one, which may be cut anywhere by
-// its own characters, appears in no error.
+// FuzzPassword checks that an escaped password is passed on completely. An unescaped
+// password, which its characters may split anywhere, must not appear in an error.
 func FuzzPassword(f *testing.F) {
 	for _, password := range oddPasswords {
 		f.Add(password)
@@ -45,7 +45,7 @@ func FuzzPassword(f *testing.F) {
 			}
 		}
 		if strings.Contains(password, "?") {
-			return // what follows are parameters if there is no host
+			return // without a host, the rest is parameters
 		}
 		const marker = "XsecretX"
 		for _, raw := range []string{marker + password, password + marker} {

@@ -70,8 +70,9 @@ func TestSQLitePragmas(t *testing.T) {
 	}
 }
 
-// A deferred transaction that has read cannot write once somebody else has,
-// and busy_timeout does not help it.
+// TestSQLiteReadThenWrite checks that transactions take the write lock at once. A
+// deferred transaction that has read cannot write after another transaction has written,
+// even with busy_timeout.
 func TestSQLiteReadThenWrite(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t, "sqlite://"+filepath.Join(t.TempDir(), "app.db"))
@@ -142,7 +143,8 @@ func TestSQLiteTimeFormat(t *testing.T) {
 	}
 }
 
-// Every connection to :memory: is a database of its own.
+// TestSQLiteMemoryIsOneDatabase checks that a pool has one database, although every
+// connection to :memory: has its own.
 func TestSQLiteMemoryIsOneDatabase(t *testing.T) {
 	t.Parallel()
 	db, other := openSQLite(t, "sqlite://:memory:"), openSQLite(t, "sqlite://:memory:")

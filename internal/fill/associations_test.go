@@ -97,8 +97,9 @@ func TestJoinTableWithKey(t *testing.T) {
 	})
 }
 
-// GORM copies the tags of the joined keys into the join tables that it generates.
-// Those columns are foreign keys and must not be filled.
+// TestMadeUpJoinTableIsNotTagged checks that the plugin does not fill the columns of a
+// join table that GORM generates. They are foreign keys, although GORM copies the tags of
+// the joined keys to them.
 func TestMadeUpJoinTableIsNotTagged(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Counter{}

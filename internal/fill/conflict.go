@@ -15,27 +15,28 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// A report is the way in which an INSERT reports that a row of the table has another
-// key than its struct.
+// report is the way in which an INSERT reports that a row of the table has another key
+// than its struct, because an upsert found an existing row.
 type report int
 
 const (
 	none      report = iota // every row has its struct's key, or the statement fails
 	returning               // GORM writes the returned keys into the structs
-	lastID                  // MySQL's LastInsertId is the key of the row that was found
-	marked                  // MySQL's LastInsertId is conflictMark if a row was found
+	lastID                  // MySQL's LastInsertId is the key of the existing row
+	marked                  // MySQL's LastInsertId is conflictMark if the upsert found an existing row
 	counted                 // fewer rows are affected than there are structs
-	silent                  // there is no report: the keys must be looked up
+	silent                  // the statement reports no keys, so find must read them from the table
 )
 
-// conflictMark is no key of a row.
+// conflictMark is the value that LastInsertId gets for an existing row. No row has it as
+// its key.
 const conflictMark = 1
 
-// returns reports whether the database returns the rows of an INSERT.
+// returns reports whether GORM adds RETURNING to an INSERT on this database.
 func returns(stmt *gorm.Statement) bool { return slices.Contains(stmt.BuildClauses, "RETURNING") }
 
-// onConflict returns the upsert of the statement. It is nil if there is none; ok is
-// false if the statement has a clause that the plugin does not understand.
+// onConflict returns the upsert of the statement, or nil if there is none. It returns
+// false if the statement has an ON CONFLICT clause that the plugin does not understand.
 func onConflict(stmt *gorm.Statement) (conflict *clause.OnConflict, ok bool) {
 	c, found := stmt.Clauses["ON CONFLICT"]
 	if !found || c.Expression == nil {
@@ -45,8 +46,8 @@ func onConflict(stmt *gorm.Statement) (conflict *clause.OnConflict, ok bool) {
 	return &upsert, ok
 }
 
-// reportOf returns how the statement reports other keys. It depends on the final
-// statement alone, and not on the changes of [prepare].
+// reportOf returns how the statement reports keys that differ from the structs' keys. It
+// reads the statement in its final form, whether or not [prepare] has changed it.
 func reportOf(stmt *gorm.Statement, m *model.Model) report {
 	conflict, ok := onConflict(stmt)
 	switch {
@@ -66,8 +67,9 @@ func reportOf(stmt *gorm.Statement, m *model.Model) report {
 	return silent
 }
 
-// reportOfMySQL is reportOf for MySQL and MariaDB. They have no conflict target: a row
-// is found by any unique key of the table, also by one that the model does not declare.
+// reportOfMySQL returns the report on MySQL and MariaDB. These have no conflict target.
+// They find a row by any unique key of the table, including keys that the model does not
+// declare.
 func reportOfMySQL(stmt *gorm.Statement, m *model.Model) report {
 	switch {
 	case returns(stmt) && !isMaps(stmt) && settable(stmt) && ownReturning(stmt):
@@ -78,8 +80,9 @@ func reportOfMySQL(stmt *gorm.Statement, m *model.Model) report {
 	return lastID
 }
 
-// reportOfNothing is reportOf for DO NOTHING. With RETURNING, GORM counts the rows of
-// a list wrongly, because it also counts those that it skips.
+// reportOfNothing returns the report of DO NOTHING. It does not rely on the count of
+// affected rows for a list with RETURNING, because GORM also counts the rows that it
+// skips.
 func reportOfNothing(stmt *gorm.Statement) report {
 	_, given := stmt.Clauses["RETURNING"]
 	if isList(stmt) && (given || returns(stmt) && len(stmt.Schema.FieldsWithDefaultDBValue) > 0) {
@@ -88,8 +91,8 @@ func reportOfNothing(stmt *gorm.Statement) report {
 	return counted
 }
 
-// isPlainInsert reports whether the statement inserts its rows or fails. INSERT IGNORE
-// and INSERT OR REPLACE do neither.
+// isPlainInsert reports whether the statement either inserts all its rows or fails.
+// INSERT IGNORE skips rows, and INSERT OR REPLACE replaces existing rows.
 func isPlainInsert(stmt *gorm.Statement) bool {
 	c, found := stmt.Clauses["INSERT"]
 	if !found {
@@ -100,8 +103,8 @@ func isPlainInsert(stmt *gorm.Statement) bool {
 		c.Builder == nil && c.BeforeExpression == nil && c.AfterNameExpression == nil && c.AfterExpression == nil
 }
 
-// updates reports whether the upsert updates the row that it finds. Without assignments
-// GORM sets its key to itself.
+// updates reports whether the upsert updates an existing row. An upsert without
+// assignments counts too, because GORM then sets the key to itself.
 func updates(c clause.OnConflict) bool { return !c.DoNothing }
 
 func isList(stmt *gorm.Statement) bool {
@@ -113,16 +116,16 @@ func isMaps(stmt *gorm.Statement) bool {
 	return isList(stmt) && stmt.ReflectValue.Type().Elem().Kind() == reflect.Map
 }
 
-// ownReturning reports whether the columns that the statement returns are known, so
-// that the tagged ones can be added to them.
+// ownReturning reports whether the plugin can add the tagged columns to the columns that
+// the statement returns, because it has no RETURNING or one of GORM's type.
 func ownReturning(stmt *gorm.Statement) bool {
 	c, given := stmt.Clauses["RETURNING"]
 	_, known := c.Expression.(clause.Returning)
 	return !given || known
 }
 
-// prepare makes an upsert report the keys of the rows that it finds, and keep the IDs
-// that these rows have in other columns.
+// prepare changes an upsert so that it reports the keys of existing rows, and does not
+// overwrite the IDs that these rows have in other columns.
 func prepare(stmt *gorm.Statement, m *model.Model) error {
 	if err := checkUpsert(stmt, m); err != nil {
 		return err
@@ -141,7 +144,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 	noted := noteOf(stmt)
 	noted.report = how
 	if how == silent && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
-		noted.rows, _ = rowview.Of(stmt) // look has rejected others
+		noted.rows, _ = rowview.Of(stmt) // look has rejected rows for which this fails
 		noted.rows.Value = noted.rows.Value.Slice(0, noted.rows.N)
 	}
 	if conflict != nil {
@@ -150,7 +153,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// ask adds to the statement what makes it report the keys.
+// ask changes the statement so that it reports the keys in the way how.
 func ask(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, how report) {
 	key := clause.Column{Name: identifier(stmt, m).Field.DBName}
 	switch {
@@ -172,11 +175,12 @@ func ask(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, how r
 	stmt.AddClause(conflict)
 }
 
-// reportKey sets a key to itself, and reports it as MySQL's LastInsertId.
+// reportKey is an SQL expression that sets a key to itself and reports it as MySQL's
+// LastInsertId.
 type reportKey struct{ clause.Expr }
 
-// reportsKey reports whether the upsert that was sent has a [reportKey]. A callback may
-// have replaced the upsert since [prepare].
+// reportsKey reports whether the upsert that was sent still has a [reportKey]. A callback
+// may have replaced the upsert since [prepare].
 func reportsKey(stmt *gorm.Statement) bool {
 	conflict, _ := onConflict(stmt)
 	return conflict != nil && slices.ContainsFunc(conflict.DoUpdates, func(a clause.Assignment) bool {
@@ -185,13 +189,14 @@ func reportsKey(stmt *gorm.Statement) bool {
 	})
 }
 
-// update adds an assignment to a copy, because sessions share the clauses of a statement.
+// update adds an assignment to a copy of c.DoUpdates, because sessions share the clauses
+// of a statement.
 func update(c *clause.OnConflict, column clause.Column, value clause.Expression) {
 	c.DoUpdates = append(slices.Clip(slices.Clone(c.DoUpdates)), clause.Assignment{Column: column, Value: value})
 }
 
-// identifier returns the column by which a row is found again: the model's only primary
-// key if it is tagged, or else the first tagged column.
+// identifier returns the column by which the plugin finds a row again. It is the model's
+// only primary key if that is tagged, and otherwise the first tagged column.
 func identifier(stmt *gorm.Statement, m *model.Model) *model.Column {
 	i := slices.IndexFunc(m.Columns, func(c *model.Column) bool {
 		return c.Field.PrimaryKey && len(stmt.Schema.PrimaryFields) == 1
@@ -206,8 +211,8 @@ func keepResult(stmt *gorm.Statement) {
 	}
 }
 
-// returnKeys makes the statement return the tagged columns. A row that is found by
-// another unique column keeps its keys, and the struct gets them.
+// returnKeys makes the statement return the tagged columns. A row that the upsert finds
+// by another unique column keeps its keys, and GORM writes them into the struct.
 func returnKeys(stmt *gorm.Statement, m *model.Model) {
 	c, given := stmt.Clauses["RETURNING"]
 	if !given {
@@ -228,14 +233,15 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) {
 	}
 }
 
-// isAll reports whether a RETURNING has all columns.
+// isAll reports whether a RETURNING returns all columns.
 func isAll(returning clause.Expression) bool {
 	r, ok := returning.(clause.Returning)
 	return ok && (len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*")
 }
 
-// returnDefaults makes DO NOTHING return the defaults that the database chose, and not
-// the keys, because GORM skips each row that has one of the returned columns already.
+// returnDefaults makes DO NOTHING return the defaults that the database chose. It does
+// not return the keys, because GORM skips each struct in which a returned column is
+// already set.
 func returnDefaults(stmt *gorm.Statement) {
 	if _, given := stmt.Clauses["RETURNING"]; given || !returns(stmt) {
 		return
@@ -251,10 +257,10 @@ func returnDefaults(stmt *gorm.Statement) {
 	}
 }
 
-// keepIDs makes UpdateAll leave out the tagged columns, because a row that is found
-// keeps the IDs and serial numbers that it has. GORM chooses the columns of UpdateAll
-// while it builds the statement. Where one of them is tagged, keepIDs chooses them
-// before, by GORM's rules, and returns true.
+// keepIDs makes UpdateAll leave out the tagged columns, because an existing row keeps its
+// IDs and serial numbers. GORM chooses the columns of UpdateAll while it builds the
+// statement. If one of them is tagged, keepIDs chooses the columns by GORM's rules
+// itself, and reports that it changed c.
 func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
 	if !c.UpdateAll || !hasOther(m) {
 		return false
@@ -270,12 +276,13 @@ func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
 	return true
 }
 
-// hasOther reports whether the model has a tagged column that is no primary key.
+// hasOther reports whether the model has a tagged column that is not a primary key.
 func hasOther(m *model.Model) bool {
 	return slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return !c.Field.PrimaryKey })
 }
 
-// updatesOf returns the assignments of UpdateAll without the tagged columns.
+// updatesOf returns the assignments that GORM would make for UpdateAll, without the
+// tagged columns.
 func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 	named, restricted := stmt.SelectAndOmitColumns(true, true)
 	now := stmt.DB.NowFunc()
@@ -296,7 +303,7 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 	return set
 }
 
-// inserts reports whether the statement has a value for the column. A map may have none.
+// inserts reports whether the statement has a value for the column. Maps may lack it.
 func inserts(stmt *gorm.Statement, f *schema.Field) bool {
 	maps, ok := rowview.Maps(stmt.Dest)
 	return !ok || slices.ContainsFunc(maps, func(values map[string]any) bool {
@@ -318,8 +325,8 @@ func updateTime(f *schema.Field, now time.Time) any {
 	return now
 }
 
-// nameAsColumns renames the keys of a map that has them under another name than
-// the column's, under which GORM writes what the database returns.
+// nameAsColumns renames the keys of maps to the names of the columns, because GORM writes
+// the values that the database returns under these names.
 func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
 	maps, _ := rowview.Maps(stmt.Dest)
 	for _, row := range maps {
@@ -333,7 +340,7 @@ func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
 	}
 }
 
-// target returns the columns by which the upsert asks for rows, nil if they are
+// target returns the columns by which the upsert finds existing rows, or nil if they are
 // unknown.
 func target(stmt *gorm.Statement, c clause.OnConflict) []string {
 	switch {
@@ -349,17 +356,17 @@ func target(stmt *gorm.Statement, c clause.OnConflict) []string {
 	return names
 }
 
-// covers reports whether target has all of columns, so that rows in conflict have
-// the keys of the structs.
+// covers reports whether target contains all columns. An existing row that the upsert
+// finds by all key columns has the keys of its struct.
 func covers(target []string, columns []*model.Column) bool {
 	return !slices.ContainsFunc(columns, func(c *model.Column) bool {
 		return !slices.Contains(target, c.Field.DBName)
 	})
 }
 
-// checkUpsert rejects an upsert of several rows whose keys GORM cannot assign. It
-// matches returned rows to a slice by position, so that every row must return, and it
-// appends them to a slice of maps.
+// checkUpsert rejects an upsert of several rows if GORM cannot assign the returned keys.
+// GORM matches returned rows to the elements of a slice by their positions, so every row
+// must return. To a slice of maps it appends the returned rows.
 func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	c, _ := onConflict(stmt)
 	if c == nil || !updates(*c) || !returns(stmt) || !isList(stmt) || stmt.Name() == "mysql" || covers(target(stmt, *c), underived(m)) {
@@ -386,12 +393,12 @@ func underived(m *model.Model) []*model.Column {
 	return columns
 }
 
-// canReturn reports whether GORM can write the keys into the value.
+// canReturn reports whether GORM can write the returned keys into the value.
 func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
 	return settable(stmt) && !isMaps(stmt) && (!isList(stmt) || len(c.Where.Exprs) == 0)
 }
 
-// settable reports whether the value is not a copy.
+// settable reports whether GORM can set fields of the value, which is not a copy.
 func settable(stmt *gorm.Statement) bool {
 	switch v := stmt.ReflectValue; v.Kind() {
 	case reflect.Struct:
@@ -404,8 +411,8 @@ func settable(stmt *gorm.Statement) bool {
 	return false
 }
 
-// returned lists the keys and the columns that GORM would have returned, because
-// GORM adds nothing to an existing RETURNING.
+// returned returns the key columns, and the columns that GORM would return by itself.
+// GORM adds no column to an existing RETURNING, so the plugin lists them.
 func returned(s *schema.Schema, m *model.Model) []clause.Column {
 	return columnsOf(slices.Concat(keyFields(s, m), s.FieldsWithDefaultDBValue))
 }
@@ -423,7 +430,7 @@ func keyFields(s *schema.Schema, m *model.Model) []*schema.Field {
 	return fields
 }
 
-// columnsOf returns the columns of the fields that can be read, each once.
+// columnsOf returns the columns of the readable fields, each once.
 func columnsOf(fields []*schema.Field) (columns []clause.Column) {
 	for _, f := range fields {
 		c := clause.Column{Name: f.DBName}

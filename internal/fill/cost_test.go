@@ -41,7 +41,8 @@ type listedParcel struct {
 	Paid   bool
 }
 
-// A model without a tag costs no more.
+// TestNoAllocationsWithModels checks that models without a tag cost no allocations
+// either.
 func TestNoAllocationsWithModels(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
@@ -63,8 +64,9 @@ func numberByHand(rows []byHandParcel) {
 	}
 }
 
-// The plugin allocates nothing, neither per row nor per statement. The test is
-// not parallel because others' allocations would count.
+// TestNoAllocations checks that the plugin does not allocate, neither per row nor per
+// statement. The test is not parallel, because it would count the allocations of other
+// tests.
 func TestNoAllocations(t *testing.T) { //nolint:paralleltest // see above
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
@@ -84,8 +86,9 @@ func TestNoAllocations(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// A serial number costs one allocation, for its text, and a statement a few, for the
-// keys that its numbers are of.
+// TestSerialAllocations checks that a serial number costs one allocation, for its text,
+// and a statement a few more, because the plugin notes the keys from which the numbers
+// are made.
 func TestSerialAllocations(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
@@ -105,8 +108,8 @@ func TestSerialAllocations(t *testing.T) { //nolint:paralleltest // others' allo
 	}
 }
 
-// Pointers back to the parent are no second parents that rows would have to be
-// compared for.
+// TestBackPointersCostNothing checks that pointers back to the parent cost no
+// allocations, because Assign does not treat them as second parents.
 func TestBackPointersCostNothing(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
@@ -127,7 +130,8 @@ func TestBackPointersCostNothing(t *testing.T) { //nolint:paralleltest // others
 	}
 }
 
-// Rows of one slice lie one after another, and are not compared.
+// TestRowsOfASliceCostNothing checks that rows of one slice cost no allocations, because
+// they are contiguous and need no comparison.
 func TestRowsOfASliceCostNothing(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
@@ -150,8 +154,8 @@ func setByHand(rows []plugintest.Parcel, ids *plugintest.Block) {
 	}
 }
 
-// BenchmarkCreate compares creates with keys set by hand, keys filled by the
-// plugin, and a model without tag under the plugin.
+// BenchmarkCreate compares creates with keys set by hand, with keys filled by the plugin,
+// and of a model without a tag under the plugin.
 func BenchmarkCreate(b *testing.B) {
 	for _, target := range []struct {
 		name string
@@ -194,7 +198,8 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkFill is the callback alone: what the plugin adds to a create.
+// BenchmarkFill measures the callback alone, which is the cost that the plugin adds to a
+// create.
 func BenchmarkFill(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) {

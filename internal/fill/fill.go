@@ -1,22 +1,22 @@
-// Package fill is the create callback: it gives IDs to the rows of one statement
-// before GORM inserts them, and sees to it that a row has the key of its struct
-// afterwards.
+// Package fill contains the create callbacks. It gives IDs to the rows of a statement
+// before GORM inserts them, and ensures that each row afterwards has the key of its
+// struct.
 //
-// [Create] runs before all other callbacks, so that hooks see the keys. It counts the
-// IDs that each generator has to supply (needs), asks for all of them in one call
-// ([model.Set.Generate]), and writes them (set). Maps become structs for that
-// (fillMaps).
+// [Create] runs before all other callbacks, so that hooks see the keys. It counts the IDs
+// that each generator has to supply (needs), gets all of them in one call
+// ([model.Set.Generate]), and writes them (set). For maps it fills structs and copies the
+// keys to the maps (fillMaps).
 //
-// Hooks and other callbacks may change the statement after that. [BeforeInsert]
-// therefore decides just before the INSERT, on the statement that is sent: it adds the
+// Hooks and other callbacks may change the statement after that. [BeforeInsert] therefore
+// runs just before the INSERT and checks the statement in its final form. It adds the
 // tagged columns to a Select (selectKeys), rejects a statement that omits a key
-// (checkOmitted), rejects rows that lack a key (look), and prepares an upsert so that it
-// reports the keys of the rows that it finds (conflict.go).
+// (checkOmitted), rejects rows that lack a key (look), and changes an upsert so that it
+// reports the keys of existing rows (conflict.go).
 //
-// [AfterInsert] runs between the INSERT and the rows of has-one and has-many relations.
-// Where the INSERT may have left a row out, or may have found it under another key, it
-// reads the keys of the rows from the table (find.go), so that the struct and its
-// children get the key that the row has.
+// [AfterInsert] runs after the INSERT and before GORM saves has-one and has-many
+// relations. If the INSERT may have skipped a row, or may have found an existing row with
+// another key, AfterInsert reads the keys from the table (find.go), so that the struct
+// and its children get the key of the row.
 package fill
 
 import (
@@ -32,8 +32,8 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// Create runs before all other callbacks, so that user hooks see the keys and a
-// failing generator opens no transaction.
+// Create fills the keys of the rows. It runs before all other callbacks, so that user
+// hooks see the keys and a failing generator opens no transaction.
 func Create(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -57,13 +57,13 @@ func Create(db *gorm.DB, set *model.Set) {
 	}
 }
 
-// checkRelated rejects rows whose related rows cannot hold their keys, if GORM is to
-// save these.
+// checkRelated rejects rows with related rows whose foreign keys cannot hold the rows'
+// keys, if GORM is going to save the related rows.
 func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	if len(m.Refused) == 0 {
 		return nil
 	}
-	rows, _ := rowview.Of(stmt) // see dest
+	rows, _ := rowview.Of(stmt) // dest reports the error of rowview.Of
 	for _, refused := range m.Refused {
 		if Related(stmt, rows, refused.Relation) >= 0 {
 			return fmt.Errorf("gormflake: %w", refused.Err)
@@ -72,9 +72,9 @@ func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// BeforeUpdate runs before all other callbacks of an update. It rejects rows whose
-// related rows cannot hold their keys, because GORM also saves related rows in updates:
-// Association.Append and Save of an existing parent do that.
+// BeforeUpdate runs before all other callbacks of an update. It rejects rows with related
+// rows whose foreign keys cannot hold the rows' keys, because GORM also saves related
+// rows in updates. Association.Append and Save of an existing parent do that.
 func BeforeUpdate(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -85,9 +85,9 @@ func BeforeUpdate(db *gorm.DB, set *model.Set) {
 	}
 }
 
-// BeforeInsert runs just before the INSERT, after all hooks. It fills the serial
-// numbers of rows that got their keys from a parent after [Create], rejects rows that
-// lack a key, and prepares an upsert.
+// BeforeInsert runs just before the INSERT, after all hooks. It fills the serial numbers
+// of rows that got their keys from a parent after [Create], rejects rows that lack a key,
+// and prepares an upsert.
 func BeforeInsert(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil || stmt.SQL.Len() > 0 {
@@ -117,8 +117,8 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 }
 
 // AfterInsert runs after the INSERT and before GORM saves has-one, has-many and
-// many-to-many relations. It gives the structs the keys of their rows where the INSERT
-// may have found other rows.
+// many-to-many relations. If the INSERT may have found existing rows, it sets the keys of
+// these rows in the structs.
 func AfterInsert(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil || stmt.DryRun {
@@ -133,8 +133,8 @@ func AfterInsert(db *gorm.DB, set *model.Set) {
 	}
 }
 
-// reject ends a create. GORM builds its INSERT in spite of an error, and ToSQL would
-// return it.
+// reject ends a create with err, if it is not nil. It also removes the INSERT, because
+// GORM builds it in spite of an error, and ToSQL would return it.
 func reject(db *gorm.DB, err error) {
 	if err != nil {
 		_ = db.AddError(fmt.Errorf("gormflake: %w", err))
@@ -142,8 +142,9 @@ func reject(db *gorm.DB, err error) {
 	}
 }
 
-// dest fills what the statement creates. With parentsToCome it leaves the serial
-// numbers of rows that have a parent for later.
+// dest fills the rows or maps that the statement creates. If parentsToCome is set, GORM
+// has not saved the rows' parents yet, so dest does not set the serial numbers of rows
+// whose key comes from a parent.
 func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bool) error {
 	selected := selectKeys(stmt, m.Columns)
 	if err := checkOmitted(stmt, m, selected); err != nil {

@@ -24,7 +24,8 @@ type rejected struct {
 // BeforeCreate is a hook of GORM.
 func (*rejected) BeforeCreate(*gorm.DB) error { return plugintest.ErrInjected }
 
-// A row that a hook has rejected gets no serial number.
+// TestNoSerialAfterAnError checks that a row gets no serial number if a hook has rejected
+// it.
 func TestNoSerialAfterAnError(t *testing.T) {
 	t.Parallel()
 	row := rejected{Account: account{ID: 7}}
@@ -33,7 +34,7 @@ func TestNoSerialAfterAnError(t *testing.T) {
 	}
 }
 
-// witness keeps the serial number that its hook saw.
+// witness records the serial number that its hook saw.
 type witness struct {
 	AccountID types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Account   *account
@@ -47,7 +48,8 @@ func (w *witness) BeforeCreate(*gorm.DB) error {
 	return nil
 }
 
-// Only the serial number of a row that a parent gives its key waits for it.
+// TestHookSeesSerialWithoutParent checks that a hook sees the serial number, except of a
+// row whose key comes from a parent.
 func TestHookSeesSerialWithoutParent(t *testing.T) {
 	t.Parallel()
 	rows := []*witness{{}, {Account: &account{ID: 7}}}
@@ -59,7 +61,7 @@ func TestHookSeesSerialWithoutParent(t *testing.T) {
 	}
 }
 
-// A context of Skip leaves serial numbers alone in both callbacks.
+// TestSkipOfAChild checks that neither callback sets serial numbers under Skip.
 func TestSkipOfAChild(t *testing.T) {
 	t.Parallel()
 	row := witness{Account: &account{ID: 7}}
@@ -69,7 +71,7 @@ func TestSkipOfAChild(t *testing.T) {
 	}
 }
 
-// The least key has a serial number.
+// TestSerialOfTheFirstKey checks that the smallest key has a serial number.
 func TestSerialOfTheFirstKey(t *testing.T) {
 	t.Parallel()
 	gen := plugintest.NewLayoutCounter()
@@ -80,7 +82,7 @@ func TestSerialOfTheFirstKey(t *testing.T) {
 	}
 }
 
-// fading is a value that is there once.
+// fading is a value that can be read only once.
 type fading struct {
 	text string
 	read bool
@@ -94,7 +96,8 @@ func (f *fading) Value() (driver.Value, error) {
 	return f.text, nil
 }
 
-// A map whose values change during the call needs more IDs than were generated.
+// TestMapsThatChange checks the error for a map whose values change during the call, so
+// that it needs more IDs than were generated.
 func TestMapsThatChange(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter()))
@@ -109,7 +112,7 @@ func TestMapsThatChange(t *testing.T) {
 	}
 }
 
-// A nil map is no mistake if nothing goes into it.
+// TestNilMapWithoutKey checks that a nil map is valid if the plugin sets no column of it.
 func TestNilMapWithoutKey(t *testing.T) {
 	t.Parallel()
 	type draft struct {
@@ -119,7 +122,8 @@ func TestNilMapWithoutKey(t *testing.T) {
 	plugintest.Must(t, plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Model(&draft{}).Omit("Public").Create(map[string]any(nil)))
 }
 
-// A key under the name of its field stays the row's key.
+// TestUpsertMapKeepsKeyOfFieldName checks that the row gets a key that the map has under
+// the name of the field.
 func TestUpsertMapKeepsKeyOfFieldName(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -132,7 +136,8 @@ func TestUpsertMapKeepsKeyOfFieldName(t *testing.T) {
 	})
 }
 
-// SQLite finds the row by any unique column if an upsert names none.
+// TestUpsertByNoColumn covers SQLite's upsert that names no column, which finds the row
+// by any unique column.
 func TestUpsertByNoColumn(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Memory(t, plugintest.NewPlugin(t))
@@ -150,7 +155,8 @@ func TestUpsertByNoColumn(t *testing.T) {
 	}
 }
 
-// A constraint may be on other columns than those that the statement names too.
+// TestUpsertMapsByConstraint checks that the plugin does not trust the columns of an
+// upsert that also names a constraint, because the constraint may be on other columns.
 func TestUpsertMapsByConstraint(t *testing.T) {
 	t.Parallel()
 	conflict := clause.OnConflict{OnConstraint: "codes", Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}
@@ -160,7 +166,8 @@ func TestUpsertMapsByConstraint(t *testing.T) {
 	}
 }
 
-// GORM cannot read a column back that it may only write.
+// TestReturningOfWriteOnlyColumn checks that the plugin does not return a column that
+// GORM may only write.
 func TestReturningOfWriteOnlyColumn(t *testing.T) {
 	t.Parallel()
 	type secretive struct {
@@ -175,7 +182,8 @@ func TestReturningOfWriteOnlyColumn(t *testing.T) {
 	}
 }
 
-// GORM rejects nil rows, also where rows may have the key of a parent.
+// TestNilRowOfAParent checks that GORM rejects nil rows, even if rows may have the key of
+// a parent.
 func TestNilRowOfAParent(t *testing.T) {
 	t.Parallel()
 	err := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter())).Create([]*profile{nil, {Account: account{ID: 7}}}).Error
@@ -184,7 +192,8 @@ func TestNilRowOfAParent(t *testing.T) {
 	}
 }
 
-// A tagged column other than the primary key leaves relations alone.
+// TestTaggedColumnOfAChild checks that a tagged column that is not the primary key does
+// not affect relations.
 func TestTaggedColumnOfAChild(t *testing.T) {
 	t.Parallel()
 	type stub struct {
@@ -200,8 +209,8 @@ func TestTaggedColumnOfAChild(t *testing.T) {
 	}
 }
 
-// A serial number that is the key is one that the database would have to return.
-// Where nothing is updated, nothing is returned.
+// TestUpsertMapsWithASerialKey checks an upsert of maps whose key is a serial number. It
+// is an error if rows are updated, because the database would have to return the keys.
 func TestUpsertMapsWithASerialKey(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Memory(t, plugintest.NewPlugin(t))

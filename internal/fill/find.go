@@ -17,14 +17,14 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// confirm gives the structs the keys of their rows, if the statement reports that a
-// row has another key than its struct, or that it may have.
+// confirm sets the keys of the table's rows in the structs, if the statement reports that
+// a row has another key than its struct, or that it may have another key.
 func confirm(stmt *gorm.Statement, m *model.Model) error {
 	how := reportOf(stmt, m)
 	if err := errors.Join(checkSent(stmt, m, how), restore(stmt, m)); err != nil {
 		return err
 	}
-	if how != noted(stmt).report { // see checkSent
+	if how != noted(stmt).report { // a callback has changed the statement since prepare
 		how = silent
 	}
 	switch how {
@@ -46,9 +46,9 @@ func confirm(stmt *gorm.Statement, m *model.Model) error {
 	return find(stmt, m)
 }
 
-// checkSent rejects what a callback that runs after [BeforeInsert] has made of the
-// statement, if the keys of the structs cannot be confirmed any more. A list has other
-// keys then, because GORM writes returned rows into it by their positions.
+// checkSent returns an error if a callback that ran after [BeforeInsert] has changed the
+// statement so that the plugin cannot know the keys of its rows. An example is a list
+// with RETURNING, in which GORM writes returned rows into the structs by their positions.
 func checkSent(stmt *gorm.Statement, m *model.Model, how report) error {
 	conflict, _ := onConflict(stmt)
 	_, returned := stmt.Clauses["RETURNING"]
@@ -69,9 +69,10 @@ func checkSent(stmt *gorm.Statement, m *model.Model, how report) error {
 	return nil
 }
 
-// isKnownParent reports whether GORM has saved parents that the program had read before,
-// so that their keys are those of their rows: the plugin has filled none of them, and no
-// other unique column can have found another row.
+// isKnownParent reports whether GORM has saved parents whose keys are those of their
+// rows. The program has read such parents before, because the plugin has filled none of
+// their keys, and the model declares no other unique column by which an upsert could find
+// another row.
 func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
 	noted := noted(stmt)
 	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0
@@ -84,8 +85,8 @@ func count(stmt *gorm.Statement) int {
 	return 1
 }
 
-// lastInsertID returns MySQL's LastInsertId. It is unknown if a callback has replaced the
-// upsert, or if GORM has read returned rows.
+// lastInsertID returns MySQL's LastInsertId. It returns false if a callback has replaced
+// the upsert, or if GORM has read returned rows and so has no result.
 func lastInsertID(stmt *gorm.Statement) (id int64, ok bool) {
 	if stmt.Result == nil || stmt.Result.Result == nil || !reportsKey(stmt) {
 		return 0, false
@@ -94,8 +95,9 @@ func lastInsertID(stmt *gorm.Statement) (id int64, ok bool) {
 	return id, err == nil
 }
 
-// takeLastID sets the key of the row that the upsert found. It is 0 after an INSERT, or
-// the key itself where the column has a counter.
+// takeLastID sets the struct's key to id, the key of the existing row that the upsert
+// found. After an INSERT id is 0, or the struct's own key if the column has a counter,
+// and takeLastID changes nothing.
 func takeLastID(stmt *gorm.Statement, c *model.Column, id int64) error {
 	e := entriesOf(stmt, []*model.Column{c})[0]
 	if id == 0 || id == c.Get(e.row).Int64() {
@@ -111,15 +113,16 @@ func takeLastID(stmt *gorm.Statement, c *model.Column, id int64) error {
 
 var errCopy = fmt.Errorf("the row has another key than this copy of a struct, which cannot be set: pass a pointer: %w", gorm.ErrInvalidValue)
 
-// An entry is a row of the statement: a struct, or a map with a scratch struct that has
-// its keys.
+// entry is a row of the statement. It is a struct, or a map together with a scratch
+// struct that contains the map's keys.
 type entry struct {
 	row    reflect.Value
 	values map[string]any // nil for a struct
 }
 
-// entriesOf returns the rows of the statement. They are those that were sent: GORM
-// makes a list of the rows that RETURNING * returns, which may be fewer.
+// entriesOf returns the rows that the statement sent. It does not use the caller's list
+// if [prepare] saved it, because GORM may replace that list by the rows that RETURNING *
+// returns, which may be fewer.
 func entriesOf(stmt *gorm.Statement, columns []*model.Column) (entries []entry) {
 	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		for _, values := range maps {
@@ -129,7 +132,7 @@ func entriesOf(stmt *gorm.Statement, columns []*model.Column) (entries []entry) 
 		}
 		return entries
 	}
-	rows, _ := rowview.Of(stmt) // BeforeInsert has rejected others
+	rows, _ := rowview.Of(stmt) // BeforeInsert has rejected rows for which this fails
 	if sent := noted(stmt).rows; sent.N > 0 {
 		rows = sent
 	}
@@ -154,8 +157,8 @@ func (e entry) copyToMap(columns []*model.Column) {
 	}
 }
 
-// value returns what the statement inserted into a column, nil if that is NULL or
-// unknown.
+// value returns the value that the statement inserted into a column. It returns nil if
+// the value is NULL or unknown.
 func (e entry) value(stmt *gorm.Statement, f *schema.Field) any {
 	if e.values != nil {
 		return e.values[nameIn(e.values, f)]
@@ -167,9 +170,10 @@ func (e entry) value(stmt *gorm.Statement, f *schema.Field) any {
 	return value
 }
 
-// remember stores the keys of a list whose model leaves them to the database unless they
-// are set. GORM assumes that the database has assigned consecutive keys to maps, and it
-// writes the keys that an INSERT returns into the structs by their positions.
+// remember stores the keys of a list whose key columns have a default, so that [restore]
+// can write them back. GORM would overwrite them, because it assumes that the database
+// assigned consecutive keys to maps, and because it writes the keys that an INSERT
+// returns into the structs by their positions.
 func remember(stmt *gorm.Statement, m *model.Model) {
 	columns := withDefault(m)
 	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && returnsAll(stmt) {
@@ -181,14 +185,14 @@ func remember(stmt *gorm.Statement, m *model.Model) {
 		for _, c := range columns {
 			if e.row.IsValid() {
 				value, _ := c.Field.ValueOf(stmt.Context, e.row)
-				_ = c.Field.Set(stmt.Context, row, value) // of the same type
+				_ = c.Field.Set(stmt.Context, row, value) // cannot fail, because the value has the field's type
 			}
 		}
 		note.keys = append(note.keys, row)
 	}
 }
 
-// returnsAll reports whether the statement returns whole rows, of which GORM then makes
+// returnsAll reports whether the statement returns whole rows, from which GORM then makes
 // the list.
 func returnsAll(stmt *gorm.Statement) bool {
 	c, given := stmt.Clauses["RETURNING"]
@@ -231,9 +235,9 @@ func restore(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// find reads the keys of the rows from the table. A row is in the table under its key,
-// or it is the one that has its unique columns. If there is no such row, because DO
-// NOTHING or a condition left it out, then its struct has no key.
+// find reads the keys of the rows from the table. It finds a row under its key, or else
+// by its unique columns. If the table has no such row, because DO NOTHING or a condition
+// left it out, find clears the keys of the struct.
 func find(stmt *gorm.Statement, m *model.Model) error {
 	entries, id := entriesOf(stmt, m.Columns), identifier(stmt, m)
 	present, err := rowsByKey(stmt, m, id, entries)
@@ -257,7 +261,8 @@ func find(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// take gives the entry the keys of the row that was found, or none.
+// take copies the keys of the row found into the entry. If found is invalid, it clears
+// the keys of the entry.
 func (e entry) take(stmt *gorm.Statement, m *model.Model, found reflect.Value) error {
 	if !e.row.CanSet() {
 		if !found.IsValid() || slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Differs(found, e.row) }) {
@@ -282,9 +287,9 @@ func (e entry) take(stmt *gorm.Statement, m *model.Model, found reflect.Value) e
 	return nil
 }
 
-// mustBeFound reports whether something depends on the key of the row: the statement
-// updates it, GORM saves it for a relation and copies its key, or GORM will save related
-// rows with its key.
+// mustBeFound reports whether find must return an error if it cannot find the row. That
+// is so if the statement updates the row, if GORM saves the row for a relation and copies
+// its key, or if GORM will save related rows with its key.
 func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
 	if conflict, ok := onConflict(stmt); noted(stmt).nested || !ok || conflict != nil && updates(*conflict) && len(conflict.Where.Exprs) == 0 {
 		return true
@@ -295,11 +300,12 @@ func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
 	})
 }
 
-// keysAtOnce is how many rows one query reads, below the limit of parameters of every
-// database.
+// keysAtOnce is the number of rows that one query reads. It is below the limit of
+// parameters of every database.
 const keysAtOnce = 500
 
-// rowsByKey reads the rows that are in the table under their keys.
+// rowsByKey reads the rows that the table has under the keys of the entries, and returns
+// them by key.
 func rowsByKey(stmt *gorm.Statement, m *model.Model, id *model.Column, entries []entry) (map[any]reflect.Value, error) {
 	var keys []any
 	for _, e := range entries {
@@ -320,7 +326,8 @@ func rowsByKey(stmt *gorm.Statement, m *model.Model, id *model.Column, entries [
 	return present, nil
 }
 
-// rowByUnique reads the row that has the unique columns of an entry.
+// rowByUnique reads the row that has the same values as the entry in a unique index. It
+// returns an error if there is no such row, or if several rows match.
 func rowByUnique(stmt *gorm.Statement, m *model.Model, e entry) (found reflect.Value, err error) {
 	id := identifier(stmt, m)
 	for _, u := range uniques(stmt, m) {
@@ -344,13 +351,14 @@ func rowByUnique(stmt *gorm.Statement, m *model.Model, e entry) (found reflect.V
 	return found, nil
 }
 
-// A unique is a set of columns that no two rows share.
+// unique is a set of columns in which no two rows have the same values.
 type unique struct {
 	fields []*schema.Field
-	where  []clause.Expression // of a partial index
+	where  []clause.Expression // the condition of a partial index
 }
 
-// uniques returns the columns that the upsert names, and those that the model declares.
+// uniques returns the columns that the upsert names as its conflict target, and the
+// unique indexes that the model declares.
 func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
 	if conflict, _ := onConflict(stmt); conflict != nil {
 		named := unique{where: conflict.TargetWhere.Exprs}
@@ -376,8 +384,8 @@ func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
 	return all
 }
 
-// is returns the condition under which a row has the values of the entry. It is unknown
-// if one of them is NULL, because NULL conflicts with no row.
+// is returns the condition for rows that have the values of the entry. It returns false
+// if a value is NULL or unknown, because NULL conflicts with no row.
 func (u unique) is(stmt *gorm.Statement, e entry) (where []clause.Expression, known bool) {
 	where = slices.Clone(u.where)
 	for _, f := range u.fields {
@@ -390,7 +398,7 @@ func (u unique) is(stmt *gorm.Statement, e entry) (where []clause.Expression, kn
 	return where, true
 }
 
-// readable returns the keys, and the fields whose defaults the database chooses.
+// readable returns the key fields, and the fields whose defaults the database chooses.
 func readable(s *schema.Schema, m *model.Model) (fields []*schema.Field) {
 	for _, c := range returned(s, m) {
 		fields = append(fields, s.FieldsByDBName[c.Name])
@@ -399,9 +407,10 @@ func readable(s *schema.Schema, m *model.Model) (fields []*schema.Field) {
 }
 
 // read returns the rows of the table that satisfy the conditions, with their keys. It
-// runs on the connection of the statement, because another one may be of a replica, or
-// not see the transaction. On MySQL it locks the rows, as the upsert has, because a
-// transaction there does not see rows that are newer than its first read.
+// runs on the connection of the statement, because another connection may read from a
+// replica, or may not see the transaction. On MySQL it locks the rows, as the upsert did,
+// because a plain read in a MySQL transaction does not see rows that are newer than its
+// first read.
 func read(stmt *gorm.Statement, m *model.Model, where ...clause.Expression) (found []reflect.Value, err error) {
 	query := &gorm.Statement{
 		DB: stmt.DB, Table: stmt.Table, TableExpr: stmt.TableExpr, Schema: stmt.Schema,

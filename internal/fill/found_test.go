@@ -35,8 +35,9 @@ type (
 	}
 )
 
-// GORM inserts the parents of a belongs-to or many-to-many relation by DO NOTHING. A
-// parent whose unique value exists is linked as the row that is there.
+// TestExistingParentsAreLinked checks parents that GORM inserts by DO NOTHING for a
+// belongs-to or many-to-many relation. If the unique value of a parent exists, the child
+// is linked to the existing row.
 func TestExistingParentsAreLinked(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -66,7 +67,8 @@ func TestExistingParentsAreLinked(t *testing.T) {
 	})
 }
 
-// A parent that the program has read before costs no query more than a new one.
+// TestKnownParentIsNotReadAgain checks that a parent that the program has read before
+// costs no more queries than a new parent.
 func TestKnownParentIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	type owner struct {
@@ -91,7 +93,8 @@ func TestKnownParentIsNotReadAgain(t *testing.T) {
 	})
 }
 
-// The model does not declare the unique column, so that the row cannot be found.
+// TestUnknownParentIsRefused checks the error if the plugin cannot find the row of a
+// parent, because the model does not declare the unique column.
 func TestUnknownParentIsRefused(t *testing.T) {
 	t.Parallel()
 	type owner struct {
@@ -110,7 +113,7 @@ func TestUnknownParentIsRefused(t *testing.T) {
 		plugintest.Must(t, db.Create(&old))
 		p := pet{Owner: owner{Name: "x"}}
 		err := db.Create(&p).Error
-		if db.Name() == "mysql" { // which reports the key of the row
+		if db.Name() == "mysql" { // MySQL reports the key of the row
 			if err != nil || p.OwnerID != old.ID {
 				t.Errorf("pet = %+v, owner %+v, err = %v", p, old, err)
 			}
@@ -122,8 +125,9 @@ func TestUnknownParentIsRefused(t *testing.T) {
 	})
 }
 
-// A child by has-many whose unique value exists is a conflict on most databases. MySQL
-// and MariaDB give the row to the new parent, and the struct gets the row's key.
+// TestExistingChildIsMoved checks a child by has-many whose unique value exists. MySQL
+// and MariaDB give the row to the new parent, and the struct gets the row's key. Other
+// databases reject the child.
 func TestExistingChildIsMoved(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -143,7 +147,8 @@ func TestExistingChildIsMoved(t *testing.T) {
 	})
 }
 
-// GORM skips a row with a key when it reads back the defaults of DO NOTHING.
+// TestDefaultsOfParents checks that defaults of DO NOTHING are read back, although GORM
+// skips structs that have a key.
 func TestDefaultsOfParents(t *testing.T) {
 	t.Parallel()
 	type shelf struct {
@@ -173,7 +178,8 @@ func TestDefaultsOfParents(t *testing.T) {
 	})
 }
 
-// Without RETURNING, GORM assumes consecutive keys for a list of maps.
+// TestMapsWithACounterKeepTheirKeys checks that maps keep their keys, although GORM
+// assumes consecutive keys for a list of maps without RETURNING.
 func TestMapsWithACounterKeepTheirKeys(t *testing.T) {
 	t.Parallel()
 	type counted struct {
@@ -213,8 +219,8 @@ type (
 	}
 )
 
-// GORM also creates children in updates of their parent. A foreign key that cannot hold
-// the key is an error on each of these ways.
+// TestForeignKeysThatLoseBits checks that a foreign key that cannot hold the key is an
+// error in all ways in which GORM creates children, including updates of their parent.
 func TestForeignKeysThatLoseBits(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -242,7 +248,8 @@ func TestForeignKeysThatLoseBits(t *testing.T) {
 	})
 }
 
-// An upsert of all columns keeps the IDs and serial numbers that a row has.
+// TestUpsertKeepsIDs checks that an upsert of all columns keeps the IDs and serial
+// numbers of a row.
 func TestUpsertKeepsIDs(t *testing.T) {
 	t.Parallel()
 	type invoice struct {

@@ -55,7 +55,8 @@ func TestKindsKeepKeys(t *testing.T) {
 	}
 }
 
-// Several rows may share one pointer to zero; each needs its own key.
+// TestSharedPointerToZero checks that rows that share a pointer to zero get different
+// keys.
 func TestSharedPointerToZero(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
@@ -173,7 +174,8 @@ func TestSoftDelete(t *testing.T) {
 	})
 }
 
-// gorm.Model has a uint key; a tagged field before it takes precedence.
+// TestShadowedGormModel checks that a tagged field takes precedence over the uint key of
+// an embedded gorm.Model.
 func TestShadowedGormModel(t *testing.T) {
 	t.Parallel()
 	type modern struct {

@@ -13,9 +13,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// look checks the rows as they go into the INSERT. Where a hook has cleared a key
-// since [Create], the database would store 0 or NULL, or choose a key of its own
-// that a generator may issue too.
+// look checks that the rows have their keys just before the INSERT. If a hook has cleared
+// a key since [Create], the database would store 0 or NULL, or choose a key that a
+// generator may issue too. look also replaces serial numbers whose row has another key
+// now.
 func look(stmt *gorm.Statement, m *model.Model) error {
 	selected := selectKeys(stmt, m.Columns)
 	if err := checkOmitted(stmt, m, selected); err != nil {
@@ -45,8 +46,8 @@ const (
 	bySkip = "Skip leaves it to the caller: set one, or Omit the field if the database assigns it"
 )
 
-// lookAtSkipped checks rows that the plugin leaves to their caller: a key that the
-// statement writes as 0 or NULL is nobody's.
+// lookAtSkipped checks rows under [guard.Skip], whose keys the caller or the database
+// sets. It rejects a primary key that the statement would write as 0 or NULL.
 func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
 	if stmt.DryRun {
 		return nil
@@ -58,7 +59,7 @@ func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
 	})
 	maps, ok := rowview.Maps(stmt.Dest)
 	if !ok {
-		rows, _ := rowview.Of(stmt) // GORM rejects others
+		rows, _ := rowview.Of(stmt) // GORM rejects rows for which this fails
 		return lacking(rows, columns, bySkip)
 	}
 	for i, values := range maps {
@@ -71,7 +72,7 @@ func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// lacking returns the error for the first row that lacks a column.
+// lacking returns an error for the first row in which one of the columns is unset.
 func lacking(rows rowview.Rows, columns []*model.Column, cause string) error {
 	for i := range rows.N {
 		row := rows.At(i)
@@ -91,7 +92,7 @@ func lacks(c *model.Column) string {
 	return "the row has no key: "
 }
 
-// at names the field, and the row where there are several.
+// at returns an error that names the field, and the row if there are several rows.
 func at(c *model.Column, i int, many bool, problem string) error {
 	field := c.Field.BindName()
 	if many {
@@ -117,7 +118,7 @@ func lookAtMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, sel
 	return nil
 }
 
-// inMap returns what is wrong with the value of a column, empty if nothing is.
+// inMap returns the problem with the column's value in the map, or "".
 func inMap(c *model.Column, values map[string]any) string {
 	zero, found := rowview.ZeroInMap(c.Field, values)
 	switch value := values[nameIn(values, c.Field)]; {
@@ -153,7 +154,8 @@ func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 	noteOf(stmt).numbered = numbered
 }
 
-// renumber makes the serial numbers again of rows that have another key now.
+// renumber replaces the serial numbers of rows whose key has changed since the serial
+// numbers were made.
 func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 	numbered := noted(stmt).numbered
 	if g.Primary == nil || len(numbered) != rows.N {
@@ -171,8 +173,8 @@ func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 	return nil
 }
 
-// checkNumbers rejects a map that has another key now, and the serial number of the
-// first.
+// checkNumbers rejects a map whose key has changed since its serial number was made from
+// the key made.
 func checkNumbers(m *model.Model, values map[string]any, made types.ID) error {
 	for _, g := range m.Groups {
 		if g.Primary == nil || idIn(g.Primary.Kind, values[nameIn(values, g.Primary.Field)]) == made {

@@ -18,7 +18,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The models lose their keys in a hook, each in a way of its own.
+// Each of these models loses its keys in a hook in a different way.
 type (
 	lost[K any] struct {
 		ID    K      `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
@@ -74,7 +74,7 @@ var losses = []aLoss{
 	}},
 }
 
-// emptyOf returns a value that SetColumn takes: it ignores a nil pointer.
+// emptyOf returns a zero value that SetColumn accepts. SetColumn ignores a nil pointer.
 func emptyOf(t reflect.Type) any {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -92,7 +92,7 @@ func rowsIn(v reflect.Value) (rows []reflect.Value) {
 	return rows
 }
 
-// lose makes a plugin that clears keys where a BeforeCreate does.
+// lose registers a callback that clears keys when BeforeCreate hooks run.
 func lose(t *testing.T, db *gorm.DB, callback func(*gorm.DB)) {
 	t.Helper()
 	if err := db.Callback().Create().After("gorm:before_create").Before("gorm:save_before_associations").Register("test:lose", callback); err != nil {
@@ -100,10 +100,10 @@ func lose(t *testing.T, db *gorm.DB, callback func(*gorm.DB)) {
 	}
 }
 
-// aKind makes rows whose tagged field ID is of one type.
+// aKind creates rows whose tagged field ID has a certain type.
 type aKind struct {
 	name                string
-	row, rows, pointers func() any // rows is a pointer to a slice
+	row, rows, pointers func() any // rows returns a pointer to a slice
 }
 
 func kindOf[T any]() aKind {
@@ -116,14 +116,14 @@ func kindOf[T any]() aKind {
 }
 
 var (
-	// zeroKinds are those that a database stores as 0 or as an empty text.
+	// zeroKinds are the kinds that a database would store as 0 or as an empty text.
 	zeroKinds = []aKind{
 		kindOf[lost[types.ID]](), kindOf[lost[int64]](), kindOf[lost[uint64]](), kindOf[lost[plugintest.NamedInt]](),
 		kindOf[lostText](), kindOf[lostPart](), kindOf[lostColumn](), kindOf[lostSerial](),
 	}
 	nullKinds = []aKind{kindOf[lost[*types.ID]](), kindOf[lost[*int64]](), kindOf[lost[sql.NullInt64]](), kindOf[lost[sql.Null[types.ID]]]()}
 	counted   = kindOf[lostCounted]()
-	// listedKinds have no tag: WithModels names them.
+	// listedKinds have no tag, but are listed in WithModels.
 	listedKinds = []aKind{
 		kindOf[listed[uint]](), kindOf[listed[int]](), kindOf[listed[uint64]](), kindOf[listed[int64]](),
 		kindOf[listed[plugintest.NamedInt]](), kindOf[listed[*uint]](), kindOf[listed[sql.NullInt64]](),
@@ -146,8 +146,9 @@ var createWays = map[string]func(*gorm.DB, aKind) error{
 	"FirstOrCreate": func(db *gorm.DB, k aKind) error { return db.FirstOrCreate(k.row()).Error },
 }
 
-// Whatever the kind of the key, one that is lost after the hooks is an error, and
-// nothing is stored. Without the look, each is stored, or replaced by the database.
+// TestLostKeys checks that a key of any kind that is lost after the hooks is an error,
+// and that no row is stored. Without the check, the row would be stored, or the database
+// would replace its key.
 func TestLostKeys(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -155,8 +156,8 @@ func TestLostKeys(t *testing.T) {
 	})
 }
 
-// The tables of listed models are made by a handle that knows nothing of them: here
-// the database would assign another key.
+// TestLostKeysOfListed checks the same for listed models. A handle without the plugin
+// creates their tables, so that the database would assign another key.
 func TestLostKeysOfListed(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -196,8 +197,8 @@ func losesKey(t *testing.T, db *gorm.DB, k aKind, loss string) {
 	}
 }
 
-// tableOf creates a table for a type whose name, as of a generic one, is not one of a
-// table.
+// tableOf creates a table for a type, because the name of a generic type is not a valid
+// name of a table.
 func tableOf(t *testing.T, db *gorm.DB, k aKind) *gorm.DB {
 	t.Helper()
 	hash := fnv.New32a()
@@ -207,8 +208,9 @@ func tableOf(t *testing.T, db *gorm.DB, k aKind) *gorm.DB {
 	return db
 }
 
-// In a map any kind of key can be lost in more ways. GORM drops the keys that maps
-// have for auto-increment models.
+// TestLostKeysInMapsOfEachKind checks lost keys in maps, in which any kind of key can be
+// lost in more ways. It skips auto-increment models, because GORM drops their keys from
+// maps.
 func TestLostKeysInMapsOfEachKind(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -265,7 +267,7 @@ func losesInMap(t *testing.T, db *gorm.DB, k aKind, loss string, key any) {
 	}
 }
 
-// The look names the row of several.
+// TestLostKeyNamesRow checks that the error names the row if there are several rows.
 func TestLostKeyNamesRow(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
@@ -277,7 +279,8 @@ func TestLostKeyNamesRow(t *testing.T) {
 	}
 }
 
-// Without the look, the tests above find what is lost.
+// TestLostKeysControl checks that the tests above detect lost keys, by removing the
+// plugin's check.
 func TestLostKeysControl(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -293,7 +296,8 @@ func TestLostKeysControl(t *testing.T) {
 	})
 }
 
-// A map that loses its key, or has what only the database can read as one.
+// TestLostKeysInMaps checks maps that lose their key, or that contain a value that only
+// the database can convert to a key.
 func TestLostKeysInMaps(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -331,7 +335,8 @@ func TestLostKeysInMaps(t *testing.T) {
 	})
 }
 
-// Rows under Skip are the caller's, but for a key that they write as 0.
+// TestSkippedKeys checks that under Skip the plugin leaves rows to the caller, except
+// that it rejects a key that would be written as 0.
 func TestSkippedKeys(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -354,7 +359,8 @@ func TestSkippedKeys(t *testing.T) {
 		if plugintest.Must(t, skipped.Create(&row)); row.ID != 1 {
 			t.Errorf("row = %+v, want key 1", row)
 		}
-		// A column that assigns keys does so where the statement omits it, on each database.
+		// A column whose database assigns keys does so, on each database, if the
+		// statement omits it.
 		if err := skipped.Table("lost_counteds").Create(&plugintest.Book{Title: "a"}).Error; err == nil || !strings.Contains(err.Error(), "or Omit the field") {
 			t.Errorf("column that assigns keys: err = %v, want that the key is missing", err)
 		}
@@ -365,7 +371,8 @@ func TestSkippedKeys(t *testing.T) {
 	})
 }
 
-// Under Skip a key of any kind is the caller's, and none is stored as 0 or NULL.
+// TestSkippedKeysOfEachKind checks that under Skip no key of any kind is stored as 0 or
+// NULL.
 func TestSkippedKeysOfEachKind(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -374,7 +381,7 @@ func TestSkippedKeysOfEachKind(t *testing.T) {
 			table := tableOf(t, skipped, k)
 			for way, create := range createWays {
 				if way == "Select" {
-					continue // which leaves the key out
+					continue // the upsert leaves the key out
 				}
 				err := create(table, k)
 				if err == nil || !strings.Contains(err.Error(), "the row has no key: Skip leaves it to the caller") {
@@ -389,7 +396,7 @@ func TestSkippedKeysOfEachKind(t *testing.T) {
 	})
 }
 
-// renamed gives itself another key after the plugin.
+// renamed sets another key in its hook, after the plugin.
 type renamed struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Number string   `gorm:"size:40" snowflake:"serial=PAY"`
@@ -408,7 +415,8 @@ func (r *renamed) BeforeCreate(tx *gorm.DB) error {
 	return nil
 }
 
-// A serial number is of the key that goes into the database.
+// TestSerialOfAKeySetByHook checks that the serial number is made from the key that is
+// stored.
 func TestSerialOfAKeySetByHook(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

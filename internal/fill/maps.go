@@ -15,8 +15,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// fillMaps fills structs in the place of the maps, and then writes what these lack
-// into the caller's maps, as GORM does with keys that the database assigned.
+// fillMaps fills a struct for each map, and then writes the keys that a map lacks into
+// the caller's map, as GORM does with keys that the database assigned.
 func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[string]any, selected model.Selection) error {
 	list := reflect.MakeSlice(reflect.SliceOf(stmt.Schema.ModelType), len(maps), len(maps))
 	lacking := 0
@@ -36,14 +36,15 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 	for i, values := range maps {
 		lacking -= copyFrom(list.Index(i), values, m.Columns)
 	}
-	if lacking < 0 { // a driver.Valuer in a map may return another value each time
+	if lacking < 0 { // also true for a driver.Valuer that returns another value each time
 		return errors.New("the map was modified concurrently: do not share it until Create returns")
 	}
 	return nil
 }
 
-// copyTo sets the columns of a struct that are set in the map, and returns how
-// many are not. What is not an ID becomes -1, of which no serial number is made.
+// copyTo sets the columns of a struct to the values of the map, and returns the number of
+// columns that the map does not set. It sets a value that is not an ID to -1, from which
+// no serial number is made.
 func copyTo(row reflect.Value, values map[string]any, columns []*model.Column) (lacking int) {
 	for _, c := range columns {
 		value := values[nameIn(values, c.Field)]
@@ -56,8 +57,8 @@ func copyTo(row reflect.Value, values map[string]any, columns []*model.Column) (
 	return lacking
 }
 
-// copyFrom writes the columns that are set in the struct alone, and returns how
-// many are not set in the map.
+// copyFrom writes the columns that the struct sets and the map does not set into the map.
+// It returns the number of columns that the map did not set.
 func copyFrom(row reflect.Value, values map[string]any, columns []*model.Column) (lacking int) {
 	for _, c := range columns {
 		name := nameIn(values, c.Field)
@@ -65,17 +66,18 @@ func copyFrom(row reflect.Value, values map[string]any, columns []*model.Column)
 			continue
 		}
 		lacking++
-		if !c.Unset(row) { // else the statement omits it
+		if !c.Unset(row) { // otherwise the statement omits the column
 			values[name] = c.Value(row)
 		}
 	}
 	return lacking
 }
 
-// nameIn returns the name under which the map holds the column. GORM accepts the
-// column, the field, and any name that its naming strategy maps to the column. A
-// second name for a column would add a second value to the INSERT; if there are
-// two already, every call must find the same one.
+// nameIn returns the name under which the map holds the column. GORM accepts the name of
+// the column or the field, and any name that its naming strategy maps to the column.
+// nameIn prefers an existing name, because a second name would add a second value to the
+// INSERT. If the map has several names for the column, nameIn returns the same name in
+// every call.
 func nameIn(row map[string]any, f *schema.Field) string {
 	if _, ok := row[f.DBName]; ok {
 		return f.DBName
@@ -101,9 +103,9 @@ func isUnset(value any) bool {
 	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
-// idIn returns the ID in a map's value of any form, 0 if there is none. A string
-// column accepts only the canonical text of an ID: to the database, 017 and 17
-// are two keys.
+// idIn returns the ID in a map's value of any type, or 0. For a string column it accepts
+// only the canonical text of an ID, because 017 and 17 are different keys to the
+// database.
 func idIn(k model.Kind, value any) types.ID {
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {

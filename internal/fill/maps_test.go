@@ -57,8 +57,9 @@ func TestMapZeros(t *testing.T) {
 	}
 }
 
-// The database rejects the row or chooses a value; the plugin always uses the same
-// name. It is an error if the other one is 0.
+// TestMapNamesKeyTwice checks that the plugin always uses the same name of a key that a
+// map names twice. The database rejects the row or chooses a value. It is an error if one
+// of the values is 0.
 func TestMapNamesKeyTwice(t *testing.T) {
 	t.Parallel()
 	for range 100 {

@@ -9,29 +9,30 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A note is what the callbacks of one statement leave for each other. Most statements
-// need none.
+// note holds the state that the callbacks of one statement share. Most statements need no
+// note.
 type note struct {
 	nested   bool            // GORM saves the rows for a relation of other rows
-	filled   bool            // a key of nested rows was unset
+	filled   bool            // the plugin has set a key of nested rows
 	numbered []types.ID      // the keys from which the serial numbers of the rows were made
-	omits    bool            // a tagged column is omitted that the rows lack, and GORM may set it
-	report   report          // the report for which [prepare] has asked
-	rows     rowview.Rows    // the slice as it was sent, because GORM may shorten the caller's
+	omits    bool            // the statement omits a tagged column that GORM may set from the database
+	report   report          // the report for which [prepare] changed the statement
+	rows     rowview.Rows    // the slice as it was sent, because GORM may shorten the caller's slice
 	keys     []reflect.Value // structs with the keys that GORM may replace
 }
 
 const (
 	noteSetting = "gormflake:note"
 
-	// savedByGORM is where GORM keeps the related rows that it has saved. The setting
-	// exists in the first callback of a statement only if another statement saves
-	// this one's rows.
+	// savedByGORM is the setting in which GORM keeps the related rows that it has saved.
+	// The setting exists in the first callback of a statement only if another statement
+	// saves the rows of this statement.
 	savedByGORM = "gorm:saved_association_map"
 )
 
-// begin removes the note of another statement: a statement may be used again, and GORM
-// copies the settings of a parent's statement to its children's.
+// begin removes the note of another statement from the settings, because a statement may
+// be used again, and because GORM copies the settings of a parent's statement to the
+// statements of its children.
 func begin(stmt *gorm.Statement) {
 	stmt.Settings.Delete(noteSetting)
 	if _, nested := stmt.Settings.Load(savedByGORM); nested {
@@ -39,7 +40,7 @@ func begin(stmt *gorm.Statement) {
 	}
 }
 
-// noted returns the statement's note, for reading.
+// noted returns a copy of the statement's note, for reading.
 func noted(stmt *gorm.Statement) note {
 	if stored, ok := stmt.Settings.Load(noteSetting); ok {
 		return *stored.(*note)

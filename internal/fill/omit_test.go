@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
-// A create without its key is an error on every database, not a row with another
-// key than the struct.
+// TestOmittedKeyIsRefused checks that a create that omits its key is an error on every
+// database. Otherwise the row would have another key than the struct.
 func TestOmittedKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -37,7 +37,7 @@ func TestOmittedKeyIsRefused(t *testing.T) {
 	})
 }
 
-// Every form of create that GORM's generics have.
+// TestGenericsCreate covers every form of create in GORM's generics API.
 func TestGenericsCreate(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -82,7 +82,7 @@ func TestGenericsCreate(t *testing.T) {
 	})
 }
 
-// Model with soft delete, as docs/gorm.md shows it.
+// TestModelWithSoftDelete covers Model with soft delete, as docs/gorm.md shows it.
 func TestModelWithSoftDelete(t *testing.T) {
 	t.Parallel()
 	type note struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// observe shows the keys that are set to a generator for tests.
+// observe passes the keys that rows already have to the generator, if it observes them.
 func observe(rows rowview.Rows, g *model.Group) {
 	for i := 0; g.Observes() && i < rows.N; i++ {
 		if row := rows.At(i); row.IsValid() {
@@ -22,7 +22,8 @@ func observe(rows rowview.Rows, g *model.Group) {
 	}
 }
 
-// needs returns how many IDs the rows need, and whether they lack anything.
+// needs returns the number of IDs that the rows need, and reports whether a row lacks a
+// key or a serial number.
 func needs(rows rowview.Rows, g *model.Group) (ids int, lack bool) {
 	if rows.Plain && g.Plain != nil {
 		ids = g.Plain.Lack(rows.Value)
@@ -38,8 +39,8 @@ func needs(rows rowview.Rows, g *model.Group) (ids int, lack bool) {
 	return ids, lack
 }
 
-// set fills the keys, and the serial numbers made from them. It returns false if the
-// rows need more IDs than needs returned.
+// set fills the keys and the serial numbers. It returns false if the rows need more IDs
+// than needs counted.
 func set(rows rowview.Rows, g *model.Group, ids []types.ID) bool {
 	if rows.Plain && g.Plain != nil {
 		return setPlain(rows, g.Plain, ids)
@@ -64,8 +65,8 @@ func setPlain(rows rowview.Rows, keys *rowview.PlainKeys, ids []types.ID) bool {
 	return true
 }
 
-// Related returns the first of the rows for which GORM saves rows of a relation too,
-// -1 if there is none.
+// Related returns the index of the first row for which GORM also saves rows of the
+// relation, or -1.
 func Related(stmt *gorm.Statement, rows rowview.Rows, rel *schema.Relationship) int {
 	named, restricted := stmt.SelectAndOmitColumns(true, false)
 	if saved, ok := named[rel.Name]; !saved && (ok || restricted) {
@@ -78,9 +79,9 @@ func Related(stmt *gorm.Statement, rows rowview.Rows, rel *schema.Relationship) 
 	})
 }
 
-// selectKeys adds the tagged columns to a statement that selects others. GORM
-// would otherwise write the row without its key, and the database would choose
-// another or none. A column that the statement omits stays out.
+// selectKeys adds the tagged columns to a statement that selects other columns. GORM
+// would otherwise insert the row without its key, and the database would choose another
+// key or none. selectKeys does not add a column that the statement omits.
 func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil
@@ -89,7 +90,7 @@ func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 	if !restricted {
 		return named
 	}
-	// The backing array is shared with every statement derived from the same session.
+	// Clip makes append copy the array, which statements of the same session share.
 	selects := slices.Clip(stmt.Selects)
 	for _, c := range columns {
 		if _, ok := named[c.Field.DBName]; !ok {
@@ -100,11 +101,11 @@ func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 	return named
 }
 
-// checkOmitted rejects a statement that omits a tagged column whose value the struct
-// has, because the row would get another value or none. A primary key must not be
-// omitted at all: SQLite would choose a number that a generator may issue later, and
-// MySQL stores 0 under an empty sql_mode. A key that the model leaves to the database
-// is no mistake, because GORM reads it back.
+// checkOmitted rejects a statement that omits a tagged column whose value is set in the
+// struct, because the row would get another value or none. It also rejects a statement
+// that omits a primary key, because SQLite would choose a number that a generator may
+// issue later, and MySQL stores 0 if sql_mode is empty. It accepts a key that the model
+// leaves to the database, because GORM reads that key back.
 func checkOmitted(stmt *gorm.Statement, m *model.Model, selected model.Selection) error {
 	if selected == nil {
 		return nil
@@ -125,13 +126,13 @@ func checkOmitted(stmt *gorm.Statement, m *model.Model, selected model.Selection
 	return nil
 }
 
-// readsBack reports whether GORM reads the value of the column after the INSERT, as it
-// does with a default that the database chooses.
+// readsBack reports whether GORM reads the value of the column after the INSERT, because
+// the database chooses its default.
 func readsBack(stmt *gorm.Statement, c *model.Column) bool {
 	return c.Field.HasDefaultValue && !isMaps(stmt) && (returns(stmt) || stmt.ReflectValue.Kind() == reflect.Map)
 }
 
-// hasValue reports whether one of the rows has a value in the column.
+// hasValue reports whether at least one row has a value in the column.
 func hasValue(stmt *gorm.Statement, c *model.Column) bool {
 	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		return slices.ContainsFunc(maps, func(values map[string]any) bool {

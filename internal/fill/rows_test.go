@@ -17,7 +17,7 @@ type cabinet struct {
 	Room string
 }
 
-// Lists of structs with one integer key take a faster path, and no other lists do.
+// TestLists checks that only lists of structs with one integer key take the faster path.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	all := func(db *gorm.DB) *gorm.DB { return db }
@@ -56,7 +56,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// A list that suddenly needs one more ID is an error.
+// TestListChangesDuringTheCall checks the error for a list that needs more IDs after they
+// were generated.
 func TestListChangesDuringTheCall(t *testing.T) {
 	t.Parallel()
 	rows := []plugintest.Entry{{}, {ID: plugintest.Preset}}
@@ -67,7 +68,7 @@ func TestListChangesDuringTheCall(t *testing.T) {
 	}
 }
 
-// lastMade returns the largest key from a counter, 0 if there is none.
+// lastMade returns the largest key from a counter, or 0.
 func lastMade(keys []types.ID) (last types.ID) {
 	for _, key := range keys {
 		if key != plugintest.Preset {

@@ -61,7 +61,7 @@ func TestNestedSelect(t *testing.T) {
 	})
 }
 
-// A column that the caller omits is left to the database.
+// TestOmit checks that the database sets a column that the caller omits.
 func TestOmit(t *testing.T) {
 	t.Parallel()
 	type defaulted struct {
@@ -85,7 +85,8 @@ func TestOmit(t *testing.T) {
 	})
 }
 
-// Sessions share the array behind Select; adding the key must not write to it.
+// TestSelectSharedByGoroutines checks that adding the key does not write to the array
+// behind Select, because sessions share it.
 func TestSelectSharedByGoroutines(t *testing.T) {
 	t.Parallel()
 	columns := append(make([]string, 0, 8), "Title", "Year")

@@ -107,7 +107,8 @@ func TestSerialMistakes(t *testing.T) {
 	}
 }
 
-// Columns that are wide enough, or have no declared width.
+// TestSerialSizes checks that columns are accepted that are wide enough, or have no
+// declared width.
 func TestSerialSizes(t *testing.T) {
 	t.Parallel()
 	type sizes struct {
@@ -125,7 +126,8 @@ func TestSerialSizes(t *testing.T) {
 	}
 }
 
-// A generator whose IDs do not fit its Layout.
+// TestSerialGeneratorBreaksContract checks the error for a generator whose IDs do not fit
+// its Layout.
 func TestSerialGeneratorBreaksContract(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.LayoutCounter{Counter: plugintest.Counter{Last: 1<<53 - 3}, IDLayout: snowflake.JSSafeLayout()}
@@ -166,7 +168,8 @@ func TestCheckSerials(t *testing.T) {
 	})
 }
 
-// Unlike a key, a serial number may have a default: for rows of other programs.
+// TestSerialDefault checks that a serial number, unlike a key, may have a default, for
+// rows of other programs.
 func TestSerialDefault(t *testing.T) {
 	t.Parallel()
 	type bill struct {
@@ -189,7 +192,8 @@ func TestSerialDefault(t *testing.T) {
 	})
 }
 
-// Foreign keys must hold the serial numbers that they refer to.
+// TestCheckSerialReferences checks that foreign keys must be wide enough for the serial
+// numbers to which they refer.
 func TestCheckSerialReferences(t *testing.T) {
 	t.Parallel()
 	type (
@@ -246,7 +250,7 @@ func TestCheckSerialTable(t *testing.T) {
 			"number varchar(40) NOT NULL DEFAULT 'x!'": "",
 		} {
 			if db.Name() == "sqlite" && !strings.HasPrefix(column, "name") {
-				want = "" // its columns hold anything
+				want = "" // columns of this database hold any text
 			}
 			plugintest.Must(t, db.Exec("DROP TABLE IF EXISTS bills"))
 			plugintest.Must(t, db.Exec("CREATE TABLE bills (id bigint PRIMARY KEY, "+column+")"))
@@ -260,7 +264,8 @@ func TestCheckSerialTable(t *testing.T) {
 	})
 }
 
-// Their foreign keys need the width of the serial numbers, not of IDs.
+// TestCheckSerialReferenceTable checks that the columns of foreign keys must have the
+// width of serial numbers, and not of IDs.
 func TestCheckSerialReferenceTable(t *testing.T) {
 	t.Parallel()
 	type charge struct {
@@ -294,8 +299,8 @@ func TestCheckSerialReferenceTable(t *testing.T) {
 	})
 }
 
-// A column of fixed width may pad its values; Check rejects it exactly if the row
-// then differs from the struct.
+// TestCheckPaddedColumns checks that Check rejects a column of fixed width exactly if it
+// pads values, so that the row differs from the struct.
 func TestCheckPaddedColumns(t *testing.T) {
 	t.Parallel()
 	type bill struct {
@@ -328,7 +333,7 @@ func TestCheckPaddedColumns(t *testing.T) {
 				row := bill{Public: "1234567890123456"}
 				plugintest.Must(t, db.Create(&row))
 				var stored bill
-				plugintest.Must(t, db.Where(fmt.Sprint("id > ", i)).First(&stored)) // another text, as its plan is cached
+				plugintest.Must(t, db.Where(fmt.Sprint("id > ", i)).First(&stored)) // another SQL text, because the database caches the plan of a text
 				if same := stored == row; same != (test.want == nil) {
 					t.Errorf("row = %q, struct %q", stored, row)
 				}
@@ -343,8 +348,8 @@ func TestCheckPaddedColumns(t *testing.T) {
 	})
 }
 
-// A tag of a string column is accepted exactly if it is id or has a good code,
-// with at most one known generator.
+// FuzzSerialTag checks that a tag of a string column is accepted exactly if it is id or
+// has a valid code, with at most one known generator.
 func FuzzSerialTag(f *testing.F) {
 	for _, seed := range []string{"serial=PAY", "serial=", "serial", "serial=pay", "serial=P,gen=orders", "serial=P,gen=", "id", "serial=P,serial=Q", "gen=orders"} {
 		f.Add(seed)

@@ -43,7 +43,8 @@ type (
 	}
 )
 
-// If a row gets its key from its parent, its serial number is made from that key.
+// TestSerialSharedByBelongsTo checks that the serial number is made from the parent's
+// key, if the row gets its key from the parent.
 func TestSerialSharedByBelongsTo(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -96,7 +97,7 @@ func loadProfile(t *testing.T, db *gorm.DB, number string) profile {
 	return p
 }
 
-// check compares the row with the struct, and the parts of the row.
+// check compares the row with the struct, and the parts of the row with each other.
 func (p profile) check(t *testing.T, row profile) {
 	t.Helper()
 	if row.AccountID != p.AccountID || row.Number != p.Number || len(row.Photos) != len(p.Photos) {
@@ -112,7 +113,7 @@ func (p profile) check(t *testing.T, row profile) {
 	}
 }
 
-// The link may also set a key that has no serial number.
+// TestSerialSharedByForeignLayout checks a link that sets a key without a serial number.
 func TestSerialSharedByForeignLayout(t *testing.T) {
 	t.Parallel()
 	type (
@@ -145,8 +146,9 @@ func TestSerialSharedByForeignLayout(t *testing.T) {
 	}
 }
 
-// A parent replaces the key of a row, of which the serial number cannot be made. The
-// number then needs an ID of its own, also if another relation leaves the key alone.
+// TestSerialOfKeyReplacedByParent checks a row whose key is replaced by a parent's key
+// that has no serial number. The number then needs a new ID, even if another relation
+// does not replace the key.
 func TestSerialOfKeyReplacedByParent(t *testing.T) {
 	t.Parallel()
 	type deed struct {
@@ -170,7 +172,7 @@ func TestSerialOfKeyReplacedByParent(t *testing.T) {
 	}
 }
 
-// A relation that the statement omits sets no key.
+// TestSerialSharedOmitted checks that a relation that the statement omits sets no key.
 func TestSerialSharedOmitted(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter()))
@@ -186,8 +188,9 @@ func TestSerialSharedOmitted(t *testing.T) {
 	}
 }
 
-// If a link replaces a key after the walk has met the row on another path, all
-// references to the row and its serial number get the new key.
+// TestAssignHandsOnReplacedKeys checks a link that replaces a key after the walk has
+// reached the row on another path. All references to the row, and its serial number, get
+// the new key.
 func TestAssignHandsOnReplacedKeys(t *testing.T) {
 	t.Parallel()
 	type (

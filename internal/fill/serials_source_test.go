@@ -13,7 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Which ID a serial number is made from, and how many IDs a row takes.
+// TestSerialSource checks from which ID a serial number is made, and how many IDs a row
+// takes.
 func TestSerialSource(t *testing.T) {
 	t.Parallel()
 	type (
@@ -73,8 +74,8 @@ func TestSerialSource(t *testing.T) {
 		name   string
 		row    any
 		want   any
-		ids    int // that the default generator made, from 1001 on
-		others int // that the other one made, from 5001 on
+		ids    int // number of IDs of the default generator, from 1001 on
+		others int // number of IDs of the second generator, from 5001 on
 	}{
 		{"key filled", &plugintest.Payment{}, &plugintest.Payment{ID: 1001, Number: pay(1001)}, 1, 0},
 		{"key set", &plugintest.Payment{ID: 1 << 50}, &plugintest.Payment{ID: 1 << 50, Number: pay(1 << 50)}, 0, 0},
@@ -127,7 +128,8 @@ func TestSerialSource(t *testing.T) {
 	}
 }
 
-// Rows of one slice may lack all, some or none of their IDs; one call serves them.
+// TestSerialMixedSlice checks a slice of rows that lack all, some or no IDs. The plugin
+// calls the generator once for them.
 func TestSerialMixedSlice(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.LayoutCounter{IDLayout: snowflake.JSSafeLayout()}
@@ -187,8 +189,8 @@ func TestSerialMaps(t *testing.T) {
 	}
 }
 
-// Of all texts of one integer, only the canonical one is an ID: the others are keys
-// of other rows.
+// TestSerialMapTextKey checks that only the canonical text of an integer is an ID,
+// because other texts are the keys of other rows.
 func TestSerialMapTextKey(t *testing.T) {
 	t.Parallel()
 	type textKey struct {
@@ -204,7 +206,7 @@ func TestSerialMapTextKey(t *testing.T) {
 	}
 }
 
-// fickle has another value at each call.
+// fickle returns another value at each call.
 type fickle struct{ values []int64 }
 
 func (f *fickle) Value() (driver.Value, error) {
@@ -228,7 +230,7 @@ func TestSerialMapFickle(t *testing.T) {
 	}
 }
 
-// One of two serial numbers in a map is set.
+// TestSerialMapTwoNumbers checks a map in which only one of two serial numbers is set.
 func TestSerialMapTwoNumbers(t *testing.T) {
 	t.Parallel()
 	type twoNumbers struct {

@@ -21,7 +21,7 @@ import (
 
 type namedNumber string
 
-// numberKinds has one field of every type that can hold a serial number.
+// numberKinds has a field of every type that can hold a serial number.
 type numberKinds struct {
 	ID       types.ID         `gorm:"primaryKey" snowflake:"pk"`
 	Text     string           `gorm:"size:40" snowflake:"serial=PAY"`
@@ -80,7 +80,7 @@ func TestSerialKindsKeep(t *testing.T) {
 	}
 }
 
-// In a map, serial numbers of all kinds are text.
+// TestSerialMapKinds checks that serial numbers of all kinds are strings in a map.
 func TestSerialMapKinds(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -95,7 +95,7 @@ func TestSerialMapKinds(t *testing.T) {
 	})
 }
 
-// invoice has a serial number that no update touches.
+// invoice has a serial number that updates do not change.
 type invoice struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Number string   `gorm:"size:28;uniqueIndex;<-:create" snowflake:"serial=INV"`
@@ -103,8 +103,8 @@ type invoice struct {
 	Price  int
 }
 
-// An upsert keeps the row's number, and the struct gets it if the database can
-// return it.
+// TestSerialUpsert checks that an upsert keeps the row's number, and that the struct gets
+// it if the database can return it.
 func TestSerialUpsert(t *testing.T) {
 	t.Parallel()
 	all := clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
@@ -183,8 +183,9 @@ func TestSerialSelectOmitSkip(t *testing.T) {
 	})
 }
 
-// A key that is not written is not the row's: its serial number may belong to the
-// row from which the struct was copied.
+// TestSerialOfOmittedKey checks that no serial number is made from a key that the
+// statement omits. The number may belong to another row, from which the struct was
+// copied.
 func TestSerialOfOmittedKey(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -235,7 +236,7 @@ type (
 		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 		Number string   `gorm:"size:40" snowflake:"serial=BOOK"`
 	}
-	// ticket has no key but its number.
+	// ticket has a serial number as its only key.
 	ticket struct {
 		Number string `gorm:"primaryKey;size:40" snowflake:"serial=T"`
 		Stubs  []ticketStub
@@ -246,8 +247,8 @@ type (
 	}
 )
 
-// Rows of relations get serial numbers too, from Assign or Create, and foreign keys
-// can refer to them.
+// TestSerialRelations checks that Assign and Create set the serial numbers of related
+// rows, and that foreign keys can refer to them.
 func TestSerialRelations(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -297,7 +298,8 @@ func checkDeal(t *testing.T, db *gorm.DB, want deal) {
 	}
 }
 
-// A link sets a shared primary key after the IDs were generated.
+// TestSerialSharedKey checks a link that sets a shared primary key after the IDs were
+// generated.
 func TestSerialSharedKey(t *testing.T) {
 	t.Parallel()
 	type (
@@ -326,7 +328,7 @@ func TestSerialSharedKey(t *testing.T) {
 	}
 }
 
-// Only a row whose key a link may set gets a spare ID.
+// TestSerialSparesNoID checks that only a row whose key a link may set gets a spare ID.
 func TestSerialSparesNoID(t *testing.T) {
 	t.Parallel()
 	type badge struct {
@@ -344,7 +346,8 @@ func TestSerialSparesNoID(t *testing.T) {
 	}
 }
 
-// In any collation, numbers sort as keys do, and a day is a range of them.
+// TestSerialOrder checks that numbers sort as keys do in any collation, and that a day is
+// a range of numbers.
 func TestSerialOrder(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -375,7 +378,8 @@ func TestSerialOrder(t *testing.T) {
 	})
 }
 
-// A number that was rolled back with its row is kept for the retry.
+// TestSerialAtEveryFailure checks that a retry keeps the number of a row that was rolled
+// back.
 func TestSerialAtEveryFailure(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

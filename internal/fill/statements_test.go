@@ -23,9 +23,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The models of the generated statements. B is an embedded struct with the key, F the
-// type of a foreign key. Each row has a unique code, and each child the code of its
-// parent, by which the database can be asked whether they belong together.
+// The models of the generated statements. B is an embedded struct with the key, and F is
+// the type of a foreign key. Each row has a unique code, and each child has the code of
+// its parent, by which the test asks the database whether they belong together.
 type (
 	place[B, F any] struct {
 		Base   B        `gorm:"embedded"`
@@ -68,7 +68,7 @@ type (
 	callbackKey string // the name of the callback
 )
 
-// BeforeCreate changes the statement as the test wants it.
+// BeforeCreate changes the statement if the test wants it.
 func (p *place[B, F]) BeforeCreate(tx *gorm.DB) error {
 	if change, ok := tx.Statement.Context.Value(changeKey{}).(func(*gorm.DB)); ok {
 		change(tx)
@@ -96,12 +96,12 @@ type (
 	keyOfPointer struct {
 		ID *types.ID `gorm:"primaryKey" snowflake:"pk"`
 	}
-	keyOfUint struct { // of a listed model
+	keyOfUint struct { // key of a listed model
 		ID uint `gorm:"primaryKey"`
 	}
 )
 
-// A statement is one way to create rows.
+// statement is a way to create rows.
 type statement struct {
 	path, change, giver, rows string
 	children                  bool
@@ -113,8 +113,8 @@ var (
 	codes  = map[string][]string{"new": {"a", "b"}, "old": {"old"}, "mixed": {"a", "old", "b"}, "twice": {"a", "a"}, "pair": {"old2", "old"}}
 )
 
-// changes are what a caller, a hook or a callback makes of a statement. Each returns
-// nil where the database does not know it.
+// changes are modifications of a statement by a caller, a hook or a callback. Each
+// function returns nil if the database does not support the modification.
 var changes = map[string]func(database string) func(*gorm.DB) *gorm.DB{
 	"none":           func(string) func(*gorm.DB) *gorm.DB { return func(tx *gorm.DB) *gorm.DB { return tx } },
 	"nothing":        conflicts(clause.OnConflict{DoNothing: true}),
@@ -202,7 +202,7 @@ func (s statement) possible(database string) bool {
 	return s.change != "none" || s.giver == "caller"
 }
 
-// limit is how many statements of each kind of key each database runs.
+// limit returns the number of statements that each database runs for each kind of key.
 func limit(t *testing.T, all int) int {
 	text := os.Getenv("GORMFLAKE_TEST_STATEMENTS")
 	if text == "" {
@@ -215,9 +215,9 @@ func limit(t *testing.T, all int) int {
 	return min(n, all)
 }
 
-// After a create without an error, the row with the key of the struct is the row of
-// the struct, and the foreign key of each child is the key of its parent, whatever the
-// caller, hooks and callbacks made of the statement.
+// TestStatements checks creates with any changes by the caller, hooks and callbacks. If a
+// create returns no error, the row with the key of the struct must be the row of the
+// struct, and the foreign key of each child must be the key of its parent.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	t.Run("types.ID", testStatements[keyOfID, types.ID])
@@ -255,8 +255,8 @@ func testStatements[B, F any](t *testing.T) {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// A plugin that decides before the hooks run leaves wrong keys in structs, and the
-// statements find them.
+// TestStatementsFindEarlyDecisions checks that the statements detect wrong keys in
+// structs, by a plugin that decides before the hooks run.
 func TestStatementsFindEarlyDecisions(t *testing.T) {
 	t.Parallel()
 	for _, callbacks := range [][]string{{"gormflake:found"}, {"gormflake:insert", "gormflake:found"}} {
@@ -304,8 +304,8 @@ func prepareStatements[B, F any](t *testing.T, db *gorm.DB) {
 	}
 }
 
-// runStatement creates the rows in empty tables, and returns what the database does not
-// confirm.
+// runStatement creates the rows in empty tables. It returns the error of the create, and
+// the problem if the database contradicts the structs.
 func runStatement[B, F any](t *testing.T, db *gorm.DB, s statement) (err, problem error) {
 	t.Helper()
 	for _, table := range []string{"places", "ups", "parts", "labels"} {
@@ -324,7 +324,7 @@ func runStatement[B, F any](t *testing.T, db *gorm.DB, s statement) (err, proble
 		return err, nil
 	}
 	for i := range rows {
-		if rows[i].Code != "" { // else GORM has emptied the rest of an array
+		if rows[i].Code != "" { // otherwise GORM has emptied the rest of an array
 			problem = errors.Join(problem, checkRow(db, s, &rows[i]))
 		}
 	}
@@ -469,8 +469,8 @@ func newRows[B, F any](s statement) (rows []place[B, F]) {
 	return rows
 }
 
-// checkRow returns an error if the row with the key of the struct is another row, or if
-// a child has another parent.
+// checkRow returns an error if the row with the key of the struct is another row, or if a
+// child has another parent.
 func checkRow[B, F any](db *gorm.DB, s statement, row *place[B, F]) error {
 	key := reflect.ValueOf(row.Base).Field(0)
 	if key.IsZero() {
@@ -492,8 +492,8 @@ func checkRow[B, F any](db *gorm.DB, s statement, row *place[B, F]) error {
 	)
 }
 
-// checkLeftOut checks a struct without a key: its row was not inserted, and it has no
-// children.
+// checkLeftOut checks a struct without a key, whose row must not have been inserted and
+// must have no children.
 func checkLeftOut[B, F any](s statement, row *place[B, F]) error {
 	mayBe := slices.Contains([]string{"nothing", "nothing, code", "nothing, all", "condition", "ignore", "replace"}, s.change)
 	if s.path == "maps" && s.change == "omit key" {

@@ -22,8 +22,8 @@ func storedProduct(t *testing.T, db *gorm.DB, code string) plugintest.Product {
 	return row
 }
 
-// The row found by its code keeps its keys; the struct gets them if the database
-// can return them.
+// TestUpsert checks that a row that the upsert finds by its code keeps its keys, and that
+// the struct gets them if the database can return them.
 func TestUpsert(t *testing.T) {
 	t.Parallel()
 	all := clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
@@ -32,7 +32,7 @@ func TestUpsert(t *testing.T) {
 		for _, test := range []struct {
 			name   string
 			clause clause.OnConflict
-			key    types.ID // the key that the caller has already, as Assign leaves it
+			key    types.ID // the key that the caller has already, as after Assign
 		}{
 			{"columns", plugintest.ByCode("price"), 0},
 			{"all", all, 0},
@@ -78,8 +78,9 @@ func TestUpsertMap(t *testing.T) {
 	})
 }
 
-// GORM writes what the database returns under the column's name. Under another name
-// the map would keep a key that is in no row.
+// TestUpsertMapWithFieldNames checks a map that names columns by their fields. GORM
+// writes returned values under the column's name, so the map would otherwise keep a key
+// that no row has.
 func TestUpsertMapWithFieldNames(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -101,7 +102,8 @@ func TestUpsertMapWithFieldNames(t *testing.T) {
 	})
 }
 
-// GORM cannot read returned keys back into a slice of maps.
+// TestUpsertMaps checks the error for a slice of maps, into which GORM cannot read
+// returned keys.
 func TestUpsertMaps(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -127,7 +129,8 @@ func TestUpsertMaps(t *testing.T) {
 	})
 }
 
-// The primary key is the target of this upsert, so that the maps keep their keys.
+// TestUpsertMapsByKey checks an upsert of maps by the primary key, with which the maps
+// keep their keys.
 func TestUpsertMapsByKey(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -148,8 +151,9 @@ func TestUpsertMapsByKey(t *testing.T) {
 	})
 }
 
-// In MariaDB any unique key can be the conflict, even if the statement names the
-// primary key, and whether or not the model declares it.
+// TestSaveSliceByOtherUnique checks MariaDB, in which any unique key can be the conflict,
+// even if the statement names the primary key, and whether or not the model declares the
+// unique key.
 func TestSaveSliceByOtherUnique(t *testing.T) {
 	t.Parallel()
 	type item struct {
@@ -188,8 +192,8 @@ func TestSaveSliceByOtherUnique(t *testing.T) {
 	}
 }
 
-// If DO NOTHING leaves a row unchanged, its struct has the key of that row, where the
-// database returns it, or none.
+// TestDoNothing checks that, if DO NOTHING leaves a row unchanged, its struct has the key
+// of the existing row if the database returns it, and otherwise no key.
 func TestDoNothing(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -235,7 +239,8 @@ func wantShops(t *testing.T, db *gorm.DB, shops ...shop) {
 	}
 }
 
-// The constraint may be any, so that the keys of the structs are not the target.
+// TestUpsertByConstraint checks that the plugin does not assume the keys to be the target
+// of an upsert by a constraint, because the constraint may be on any columns.
 func TestUpsertByConstraint(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -270,8 +275,9 @@ func ifMore(conflict clause.OnConflict) clause.OnConflict {
 	return conflict
 }
 
-// A condition omits rows from RETURNING, and GORM matches the others to the slice
-// by position. MariaDB ignores the condition.
+// TestConditionalUpsertOfSlice checks an upsert with a condition, which omits rows from
+// RETURNING. GORM would match the returned rows to the slice by position. MariaDB ignores
+// the condition.
 func TestConditionalUpsertOfSlice(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -303,7 +309,8 @@ func newShops() []shop {
 	return []shop{{Code: "x", Stock: 1, Shelf: make([]shopShelf, 1)}, {Code: "y", Stock: 2, Shelf: make([]shopShelf, 1)}}
 }
 
-// These conditional upserts end with the keys of the rows.
+// TestConditionalUpsert checks conditional upserts after which the structs have the keys
+// of the rows.
 func TestConditionalUpsert(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -337,7 +344,8 @@ func TestConditionalUpsert(t *testing.T) {
 	})
 }
 
-// A copy cannot take the key of the row that it finds.
+// TestUpsertByValue checks that a copy of a struct cannot get the key of the row that the
+// upsert finds.
 func TestUpsertByValue(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -356,7 +364,8 @@ func TestUpsertByValue(t *testing.T) {
 	})
 }
 
-// An array takes the keys of the rows as a slice does, unless it is a copy.
+// TestUpsertArray checks that an array gets the keys of the rows as a slice does, unless
+// it is a copy.
 func TestUpsertArray(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -417,7 +426,8 @@ func TestReturning(t *testing.T) {
 	}
 }
 
-// The keys are added to the columns that the caller wants returned.
+// TestReturningOfTheCaller checks that the plugin adds the keys to the columns that the
+// caller wants returned.
 func TestReturningOfTheCaller(t *testing.T) {
 	t.Parallel()
 	own := clause.Returning{Columns: []clause.Column{{Name: "price"}}}

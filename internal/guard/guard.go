@@ -1,6 +1,6 @@
-// Package guard keeps GORM from inserting a row without a key. Package types
-// gives GORM its clause for each key ([Clauses]), and the plugin checks the
-// statements in which GORM leaves the clause out ([Check]).
+// Package guard makes a create fail that would insert a row without a key. Package types
+// returns the clause of [Clauses] to GORM for each key. The plugin calls [Check] for
+// statements in which GORM ignores the clause.
 package guard
 
 import (
@@ -16,34 +16,34 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// key is a clause that adds nothing to a create and checks it instead. GORM
-// passes it the statement after all hooks and just before it builds the INSERT.
+// key is a clause that changes nothing in a create and only checks it. GORM calls its
+// ModifyStatement after all hooks, just before it builds the INSERT.
 type key struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
-	index         []int // of the field, as reflect has it
+	index         []int // of the field, as reflect uses it
 	plain         *rowview.PlainKeys
 }
 
 var _ gorm.StatementModifier = (*key)(nil)
 
-// Clauses returns the clause that checks creates of a model for field, whose type
-// is an ID. It returns none unless field is the only primary key.
+// Clauses returns the clause with which GORM checks that every row has a value in field,
+// whose type is an ID. It returns nil unless field is the only primary key.
 func Clauses(field *schema.Field) []clause.Interface {
 	if keys := field.Schema.PrimaryFields; len(keys) != 1 || keys[0] != field {
 		return nil
 	}
 	index := slices.Clone(field.StructField.Index)
 	for i, at := range index {
-		if at < 0 { // GORM's mark of an embedded pointer
+		if at < 0 { // GORM marks an embedded pointer by a negative index
 			index[i] = -at - 1
 		}
 	}
 	return []clause.Interface{&key{field: field, index: index, plain: rowview.PlainKeysOf(field)}}
 }
 
-// Check checks a create for which GORM asks no field for clauses: one that is unscoped,
-// or without GORM's callback.
+// Check checks a create for which GORM does not call the clause, because the statement is
+// unscoped or is not created by GORM's callback.
 func Check(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -56,20 +56,20 @@ func Check(db *gorm.DB) {
 	}
 }
 
-// Guards reports whether c is a clause of this package.
+// Guards reports whether [Clauses] returned c.
 func Guards(c clause.Interface) bool {
 	_, ok := c.(*key)
 	return ok
 }
 
-// ModifyStatement makes the create fail if one of its rows has no key.
+// ModifyStatement adds an error to the statement if one of its rows has no key.
 func (k *key) ModifyStatement(stmt *gorm.Statement) {
-	// GORM or the database replaces a key that is 0 by its default.
+	// GORM or the database replaces the key 0 by the default of the field.
 	replaced := k.field.HasDefaultValue && k.field.DefaultValueInterface != any(int64(0))
 	if stmt.SQL.Len() > 0 || replaced || !k.unset(stmt) {
 		return
 	}
-	// These cost more than the above, and rows without keys are rare.
+	// These checks are slower than the checks above, and rows without keys are rare.
 	if Skipped(stmt.Context) || k.omitted(stmt) {
 		return
 	}
@@ -85,8 +85,8 @@ func (k *key) omitted(stmt *gorm.Statement) bool {
 	return ok && !selected
 }
 
-// unset reports whether the statement creates a row without a key. It leaves
-// values that GORM rejects to GORM.
+// unset reports whether the statement creates a row without a key. It returns false for
+// values that GORM itself rejects.
 func (k *key) unset(stmt *gorm.Statement) bool {
 	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		return slices.ContainsFunc(maps, func(row map[string]any) bool {
@@ -117,7 +117,7 @@ const (
 	tagKey = "snowflake"
 )
 
-// cause returns why the row has no key, and the fix.
+// cause returns the reason why the row has no key, and the fix.
 func (k *key) cause(stmt *gorm.Statement) string {
 	_, registered := stmt.Plugins[PluginName]
 	_, tagged := k.field.Tag.Lookup(tagKey)
@@ -139,8 +139,9 @@ func (k *key) cause(stmt *gorm.Statement) string {
 
 type skipKey struct{}
 
-// Skip returns a context under which neither the plugin nor this package touches
-// a create.
+// Skip returns a context under which the plugin sets no keys, and this package does not
+// check them. The plugin still rejects a create that would write a tagged primary key as
+// 0 or NULL.
 func Skip(ctx context.Context) context.Context {
 	return context.WithValue(ctx, skipKey{}, true)
 }

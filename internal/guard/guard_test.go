@@ -24,7 +24,7 @@ type (
 		ID    types.Of[typedBook] `gorm:"primaryKey"`
 		Title string              `gorm:"size:50"`
 	}
-	// resetBook has a hook that undoes what the plugin did.
+	// resetBook has a hook that clears the key that the plugin set.
 	resetBook struct {
 		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
 		Title string   `gorm:"size:50"`
@@ -49,7 +49,8 @@ func (b *resetBook) BeforeCreate(*gorm.DB) error {
 	return nil
 }
 
-// refusesUnset checks that none of the ways writes a row, and that each says why.
+// refusesUnset checks that each path fails with the error want, and that no row is
+// written.
 func refusesUnset(t *testing.T, db *gorm.DB, model any, paths []plugintest.Path, want string) {
 	t.Helper()
 	plugintest.Migrate(t, db, model)
@@ -63,7 +64,7 @@ func refusesUnset(t *testing.T, db *gorm.DB, model any, paths []plugintest.Path,
 	}
 }
 
-// without returns the ways that bring no key of their own, except the named ones.
+// without returns the paths that set no key and do not have one of the names.
 func without(paths []plugintest.Path, names ...string) []plugintest.Path {
 	return slices.DeleteFunc(paths, func(p plugintest.Path) bool {
 		return strings.HasSuffix(p.Name, " with key") || slices.Contains(names, p.Name)
@@ -87,7 +88,7 @@ func TestUnsetKeyWithoutPlugin(t *testing.T) {
 		Generics: plugintest.GenericPaths[plugintest.Book],
 	}
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		// GORM asks no field for clauses if the statement is unscoped.
+		// GORM ignores the clauses of fields if the statement is unscoped.
 		refusesUnset(t, db, tagged.Model, without(tagged.Paths(), "Unscoped"), plugintest.Unset("Book", "ID", plugintest.NoPlugin+plugintest.Counted))
 		want := plugintest.Unset("untaggedBook", "ID", plugintest.NoPlugin+`, and tag the field snowflake:"pk"`+plugintest.Counted)
 		refusesUnset(t, db, untaggedBooks.Model, without(untaggedBooks.Paths(), "Unscoped"), want)
@@ -116,7 +117,8 @@ func TestUnsetKeyWithoutTag(t *testing.T) {
 	})
 }
 
-// A callback that is registered later runs after the plugin has looked.
+// TestKeyUnsetByLateCallback checks that the guard also detects a key that a callback
+// clears after the plugin has checked it.
 func TestKeyUnsetByLateCallback(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -172,7 +174,7 @@ func TestKeyUnsetInMap(t *testing.T) {
 	})
 }
 
-// A child that is refused takes its parent with it.
+// TestUnsetKeyOfChild checks that its parent is not stored if a child is rejected.
 func TestUnsetKeyOfChild(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -245,8 +247,8 @@ func TestUnsetKeyBehindPointers(t *testing.T) {
 	plugintest.Must(t, db.Create(&row{Base: &Base{ID: 1}}))
 }
 
-// A create that is refused builds no SQL, so ToSQL does not return a row with the
-// key 0.
+// TestUnsetKeyInDryRun checks that a rejected create builds no SQL, so that ToSQL does
+// not return a row with the key 0.
 func TestUnsetKeyInDryRun(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -264,7 +266,8 @@ func TestUnsetKeyInDryRun(t *testing.T) {
 	})
 }
 
-// What the database is to assign, and what the caller leaves to it, passes.
+// TestKeyLeftToTheDatabase checks that the guard accepts keys that the database assigns,
+// and keys that the caller omits.
 func TestKeyLeftToTheDatabase(t *testing.T) {
 	t.Parallel()
 	type autoBook struct {
@@ -281,7 +284,7 @@ func TestKeyLeftToTheDatabase(t *testing.T) {
 		if rows[0].ID != 1 || rows[1].ID != 2 || stored["a"] != 1 || stored["b"] != 2 || stored["c"] == 0 || stored["d"] == 0 {
 			t.Errorf("rows = %v, structs = %v", stored, rows)
 		}
-		// A table of the time before types.ID, and a model that does not know it.
+		// A table from before types.ID, and a model that does not describe its counter.
 		plugintest.Must(t, db.Table("auto_books").Omit("ID").Create(&untaggedBook{Title: "e"}))
 		plugintest.Must(t, db.Table("auto_books").Model(&untaggedBook{}).Omit("id").Create(map[string]any{"title": "f"}))
 		if stored = plugintest.Stored(t, db, "auto_books"); stored["e"] == 0 || stored["f"] == 0 {
@@ -290,7 +293,8 @@ func TestKeyLeftToTheDatabase(t *testing.T) {
 	})
 }
 
-// A statement that selects the key does not omit it by omitting another column.
+// TestUnsetKeySelected checks that a statement that selects the key and omits another
+// column does not omit the key.
 func TestUnsetKeySelected(t *testing.T) {
 	t.Parallel()
 	err := plugintest.Dry(t, nil).Select("ID", "Title").Omit("Title").Create(&untaggedBook{Title: "a"}).Error
@@ -299,7 +303,8 @@ func TestUnsetKeySelected(t *testing.T) {
 	}
 }
 
-// A key that is never updated is created all the same, whatever is omitted.
+// TestUnsetKeyThatIsNotUpdated checks that a key that GORM creates but never updates is
+// checked too.
 func TestUnsetKeyThatIsNotUpdated(t *testing.T) {
 	t.Parallel()
 	type onceBook struct {
@@ -312,7 +317,8 @@ func TestUnsetKeyThatIsNotUpdated(t *testing.T) {
 	}
 }
 
-// GORM runs the statement that a callback has written, whose key is not the row's.
+// TestUnsetKeyInOwnStatement checks that the guard accepts a statement that a callback
+// has written, because its key is not the key of the row.
 func TestUnsetKeyInOwnStatement(t *testing.T) {
 	t.Parallel()
 	const own = "INSERT INTO untagged_books SELECT 5, 'a'"
@@ -328,7 +334,8 @@ func TestUnsetKeyInOwnStatement(t *testing.T) {
 	}
 }
 
-// GORM never writes a column that it may not create.
+// TestKeyThatIsNotCreated checks that the guard accepts a column that GORM may not
+// create, because GORM does not write it.
 func TestKeyThatIsNotCreated(t *testing.T) {
 	t.Parallel()
 	type readBook struct {
@@ -365,7 +372,7 @@ func TestKeyWithDefault(t *testing.T) {
 		if err := db.Create(&zeroBook{}).Error; err == nil {
 			t.Error("the default 0 was written")
 		}
-		if db.Name() != "sqlite" { // whose integer keys take no default
+		if db.Name() != "sqlite" { // integer keys of SQLite take no default
 			plugintest.Migrate(t, db, &defaultBook{})
 			plugintest.Must(t, db.Create(&defaultBook{Title: "a"}))
 			if stored := plugintest.Stored(t, db, "default_books"); stored["a"] != 42 {
@@ -375,7 +382,8 @@ func TestKeyWithDefault(t *testing.T) {
 	})
 }
 
-// Skip leaves the statement as it is without the plugin and without the check.
+// TestUnsetKeySkipped checks that Skip leaves the statement as it is without the plugin
+// and without the guard.
 func TestUnsetKeySkipped(t *testing.T) {
 	t.Parallel()
 	for _, db := range []*gorm.DB{plugintest.Dry(t, nil), plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))} {
@@ -390,7 +398,7 @@ func TestUnsetKeySkipped(t *testing.T) {
 	}
 }
 
-// Composite keys and join tables are the caller's and GORM's.
+// TestUnsetPartOfKey checks that the guard ignores composite keys and join tables.
 func TestUnsetPartOfKey(t *testing.T) {
 	t.Parallel()
 	type part struct {
@@ -418,7 +426,8 @@ func TestUnsetPartOfKey(t *testing.T) {
 	})
 }
 
-// A shadowed key is not the model's.
+// TestUnsetShadowedKey checks that the guard ignores a shadowed key, because it is not a
+// key of the model.
 func TestUnsetShadowedKey(t *testing.T) {
 	t.Parallel()
 	type Base struct {
@@ -453,7 +462,8 @@ func TestClausesOfOtherFields(t *testing.T) {
 	}
 }
 
-// The check must not panic where GORM returns an error.
+// TestUnsetKeyOfWrongValues checks that the guard does not panic on values for which GORM
+// returns an error.
 func TestUnsetKeyOfWrongValues(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, nil)
@@ -474,7 +484,8 @@ func TestUnsetKeyOfWrongValues(t *testing.T) {
 	}
 }
 
-// GORM takes rows of another type by the positions of their fields.
+// TestUnsetKeyOfAnotherType checks rows of another type, which GORM reads by the
+// positions of their fields.
 func TestUnsetKeyOfAnotherType(t *testing.T) {
 	t.Parallel()
 	type copied untaggedBook
@@ -497,8 +508,9 @@ func TestUnsetKeyOfAnotherType(t *testing.T) {
 	}
 }
 
-// GORM asks no field for clauses here, and the plugin checks instead: only what got
-// this far, and has a model.
+// TestUnscopedWithoutKey checks that the plugin checks unscoped statements itself,
+// because GORM ignores their clauses. It checks only statements without an error, and
+// with a model.
 func TestUnscopedWithoutKey(t *testing.T) {
 	t.Parallel()
 	err := plugintest.Dry(t, gormflake.New(&plugintest.Counter{Err: plugintest.ErrInjected})).Unscoped().Create(&plugintest.Book{}).Error
@@ -508,7 +520,8 @@ func TestUnscopedWithoutKey(t *testing.T) {
 	plugintest.Must(t, plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Unscoped().Table("books").Create(map[string]any{"title": "a"}))
 }
 
-// Keys of other types, and what does not create rows, is GORM's alone.
+// TestOtherKeysMayBeUnset checks that the guard ignores keys of other types and
+// statements that create no rows.
 func TestOtherKeysMayBeUnset(t *testing.T) {
 	t.Parallel()
 	type number struct {

@@ -14,18 +14,19 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Column is one tagged field of a model, or one of [NewColumn]. A row is a value
-// of the model's struct type; only an addressable row can be set.
+// Column is a tagged field of a model, or a field passed to [NewColumn]. Its methods read
+// and write the field in a row, which is a value of the model's struct type. To write it,
+// the row must be addressable.
 type Column struct {
 	Field   *schema.Field
 	Kind    Kind
 	Primary bool           // tagged pk
-	Listed  bool           // by [Adopt], and without a tag in the source
+	Listed  bool           // tagged by [Adopt], and untagged in the source
 	Serial  *serial.Format // nil for a key
 
-	gen    string // name of the generator, "" for the default one
+	gen    string // name of the generator, "" for the default generator
 	source Generator
-	code   string   // of the serial numbers
+	code   string   // code of the serial numbers
 	last   types.ID // the largest ID that has a serial number
 	path   []int    // indexes of fields; -index-1 for an embedded pointer
 }
@@ -35,19 +36,20 @@ func NewColumn(f *schema.Field) *Column {
 	return &Column{Field: f, path: f.StructField.Index}
 }
 
-// Name returns the field's name for error messages.
+// Name returns the names of the model and the field, for error messages.
 func (c *Column) Name() string {
 	return c.Field.Schema.Name + "." + c.Field.BindName()
 }
 
-// Unset reports whether the row lacks this key: it is zero, nil, NULL or the
-// empty string.
+// Unset reports whether the row lacks a value in the column, which means that it is zero,
+// nil, NULL or the empty string.
 func (c *Column) Unset(row reflect.Value) bool {
 	v, ok := c.Find(row)
 	return !ok || c.Kind.Unset(v)
 }
 
-// Get returns the key of the row, 0 if it is unset or a string that is not an ID.
+// Get returns the key of the row. It returns 0 if the key is unset, or is a string that
+// is not an ID.
 func (c *Column) Get(row reflect.Value) types.ID {
 	v, ok := c.Find(row)
 	if !ok {
@@ -56,9 +58,9 @@ func (c *Column) Get(row reflect.Value) types.ID {
 	return c.Kind.get(v)
 }
 
-// Value returns the key of the row as a map has it: as an ID or, of a string, as
-// text. Of a listed model it is the integer that GORM would have put there, which is
-// a number in JSON. The row must have one.
+// Value returns the key of the row in the form that the plugin writes into a map. That is
+// a string for a string column, and otherwise a types.ID. For a listed model it is an
+// int64, as GORM would write it, which is a number in JSON. The row must have a key.
 func (c *Column) Value(row reflect.Value) any {
 	v, _ := c.Find(row)
 	switch v, _ = c.Kind.unwrap(v); {
@@ -70,10 +72,10 @@ func (c *Column) Value(row reflect.Value) any {
 	return c.Get(row)
 }
 
-// Set stores id.
+// Set stores id in the row.
 func (c *Column) Set(row reflect.Value, id types.ID) { c.Kind.set(c.reach(row), id) }
 
-// Clear makes the column unset.
+// Clear sets the field to its zero value.
 func (c *Column) Clear(row reflect.Value) {
 	if v, ok := c.Find(row); ok {
 		v.SetZero()
@@ -84,7 +86,8 @@ func (c *Column) setText(row reflect.Value, text string) {
 	c.Kind.allocate(c.reach(row)).SetString(text)
 }
 
-// fill sets the key of a row that lacks it to the first of ids.
+// fill sets an unset key to the first of ids, and returns the rest of ids. It returns
+// false if the key is unset and ids is empty.
 func (c *Column) fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
 	v, reached := c.Find(row)
 	switch {
@@ -100,7 +103,7 @@ func (c *Column) fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bo
 	return ids[1:], true
 }
 
-// Content returns the value in the row, nil if it is zero.
+// Content returns the field's value in the row, or nil if it is zero.
 func (c *Column) Content(row reflect.Value) any {
 	v, ok := c.Find(row)
 	if !ok || v.IsZero() {
@@ -117,8 +120,8 @@ func (c *Column) Differs(a, b reflect.Value) bool {
 	return c.Value(a) != c.Value(b)
 }
 
-// Find returns the field without allocating. Behind a nil pointer ok is false, and
-// v that pointer.
+// Find returns the field without allocating. If the field is behind a nil pointer, Find
+// returns that pointer and false.
 func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
 	for _, i := range c.path {
 		if i >= 0 {
@@ -134,8 +137,7 @@ func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
 	return row, true
 }
 
-// reach returns the field and allocates embedded pointers on the way, as GORM
-// does.
+// reach returns the field and allocates the embedded pointers in its path, as GORM does.
 func (c *Column) reach(row reflect.Value) reflect.Value {
 	for {
 		v, ok := c.Find(row)
@@ -146,8 +148,9 @@ func (c *Column) reach(row reflect.Value) reflect.Value {
 	}
 }
 
-// Parking returns where a counter is out of the way of the column's generator, nil if
-// its layout is unknown.
+// Parking returns the place for parked counters, which is above the IDs that the column's
+// generator issues in the next ten years. It returns nil if the generator's layout is
+// unknown.
 func (c *Column) Parking() *parking.Place {
 	l, ok := c.source.(layouter)
 	if !ok {
@@ -157,7 +160,7 @@ func (c *Column) Parking() *parking.Place {
 	return &p
 }
 
-// layouter is a generator whose IDs have serial numbers.
+// layouter is a generator whose IDs can be formatted as serial numbers.
 type layouter interface{ Layout() snowflake.Layout }
 
 // setSerial makes c a column of serial numbers that begin with code.
@@ -175,8 +178,8 @@ func (c *Column) setSerial(code string) error {
 	return c.CheckWidth(c.Field)
 }
 
-// CheckWidth returns an error if f, which is c's field or refers to it, is
-// declared too narrow for the serial numbers of c.
+// CheckWidth returns an error if f is declared too narrow for the serial numbers of c.
+// The field f is c's field or a foreign key to it.
 func (c *Column) CheckWidth(f *schema.Field) error {
 	defer ReadLock(f.Schema)()
 	if size, setting := declaredSize(f); size > 0 && size < c.Serial.Width() {
@@ -187,9 +190,9 @@ func (c *Column) CheckWidth(f *schema.Field) error {
 
 var sizeOfType = regexp.MustCompile(`(?i)char[a-z ]*\(\s*(\d+)\s*\)`)
 
-// declaredSize returns how many characters the model declares for a string
-// column, 0 if it does not, and the setting that declares it. GORM ignores size
-// if type names a type of the database.
+// declaredSize returns the number of characters that the model declares for a string
+// column, and the setting that declares it. It returns 0 if the model declares no size.
+// GORM ignores the setting size if the setting type names a type of the database.
 func declaredSize(f *schema.Field) (size int, setting string) {
 	if f.DataType == schema.String {
 		return f.Size, "size"
@@ -200,8 +203,8 @@ func declaredSize(f *schema.Field) (size int, setting string) {
 	return size, "type"
 }
 
-// Selection maps a column to true if the statement names it and to false if the
-// statement omits it. It is nil if the statement has neither Select nor Omit.
+// Selection maps the name of a column to true if the statement selects it, and to false
+// if the statement omits it. It is nil if the statement has neither Select nor Omit.
 type Selection map[string]bool
 
 // Omits reports whether the statement omits the column.

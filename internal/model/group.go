@@ -13,26 +13,26 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Group is the tagged columns of a model that one generator serves.
+// Group contains the tagged columns of a model that use the same generator.
 type Group struct {
 	Keys    []*Column
 	Serials []*Column
 
-	// Primary is the row's only primary key if it is tagged and of this
-	// generator. The row's serial numbers are made from it.
+	// Primary is the row's only primary key, if it is tagged and uses this generator. The
+	// row's serial numbers are made from it.
 	Primary *Column
 
-	// Plain is set if the group has no column but Primary, an integer in the row
-	// itself.
+	// Plain is set if Primary is the only column of the group, and is an integer that is
+	// reached without following a pointer.
 	Plain *rowview.PlainKeys
 
 	gen    string // name of the generator
 	source Generator
 	table  string
-	tables TableGenerator // source, if it is one
+	tables TableGenerator // source, if it implements the interface
 	last   types.ID       // the largest ID that the generator may return
 
-	// parents are the relations to which the row belongs by Primary, if it has
+	// parents are the belongs-to relations whose foreign key is Primary, if the group has
 	// serial numbers. GORM replaces the key when it saves such a relation.
 	parents []*Column
 }
@@ -84,7 +84,8 @@ func (g *Group) parentsIn(s *schema.Schema) (parents []*Column) {
 // KeyIsForeign reports whether rows of the group may get their key from a parent.
 func (g *Group) KeyIsForeign() bool { return len(g.parents) > 0 }
 
-// HasParent reports whether GORM replaces the key of this row by its parent's.
+// HasParent reports whether the row has a parent whose key will replace the row's key
+// when GORM saves the parent.
 func (g *Group) HasParent(row reflect.Value) bool {
 	return slices.ContainsFunc(g.parents, func(c *Column) bool {
 		v, ok := c.Find(row)
@@ -92,7 +93,7 @@ func (g *Group) HasParent(row reflect.Value) bool {
 	})
 }
 
-// WithoutSerials returns the group without its serial numbers.
+// WithoutSerials returns a copy of the group without its serial numbers.
 func (g *Group) WithoutSerials() *Group {
 	rest := *g
 	rest.Serials = nil
@@ -108,14 +109,16 @@ func (g *Group) Selected(s Selection) *Group {
 	rest.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.Omits)
 	rest.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.Omits)
 	rest.Plain = nil
-	// A key that is not written may be another row's.
+	// A key that the statement does not write may be the key of another row.
 	if g.Primary != nil && s.Omits(g.Primary) {
 		rest.Primary = nil
 	}
 	return &rest
 }
 
-// Needs returns how many IDs the row needs, and whether it lacks anything.
+// Needs returns the number of IDs that the row needs, and reports whether a key or a
+// serial number of the row is unset. A row may lack a serial number without needing an
+// ID.
 func (g *Group) Needs(row reflect.Value) (ids int, lacks bool) {
 	for _, c := range g.Keys {
 		if c.Unset(row) {
@@ -131,10 +134,11 @@ func (g *Group) Needs(row reflect.Value) (ids int, lacks bool) {
 	return ids, true
 }
 
-// Observes reports whether the generator wants to see keys that rows have.
+// Observes reports whether the generator is a [TableGenerator], which observes existing
+// keys.
 func (g *Group) Observes() bool { return g.tables != nil }
 
-// Observe shows it the keys that a row has.
+// Observe passes the keys that a row has to the generator's method Observe.
 func (g *Group) Observe(row reflect.Value) {
 	for _, c := range g.Keys {
 		if id := c.Get(row); id > 0 {
@@ -143,7 +147,7 @@ func (g *Group) Observe(row reflect.Value) {
 	}
 }
 
-// fill asks the generator for IDs.
+// fill lets the generator set ids.
 func (g *Group) fill(ctx context.Context, ids []types.ID) error {
 	if g.tables != nil {
 		return g.tables.FillTable(ctx, g.table, ids)
@@ -151,24 +155,24 @@ func (g *Group) fill(ctx context.Context, ids []types.ID) error {
 	return g.source.Fill(ctx, ids)
 }
 
-// LacksSerial reports whether one of the row's serial numbers is unset.
+// LacksSerial reports whether a serial number of the row is unset.
 func (g *Group) LacksSerial(row reflect.Value) bool {
 	return slices.ContainsFunc(g.Serials, func(c *Column) bool { return c.Unset(row) })
 }
 
-// serialFromKey reports whether the row's serial numbers are made from its
-// primary key, which it has or is about to get. Otherwise one more ID serves all
-// of them.
+// serialFromKey reports whether the row's serial numbers are made from its primary key,
+// which is set or will be set by [Group.Fill]. Otherwise the row needs one more ID, from
+// which all its serial numbers are made.
 func (g *Group) serialFromKey(row reflect.Value) bool {
 	return g.Primary != nil && (g.Representable(g.Primary.Get(row)) || g.Primary.Unset(row))
 }
 
-// Representable reports whether id has a serial number. A key that the caller
-// set may have none.
+// Representable reports whether id has a serial number. A key that the caller set may be
+// negative or too large for it.
 func (g *Group) Representable(id types.ID) bool { return id > 0 && id <= g.last }
 
-// Fill sets the keys that a row lacks, and then its serial numbers. It returns the
-// IDs that remain; ok is false if the row needs one and there is none.
+// Fill sets the unset keys of a row, and then its unset serial numbers. It returns the
+// IDs that it did not use, or false if there are too few IDs.
 func (g *Group) Fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
 	if ids, ok = g.FillKeys(row, ids); !ok {
 		return nil, false
@@ -176,7 +180,8 @@ func (g *Group) Fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok boo
 	return g.fillSerials(row, ids)
 }
 
-// FillKeys is Fill for the keys alone.
+// FillKeys sets the unset keys of a row. It returns the IDs that it did not use, or false
+// if there are too few IDs.
 func (g *Group) FillKeys(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
 	for _, c := range g.Keys {
 		if ids, ok = c.fill(row, ids); !ok {
@@ -208,8 +213,8 @@ func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID,
 	return ids, true
 }
 
-// Renumber makes the serial numbers of a row again that were made from another key.
-// One that somebody else has set since stays.
+// Renumber replaces the serial numbers that were made from the key made, because the row
+// has another key now. It keeps a serial number that a hook or the caller has set since.
 func (g *Group) Renumber(row reflect.Value, made types.ID) error {
 	id := g.Primary.Get(row)
 	for _, c := range g.Serials {
@@ -225,7 +230,7 @@ func (g *Group) Renumber(row reflect.Value, made types.ID) error {
 	return nil
 }
 
-// checkIDs checks what the generator returned.
+// checkIDs returns an error if an ID of the generator is not positive or is too large.
 func (g *Group) checkIDs(ids []types.ID) error {
 	for i, id := range ids {
 		if id <= 0 {

@@ -9,16 +9,16 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Kind is the Go form of a key: a 64-bit integer or a string, possibly inside
-// sql.Null, possibly behind a pointer.
+// Kind describes the Go type of a key. The type is a 64-bit integer or a string,
+// optionally wrapped in sql.Null, and optionally behind a pointer.
 type Kind struct {
-	scalar   reflect.Kind // Int64, Uint64 or String: a switch has the last as its default
+	scalar   reflect.Kind // Int64, Uint64, or String, which is the default case of each switch
 	nullable bool         // a struct {value; Valid bool} of database/sql
 	pointer  bool
 }
 
-// KindOf returns the kind of a field of type t, or an error if it cannot hold
-// every ID.
+// KindOf returns the kind of a field of type t, or an error if the type cannot hold every
+// ID.
 func KindOf(t reflect.Type) (Kind, error) {
 	k := Kind{}
 	if t.Kind() == reflect.Pointer {
@@ -47,8 +47,8 @@ func KindOf(t reflect.Type) (Kind, error) {
 	return k, nil
 }
 
-// IsText reports whether a value of type t is a string in JSON: it writes its text
-// itself, as an ID does.
+// IsText reports whether a value of type t is a string in JSON, because it is a string or
+// marshals itself, as an ID does.
 func IsText(t reflect.Type) bool {
 	t = indirect(t)
 	return t.Kind() == reflect.String || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
@@ -59,7 +59,8 @@ func IsID(t reflect.Type) bool {
 	return t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[types.ID]().PkgPath()
 }
 
-// SerialKindOf is [KindOf] for a field of a serial number.
+// SerialKindOf returns the kind of a field of type t, or an error if the type cannot hold
+// a serial number.
 func SerialKindOf(t reflect.Type) (Kind, error) {
 	k, err := KindOf(t)
 	if err != nil || !k.IsString() {
@@ -68,7 +69,7 @@ func SerialKindOf(t reflect.Type) (Kind, error) {
 	return k, nil
 }
 
-// unwrap removes the wrappers; ok is false if one of them is empty.
+// unwrap returns the scalar inside the wrappers, or false if a wrapper is nil or NULL.
 func (k Kind) unwrap(v reflect.Value) (scalar reflect.Value, ok bool) {
 	if k.pointer {
 		if v.IsNil() {
@@ -119,8 +120,8 @@ func (k Kind) get(v reflect.Value) types.ID {
 	}
 }
 
-// allocate fills the wrappers and returns the scalar inside. A pointer gets a new
-// target, because several rows may share the old one.
+// allocate sets the wrappers to a non-nil value and returns the scalar inside. It gives a
+// pointer a new target, because several rows may share the old target.
 func (k Kind) allocate(v reflect.Value) reflect.Value {
 	if k.pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -148,11 +149,12 @@ func (k Kind) set(v reflect.Value, id types.ID) {
 // IsString reports whether the field holds an ID as text.
 func (k Kind) IsString() bool { return k.scalar == reflect.String }
 
-// Optional reports whether the field has a value for "unset" other than zero.
+// Optional reports whether the field can be nil or NULL, and not only zero.
 func (k Kind) Optional() bool { return k.pointer || k.nullable }
 
-// ConvertsTo reports whether [Column.Get] and [Column.Set] carry every value of
-// kind k to a field of the other kind. Strings may hold more than IDs.
+// ConvertsTo reports whether [Column.Get] and [Column.Set] can copy every value of kind k
+// to a field of the other kind. It returns false for strings, because they may hold text
+// that is not an ID, and for uint64 to string, because large values would get a sign.
 func (k Kind) ConvertsTo(other Kind) bool {
 	return k.scalar == reflect.Int64 || k.scalar == reflect.Uint64 && other.scalar != reflect.String
 }

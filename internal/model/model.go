@@ -1,34 +1,47 @@
-// Package model describes what a tagged field is: what its tag asks for, which
-// Go types hold it, how to read and write it in a row, and which fields one
-// generator serves together. It reads schemas and rows, but no statement and no
+// Package model describes the tagged fields of GORM models. It parses their tags, checks
+// that their Go types can hold an ID, reads and writes them in rows, and groups the
+// fields that use the same generator. It reads schemas and rows, but no statement and no
 // database.
 //
 // A [Set] parses each schema once into a [Model] ([Set.Model], parse, newColumn,
-// newGroups). Packages fill and tree ask its groups what a row needs
+// newGroups). Packages fill and tree ask the groups of a model how many IDs a row needs
 // ([Group.Needs]), get the IDs ([Set.Generate]), and write them ([Group.Fill]).
 //
 // # A new tag option
 //
-//   - parseTag (tag.go) reads it, rejects it where it means nothing, and lists it in
-//     its messages; model.go and group.go have its effect on columns.
-//   - Rows: internal/fill (rows.go, maps.go for maps, look.go before the INSERT),
-//     internal/tree for Assign (link.go, passes.go), and internal/check.
-//   - Tests stand beside each of these, in hooks_test.go of the root (every way GORM
-//     creates a row, on all databases), and in tag_test.go, with a model in which the
-//     tag is wrong. Errors that docs/guarantees.md quotes are provoked in
-//     internal/test/docstest/messages_test.go.
+//   - parseTag (tag.go) reads the option, rejects it where it has no meaning, and lists
+//     it in
+//
+// its messages. model.go and group.go apply it to columns.
+//   - The code for rows is in internal/fill (rows.go, maps.go for maps, look.go before
+//     the
+//
+// INSERT), in internal/tree for Assign (link.go, passes.go), and in internal/check.
+//   - Tests are in each of these packages, in hooks_test.go of the root (every way GORM
+//     creates
+//
+// a row, on all databases), and in tag_test.go, with a model in which the tag is wrong.
+// internal/test/docstest/messages_test.go provokes the errors that docs/guarantees.md
+// quotes.
 //
 // # A new Go type for keys
 //
-//   - [KindOf] and its message, every switch over kinds, whose default is a string
-//     (kind.go), foreign keys (reference.go), and models without a tag (tag.go).
-//   - Package types: the methods of types.ID, which types.Of repeats
-//     (TestOfHasTheMethodsOfID), with internal/guard for unset keys.
-//   - internal/fill/maps.go: what is unset, and maps; internal/check: widths in
-//     column.go, and check.go.
-//   - Tests: kinds_test.go and maps_test.go of internal/fill, pairs_test.go of
-//     internal/check, tag_test.go here, assign_shapes_test.go of internal/tree, and
-//     hooks_test.go of the root.
+//   - In this package it concerns [KindOf] and its message, every switch over kinds,
+//     whose
+//
+// default is a string (kind.go), foreign keys (reference.go), and models without a tag
+// (tag.go).
+//   - In package types it concerns the methods of types.ID, which types.Of repeats
+//
+// (TestOfHasTheMethodsOfID), with internal/guard for unset keys.
+//   - internal/fill/maps.go decides which values in maps are unset. internal/check
+//     compares
+//
+// widths in column.go and check.go.
+//   - Tests are in kinds_test.go and maps_test.go of internal/fill, pairs_test.go of
+//
+// internal/check, tag_test.go here, assign_shapes_test.go of internal/tree, and
+// hooks_test.go of the root.
 package model
 
 import (
@@ -42,16 +55,16 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// Model is the plugin's view of one parsed schema.
+// Model holds the tagged columns and the foreign keys of a parsed schema.
 type Model struct {
 	Columns []*Column
 	Groups  []*Group // the columns by generator
-	Err     error    // all mistakes in the tags and in foreign keys of its own, joined
-	LeftOut bool     // by a tag, from gormflake.WithModels
+	Err     error    // all mistakes in the tags and in the model's own foreign keys, joined
+	LeftOut bool     // a tag excludes the model from gormflake.WithModels
 
-	// References are foreign keys of the model and of those to which it is related.
-	// Refused are the latter's that cannot hold the model's key: a row without related
-	// rows can be created.
+	// References are the foreign keys of the model and of its related models. Refused are
+	// the foreign keys of related models that cannot hold the model's key. They are no
+	// part of Err, because a row without related rows can be created.
 	References, Refused []Reference
 
 	schema  *schema.Schema
@@ -61,15 +74,16 @@ type Model struct {
 	}
 }
 
-// KeyReplacedBy reports whether rel may replace a key from which serial numbers
-// are made.
+// KeyReplacedBy reports whether GORM, when it saves rel, may replace a key from which
+// serial numbers are made.
 func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
 	return slices.ContainsFunc(m.Groups, func(g *Group) bool {
 		return slices.ContainsFunc(g.parents, func(c *Column) bool { return c.Field == rel.Field })
 	})
 }
 
-// RefusedBy returns the error of rows that have related rows by rel, nil if there is none.
+// RefusedBy returns the error for a row that has related rows by rel, or nil if their
+// foreign key can hold the row's key.
 func (m *Model) RefusedBy(rel *schema.Relationship) error {
 	for _, r := range m.Refused {
 		if r.Relation.Name == rel.Name {
@@ -121,13 +135,14 @@ func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs [
 	return columns, append(errs, strayTags(s, seen)...)
 }
 
-// secondKeys finds tagged keys that a struct brings which is embedded beside the key of
-// the model. They would be part of it, with an ID that is no row's.
+// secondKeys returns an error for each tagged key of an embedded struct that becomes a
+// second primary key, in addition to the model's own key. Its ID would be in no other
+// row.
 func secondKeys(s *schema.Schema, columns []*Column) (errs []error) {
 	for _, c := range columns {
 		f := c.Field
 		_, prefixed := f.TagSettings["EMBEDDEDPREFIX"]
-		id := s.LookUpField("id") // which GORM leaves out of the key if another field is tagged primaryKey
+		id := s.LookUpField("id") // GORM removes id from the primary key if another field is tagged primaryKey
 		second := prefixed && id != nil && !sameStruct(id, f) || slices.ContainsFunc(s.PrimaryFields, func(other *schema.Field) bool {
 			return !sameStruct(other, f) && len(other.BindNames) <= len(f.BindNames) && (prefixed || IsTagged(other))
 		})
@@ -139,13 +154,13 @@ func secondKeys(s *schema.Schema, columns []*Column) (errs []error) {
 	return errs
 }
 
-// sameStruct reports whether two fields are of the same struct.
+// sameStruct reports whether two fields are declared in the same struct.
 func sameStruct(a, b *schema.Field) bool {
 	return slices.Equal(a.BindNames[:len(a.BindNames)-1], b.BindNames[:len(b.BindNames)-1])
 }
 
-// isJoinTable reports whether GORM generated the struct for a join table. Its
-// foreign keys carry copies of the tags of the joined models.
+// isJoinTable reports whether GORM generated the struct for a join table. The foreign
+// keys of such a struct carry copies of the tags of the joined models.
 func isJoinTable(s *schema.Schema) bool {
 	return s.ModelType.Name() == "" && s.Name != ""
 }
@@ -154,7 +169,8 @@ func tagError(s *schema.Schema, field, text string, err error) error {
 	return fmt.Errorf("gormflake: model %s, field %s, tag %s:%q: %w", s.Name, field, tagKey, text, err)
 }
 
-// newColumn returns nil if another tagged field has taken the field's place.
+// newColumn returns a column for the tagged field f. It returns nil if another tagged
+// field shadows f and has its column.
 func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) (*Column, error) {
 	t, err := parseTag(text)
 	if err != nil {
@@ -203,8 +219,8 @@ func writable(f *schema.Field, t tag) error {
 	return nil
 }
 
-// strayTags finds tags on what GORM does not parse as a field: unexported fields
-// and embedded structs.
+// strayTags returns an error for each tag that is not on a field of the schema. GORM
+// parses neither unexported fields nor embedded structs as fields.
 func strayTags(s *schema.Schema, seen map[string]bool) (errs []error) {
 	eachTag(s.ModelType, nil, func(name, text string) {
 		if text != leftOut && !seen[name] {
@@ -215,7 +231,7 @@ func strayTags(s *schema.Schema, seen map[string]bool) (errs []error) {
 	return errs
 }
 
-// eachTag visits the tags in t and in the structs that it embeds.
+// eachTag calls visit for each tag in t and in the structs that it embeds.
 func eachTag(t reflect.Type, path []string, visit func(name, text string)) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -223,13 +239,13 @@ func eachTag(t reflect.Type, path []string, visit func(name, text string)) {
 		if text, ok := f.Tag.Lookup(tagKey); ok {
 			visit(strings.Join(at, "."), text)
 		}
-		if inner := embedded(f); inner != nil && len(at) < 16 { // a struct may embed itself, by a pointer
+		if inner := embedded(f); inner != nil && len(at) < 16 { // a struct may embed itself by a pointer
 			eachTag(inner, at, visit)
 		}
 	}
 }
 
-// embedded returns the struct type that f embeds, nil if it embeds none.
+// embedded returns the struct type that f embeds, or nil.
 func embedded(f reflect.StructField) reflect.Type {
 	_, tagged := schema.ParseTagSetting(f.Tag.Get("gorm"), ";")["EMBEDDED"]
 	if !tagged && !f.Anonymous {

@@ -68,7 +68,8 @@ func TestModelMigratesOnce(t *testing.T) {
 	})
 }
 
-// A database handle without the plugin must not lose children silently.
+// TestModelWithoutPlugin checks that a create on a handle without the plugin fails, and
+// does not silently lose children.
 func TestModelWithoutPlugin(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -91,7 +92,8 @@ func TestModelWithoutPlugin(t *testing.T) {
 	})
 }
 
-// A constraint in Model would be copied into tables that have no column id.
+// TestModelWithPrefix checks that Model can be embedded with a prefix. A constraint in
+// Model would be copied into tables that have no column id.
 func TestModelWithPrefix(t *testing.T) {
 	t.Parallel()
 	type prefixed struct {
@@ -120,8 +122,8 @@ func TestModelInOwnCase(t *testing.T) {
 	}, &gorm.Config{NamingStrategy: schema.NamingStrategy{NoLowerCase: true}})
 }
 
-// An existing table gets a key of type Model without being rebuilt, which would
-// delete the rows that refer to it by ON DELETE CASCADE.
+// TestModelRebuildsNoTable checks that an existing table gets a key of type Model without
+// being rebuilt. A rebuild would delete the rows that refer to it by ON DELETE CASCADE.
 func TestModelRebuildsNoTable(t *testing.T) {
 	t.Parallel()
 	type oldLedger struct {

@@ -18,11 +18,11 @@ type Reference struct {
 	Relation *schema.Relationship
 	Key      *Column
 	Foreign  *schema.Field
-	Err      error // why the foreign key cannot hold the key
+	Err      error // the reason why the foreign key cannot hold the key, or nil
 }
 
-// referencesOf returns the foreign keys of s itself, and those of models to which s is
-// related, in a fixed order.
+// referencesOf returns the foreign keys to tagged columns in s and in the models to which
+// s is related, in a fixed order.
 func referencesOf(s *schema.Schema, gens generators) (refs []Reference) {
 	for _, rel := range Relations(s) {
 		for _, ref := range rel.References {
@@ -31,7 +31,7 @@ func referencesOf(s *schema.Schema, gens generators) (refs []Reference) {
 			}
 			key, err := newColumn(ref.PrimaryKey.Schema, ref.PrimaryKey, ref.PrimaryKey.Tag.Get(tagKey), gens)
 			if key == nil || err != nil {
-				continue // an error of the key's model
+				continue // the key's own model reports this error
 			}
 			r := Reference{Relation: rel, Key: key, Foreign: ref.ForeignKey}
 			if err := r.check(); err != nil {
@@ -50,21 +50,22 @@ func Relations(s *schema.Schema) []*schema.Relationship {
 	return slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many)
 }
 
-// Error reports that the foreign key cannot hold the key.
+// Error returns an error that names the foreign key and gives the reason why it cannot
+// hold the key.
 func (r *Reference) Error(reason string) error {
 	return fmt.Errorf("model %s, field %s, foreign key to %s: %s",
 		r.Foreign.Schema.Name, r.Foreign.BindName(), r.Key.Field.Schema.Name, reason)
 }
 
-// check returns an error if GORM would lose the key in the foreign key. A serial number
-// needs a string, or a type whose own Scan accepts it.
+// check returns an error if GORM cannot copy the key into the foreign key without loss. A
+// foreign key to a serial number must be a string, or a type whose own Scan accepts it.
 func (r *Reference) check() error {
 	if r.Key.Serial == nil {
 		return r.checkConversion()
 	}
 	t := r.Foreign.FieldType
 	_, err := SerialKindOf(t)
-	basic := t.Kind() <= reflect.Float64 // GORM makes false of any text, and a float of digits
+	basic := t.Kind() <= reflect.Float64 // GORM converts any text to false for a bool, and digits to a float
 	if err == nil || basic {
 		return err
 	}
@@ -74,7 +75,8 @@ func (r *Reference) check() error {
 	return err
 }
 
-// copy lets GORM copy a key into the foreign key of a scratch row, which it returns.
+// copy lets GORM copy a key into the foreign key of a new row, and returns the foreign
+// key.
 func (r *Reference) copy(key any) (foreign reflect.Value, err error) {
 	row := reflect.New(r.Foreign.Schema.ModelType).Elem()
 	ctx := context.Background()
@@ -82,12 +84,12 @@ func (r *Reference) copy(key any) (foreign reflect.Value, err error) {
 	return r.Foreign.ReflectValueOf(ctx, row), err
 }
 
-// probe is an ID that no narrower type holds.
+// probe is an ID that is too large for every narrower type.
 const probe types.ID = 1<<62 + 1
 
-// checkConversion returns what is wrong with a foreign key of a type that could
-// hold the key. GORM converts some integers to a string as Go does: to the one
-// character with that code point.
+// checkConversion lets GORM convert [probe] and returns an error if the foreign key then
+// has another value. For example, GORM converts some integers to a string as Go does,
+// which results in the one character with that code point.
 func (r *Reference) checkConversion() error {
 	from := r.Key.Field.FieldType
 	value := reflect.New(from).Elem()
@@ -110,14 +112,15 @@ func (r *Reference) checkConversion() error {
 	}
 }
 
-// sameInDatabase reports whether the database gets the same number, or its text.
+// sameInDatabase reports whether the driver sends the same number or text for both
+// values.
 func sameInDatabase(key, foreign any) bool {
 	want, err := driver.DefaultParameterConverter.ConvertValue(key)
 	got, foreignErr := driver.DefaultParameterConverter.ConvertValue(foreign)
 	return errors.Join(err, foreignErr) == nil && TextOf(got) == TextOf(want)
 }
 
-// TextOf returns the value as a column of text has it.
+// TextOf returns the text that a text column stores for the value.
 func TextOf(v driver.Value) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -125,7 +128,7 @@ func TextOf(v driver.Value) string {
 	return fmt.Sprint(v)
 }
 
-// IDDigits is the length of the largest ID in decimal.
+// IDDigits is the number of decimal digits of the largest ID.
 const IDDigits = 19
 
 func indirect(t reflect.Type) reflect.Type {
@@ -135,8 +138,9 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// ReadLock keeps GORM from changing s. GORM adds relations to a schema, and the
-// types and sizes of foreign keys, whenever it parses a model that refers to it.
+// ReadLock locks s until the caller calls unlock, so that GORM does not change it.
+// Whenever GORM parses a model that refers to s, it adds relations to s, and sets the
+// types and sizes of foreign keys.
 func ReadLock(s *schema.Schema) (unlock func()) {
 	s.Relationships.Mux.RLock()
 	return s.Relationships.Mux.RUnlock

@@ -10,24 +10,24 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// maxPooled limits the buffers that the pool keeps, in IDs.
+// maxPooled is the largest buffer, in IDs, that the pool keeps.
 const maxPooled = 1 << 16
 
-// Set is what all statements of one plugin share: its generators, its models
-// and its buffers. It is safe for concurrent use.
+// Set holds the generators, models and buffers that all statements of one plugin share.
+// It is safe for concurrent use.
 type Set struct {
-	Unparked bool // counters of listed models are no mistake; set before use
+	Unparked bool // accept unparked counters of listed models; set before use
 
 	generators generators
 	models     sync.Map // *schema.Schema to *Model
 	buffers    sync.Pool
 }
 
-// NewSet returns a set that uses these generators, by name.
+// NewSet returns a set with the generators gens, by name.
 func NewSet(gens map[string]Generator) *Set { return &Set{generators: gens} }
 
-// Model returns the cached model of s. The schema itself is shared by all
-// goroutines of the program and is only read.
+// Model returns the model of s, which it parses once and caches. It only reads s, because
+// all goroutines of the program share the schema.
 func (set *Set) Model(s *schema.Schema) *Model {
 	if m, ok := set.models.Load(s); ok {
 		return m.(*Model)
@@ -40,9 +40,9 @@ func (set *Set) Model(s *schema.Schema) *Model {
 	return m.(*Model)
 }
 
-// CheckJoinTable returns an error if s is a struct that GORM made for a join table, and
-// the set has a model of the same table with a tagged column that the struct lacks. GORM
-// would insert rows without it.
+// CheckJoinTable returns an error if s is a struct that GORM generated for a join table,
+// and lacks a tagged column that another model of the same table has. GORM would insert
+// the join rows without that column.
 func (set *Set) CheckJoinTable(s *schema.Schema) (err error) {
 	if !isJoinTable(s) {
 		return nil
@@ -63,8 +63,8 @@ func (set *Set) CheckJoinTable(s *schema.Schema) (err error) {
 	return err
 }
 
-// Generate returns n new IDs for the columns of g, in a buffer that the caller
-// passes to [Set.Recycle] after use.
+// Generate returns n new IDs for the columns of g. The caller passes the buffer to
+// [Set.Recycle] after use.
 func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, error) {
 	ids, _ := set.buffers.Get().(*[]types.ID)
 	if ids == nil {
@@ -77,7 +77,7 @@ func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, err
 	if n == 0 {
 		return ids, nil
 	}
-	// A generator that skips elements must not return the last statement's IDs.
+	// Otherwise a generator that skips elements would return IDs of an earlier statement.
 	clear(*ids)
 	if err := g.fill(ctx, *ids); err != nil {
 		return nil, fmt.Errorf("generator%s: %w", quotedGen(g.gen), err)
@@ -88,28 +88,30 @@ func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, err
 	return ids, nil
 }
 
-// Recycle returns a buffer to the pool.
+// Recycle returns a buffer to the pool, unless it is larger than maxPooled.
 func (set *Set) Recycle(ids *[]types.ID) {
 	if cap(*ids) <= maxPooled {
 		set.buffers.Put(ids)
 	}
 }
 
-// Generator is gormflake.Generator, which this package cannot import.
+// Generator is the interface gormflake.Generator, declared again because this package
+// cannot import gormflake.
 type Generator interface {
 	Fill(ctx context.Context, dst []types.ID) error
 }
 
-// TableGenerator is gormflake.TableGenerator.
+// TableGenerator has the methods that gormflake.TableGenerator adds to a Generator.
 type TableGenerator interface {
 	FillTable(ctx context.Context, table string, dst []types.ID) error
 	Observe(table string, id types.ID)
 }
 
-// generators are found by the names that tags use; "" is the default one.
+// generators maps the names that tags use to generators. "" is the default generator.
 type generators map[string]Generator
 
-// quotedGen names a generator in a message, unless it is the default one.
+// quotedGen returns the name of a generator for a message, or "" for the default
+// generator.
 func quotedGen(name string) string {
 	if name == "" {
 		return ""

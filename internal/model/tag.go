@@ -12,7 +12,7 @@ import (
 
 const (
 	tagKey  = "snowflake"
-	leftOut = "-" // the tag that leaves a model out of gormflake.WithModels
+	leftOut = "-" // the tag that excludes a model from gormflake.WithModels
 )
 
 // tag is a parsed `snowflake:"…"`.
@@ -61,14 +61,16 @@ func (t *tag) option(text string) error {
 	return nil
 }
 
-// Namer marks the schemas that GORM parses with it, so that [UntaggedKey] can tell
-// them from those that were in use before. GORM keeps it in them.
+// Namer marks the schemas that GORM parses with it, because GORM stores the Namer in the
+// schema. The mark shows [UntaggedKey] that the plugin had the schema parsed, and that it
+// was not in use before.
 type Namer struct{ schema.Namer }
 
 const mark = "gormflake: "
 
-// ColumnName implements schema.Namer. For the mark and a column it returns the
-// column, as no other Namer does.
+// ColumnName implements schema.Namer. If column begins with the mark, ColumnName returns
+// the rest of it. A schema that was parsed with another Namer does not resolve such a
+// name.
 func (n Namer) ColumnName(table, column string) string {
 	if name, marked := strings.CutPrefix(column, mark); marked {
 		return name
@@ -76,9 +78,9 @@ func (n Namer) ColumnName(table, column string) string {
 	return n.Namer.ColumnName(table, column)
 }
 
-// UntaggedKey returns the key of a listed model that the database would assign, nil
-// if the model has a tagged key or is left out. It is an error if [Adopt] cannot have
-// the key.
+// UntaggedKey returns the primary key of a listed model that the database would assign.
+// It returns nil if the model has a tagged key or is left out, and an error if [Adopt]
+// cannot tag the key.
 func UntaggedKey(s *schema.Schema) (*schema.Field, error) {
 	if slices.ContainsFunc(s.PrimaryFields, IsTagged) || leavesOut(s.ModelType) {
 		return nil, nil
@@ -100,7 +102,7 @@ func notListed(format string, args ...any) error {
 	return fmt.Errorf(format+`, or leave the model out by snowflake:"-" on a field`, args...)
 }
 
-// checkUntagged finds what keeps the plugin from giving keys to a field.
+// checkUntagged returns an error if the plugin cannot give keys to the field.
 func checkUntagged(f *schema.Field) error {
 	_, err := newColumn(f.Schema, f, "pk", generators{"": nil})
 	switch {
@@ -116,11 +118,13 @@ func checkUntagged(f *schema.Field) error {
 	return nil
 }
 
-// Adopt makes f, from [UntaggedKey], a field with the tag snowflake:"pk" and the
-// setting autoIncrement:false. No other goroutine may use its schema yet.
+// Adopt makes f, which [UntaggedKey] returned, a field with the tag snowflake:"pk" and
+// the setting autoIncrement:false. No other goroutine may use the schema of f during the
+// call.
 //
-// SQLite assigns an omitted key that is the rowid. A bigint is not, and without NULL
-// it is required, as on other databases.
+// On SQLite, Adopt also changes the column's type to bigint NOT NULL. An integer primary
+// key is the rowid there, to which SQLite assigns a value if an INSERT omits it. A bigint
+// is not the rowid, and NOT NULL makes such an INSERT fail, as on other databases.
 func Adopt(f *schema.Field, dialect string) {
 	f.Tag = tagKey + `:"pk" ` + f.Tag
 	f.AutoIncrement, f.HasDefaultValue = false, false
@@ -136,7 +140,8 @@ func IsTagged(f *schema.Field) bool {
 	return ok && text != leftOut
 }
 
-// leavesOut reports whether a field of t, or of what it embeds, leaves it out.
+// leavesOut reports whether a field of t, or of a struct that it embeds, has the tag that
+// leaves the model out.
 func leavesOut(t reflect.Type) bool {
 	found := false
 	eachTag(t, nil, func(_, text string) { found = found || text == leftOut })

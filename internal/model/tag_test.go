@@ -22,7 +22,7 @@ type hidden struct {
 	ID types.ID `snowflake:"pk"`
 }
 
-// likeNull has the fields of a type of database/sql, which it is not.
+// likeNull has the same fields as a type of database/sql, but is another type.
 type likeNull struct {
 	V     int64
 	Valid bool
@@ -37,7 +37,7 @@ func TestTagMistakes(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		model any
-		want  []string // the whole text, line by line
+		want  []string // the whole error, line by line
 	}{
 		{"empty", &struct {
 			ID ok `snowflake:""`
@@ -236,7 +236,8 @@ gormflake: WithGenerator("d"): name is given twice`
 	}
 }
 
-// A nil pointer in an interface is a nil generator too.
+// TestNilGenerators checks that a nil pointer in an interface also counts as a nil
+// generator.
 func TestNilGenerators(t *testing.T) {
 	t.Parallel()
 	var gen *snowflake.Generator
@@ -260,7 +261,8 @@ type fillNothing struct{}
 
 func (fillNothing) Fill(context.Context, []types.ID) error { return nil }
 
-// A tag is accepted exactly if it is pk or id, with at most one known generator.
+// FuzzTag checks that a tag is accepted exactly if it is pk or id, with at most one known
+// generator.
 func FuzzTag(f *testing.F) {
 	for _, seed := range []string{"pk", "id", "", "pk,gen=orders", "pk,gen=", "pk,", "id,gen=orders,gen=orders", "PK", " pk"} {
 		f.Add(seed)

@@ -7,16 +7,15 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// A Unique is an index or a constraint that the model declares, and that no two of its
-// rows violate.
+// Unique is a unique index or constraint that the model declares.
 type Unique struct {
 	Columns []string
 	Where   string // the condition of a partial index
 }
 
 // Uniques returns the unique indexes and constraints of the model, without its primary
-// key and without indexes on expressions. It reads them from a schema of its own, because
-// GORM writes into the schema when it reads its indexes.
+// key and without indexes on expressions. It parses the model again, because GORM changes
+// the schema when it reads its indexes.
 func (m *Model) Uniques(namer schema.Namer) []Unique {
 	m.uniques.once.Do(func() {
 		s, err := schema.Parse(reflect.New(m.schema.ModelType).Interface(), &sync.Map{}, namer)

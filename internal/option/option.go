@@ -1,5 +1,5 @@
-// Package option applies options in the same way in every package that has
-// them.
+// Package option applies functional options, in the same way for every package that has
+// options.
 package option
 
 import (
@@ -7,8 +7,9 @@ import (
 	"fmt"
 )
 
-// Apply calls apply for each of the options, so that one run shows every
-// mistake. A nil option is one; its error has prefix, the name of the package.
+// Apply calls apply for each option and joins the errors, so that the caller sees every
+// mistake at once. A nil option is also an error, which begins with prefix, the name of
+// the package.
 func Apply[O comparable](prefix string, opts []O, apply func(O) error) error {
 	var none O
 	var errs []error
@@ -22,9 +23,9 @@ func Apply[O comparable](prefix string, opts []O, apply func(O) error) error {
 	return errors.Join(errs...)
 }
 
-// Check returns the error of an argument that is not good, in the words of the format,
-// or nil. An option may set the argument all the same: nothing uses what an error
-// comes with.
+// Check returns nil if good is true, and otherwise an error with the format and its
+// arguments. An option may set an invalid argument even so, because callers do not use a
+// configuration that comes with an error.
 func Check(good bool, format string, args ...any) error {
 	if good {
 		return nil

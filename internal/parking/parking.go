@@ -1,6 +1,7 @@
-// Package parking is about counters such as AUTO_INCREMENT, which MySQL, MariaDB and
-// SQLite move past each larger key: to the generator's next ID. A parked counter is out
-// of the generator's way. A counter of SQLite without AUTOINCREMENT cannot be parked, and
+// Package parking chooses where to park counters such as AUTO_INCREMENT, and builds the
+// statements that park them. MySQL, MariaDB and SQLite move such a counter past each
+// larger key, so that its next value is the generator's next ID. A parked counter is
+// above the generator's IDs. A SQLite counter without AUTOINCREMENT cannot be parked, so
 // its table gets a guard instead ([SQLiteGuard]).
 package parking
 
@@ -15,24 +16,24 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A Place is where to park counters.
+// Place is the range of keys in which counters are parked.
 type Place struct {
-	ID    types.ID  // with room above it
-	Until time.Time // when the generator gets to ID
-	Limit types.ID  // the next value of a parked counter is larger
+	ID    types.ID  // the value to which a counter is moved, with room above it
+	Until time.Time // the time at which the generator reaches ID
+	Limit types.ID  // a counter is parked if its next value is larger
 
-	First, Last types.ID // of the keys that parked counters give
+	First, Last types.ID // bounds of the keys that parked counters assign
 }
 
 // NewPlace returns the place for IDs of the layout.
 func NewPlace(l snowflake.Layout) Place {
-	const years = 10 // for which a parked counter must be above all IDs
+	const years = 10 // the least time for which a parked counter is above all IDs
 	end, expires := time.Now().AddDate(years, 0, 0), l.Expires()
 	if expires.Before(end) {
 		end = expires
 	}
 	until := end.Add(expires.Sub(end) / 8 * 7)
-	// The place moves by a year in eight.
+	// The place moves by one year in eight years.
 	first, last := l.Max(until.AddDate(-years, 0, 0)), l.Max(until.AddDate(1, 0, 0))
 	limit := l.Max(end)
 	return Place{l.Max(until), until, limit, max(first, limit), last}
@@ -41,23 +42,23 @@ func NewPlace(l snowflake.Layout) Place {
 // Holds reports whether a key comes from a parked counter.
 func (p Place) Holds(key types.ID) bool { return p.First <= key && key <= p.Last }
 
-// String describes a counter at the place.
+// String describes a counter that is parked at the place.
 func (p Place) String() string {
 	return fmt.Sprintf("at %d, above all IDs until %d", p.ID, p.Until.Year())
 }
 
-// MySQL is the statement that moves the counter of a table, whose name is quoted. The
-// server keeps it above the largest key.
+// MySQL returns the statement that moves the counter of a table, whose name is quoted.
+// The server does not move the counter below the largest key.
 func MySQL(table string, next types.ID) string {
 	return "ALTER TABLE " + table + " AUTO_INCREMENT = " + next.String()
 }
 
-// counterOption is last on its line but for other options of the table, and absent
-// while the counter is at 1.
+// counterOption matches the counter in the last line of SHOW CREATE TABLE, where other
+// options of the table may follow it. It is absent while the counter is at 1.
 var counterOption = regexp.MustCompile(`(?m)^\) .*?\bAUTO_INCREMENT=(\d+)`)
 
-// MySQLNext returns the next value of a counter from what SHOW CREATE TABLE has written:
-// information_schema has old values.
+// MySQLNext returns the next value of a counter from the result of SHOW CREATE TABLE,
+// because the values in information_schema may be out of date.
 func MySQLNext(create string) uint64 {
 	next := uint64(1)
 	if m := counterOption.FindStringSubmatch(create); m != nil {
@@ -66,9 +67,9 @@ func MySQLNext(create string) uint64 {
 	return next
 }
 
-// SQLite are the statements that move the counter of a table with AUTOINCREMENT, which
-// has none before its first row. schema is empty, or quoted and ends with a dot; table
-// is a literal.
+// SQLite returns the statements that move the counter of a table with AUTOINCREMENT. They
+// insert the counter first, because the table has no counter before its first row. schema
+// is empty, or quoted and ends with a dot. table is a literal.
 func SQLite(schema, table string, last types.ID) []string {
 	where := " WHERE name = " + table + " COLLATE NOCASE"
 	return []string{
@@ -78,14 +79,15 @@ func SQLite(schema, table string, last types.ID) []string {
 	}
 }
 
-// SQLiteGuardName is the name of a table's guard.
+// SQLiteGuardName returns the name of the guard of a table.
 func SQLiteGuardName(table string) string { return table + "_snowflake_guard" }
 
-// SQLiteGuard is the statement of the trigger by which a table refuses a row without a
-// key. The option stands before the trigger's name, as "IF NOT EXISTS " does.
+// SQLiteGuard returns the statement that creates a trigger, by which a table rejects a
+// row without a key. The statement has option before the trigger's name, for example "IF
+// NOT EXISTS " or a schema with a dot.
 //
-// In a trigger, NEW has the value -1 for a rowid that SQLite is going to assign. A key
-// that is not the rowid would be NULL.
+// In a trigger, NEW has the value -1 for a rowid that SQLite is going to assign. A
+// missing key that is not the rowid is NULL.
 func SQLiteGuard(option, table, column string) string {
 	message := fmt.Sprintf("table %s: key %s is missing or not positive: Snowflake IDs are assigned by the program, and no longer by the database", table, column)
 	return fmt.Sprintf("CREATE TRIGGER %s%s BEFORE INSERT ON %s FOR EACH ROW WHEN coalesce(NEW.%s, 0) < 1 BEGIN SELECT RAISE(ABORT, '%s'); END",

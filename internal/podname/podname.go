@@ -1,5 +1,4 @@
-// Package podname reads the names that Kubernetes gives to the pods of a
-// StatefulSet.
+// Package podname reads the names that Kubernetes gives to the pods of a StatefulSet.
 package podname
 
 import (
@@ -8,8 +7,8 @@ import (
 	"strings"
 )
 
-// Ordinal returns the number that ends a host name: 7 for web-7, and for
-// web-7.web.default.svc.cluster.local.
+// Ordinal returns the number that ends a host name. For example, it returns 7 for web-7
+// and for web-7.web.default.svc.cluster.local.
 func Ordinal(host string) (int64, error) {
 	name, _, _ := strings.Cut(host, ".")
 	dash := strings.LastIndexByte(name, '-')

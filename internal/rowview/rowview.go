@@ -1,6 +1,6 @@
-// Package rowview looks at the rows of a create: at the structs of a statement in
-// whichever form GORM takes them ([Rows]), at their keys without reflection where they
-// are plain integers ([PlainKeys]), and at rows that are maps ([Maps]).
+// Package rowview reads the rows of a create. [Rows] are the structs of a statement in
+// every form that GORM accepts, [PlainKeys] reads integer keys without reflection, and
+// [Maps] returns rows that are maps.
 package rowview
 
 import (
@@ -20,14 +20,15 @@ import (
 // Rows are the structs that a statement creates.
 type Rows struct {
 	Value reflect.Value
-	Many  bool // Value is a list
+	Many  bool // Value is a slice or array
 	N     int
-	Plain bool // a list of structs, not of pointers, that can be set
+	Plain bool // a list of structs that can be set, not of pointers
 }
 
-// Of rejects structs whose layout differs from the model's, because GORM
-// reads and writes fields by their positions. It leaves what is neither a struct
-// nor a list to GORM, which rejects it.
+// Of returns the rows of the statement. It returns an error for structs whose layout
+// differs from the model's, because GORM reads and writes fields by their positions. For
+// a value that is neither a struct nor a list it returns no rows and no error, because
+// GORM rejects it.
 func Of(stmt *gorm.Statement) (Rows, error) {
 	r := Rows{Value: stmt.ReflectValue, N: 1}
 	t := r.Value.Type()
@@ -50,7 +51,7 @@ func Of(stmt *gorm.Statement) (Rows, error) {
 	return r, nil
 }
 
-// At returns row i. It is invalid for a nil element, which GORM rejects.
+// At returns row i. It returns an invalid Value for a nil element, which GORM rejects.
 func (r Rows) At(i int) reflect.Value {
 	if !r.Many {
 		return r.Value
@@ -58,7 +59,7 @@ func (r Rows) At(i int) reflect.Value {
 	return reflect.Indirect(r.Value.Index(i))
 }
 
-// Index returns the first row for which is returns true, -1 if there is none.
+// Index returns the index of the first row for which is returns true, or -1.
 func (r Rows) Index(is func(row reflect.Value) bool) int {
 	for i := range r.N {
 		if row := r.At(i); row.IsValid() && is(row) {
@@ -68,11 +69,11 @@ func (r Rows) Index(is func(row reflect.Value) bool) int {
 	return -1
 }
 
-// Contain reports whether there is a row for which is returns true.
+// Contain reports whether is returns true for at least one row.
 func (r Rows) Contain(is func(row reflect.Value) bool) bool { return r.Index(is) >= 0 }
 
 // Target returns the struct or the list behind value, and the type of its rows. It
-// rejects what cannot be given keys.
+// returns an error if value contains no structs, or is a copy that cannot be set.
 func Target(value any) (v reflect.Value, row reflect.Type, err error) {
 	v = reflect.ValueOf(value)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -96,13 +97,13 @@ func Target(value any) (v reflect.Value, row reflect.Type, err error) {
 	return v, row, nil
 }
 
-// PlainKeys are integers of 64 bits in the rows themselves, with no pointer to
-// follow: those of nearly all models.
+// PlainKeys reads 64-bit integer keys that are in the rows themselves, not behind a
+// pointer. The keys of nearly all models are of this kind.
 type PlainKeys struct {
-	size, offset uintptr // of a row, and of the key in it
+	size, offset uintptr // size of a row, and offset of the key in it
 }
 
-// PlainKeysOf returns nil if the field is of another kind.
+// PlainKeysOf returns nil if the field is not a 64-bit integer, or is behind a pointer.
 func PlainKeysOf(f *schema.Field) *PlainKeys {
 	if t := f.FieldType; !reflect.Zero(t).CanInt() && !reflect.Zero(t).CanUint() || t.Bits() != 64 {
 		return nil
@@ -119,8 +120,9 @@ func PlainKeysOf(f *schema.Field) *PlainKeys {
 	return p
 }
 
-// In returns the keys of an addressable list of rows, also those of another integer
-// type. Reflection would take ten times as long, in each of the passes over the rows.
+// In returns pointers to the keys of an addressable list of rows. It also serves uint64
+// keys and named types. It uses no reflection, which would take ten times as long in each
+// pass over the rows.
 func (p *PlainKeys) In(rows reflect.Value) iter.Seq[*int64] {
 	return func(yield func(*int64) bool) {
 		if rows.Len() == 0 {
@@ -135,7 +137,7 @@ func (p *PlainKeys) In(rows reflect.Value) iter.Seq[*int64] {
 	}
 }
 
-// Lack returns how many of the keys are 0.
+// Lack returns the number of keys that are 0.
 func (p *PlainKeys) Lack(rows reflect.Value) (n int) {
 	for key := range p.In(rows) {
 		if *key == 0 {
@@ -145,7 +147,8 @@ func (p *PlainKeys) Lack(rows reflect.Value) (n int) {
 	return n
 }
 
-// Maps returns the maps of a create from maps, in the forms that GORM knows.
+// Maps returns the maps of a create in one of the forms that GORM accepts, or false if
+// dest is of another type.
 func Maps(dest any) ([]map[string]any, bool) {
 	switch dest := dest.(type) {
 	case map[string]any:
@@ -160,9 +163,9 @@ func Maps(dest any) ([]map[string]any, bool) {
 	return nil, false
 }
 
-// ZeroInMap reports whether the map has the field, under any name that GORM accepts,
-// and whether it is NULL or 0. If it names the field twice, the database may take
-// either.
+// ZeroInMap reports whether the map contains the field, under any name that GORM accepts,
+// and whether its value is NULL or 0. If the map names the field twice, ZeroInMap checks
+// both values, because the database may take either.
 func ZeroInMap(f *schema.Field, row map[string]any) (zero, found bool) {
 	for name, value := range row {
 		if name != f.DBName && f.Schema.LookUpField(name) != f {
@@ -174,11 +177,11 @@ func ZeroInMap(f *schema.Field, row map[string]any) (zero, found bool) {
 	return zero, found
 }
 
-// isZero reports whether the column would be NULL or 0. What GORM or the driver
-// converts in a way of its own, such as an SQL expression, is not 0.
+// isZero reports whether the column would become NULL or 0. It returns false for values
+// that GORM or the driver converts itself, such as an SQL expression.
 func isZero(value any) bool {
 	if v := reflect.ValueOf(value); v.CanInt() && v.Int() != 0 {
-		return false // without the allocations below
+		return false // avoid the allocations below
 	}
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {
@@ -196,13 +199,14 @@ func isZero(value any) bool {
 	}
 }
 
-// isZeroText is generous, because databases are: SQLite and MySQL read 0.0 as 0.
+// isZeroText reports whether a database may read text as 0. SQLite and MySQL, for
+// example, read 0.0 as 0.
 func isZeroText(text string) bool {
 	text = strings.TrimSpace(text)
 	f, err := strconv.ParseFloat(text, 64)
 	return text == "" || err == nil && rounds(f)
 }
 
-// rounds reports whether the key may become 0: MariaDB rounds a half to it, and
-// PostgreSQL's driver cuts the fraction off.
+// rounds reports whether a database may convert f to the key 0. MariaDB rounds 0.5 to 0,
+// and PostgreSQL's driver truncates fractions.
 func rounds(f float64) bool { return math.Abs(f) < 1 }

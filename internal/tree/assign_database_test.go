@@ -65,7 +65,8 @@ type assignItem struct {
 	InvoiceID types.ID
 }
 
-// The parent of an assigned tree is already stored under another key.
+// TestAssignAfterUpsert checks an assigned tree whose parent is already stored under
+// another key.
 func TestAssignAfterUpsert(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -84,7 +85,7 @@ func TestAssignAfterUpsert(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !plugintest.CanTell(db) {
-			// The key has to be read again.
+			// The caller must read the key from the table.
 			var ids []types.ID
 			if err := db.Model(&assignInvoice{}).Where("number = ?", tree.Number).Pluck("id", &ids).Error; err != nil {
 				t.Fatal(err)
@@ -102,7 +103,8 @@ func TestAssignAfterUpsert(t *testing.T) {
 	})
 }
 
-// A transaction that fails leaves nothing, and the same tree succeeds later.
+// TestAssignThenRetry checks that a failed transaction stores no row, and that the same
+// tree can be inserted later.
 func TestAssignThenRetry(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

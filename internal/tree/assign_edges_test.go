@@ -21,7 +21,7 @@ type (
 		Parts []partOnce `gorm:"foreignKey:OwnerID"`
 		Notes []noteOnce `gorm:"foreignKey:OwnerID"`
 	}
-	// partOnce has its owner's key, and is met in its owner's slice only.
+	// partOnce has its owner's key, and the walk reaches it only in its owner's slice.
 	partOnce struct {
 		OwnerID types.ID `gorm:"primaryKey" snowflake:"pk"`
 	}
@@ -31,8 +31,8 @@ type (
 	}
 )
 
-// A tree is walked once if no link can replace a key that another row has already
-// referred to.
+// TestAssignWalksOnce checks that keys are set in one walk if no link can replace a key
+// to which another row already refers.
 func TestAssignWalksOnce(t *testing.T) {
 	t.Parallel()
 	shared := ownerOfShared{ID: 5, Notes: []*noteOnce{{}}}
@@ -65,8 +65,9 @@ type (
 	}
 )
 
-// A key that is replaced late gets to the rows that had the old one, also if every
-// model of the tree takes its key from another.
+// TestAssignReplacesEveryKey checks that a key that is replaced late reaches the rows
+// that referred to the old key, even if every model of the tree gets its key from another
+// model.
 func TestAssignReplacesEveryKey(t *testing.T) {
 	t.Parallel()
 	first := &ebb{EbbID: 5, Flow: &flow{FlowID: 6}}
@@ -98,8 +99,8 @@ type (
 	}
 )
 
-// Two relations that replace a key in turn do so for as many walks as there are
-// models, and no longer.
+// TestAssignEndsWhereKeysAlternate checks that Assign ends if two relations replace a key
+// in turn. It walks as many times as there are models.
 func TestAssignEndsWhereKeysAlternate(t *testing.T) {
 	t.Parallel()
 	shared := &seal{}
@@ -141,11 +142,12 @@ type (
 		Letter uint8
 		Seats  []aisleSeat `gorm:"foreignKey:Letter;references:Letter"`
 	}
-	// aisleSeat is as small as a row can be.
+	// aisleSeat is the smallest possible row.
 	aisleSeat struct{ Letter uint8 }
 )
 
-// Rows with two parents are found whatever the parents and the rows look like.
+// TestAssignRejectsTwoParentsOfAnyShape checks that Assign detects rows with two parents
+// in all forms of parents and rows.
 func TestAssignRejectsTwoParentsOfAnyShape(t *testing.T) {
 	t.Parallel()
 	label, item, seats := &plaque{}, &crateItem{}, make([]aisleSeat, 2)
@@ -190,7 +192,8 @@ type (
 	}
 )
 
-// Parents may share a row by a column that they get from one parent of theirs.
+// TestAssignAcceptsParentsThatShareAReference checks that parents may share a row by a
+// column that they get from their common parent.
 func TestAssignAcceptsParentsThatShareAReference(t *testing.T) {
 	t.Parallel()
 	owner, rules := &landlord{}, []*houseRule{{}}
@@ -201,7 +204,7 @@ func TestAssignAcceptsParentsThatShareAReference(t *testing.T) {
 	}
 }
 
-// moody is a type of a column that may refuse its value.
+// moody is the type of a column that may reject its value.
 type moody struct {
 	text    string
 	refuses bool
@@ -229,7 +232,8 @@ type (
 	}
 )
 
-// The type of a polymorphic relation may be refused by one row alone.
+// TestAssignTypeColumnThatFails checks a polymorphic relation in which a single row
+// rejects the type.
 func TestAssignTypeColumnThatFails(t *testing.T) {
 	t.Parallel()
 	row := museum{Items: make([]museumItem, 2)}
@@ -257,7 +261,8 @@ type (
 	}
 )
 
-// GORM leaves the type column alone if the relation has an empty type.
+// TestAssignEmptyTypeOfRelation checks that the type column does not change if the
+// relation has an empty type, as in GORM.
 func TestAssignEmptyTypeOfRelation(t *testing.T) {
 	t.Parallel()
 	row := stage{Props: []prop{{OwnerType: "kept"}}}
@@ -279,7 +284,7 @@ type (
 	}
 )
 
-// No ID is generated for a serial number that is set.
+// TestAssignWastesNoIDs checks that no ID is generated for a serial number that is set.
 func TestAssignWastesNoIDs(t *testing.T) {
 	t.Parallel()
 	gen := plugintest.NewLayoutCounter()

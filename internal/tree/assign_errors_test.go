@@ -132,7 +132,7 @@ func TestAssignAcceptsStoredParents(t *testing.T) {
 	if parent.Parts[0].AutoID != 3 || child.AutoID != 4 {
 		t.Errorf("parts of %v and %v, want 3 and 4", parent.Parts[0].AutoID, child.AutoID)
 	}
-	// One zero column of a composite key is a value.
+	// One zero column of a composite key is valid.
 	doc := assignDoc{Revisions: make([]assignRevision, 1)}
 	plugintest.AssignOrFail(t, db, &doc)
 	if doc.Revisions[0].DocID != doc.ID {
@@ -151,7 +151,7 @@ func TestAssignWithoutPlugin(t *testing.T) {
 	}
 }
 
-// After any failure the tree is unchanged.
+// TestAssignAllOrNothing checks that the tree is unchanged after any failure.
 func TestAssignAllOrNothing(t *testing.T) {
 	t.Parallel()
 	for block := range 3 {
@@ -206,8 +206,8 @@ func TestAssignPassesTheContextAndIgnoresSkip(t *testing.T) {
 	}
 }
 
-// Rows that suddenly need more IDs are an error; none is left without a key or a
-// serial number.
+// TestRowsChangeDuringTheCall checks the error for rows that need more IDs after they
+// were generated. No row may be left without a key or a serial number.
 func TestRowsChangeDuringTheCall(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

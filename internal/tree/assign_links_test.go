@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// textual is a type that reads text alone, and is not a string.
+// textual is a type that scans only text, and is not a string.
 type textual struct{ text string }
 
 func (c *textual) Scan(value any) error {
@@ -49,7 +49,8 @@ type (
 	}
 )
 
-// A foreign key to a serial number may be of a type that reads text.
+// TestAssignLinksSerialsOfOtherTypes checks that a foreign key to a serial number may be
+// of a type that scans text.
 func TestAssignLinksSerialsOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, plugintest.NewPlugin(t))
@@ -77,14 +78,14 @@ type (
 	}
 )
 
-// deaf is a type that reads nothing.
+// deaf is a type that rejects every value.
 type deaf struct{}
 
 func (*deaf) Scan(any) error              { return errors.New("got something") }
 func (deaf) Value() (driver.Value, error) { return "", nil }
 
-// A foreign key that cannot hold a serial number is found before there is one: it
-// is an error though the number is unset, and nothing is set.
+// TestAssignRejectsLinksOfSerials checks that a foreign key that cannot hold a serial
+// number is an error even while the number is unset, and that Assign then sets no key.
 func TestAssignRejectsLinksOfSerials(t *testing.T) {
 	t.Parallel()
 	for want, tree := range map[string]any{
@@ -114,7 +115,8 @@ func TestAssignRejectsLinksOfSerials(t *testing.T) {
 	}
 }
 
-// Digits would become a number, and lose some.
+// TestAssignRejectsLinksOfDigits checks that a serial number of digits cannot be copied
+// to a float, which would lose some of them.
 func TestAssignRejectsLinksOfDigits(t *testing.T) {
 	t.Parallel()
 	type (
@@ -146,7 +148,8 @@ type (
 	}
 )
 
-// The type column of a polymorphic relation cannot hold the type.
+// TestAssignRejectsTypeColumn checks the error for a polymorphic relation whose type
+// column cannot hold the type.
 func TestAssignRejectsTypeColumn(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, plugintest.NewPlugin(t))
@@ -165,7 +168,7 @@ func TestAssignRejectsTypeColumn(t *testing.T) {
 type tally struct {
 	id     int64
 	sets   int
-	failAt int // the set that fails
+	failAt int // number of the set that fails
 }
 
 func (c *tally) Scan(value any) error {
@@ -191,7 +194,7 @@ type (
 		Part  *partTally `gorm:"foreignKey:OwnerID"`
 		Notes []noteTally
 	}
-	// partTally has its owner's key, and may be met before its owner.
+	// partTally has its owner's key, and the walk may reach it before its owner.
 	partTally struct {
 		OwnerID types.ID `gorm:"primaryKey" snowflake:"pk"`
 	}
@@ -201,8 +204,9 @@ type (
 	}
 )
 
-// Where a link may replace a key, the tree is walked twice, and once more for as
-// long as a link has replaced one.
+// TestAssignWalksAgainForReplacedKeysOnly checks the number of walks. If a link may
+// replace a key, Assign walks the tree twice, and once more after each walk in which a
+// link replaced a key.
 func TestAssignWalksAgainForReplacedKeysOnly(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, plugintest.NewPlugin(t))
@@ -227,7 +231,8 @@ func TestAssignWalksAgainForReplacedKeysOnly(t *testing.T) {
 	}
 }
 
-// A link that fails in any of the walks is an error.
+// TestAssignFailsInEachWalk checks that a link that fails in any of the walks is an
+// error.
 func TestAssignFailsInEachWalk(t *testing.T) {
 	t.Parallel()
 	for failAt := range 4 {
@@ -238,8 +243,9 @@ func TestAssignFailsInEachWalk(t *testing.T) {
 	}
 }
 
-// Where a part of a composite key is set and others are not, the one that the
-// database generates is missed, whichever comes first.
+// TestAssignNamesTheGeneratedPart checks the error for a composite key of which only some
+// parts are set. It names the part that the database generates, in any order of the
+// parts.
 func TestAssignNamesTheGeneratedPart(t *testing.T) {
 	t.Parallel()
 	type (
@@ -263,7 +269,8 @@ func TestAssignNamesTheGeneratedPart(t *testing.T) {
 	}
 }
 
-// The zero part of a composite key is a value, also behind a pointer, as in GORM.
+// TestAssignLinksZeroParts checks that a zero part of a composite key is a valid value,
+// even behind a pointer, as in GORM.
 func TestAssignLinksZeroParts(t *testing.T) {
 	t.Parallel()
 	type (
@@ -301,12 +308,13 @@ type (
 	}
 )
 
-// The type of a polymorphic relation may be a foreign key as well.
+// TestAssignTypeColumnIsAForeignKey checks that the type of a polymorphic relation may
+// also be a foreign key.
 func TestAssignTypeColumnIsAForeignKey(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"exhibit", "picture"} { // where they differ, the last link wins, as in GORM
+	for _, kind := range []string{"exhibit", "picture"} { // if they differ, the last link wins, as in GORM
 		label := &exhibitLabel{Kind: &exhibitKind{Name: kind}}
-		row := exhibit{Labels: []*exhibitLabel{label, label}} // met twice, so that the parents are compared
+		row := exhibit{Labels: []*exhibitLabel{label, label}} // reached twice, so that Assign compares the parents
 		plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), &row)
 		if label.OwnerID != row.ID || label.OwnerType != "exhibit" {
 			t.Errorf("label %+v of exhibit %d and kind %s", label, row.ID, kind)
@@ -327,7 +335,8 @@ type (
 	}
 )
 
-// A relation that leads back to its model, and not to the root, has an end.
+// TestAssignCycleBelowTheRoot checks that the walk ends if a relation leads back to its
+// own model, which is not the root.
 func TestAssignCycleBelowTheRoot(t *testing.T) {
 	t.Parallel()
 	row := grove{Trees: []groveBranch{{Branches: make([]groveBranch, 1)}}}
@@ -351,7 +360,8 @@ type (
 	}
 )
 
-// Slices of two models that contain each other have an end too.
+// TestAssignSlicesThatContainEachOther checks that the walk ends for slices of two models
+// that contain each other.
 func TestAssignSlicesThatContainEachOther(t *testing.T) {
 	t.Parallel()
 	warps, wefts := make([]warp, 1), make([]weft, 1)
@@ -374,8 +384,8 @@ type (
 	}
 )
 
-// A parent by value is another struct than the parent that has the child. It is
-// none if it is zero, and the same row if it has the key.
+// TestAssignParentByValue checks a back reference by value, which is another struct than
+// the parent. A zero struct is no parent. A struct with the same key is the same row.
 func TestAssignParentByValue(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())

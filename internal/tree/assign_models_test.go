@@ -6,8 +6,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The models of the Assign tests. Each kind of relation has separate models and
-// tables, so that the tests can run in parallel.
+// The models of the Assign tests. Each kind of relation has separate models and tables,
+// so that the tests can run in parallel.
 
 type assignBook struct {
 	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
@@ -60,8 +60,8 @@ type assignDoc struct {
 	Revisions []assignRevision `gorm:"foreignKey:TenantID,DocID;references:TenantID,ID"`
 }
 
-// assignRevision has foreign keys in its primary key: the key to which its blobs
-// refer is complete only after it is linked itself.
+// assignRevision has foreign keys in its primary key. The key to which its blobs refer is
+// therefore complete only after it is linked itself.
 type assignRevision struct {
 	TenantID int64        `gorm:"primaryKey;autoIncrement:false"`
 	DocID    types.ID     `gorm:"primaryKey"`
@@ -76,7 +76,7 @@ type assignBlob struct {
 	Number   int
 }
 
-// AssignBase is exported because GORM ignores embedded types that are not.
+// AssignBase is exported because GORM ignores unexported embedded types.
 type AssignBase struct {
 	ID    types.ID     `gorm:"primaryKey" snowflake:"pk"`
 	Notes []assignNote `gorm:"foreignKey:TicketID" json:",omitempty"`

@@ -15,7 +15,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A row has one parent, so that two that share it are an error, and no key is set.
+// TestAssignRejectsTwoParents checks that two parents that share a row are an error, and
+// that no key is set.
 func TestAssignRejectsTwoParents(t *testing.T) {
 	t.Parallel()
 	line, comments, serials := &plugintest.AssignLine{}, make([]assignComment, 1), make([]plugintest.AssignSerial, 3)
@@ -112,7 +113,7 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 		},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { // one after the other: they share rows
+		t.Run(test.name, func(t *testing.T) { // not parallel, because the subtests share rows
 			gen := plugintest.NewAssignGenerator()
 			before := plugintest.AssignText(t, test.tree)
 			err := gormflake.Assign(plugintest.NoDatabase(t, gen), test.tree)
@@ -172,7 +173,8 @@ type AssignBoxed struct {
 	Box   *assignBox `gorm:"foreignKey:BoxID"`
 }
 
-// What is one parent, or none, is accepted.
+// TestAssignAcceptsSharedRows checks that Assign accepts shared rows that have one parent
+// or no parent.
 func TestAssignAcceptsSharedRows(t *testing.T) {
 	t.Parallel()
 	author, tag, stored := &assignAuthor{}, &plugintest.AssignTag{}, &plugintest.AssignLine{}
@@ -202,7 +204,8 @@ func TestAssignAcceptsSharedRows(t *testing.T) {
 	}
 }
 
-// An extension has the key of its order, and so do the parts of both.
+// TestAssignAcceptsParentsThatShareAKey checks an extension that has the key of its
+// order, so that both may be parents of the same parts.
 func TestAssignAcceptsParentsThatShareAKey(t *testing.T) {
 	t.Parallel()
 	part := &assignCommonPart{}
@@ -229,7 +232,7 @@ type assignCommonPart struct {
 	OrderID types.ID
 }
 
-// Orders take their lines at random from one array.
+// TestAssignRandomSharing checks orders that take their lines at random from one array.
 func TestAssignRandomSharing(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -265,8 +268,9 @@ func TestAssignRandomSharing(t *testing.T) {
 	}
 }
 
-// Create does not see that two parents share a row: it gives the row to the last
-// of them. PostgreSQL rejects the statement, which has the row twice.
+// TestCreateWithTwoParents checks that Create does not detect two parents that share a
+// row, and gives the row to the last parent. PostgreSQL rejects the statement, because it
+// contains the row twice.
 func TestCreateWithTwoParents(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -292,7 +296,8 @@ func TestCreateWithTwoParents(t *testing.T) {
 	})
 }
 
-// A second create takes the rows from the parent of the first.
+// TestCreateTakesRowsOfOtherParent checks that a second create moves the rows from the
+// parent of the first create.
 func TestCreateTakesRowsOfOtherParent(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -27,8 +27,8 @@ type assignLeaf struct {
 	OwnerType string
 }
 
-// randomNodes links nodes at random, also in cycles, with some keys and wrong
-// foreign keys set. No node has two parents.
+// randomNodes links nodes at random, also in cycles, with some keys and wrong foreign
+// keys set. No node has two parents.
 func randomNodes(r *rand.Rand) []*assignNode {
 	nodes := make([]*assignNode, 1+r.IntN(30))
 	for i := range nodes {
@@ -96,7 +96,7 @@ func TestAssignRandomGraphs(t *testing.T) {
 	}
 }
 
-// problems lists keys that are unset, duplicate or changed, and wrong links.
+// problems returns the keys that are unset, duplicate or changed, and the wrong links.
 func problems(all map[*assignNode]bool, preset map[*assignNode]types.ID) (found []string) {
 	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	nodes, leaves := map[types.ID]bool{}, map[types.ID]bool{}

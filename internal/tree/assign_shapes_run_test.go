@@ -45,7 +45,7 @@ func TestAssignThenWrite(t *testing.T) {
 	})
 }
 
-// writeBatches inserts table by table, with nothing for GORM to link.
+// writeBatches inserts the rows table by table, so that GORM links no rows.
 func writeBatches(t *testing.T, db *gorm.DB, shape plugintest.AssignShape, tree any) {
 	t.Helper()
 	tables := shape.Tables(tree)

@@ -46,7 +46,7 @@ func TestAssignParentsHaveSmallerKeys(t *testing.T) {
 			}
 		}
 	}
-	// Belongs-to reaches the parent from its child.
+	// A belongs-to relation leads from the child to the parent.
 	book := assignBook{Author: &assignAuthor{}}
 	plugintest.AssignOrFail(t, db, &book)
 	if book.ID <= book.Author.ID {
@@ -113,7 +113,8 @@ func TestAssignSharedAndCircular(t *testing.T) {
 	}
 }
 
-// A row that is the first field of another row has that row's address.
+// TestAssignRowAtTheSameAddress checks a row that is the first field of another row and
+// so has the same address.
 func TestAssignRowAtTheSameAddress(t *testing.T) {
 	t.Parallel()
 	type rivet struct {
@@ -124,7 +125,7 @@ func TestAssignRowAtTheSameAddress(t *testing.T) {
 	type hull struct {
 		First  rivet    `gorm:"foreignKey:HullID"`
 		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
-		Rivets []*rivet `gorm:"foreignKey:HullID"` // pointers: rows that may be met again
+		Rivets []*rivet `gorm:"foreignKey:HullID"` // pointers, so that the walk records the rows
 	}
 	h := &hull{First: rivet{Name: "a"}, Rivets: []*rivet{{Name: "b"}}}
 	plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), []*hull{h})
@@ -135,7 +136,8 @@ func TestAssignRowAtTheSameAddress(t *testing.T) {
 	}
 }
 
-// Assign reaches the whole order from one of its lines.
+// TestAssignFromTheChild checks that Assign reaches the whole order from one of its
+// lines.
 func TestAssignFromTheChild(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -159,7 +161,8 @@ func TestAssignSliceWithinItself(t *testing.T) {
 	}
 }
 
-// A foreign key may point to the key of another row.
+// TestAssignKeepsOtherRowsBehindPointers checks a foreign key that points to the key of
+// another row, which must not change.
 func TestAssignKeepsOtherRowsBehindPointers(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -258,7 +261,7 @@ type assignCoded struct {
 	Cards        []assignCard `gorm:"polymorphic:Holder;polymorphicValue:order"`
 }
 
-// assignCard has no tag and a string for the keys of its holders.
+// assignCard has no tag, and a string for the keys of its holders.
 type assignCard struct {
 	ID         uint `gorm:"primaryKey"`
 	HolderID   string

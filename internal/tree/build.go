@@ -11,7 +11,7 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// graphKey identifies trees that are walked in the same way.
+// graphKey identifies trees that share a graph.
 type graphKey struct {
 	root     *schema.Schema
 	pointers bool // the root rows are behind pointers

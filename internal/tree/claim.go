@@ -8,10 +8,11 @@ import (
 	"slices"
 )
 
-// span is the memory of contiguous rows.
+// span is the address range of contiguous rows.
 type span struct{ start, end uintptr }
 
-// noteBacks notes back pointers of the child to another row than its parent.
+// noteBacks notes whether a back pointer of the child points to another row than its
+// parent.
 func (p *countPass) noteBacks(backs []*edge, parent, child reflect.Value) {
 	for _, back := range backs {
 		v, ok := back.field.Find(child)
@@ -21,7 +22,8 @@ func (p *countPass) noteBacks(backs []*edge, parent, child reflect.Value) {
 	}
 }
 
-// addSpan makes one span of a slice, whose rows come one after another.
+// addSpan adds a row to the spans. It extends the last span if the row follows it
+// directly, so that a slice becomes one span.
 func (p *countPass) addSpan(row, size uintptr) {
 	if n := len(p.spans); n > 0 && p.spans[n-1].end == row {
 		p.spans[n-1].end += size
@@ -41,15 +43,15 @@ func overlap(spans []span) bool {
 	return false
 }
 
-// claim says that a foreign key of child refers to parent.
+// claim records that a link sets a foreign key of child to a value of parent.
 type claim struct {
 	edge          *edge
 	link          *link
 	parent, child reflect.Value
-	path          []step // to the child
+	path          []step // path from the root to the child
 }
 
-// claimPass rejects the first row whose foreign key two parents would set to
+// claimPass returns an error for the first row whose foreign key two parents would set to
 // different values.
 type claimPass struct {
 	ctx    context.Context
@@ -79,9 +81,9 @@ func (p *claimPass) link(e *edge, parent, child reflect.Value) error {
 	return nil
 }
 
-// differs reports whether two claims to one foreign key contradict each other.
-// It does not compare what other links have yet to set: parents of different
-// models may refer to a common one, such as a tenant.
+// differs reports whether two claims to the same foreign key contradict each other. It
+// does not compare values that other links will set first, because parents of different
+// models may refer to a common row, such as a tenant.
 func (c claim) differs(ctx context.Context, d claim) (bool, error) {
 	sameFrom := c.link.from != nil && d.link.from != nil && c.link.from.Field == d.link.from.Field
 	switch {
@@ -102,13 +104,13 @@ func (c claim) differs(ctx context.Context, d claim) (bool, error) {
 	return !reflect.DeepEqual(before, after), err
 }
 
-// getsKey reports whether Assign will set the value that the claim refers to.
+// getsKey reports whether Assign will set the parent's value to which the claim refers.
 func (c claim) getsKey() bool {
 	l := c.link
 	return (l.tagged || l.fromLinked && l.from.Field.PrimaryKey) && l.unset(c.parent)
 }
 
-// value returns what the foreign key would become.
+// value returns the value that the claim would set in the foreign key.
 func (c claim) value(ctx context.Context) (any, error) {
 	child := reflect.New(c.child.Type()).Elem()
 	err := c.link.copy(ctx, c.parent, child)

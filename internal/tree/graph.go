@@ -9,52 +9,53 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// graph is what Assign knows about trees of one shape: the models that can be
-// reached from the root and the relations between them.
+// graph describes the trees of one shape. It contains the models that can be reached from
+// the root, and the relations between them.
 type graph struct {
 	root  *edge
 	nodes []*node // parents before children
-	slots int     // blocks of IDs to generate: one per model and generator
+	slots int     // number of blocks of IDs to generate, which is one per model and generator
 
-	// needsRepeat graphs have rows whose keys a link may replace after other rows
-	// refer to them, or after a serial number was made from them.
+	// needsRepeat is set if a link may replace a row's key after other rows refer to it,
+	// or after a serial number was made from it. The keyPass then runs several times.
 	needsRepeat bool
 }
 
 // node is a model of the graph.
 type node struct {
-	index  int // among the nodes of the graph
+	index  int // index among the nodes of the graph
 	schema *schema.Schema
 	groups []*model.Group
-	slot   int     // of the first group
-	edges  []*edge // belongs-to first: other relations may refer to a key that one brings
+	slot   int     // slot of the first group
+	edges  []*edge // belongs-to first, because other relations may refer to a key that a belongs-to link sets
 
-	// A link may replace the keys of the node's rows if keyMayChange is set, and
-	// a relation of the node itself may do so if ownKeyIsForeign is set too.
+	// keyMayChange is set if a link may replace the keys of the node's rows.
+	// ownKeyIsForeign is also set if a relation of the node itself may do so.
 	keyMayChange, ownKeyIsForeign bool
 
-	// The walk may meet rows of a shared node twice, or in a cycle. Rows of other
-	// nodes are in the slice of their only owner, so the walk records no visits.
+	// shared is set if the walk may reach a row of the node twice, or in a cycle. The
+	// rows of other nodes are in the slice of their only owner, so the walk need not
+	// record its visits.
 	shared bool
 }
 
-// edge is a relation, seen from the model that has the field.
+// edge is a relation, in the direction from the model that declares the field.
 type edge struct {
 	name      string
 	field     *model.Column // nil for the root
 	target    *node
 	belongsTo bool
 	links     []*link
-	refused   error // for rows of the relation, which cannot hold a key
+	refused   error // error for a tree with rows of the relation, whose foreign key cannot hold the key
 
-	rowSize uintptr // of rows in slices that two parents may share unseen, else 0
-	backs   []*edge // relations of the target that are this one, seen from there
+	rowSize uintptr // size of rows in slices that two parents may share without a recorded visit, else 0
+	backs   []*edge // relations of the target that lead back to this edge's model by the same foreign key
 }
 
-// isParent reports whether the model that has the field is the parent.
+// isParent reports whether the rows of the model that declares the field are the parents.
 func (e *edge) isParent() bool { return !e.belongsTo && len(e.links) > 0 }
 
-// isBack reports whether back sets a foreign key to the value to which e sets it.
+// isBack reports whether back sets a foreign key from the same column as e does.
 func (e *edge) isBack(back *edge) bool {
 	return back.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool {
 		return slices.ContainsFunc(back.links, func(b *link) bool {
@@ -63,7 +64,8 @@ func (e *edge) isBack(back *edge) bool {
 	})
 }
 
-// markParents prepares the search for rows with two parents.
+// markParents sets rowSize and backs of the edges, by which a countPass finds rows that
+// may have two parents.
 func markParents(nodes []*node) {
 	for _, n := range nodes {
 		for _, e := range n.edges {
@@ -82,12 +84,13 @@ func markParents(nodes []*node) {
 	}
 }
 
-// mayChangeKey reports whether a link of the relation sets a key of the target.
+// mayChangeKey reports whether a link of the relation sets a primary key of the target.
 func (e *edge) mayChangeKey() bool {
 	return !e.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool { return l.to.Field.PrimaryKey })
 }
 
-// markRelays finds the columns that one link sets and another reads.
+// markRelays marks links whose source another link sets, and links whose target another
+// link reads.
 func markRelays(nodes []*node) {
 	sources, targets := map[*schema.Field]bool{}, map[*schema.Field]bool{}
 	each := func(do func(*link)) {
@@ -111,7 +114,8 @@ func markRelays(nodes []*node) {
 	})
 }
 
-// sorted puts parents before children, unless the relations form a cycle.
+// sorted returns the nodes with parents before children, unless the relations form a
+// cycle.
 func sorted(nodes []*node) []*node {
 	children := map[*node][]*node{}
 	for _, n := range nodes {
@@ -143,8 +147,8 @@ func sorted(nodes []*node) []*node {
 	return order
 }
 
-// markCycles marks a node of each cycle that runs through value slices only, so
-// that a walk ends even if such slices contain themselves.
+// markCycles marks a node as shared in each cycle that runs through slices of structs
+// only. The walk then records its visits and ends even if such slices contain themselves.
 func markCycles(nodes []*node) {
 	for _, n := range nodes {
 		n.shared = n.shared || n.reaches(n, map[*node]bool{})

@@ -11,33 +11,34 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// link is one column of a relation: the foreign key to gets the value of from, or
-// a constant, which is the type of a polymorphic relation.
+// link is a column that a relation sets. It copies the value of from, or a constant, to
+// the foreign key to. The constant is the type of a polymorphic relation.
 type link struct {
 	from, to *model.Column // from is nil for a constant
 	constant any
 	how      linkKind
 
-	tagged    bool // from gets a key if it has none
+	tagged    bool // Assign sets from if it is unset
 	generated bool // the database sets from at INSERT if it is unset
 
-	fromLinked bool // from is set by another link
+	fromLinked bool // another link sets from
 
-	// The column to is a relay: untagged, and read by another link, such as a foreign
-	// key within a primary key.
+	// toRelay is set if to is untagged and another link reads it. An example is a foreign
+	// key that is part of a primary key.
 	toRelay bool
 }
 
-// linkKind is how a value gets into the foreign key.
+// linkKind is the way in which a link copies its value into the foreign key.
 type linkKind uint8
 
 const (
 	linkAsID     linkKind = iota // both columns are of a kind that holds IDs
 	linkVerbatim                 // both columns have the same type, not a pointer
-	linkBySetter                 // GORM converts, which may fail
+	linkBySetter                 // GORM converts the value, which may fail
 )
 
-// try sets the foreign key of a scratch row.
+// try returns the error of setting the foreign key to value, without changing a row of
+// the tree.
 func (l *link) try(ctx context.Context, value any) error {
 	return l.set(ctx, reflect.New(l.to.Field.Schema.ModelType).Elem(), value)
 }
@@ -49,7 +50,7 @@ func (l *link) set(ctx context.Context, child reflect.Value, value any) error {
 	return nil
 }
 
-// copy links child to parent.
+// copy sets the foreign key of child to the value of parent.
 func (l *link) copy(ctx context.Context, parent, child reflect.Value) error {
 	switch {
 	case l.constant != nil:
@@ -77,9 +78,9 @@ func (l *link) copyID(parent, child reflect.Value) {
 	l.to.Set(child, id)
 }
 
-// value returns the value for GORM's setter. A number for a string column becomes
-// decimal text here, because the setter would convert a named integer or a
-// pointer to one to the character with that code point.
+// value returns the parent's value for GORM's setter. It converts a number for a string
+// column to decimal text, because the setter would convert a named integer, or a pointer
+// to one, to the character with that code point.
 func (l *link) value(ctx context.Context, parent reflect.Value) any {
 	value, _ := l.from.Field.ValueOf(ctx, parent)
 	if !l.to.Kind.IsString() {
@@ -95,7 +96,7 @@ func (l *link) value(ctx context.Context, parent reflect.Value) any {
 	}
 }
 
-// unset reports whether the parent lacks the value to link to.
+// unset reports whether the parent's value is unset.
 func (l *link) unset(parent reflect.Value) bool {
 	v, ok := l.from.Find(parent)
 	if l.how == linkAsID {
@@ -104,14 +105,14 @@ func (l *link) unset(parent reflect.Value) bool {
 	return !ok || v.IsZero()
 }
 
-// links returns the columns that GORM sets when it saves the relation.
+// links returns the links for the columns that GORM sets when it saves the relation.
 func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 	var links []*link
 	for _, ref := range rel.References {
 		switch own := rel.Type != schema.BelongsTo; {
 		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == own:
 			links = append(links, reference(ref.PrimaryKey, ref.ForeignKey))
-		case ref.PrimaryValue != "": // polymorphic, and so no belongs-to
+		case ref.PrimaryValue != "": // polymorphic, so it cannot be a belongs-to relation
 			l := &link{to: model.NewColumn(ref.ForeignKey), constant: ref.PrimaryValue, how: linkBySetter}
 			if err := l.try(b.stmt.Context, l.constant); err != nil {
 				return nil, fmt.Errorf("gormflake: Assign: %w", err)
@@ -122,12 +123,12 @@ func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 	return links, nil
 }
 
-// reference returns the link from a key to a foreign key. That the key's model has
-// no error is known: it is a node of the graph.
+// reference returns the link from a key to a foreign key. It ignores the error of the
+// key's kind, because the key's model is a node of the graph and so has no error.
 func reference(from, to *schema.Field) *link {
 	l := &link{from: model.NewColumn(from), to: model.NewColumn(to), generated: from.HasDefaultValue, tagged: model.IsTagged(from)}
 	var err error
-	l.from.Kind, _ = model.KindOf(from.FieldType) // the zero Kind converts to none
+	l.from.Kind, _ = model.KindOf(from.FieldType) // an untagged key of another type gets the zero Kind, which does not convert
 	l.to.Kind, err = model.KindOf(to.FieldType)
 	switch {
 	case err == nil && l.from.Kind.ConvertsTo(l.to.Kind):

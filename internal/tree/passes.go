@@ -12,21 +12,22 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// countPass counts the IDs to generate, and finds every reason to reject the tree
-// before anything changes.
+// countPass counts the IDs to generate, and returns an error for every reason to reject
+// the tree, before Assign changes it.
 type countPass struct {
 	ctx    context.Context
 	counts []int                  // by slot
-	linked map[rowColumn]struct{} // by links to relay columns
+	linked map[rowColumn]struct{} // relay columns that links will set
 
-	// What may be rows with two parents: slices of rows whose visits are not
-	// recorded, and back pointers to another row than the parent.
+	// Rows may have two parents if spans overlap, or if otherParent is set. spans are the
+	// slices of rows whose visits the walk does not record. otherParent is set if a
+	// child's back pointer points to another row than its parent.
 	spans       []span
-	few         [8]span // saves small trees an allocation
+	few         [8]span // backs spans, which saves small trees an allocation
 	otherParent bool
 }
 
-// rowColumn is a column of one row.
+// rowColumn identifies a column of a row.
 type rowColumn struct {
 	field   *schema.Field
 	address uintptr
@@ -39,7 +40,7 @@ func (p *countPass) row(n *node, row reflect.Value) error {
 		}
 		ids, _ := g.Needs(row)
 		if n.keyMayChange && g.LacksSerial(row) {
-			ids++ // a key set by a link may have no serial number
+			ids++ // a key that a link sets may have no serial number
 		}
 		p.counts[n.slot+i] += ids
 	}
@@ -71,7 +72,7 @@ func (p *countPass) link(e *edge, parent, child reflect.Value) error {
 			missing = l
 		}
 	}
-	// Part of a composite key may be zero, but not all of it.
+	// A part of a composite key may be zero, but not the whole key.
 	if missing != nil && (missing.generated || unset == references) {
 		return missing.orphanError(e)
 	}
@@ -91,7 +92,8 @@ func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
 	return nil
 }
 
-// available reports whether the parent's value will be there when children are linked.
+// available reports whether the parent's value will be set when Assign links the
+// children.
 func (p *countPass) available(l *link, parent reflect.Value) bool {
 	if l.tagged || !l.unset(parent) {
 		return true
@@ -114,18 +116,18 @@ type keyPass struct {
 	ctx    context.Context
 	blocks []block // by slot
 
-	keysOnly bool // serial numbers wait until no key changes any more
+	keysOnly bool // leave serial numbers unset until no key changes any more
 	replaced bool // a link replaced a key to which other rows may refer
 }
 
-// block is the unused rest of the IDs that were generated for a group.
+// block contains the unused IDs that were generated for a group.
 type block struct {
 	rest   []types.ID
-	buffer *[]types.ID // to recycle
+	buffer *[]types.ID // the whole buffer, to recycle
 }
 
-// generate calls the generators for the counted IDs, parents first. The caller
-// recycles the blocks, even after an error.
+// generate calls the generators for the counted IDs, parents first. The caller recycles
+// the blocks, even after an error.
 func generate(ctx context.Context, set *model.Set, g *graph, counts []int) ([]block, error) {
 	blocks := make([]block, len(counts))
 	for _, n := range g.nodes {

@@ -14,9 +14,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A tree of rows is written completely or not at all, whichever statement fails,
-// and whether it fails before or after the server has executed it. The same
-// structs can then be created again.
+// TestFailureAtEveryStatement checks that a tree of rows is written completely or not at
+// all, whichever statement fails, and whether it fails before or after the server has
+// executed it. The same structs can then be created again.
 func TestFailureAtEveryStatement(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -27,7 +27,8 @@ func TestFailureAtEveryStatement(t *testing.T) {
 				for failAt(t, db, n, late) {
 					n++
 				}
-				// BEGIN, COMMIT, and rooms, upper, shelves, volumes, pages, lock, notes, topics and their join rows.
+				// BEGIN, COMMIT, and rooms, upper, shelves, volumes, pages, lock, notes,
+				// topics and their join rows.
 				if n < 12 {
 					t.Errorf("only %d statements could fail", n-1)
 				}
@@ -85,7 +86,7 @@ func rowsIn(t *testing.T, db *gorm.DB, table string) (n int64) {
 	return n
 }
 
-// The generator is called before the transaction begins.
+// TestGeneratorFails checks that the generator is called before the transaction begins.
 func TestGeneratorFails(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -109,7 +110,8 @@ func TestGeneratorFails(t *testing.T) {
 	})
 }
 
-// The generator may fail for the children after the parent was written.
+// TestGeneratorFailsForChildren checks a generator that fails for the children after the
+// parent was written.
 func TestGeneratorFailsForChildren(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -131,8 +133,8 @@ func TestGeneratorFailsForChildren(t *testing.T) {
 	})
 }
 
-// IDs that a generator does not set become neither zero keys nor the previous
-// statement's keys.
+// TestGeneratorBreaksContract checks that IDs that a generator does not set become
+// neither zero keys nor keys of the previous statement.
 func TestGeneratorBreaksContract(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Failing{Left: 10}
@@ -149,8 +151,8 @@ func TestGeneratorBreaksContract(t *testing.T) {
 	}
 }
 
-// Rows that the caller rolled back can be created again; a single row can also be
-// saved.
+// TestAgainAfterRollback checks that rows that the caller rolled back can be created
+// again, and that a single row can also be saved.
 func TestAgainAfterRollback(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -1,13 +1,13 @@
-// Package tree is Assign: it gives keys to a tree of rows in memory and links
+// Package tree implements Assign, which gives keys to a tree of rows in memory and links
 // them.
 //
-// [Assign] finds or builds the graph of the models that the tree can reach
-// ([Graphs], build), and then walks the tree twice, parents before children.
-// The first walk (countPass) counts the IDs that each generator has to supply and
-// finds every reason to reject the tree; if it meets rows that may have two
-// parents, another one (claimPass) compares these. Then the generators are called
-// (generate), and the second walk (keyPass) sets keys and links. It is repeated
-// where a link replaces a key that other rows already refer to (repeat).
+// [Assign] finds or builds the graph of the models that the tree can reach ([Graphs],
+// build), and then walks the tree twice, parents before children. The first walk
+// (countPass) counts the IDs that each generator has to supply, and finds every reason to
+// reject the tree. If it finds rows that may have two parents, another walk (claimPass)
+// compares their parents. Assign then calls the generators (generate). The second walk
+// (keyPass) sets keys and links. Assign repeats it if a link replaces a key to which
+// other rows already refer (repeat).
 package tree
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// Graphs caches the graphs of one plugin. The zero value is empty and ready to
-// use, also concurrently.
+// Graphs caches the graphs of one plugin. The zero value is empty and ready to use, also
+// concurrently.
 type Graphs struct {
 	cache sync.Map // graphKey to *graph
 }
@@ -86,9 +86,8 @@ func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) 
 	return w.repeat(keys)
 }
 
-// repeat carries replaced keys to the rows that refer to them, which takes as
-// many walks as there are models in a chain of such references, and then fills
-// the serial numbers.
+// repeat copies replaced keys to the rows that refer to them, and then sets the serial
+// numbers. A chain of references through n models needs up to n walks.
 func (w *walk) repeat(keys *keyPass) error {
 	for walks := len(w.graph.nodes); walks > 0 && keys.replaced; walks-- {
 		keys.replaced = false
@@ -100,7 +99,7 @@ func (w *walk) repeat(keys *keyPass) error {
 	return w.run(keys)
 }
 
-// throughPointer reports whether two values of type t can share one row.
+// throughPointer reports whether two values of type t can share a row.
 func throughPointer(t reflect.Type) bool {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		t = t.Elem()

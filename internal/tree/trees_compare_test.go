@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
-// treeWalk visits every struct of some trees once, and every link of each.
+// treeWalk visits every struct of some trees once, and every link of each struct.
 type treeWalk struct {
 	forest *forest
 	seen   map[treeAddress]bool
@@ -41,7 +41,7 @@ func (w *treeWalk) visit(row reflect.Value) {
 	}
 }
 
-// relatedRows returns what a relation holds.
+// relatedRows returns the rows of a relation.
 func relatedRows(rel *schema.Relationship, owner reflect.Value) []reflect.Value {
 	v := rel.Field.ReflectValueOf(context.Background(), owner)
 	switch {
@@ -66,7 +66,7 @@ type forestCheck struct {
 	problems []string
 }
 
-// check returns everything that is wrong.
+// check returns all differences between the forest and the database.
 func (f *forest) check() ([]string, error) {
 	c := &forestCheck{forest: f, stored: map[string]reflect.Value{}, expected: map[string]bool{}, joins: map[string]map[string]bool{}}
 	for _, kind := range f.kinds {
@@ -165,7 +165,7 @@ func idInSerial(field *schema.Field, number string) string {
 	return id.String()
 }
 
-// checkOrphans finds rows of a model whose parents are in no row.
+// checkOrphans reports rows of a model whose parents do not exist.
 func (c *forestCheck) checkOrphans(s *schema.Schema) {
 	for _, rel := range relationsOf(s) {
 		if rel.Type == schema.Many2Many || setsKey(rel) { // a key needs no parent
@@ -190,8 +190,8 @@ func (c *forestCheck) checkOrphans(s *schema.Schema) {
 	}
 }
 
-// referenceText joins one side of a relation. It is "" for a child of another
-// polymorphic type, and for one without a parent.
+// referenceText returns the key columns of one side of a relation, joined. It returns ""
+// for a child of another polymorphic type, and for a child without a parent.
 func referenceText(rel *schema.Relationship, row reflect.Value, side func(*schema.Reference) *schema.Field) string {
 	var keys []string
 	for _, ref := range rel.References {
@@ -207,8 +207,8 @@ func referenceText(rel *schema.Relationship, row reflect.Value, side func(*schem
 	return strings.TrimLeft(strings.Join(keys, ","), ",")
 }
 
-// checkLink compares the foreign keys in the structs, which are those of the rows
-// by checkRow.
+// checkLink compares the foreign keys of structs with the parents' keys. checkRow ensures
+// that they equal the foreign keys of the rows.
 func (c *forestCheck) checkLink(rel *schema.Relationship, owner, related reflect.Value) {
 	if rel.Type == schema.Many2Many {
 		c.joins[rel.JoinTable.Table][joinKey(rel, owner, related)] = true
@@ -232,7 +232,7 @@ func (c *forestCheck) checkLink(rel *schema.Relationship, owner, related reflect
 	}
 }
 
-// joinKey lists the columns of a join row in the order of their names.
+// joinKey returns the columns of a join row, in the order of their names.
 func joinKey(rel *schema.Relationship, owner, related reflect.Value) string {
 	values := map[string]any{}
 	for _, ref := range rel.References {
@@ -284,8 +284,8 @@ func keyOfRow(s *schema.Schema, row reflect.Value) string {
 	return strings.Join(keys, ", ")
 }
 
-// text returns a column of a row in a form in which all types of a key agree. What
-// is unset is "".
+// text returns a column of a row in a form in which all types of a key agree, and "" for
+// an unset column.
 func text(field *schema.Field, row reflect.Value) string {
 	value, _ := field.ValueOf(context.Background(), row)
 	return plainText(value)

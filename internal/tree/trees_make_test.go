@@ -12,26 +12,27 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// forest is what a case has created so far.
+// forest contains the rows that a case has created so far.
 type forest struct {
 	db    *gorm.DB // a transaction
-	tx    *gorm.DB // the same with the settings of the step
+	tx    *gorm.DB // the same transaction with the settings of the step
 	kinds []treeKind
-	r     *rand.Rand // of the step
+	r     *rand.Rand // random numbers of the step
 	codes int
-	left  int // rows that the step may still make
+	left  int // number of rows that the step may still create
 	roots []reflect.Value
 	log   []string
 
-	preset map[string]string                // key that the test has set, by model and code
-	stale  map[treeAddress]bool             // structs whose row has been replaced by an upsert
+	preset map[string]string                // keys that the test has set, by model and code
+	stale  map[treeAddress]bool             // structs whose row an upsert has replaced
 	twice  map[string]bool                  // rows that are in several structs, by model and code
 	made   map[reflect.Type][]reflect.Value // pointers that other rows may share
 	later  []reflect.Value                  // pointers that the next step may share
 	before map[string]bool                  // rows that exist, by model and code
 }
 
-// treeAddress identifies a struct: one and its first field have one address.
+// treeAddress identifies a struct by address and type, because a struct and its first
+// field have the same address.
 type treeAddress struct {
 	address uintptr
 	model   reflect.Type
@@ -66,15 +67,15 @@ func (f *forest) newCode() string {
 	return fmt.Sprintf("c%d", f.codes)
 }
 
-// tree makes a struct of a model with random relations, without keys in general.
+// tree returns a struct of a model with random relations, usually without keys.
 func (f *forest) tree(t reflect.Type) reflect.Value {
 	row := reflect.New(t).Elem()
 	f.grow(row, nil)
 	return row
 }
 
-// grow sets the columns and relations of a row. The foreign keys in taken belong
-// to the row above it.
+// grow sets the columns and relations of a row. The row above it sets the foreign keys in
+// taken.
 func (f *forest) grow(row reflect.Value, taken []*schema.Field) {
 	s := f.schema(row.Type())
 	f.left--
@@ -89,7 +90,8 @@ func (f *forest) grow(row reflect.Value, taken []*schema.Field) {
 	}
 }
 
-// setKeys sets the keys that the plugin does not fill, and some that it does.
+// setKeys sets the keys that the plugin does not fill, and some of the keys that it
+// fills.
 func (f *forest) setKeys(s *schema.Schema, row reflect.Value, taken []*schema.Field) {
 	for _, field := range s.PrimaryFields {
 		if _, tagged := field.Tag.Lookup("snowflake"); !tagged {
@@ -145,8 +147,8 @@ func (f *forest) extend(rel *schema.Relationship, owner, list reflect.Value) {
 	list.Set(reflect.Append(list, row))
 }
 
-// pointer returns a row for a relation: a new one, with or without a way back, or
-// one that something else refers to.
+// pointer returns a row for a relation. It is a new row, with or without a way back, or a
+// row to which another row refers.
 func (f *forest) pointer(rel *schema.Relationship, owner reflect.Value) reflect.Value {
 	t := rel.FieldSchema.ModelType
 	if f.chance(3) && (rel.Type == schema.BelongsTo && !setsKey(rel) || rel.Type == schema.Many2Many) {
@@ -165,9 +167,9 @@ func (f *forest) pointer(rel *schema.Relationship, owner reflect.Value) reflect.
 	return p
 }
 
-// shared returns a row that other rows of this step may refer to as well. GORM
-// itself rejects a statement that updates a row twice, and inserts twice what is
-// above itself.
+// shared returns a row to which other rows of this step may refer as well. GORM rejects a
+// statement that updates a row twice, and inserts a row twice that is also its own
+// ancestor.
 func (f *forest) shared(t reflect.Type) (reflect.Value, bool) {
 	found := f.made[t]
 	if len(found) == 0 || f.tx.FullSaveAssociations {
@@ -184,7 +186,7 @@ func (f *forest) shared(t reflect.Type) (reflect.Value, bool) {
 
 func isLeaf(s *schema.Schema) bool { return len(relationsOf(s)) == 0 }
 
-// linkBack lets the belongs-to relation of a row point to its owner.
+// linkBack makes the belongs-to relation of a row point to its owner.
 func (f *forest) linkBack(rel *schema.Relationship, owner, row reflect.Value) {
 	if rel.Type == schema.BelongsTo || rel.Type == schema.Many2Many || !f.chance(2) {
 		return
@@ -196,12 +198,12 @@ func (f *forest) linkBack(rel *schema.Relationship, owner, row reflect.Value) {
 	}
 }
 
-// isRoot reports whether a row stays where it is.
+// isRoot reports whether a row is a root, which does not move.
 func (f *forest) isRoot(row reflect.Value) bool {
 	return slices.ContainsFunc(f.roots, func(root reflect.Value) bool { return addressOf(root) == addressOf(row) })
 }
 
-// owns reports whether no other relation may set what this one sets.
+// owns reports whether no other relation may set the foreign key of this relation.
 func owns(rel *schema.Relationship) bool { return rel.Type == schema.BelongsTo || setsKey(rel) }
 
 // setsKey reports whether a relation sets a primary key.
@@ -209,7 +211,7 @@ func setsKey(rel *schema.Relationship) bool {
 	return rel.Type != schema.Many2Many && slices.ContainsFunc(foreignKeys(rel), func(f *schema.Field) bool { return f.PrimaryKey })
 }
 
-// takenBy returns the columns that the related row and its relations leave to rel.
+// takenBy returns the columns of the related row that rel sets.
 func takenBy(rel *schema.Relationship) []*schema.Field {
 	if rel.Type == schema.BelongsTo && !setsKey(rel) || rel.Type == schema.Many2Many {
 		return nil
@@ -229,7 +231,7 @@ func intersects(a, b []*schema.Field) bool {
 	return slices.ContainsFunc(a, func(f *schema.Field) bool { return slices.Contains(b, f) })
 }
 
-// relationsOf returns the relations in an order that does not change.
+// relationsOf returns the relations in a fixed order.
 func relationsOf(s *schema.Schema) []*schema.Relationship {
 	r := &s.Relationships
 	all := slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many)
@@ -243,7 +245,8 @@ func setField(field *schema.Field, row reflect.Value, value any) {
 	}
 }
 
-// rowName identifies a row: its model and its code.
+// rowName returns the name by which a row is identified, which consists of its model and
+// its code.
 func rowName(row reflect.Value) string {
 	return row.Type().Name() + " " + row.FieldByName("Code").String()
 }

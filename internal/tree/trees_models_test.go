@@ -11,14 +11,14 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TreeRow is in every model of the random trees. Code is what identifies a row
-// to the test, because neither the plugin nor GORM touches it.
+// TreeRow is in every model of the random trees. The test identifies a row by its Code,
+// because neither the plugin nor GORM changes it.
 type TreeRow struct {
 	Code  string `gorm:"size:20;uniqueIndex"`
 	Title string `gorm:"size:50"`
 }
 
-// treeNode has every kind of relation, to itself and to others, and every tag.
+// treeNode has every kind of relation, to itself and to other models, and every tag.
 type treeNode struct {
 	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Public  types.ID `snowflake:"id"`
@@ -82,8 +82,8 @@ type TreeTopicKey struct {
 	ID types.ID `gorm:"primaryKey" snowflake:"pk"`
 }
 
-// treeOrder, treeLine and treeBuyer have keys of plain integers, one of which GORM
-// takes for auto-increment.
+// treeOrder, treeLine and treeBuyer have keys of plain integers. GORM treats one of them
+// as auto-increment.
 type treeOrder struct {
 	ID      int64 `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
 	TreeRow `gorm:"embedded"`
@@ -107,7 +107,7 @@ type treeBuyer struct {
 	Orders  []*treeOrder `gorm:"foreignKey:BuyerID"`
 }
 
-// treeLabel belongs to an integer key by text.
+// treeLabel has a foreign key of text to an integer key.
 type treeLabel struct {
 	ID        *types.ID `gorm:"primaryKey" snowflake:"pk"`
 	TreeRow   `gorm:"embedded"`
@@ -183,9 +183,9 @@ type treeItem struct {
 	Receipt       *treeReceipt
 }
 
-// treeKind is a model and, for the few that have them, creates by GORM's generics API.
-// It passes the rows to the Create that all models use, and the compiler takes a second
-// for it for each model.
+// treeKind is a model and, for a few models, creates by GORM's generics API. That API
+// passes the rows to the same Create, and the compiler takes a second for it for each
+// model.
 type treeKind struct {
 	model         any
 	genericCreate func(db *gorm.DB, row any) error

@@ -17,11 +17,11 @@ import (
 	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
-// treeStep is one step of a case. It depends on the rows before it, but not on how
-// many random numbers the steps before it took, so that a case can be shortened.
+// treeStep is a step of a case. It depends on the rows before it, but not on the random
+// numbers that earlier steps took, so that a case can be shortened.
 type treeStep struct {
 	seed uint64
-	rows int // how many rows it may make
+	rows int // number of rows that it may create
 }
 
 var treePaths = []func(*forest) error{
@@ -44,7 +44,7 @@ func (f *forest) run(s treeStep) error {
 	return err
 }
 
-// share lets rows that exist be related to new ones.
+// share lets new rows refer to existing rows.
 func (f *forest) share() {
 	for _, p := range f.later {
 		f.made[p.Type().Elem()] = append(f.made[p.Type().Elem()], p)
@@ -78,7 +78,7 @@ func (f *forest) kind() treeKind { return f.kinds[f.r.IntN(len(f.kinds))] }
 
 func (k treeKind) modelType() reflect.Type { return reflect.TypeOf(k.model).Elem() }
 
-// newTree returns a pointer to a new tree, which belongs to the forest now.
+// newTree returns a pointer to a new tree, and adds the tree to the forest.
 func (f *forest) newTree(t reflect.Type) reflect.Value {
 	p := reflect.New(t)
 	f.roots = append(f.roots, p.Elem())
@@ -108,7 +108,7 @@ func (f *forest) newTrees(t reflect.Type) reflect.Value {
 	return list
 }
 
-// value returns a pointer to trees, or what it points to where GORM allows it.
+// value returns a pointer to trees or, if GORM allows it, the trees themselves.
 func (f *forest) value(t reflect.Type) any {
 	if f.chance(2) {
 		return f.newTree(t).Interface()
@@ -191,7 +191,7 @@ func (f *forest) root() (reflect.Value, bool) {
 	return found[f.r.IntN(len(found))], true
 }
 
-// createMaps creates rows from maps and then keeps structs of what the maps hold.
+// createMaps creates rows from maps, and then adds structs with the values of the maps.
 func (f *forest) createMaps() error {
 	kind := f.kind()
 	s := f.schema(kind.modelType())
@@ -223,7 +223,7 @@ func (f *forest) createMaps() error {
 	return errors.Join(errs...)
 }
 
-// newMap names the columns in one of the ways that GORM knows.
+// newMap returns a map that names the columns in one of the ways that GORM accepts.
 func (f *forest) newMap(s *schema.Schema) map[string]any {
 	values := map[string]any{"code": f.newCode(), "Title": "map"}
 	for _, field := range s.PrimaryFields {
@@ -270,7 +270,7 @@ func (f *forest) keepMap(s *schema.Schema, values map[string]any) error {
 	return nil
 }
 
-// assignAndBatch assigns the keys, and then inserts the rows of each model apart.
+// assignAndBatch assigns the keys, and then inserts the rows of each model separately.
 func (f *forest) assignAndBatch() error {
 	value := f.newTrees(f.kind().modelType())
 	f.logf("Assign, then CreateInBatches of each model: %s", describe(f, value.Interface()))
@@ -308,7 +308,7 @@ func (f *forest) insertFlat(list reflect.Value) error {
 // created reports whether the row was in the database before this step.
 func (f *forest) created(row reflect.Value) bool { return f.before[rowName(row)] }
 
-// butJoins omits all relations but the rows of join tables.
+// butJoins returns the names that omit all relations except the rows of join tables.
 func butJoins(s *schema.Schema) []string {
 	var names []string
 	for _, rel := range relationsOf(s) {
@@ -339,14 +339,14 @@ func byCodeAll() clause.OnConflict {
 func (f *forest) replacement(old reflect.Value) reflect.Value {
 	p := reflect.New(old.Type())
 	if !plugintest.CanTell(f.db) || slices.ContainsFunc(relationsOf(f.schema(old.Type())), setsKey) {
-		f.left = 1 // a relation would be linked to the new key, or have the old one already
+		f.left = 1 // a relation would be linked to the new key, or would have the old key already
 	}
 	f.grow(p.Elem(), nil)
 	f.replace(old, p.Elem())
 	return p
 }
 
-// replace makes a struct the one that its row is compared with.
+// replace makes row the struct with which the test compares the row of old.
 func (f *forest) replace(old, row reflect.Value) {
 	name := rowName(row)
 	for _, field := range f.schema(row.Type()).PrimaryFields {
@@ -357,7 +357,7 @@ func (f *forest) replace(old, row reflect.Value) {
 	f.twice[rowName(old)] = true
 }
 
-// reread reads a row again where the database cannot return its key.
+// reread reads a row again if the database cannot return its key.
 func (f *forest) reread(row reflect.Value) error {
 	if plugintest.CanTell(f.db) {
 		f.roots = append(f.roots, row)
@@ -430,7 +430,7 @@ func mapKey(s *schema.Schema, values map[string]any, key *schema.Field) string {
 	return ""
 }
 
-// doNothing leaves an existing row alone, and creates others.
+// doNothing creates rows by DO NOTHING, some of which exist already.
 func (f *forest) doNothing() error {
 	conflict := clause.OnConflict{DoNothing: true}
 	if old, ok := f.root(); ok && f.chance(2) {
@@ -474,7 +474,7 @@ func (f *forest) relatedValues(rel *schema.Relationship) []any {
 	if rel.Type == schema.HasMany || rel.Type == schema.Many2Many {
 		n += f.r.IntN(3)
 	}
-	f.left = 0 // GORM saves no relations of theirs
+	f.left = 0 // GORM does not save the relations of these rows
 	values := make([]any, n)
 	for i := range values {
 		row := reflect.New(rel.FieldSchema.ModelType)
@@ -484,7 +484,7 @@ func (f *forest) relatedValues(rel *schema.Relationship) []any {
 	return values
 }
 
-// detach keeps what a relation holds as roots, as GORM leaves it in the database.
+// detach keeps the rows of a relation as roots, because GORM leaves them in the database.
 func (f *forest) detach(rel *schema.Relationship, owner reflect.Value) {
 	for _, row := range relatedRows(rel, owner) {
 		if rel.Field.IndirectFieldType.Kind() == reflect.Struct && rel.Field.FieldType.Kind() != reflect.Pointer ||
@@ -513,7 +513,7 @@ func unlink(rel *schema.Relationship, row reflect.Value) {
 	}
 }
 
-// saveAgain changes a root and saves it with what is new below it.
+// saveAgain changes a root and saves it together with new rows below it.
 func (f *forest) saveAgain() error {
 	owner, ok := f.root()
 	if !ok || f.anyTwice(owner) {
@@ -538,7 +538,7 @@ func (f *forest) anyTwice(root reflect.Value) (found bool) {
 	return found
 }
 
-// describe writes trees down as they are before a step.
+// describe returns trees as text, in their state before a step.
 func describe(f *forest, values ...any) string {
 	var b strings.Builder
 	for i, value := range values {

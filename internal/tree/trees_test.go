@@ -15,14 +15,14 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// treeCases is how many cases run on each target: 2,000 on all of them.
+// treeCases is the number of cases for each target, which makes 2,000 on all targets.
 const treeCases = 400
 
-// Random trees, created by random paths, are in the database as they are in
-// memory: every struct's key is its row's, every foreign key is its parent's key,
-// and there is no other row. A case fails with its steps, as few as will do, and
-// the command that runs it again. GORMFLAKE_TEST_TREES sets the number of cases of each
-// database.
+// TestRandomTrees creates random trees by random paths, and compares the database with
+// the trees. The key of every struct is the key of its row, every foreign key is the key
+// of the parent, and there is no other row. A failing case prints as few steps as
+// possible, and the command that runs it again. GORMFLAKE_TEST_TREES sets the number of
+// cases of each database.
 func TestRandomTrees(t *testing.T) {
 	t.Parallel()
 	cases := treeCases
@@ -59,7 +59,7 @@ func randomSteps(r *rand.Rand) []treeStep {
 	return steps
 }
 
-// playTrees returns what is wrong after these steps, and what they were. It leaves
+// playTrees runs these steps. It returns the problem, and a log of the steps, and leaves
 // the tables empty.
 func playTrees(t *testing.T, db *gorm.DB, kinds []treeKind, steps []treeStep) (problem string, log []string) {
 	t.Helper()
@@ -80,7 +80,7 @@ func playTrees(t *testing.T, db *gorm.DB, kinds []treeKind, steps []treeStep) (p
 	return strings.Join(problems, "\n"), f.log
 }
 
-// reportTrees looks for a shorter case that fails too, and reports that.
+// reportTrees searches for a shorter case that also fails, and reports it.
 func reportTrees(t *testing.T, db *gorm.DB, kinds []treeKind, steps []treeStep, problem string) {
 	t.Helper()
 	for shorter := true; shorter; {
@@ -96,7 +96,8 @@ func reportTrees(t *testing.T, db *gorm.DB, kinds []treeKind, steps []treeStep, 
 	t.Errorf("%s\nafter\n%s\nagain: go test ./internal/tree -run '%s$'", problem, strings.Join(log, "\n"), t.Name())
 }
 
-// shorterTrees returns the steps without one of them, or with fewer rows in one.
+// shorterTrees returns variants of the steps, each without one step, or with fewer rows
+// in one step.
 func shorterTrees(steps []treeStep) (all [][]treeStep) {
 	for i := range steps {
 		if len(steps) > 1 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// walk goes through a tree, parents first, and passes its rows to a pass.
+// walk visits the rows of a tree, parents first, and calls a pass for each row and link.
 type walk struct {
 	graph   *graph
 	tree    reflect.Value
@@ -14,9 +14,9 @@ type walk struct {
 	visited []visits // by node
 
 	traced bool
-	path   []step // to the present row, if traced
+	path   []step // path to the present row, if traced
 
-	metAgain bool // a parent has a row that the walk had met before
+	metAgain bool // a parent has a row that the walk had visited before
 }
 
 // step is a relation or, if edge is nil, an index.
@@ -25,22 +25,22 @@ type step struct {
 	index int
 }
 
-// visits are the addresses of the rows of one shared node, which stay valid
-// because the tree holds the rows. Each node has its own, because a struct and
-// its first field may be two rows at one address.
+// visits contains the addresses of the visited rows of a shared node. The addresses stay
+// valid because the tree holds the rows. Each node has its own visits, because a struct
+// and its first field may be two rows at the same address.
 type visits struct {
 	rows map[uintptr]struct{}
-	last uintptr // most rows met again are the parent of the previous row
+	last uintptr // fast path, because most repeated rows are the parent of the previous row
 }
 
-// pass is what a walk does to the rows. Two walks over one tree call their passes
-// in the same order.
+// pass is the work that a walk does for each row. Walks over the same tree call their
+// passes in the same order.
 type pass interface {
-	row(n *node, row reflect.Value) error            // a row, once
-	link(e *edge, parent, child reflect.Value) error // two rows, after the parent's row and links
+	row(n *node, row reflect.Value) error            // called once for each row
+	link(e *edge, parent, child reflect.Value) error // called after the parent's row and links
 }
 
-// run walks the tree.
+// run walks the tree with pass p.
 func (w *walk) run(p pass) error {
 	for i := range w.visited {
 		clear(w.visited[i].rows)
@@ -63,7 +63,7 @@ func (w *walk) leave() {
 	}
 }
 
-// where returns a path in Go's notation.
+// where returns a path in Go's notation, for example Order.Lines[2].
 func (w *walk) where(path []step) string {
 	var b strings.Builder
 	b.WriteString(w.graph.root.name)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Time fails: the CPU time of a process is only read on Unix.
+// Time returns an error, because the CPU time of a process is only read on Unix.
 func Time() (time.Duration, error) {
 	return 0, errors.New("cpu: the CPU time of a process is only read on Unix")
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Time is what the process has used of all CPUs so far.
+// Time returns the CPU time that the process has used so far, on all CPUs.
 func Time() (time.Duration, error) {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

@@ -1,4 +1,4 @@
-// Package peers puts the generators that are compared behind one call.
+// Package peers provides the compared generators behind one type of call.
 package peers
 
 import (
@@ -19,29 +19,29 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Bwmarrin is bwmarrin/snowflake, the peer that ours is held against.
+// Bwmarrin is bwmarrin/snowflake, the peer with which gormflake is compared.
 const Bwmarrin = "bwmarrin"
 
-// Cap is what 12 bits of sequence allow, in IDs per second.
+// Cap is the rate that 12 bits of sequence allow, in IDs per second.
 const Cap = 4096 * 1000
 
-// epoch is for the peers that want one. All are set to milliseconds, 10 bits of
-// worker and 12 of sequence.
+// epoch is for peers that need an epoch. All peers use milliseconds, 10 bits of worker
+// and 12 of sequence.
 var epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// A Contender is one generator.
+// Contender is a generator that is compared.
 type Contender struct {
 	Name string
 
-	// Loop makes n IDs. It is a loop and not a call so that what is measured
-	// is the generator, called directly, and not a call through a pointer.
+	// Loop generates n IDs. It contains the loop, so that a benchmark measures direct
+	// calls of the generator, and not calls through a pointer.
 	Loop func(n int) error
 
-	// Capped says that 12 bits of sequence bound the rate.
+	// Capped reports whether 12 bits of sequence limit the rate.
 	Capped bool
 }
 
-// Open makes the contenders, ours first. They live as long as the process.
+// Open creates the contenders, gormflake first. They live as long as the process.
 func Open() ([]Contender, error) {
 	ours, err := gormflake()
 	if err != nil {
@@ -73,8 +73,8 @@ func Open() ([]Contender, error) {
 
 func gormflake() (func(int) error, error) { return nexts(snowflake.Static(0, 1)) }
 
-// leased is ours under a worker that is leased, from a store that costs nothing:
-// what is measured is the generator's own check of the end of its window.
+// leased returns a generator of gormflake under a leased worker. Its store costs no time,
+// so that a benchmark measures the generator's own check of the end of its window.
 func leased() (func(int) error, error) {
 	l, err := lease.Acquire(context.Background(), leasetest.NewMemory(),
 		snowflake.TwitterLayout(), lease.WithLogger(slog.New(slog.DiscardHandler)))
@@ -134,8 +134,8 @@ func sony() (func(int) error, error) {
 	}, nil
 }
 
-// yitter's method 1 takes IDs from the next millisecond, so the rates would not
-// be of the same thing.
+// yitter uses method 2, because method 1 takes IDs from the next millisecond, so that the
+// rates would not be comparable.
 func yitter() func(int) error {
 	options := idgen.NewIdGeneratorOptions(1)
 	options.Method = 2

@@ -1,4 +1,4 @@
-// Package stats sums up repeated measurements.
+// Package stats summarizes repeated measurements.
 package stats
 
 import (
@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Quantile returns the value below which the share q of xs lies, interpolated
-// between neighbours: 0 is the smallest, 0.5 the median, 1 the largest. It
-// leaves xs as it is. Of no values it is NaN.
+// Quantile returns the value below which the share q of xs lies, interpolated between
+// neighbours. For example, 0 is the smallest value, 0.5 the median, and 1 the largest
+// value. It does not change xs, and returns NaN if xs is empty.
 //
-// A low quantile of many short windows is the cost without the machine's
-// interruptions, which only ever add. It is steadier than the minimum.
+// A low quantile of many short windows is the cost without the machine's interruptions,
+// which only increase a time. It is steadier than the minimum.
 func Quantile(xs []float64, q float64) float64 {
 	if len(xs) == 0 {
 		return math.NaN()
@@ -25,12 +25,12 @@ func Quantile(xs []float64, q float64) float64 {
 	return sorted[below]*(1-part) + sorted[below+1]*part
 }
 
-// Median returns the middle of xs, or the mean of its two middles.
+// Median returns the middle of xs, or the mean of its two middle values.
 func Median(xs []float64) float64 { return Quantile(xs, 0.5) }
 
-// Ratios returns a[i]/b[i]: numbers that were measured side by side are to be
-// divided before they are summed up, so that what slowed both cancels out.
-// Where one is longer, its rest is left out.
+// Ratios returns a[i]/b[i]. Numbers that were measured side by side should be divided
+// before they are summarized, so that disturbances that slowed both cancel out. Ratios
+// ignores the rest of the longer slice.
 func Ratios(a, b []float64) []float64 {
 	ratios := make([]float64, min(len(a), len(b)))
 	for i := range ratios {

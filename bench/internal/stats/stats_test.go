@@ -53,8 +53,8 @@ func TestQuantileKeepsItsInput(t *testing.T) {
 	}
 }
 
-// What a quantile is: the order of the values does not matter, and it rises
-// with its share.
+// TestQuantileProperties checks that the order of the values does not matter, and that a
+// quantile rises with its share.
 func TestQuantileProperties(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -2,6 +2,6 @@
 
 package stopwatch
 
-// now reads the time stamp counter, after what was begun before and before what
-// comes after it.
+// now reads the time stamp counter, after earlier instructions have ended and before
+// later instructions begin.
 func now() uint64

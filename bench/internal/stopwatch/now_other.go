@@ -6,5 +6,5 @@ import "time"
 
 var start = time.Now()
 
-// now reads the clock, where there is no counter: what is timed is then less cold.
+// now reads the clock, because there is no counter. The measured call is then less cold.
 func now() uint64 { return uint64(time.Since(start)) }

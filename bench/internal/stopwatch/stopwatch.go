@@ -1,21 +1,21 @@
-// Package stopwatch times one call without reading the clock, which is part of
-// what is timed: a call that finds the clock's code and data in the cache, because
-// they were read a moment ago, is not a cold one.
+// Package stopwatch times a call without reading the clock, because the call itself may
+// read the clock. A call that finds the clock's code and data in the cache, because they
+// were read a moment ago, is not a cold call.
 package stopwatch
 
 import "time"
 
-// A Stopwatch turns the processor's counts into nanoseconds.
+// Stopwatch converts the processor's counts to nanoseconds.
 type Stopwatch struct{ perCount float64 }
 
-// New measures how long a count takes, for 50 ms.
+// New measures the duration of a count, for 50 ms.
 func New() Stopwatch {
 	start, count := time.Now(), now()
 	time.Sleep(50 * time.Millisecond)
 	return Stopwatch{float64(time.Since(start)) / float64(now()-count)}
 }
 
-// Time returns how many nanoseconds one call of f takes.
+// Time returns the nanoseconds that one call of f takes.
 func (s Stopwatch) Time(f func() error) (float64, error) {
 	start := now()
 	err := f()

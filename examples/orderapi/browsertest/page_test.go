@@ -28,7 +28,7 @@ func TestOrderIsReopenedByItsKey(t *testing.T) {
 		t.Errorf("key %q: want a number above 2^53", placed.Key)
 	}
 
-	// After a reload the page has nothing but the key in its address.
+	// After a reload the page only has the key in its address.
 	p.do(chromedp.Reload())
 	if again := p.order(); again != placed {
 		t.Errorf("after a reload: %+v, want %+v", again, placed)
@@ -48,7 +48,8 @@ const (
 	firstPrice    = ".row [name=Price]"
 )
 
-// A mistake is answered by the server's error, and the page still works.
+// TestMistakeIsExplained checks that the page shows the server's error for a mistake, and
+// still works.
 func TestMistakeIsExplained(t *testing.T) {
 	t.Parallel()
 	address := startOrders(t)
@@ -71,7 +72,8 @@ func TestMistakeIsExplained(t *testing.T) {
 	}
 }
 
-// A second click before the answer does not place a second order.
+// TestDoubleClickIsOneOrder checks that a second click before the response does not place
+// a second order.
 func TestDoubleClickIsOneOrder(t *testing.T) {
 	t.Parallel()
 	address := startOrders(t)
@@ -95,7 +97,7 @@ func TestDoubleClickIsOneOrder(t *testing.T) {
 	}
 }
 
-// page is what the browser shows. Its methods end the test when they fail.
+// page is a page in the browser. Its methods end the test when they fail.
 type page struct {
 	t   *testing.T
 	ctx context.Context
@@ -108,7 +110,7 @@ func (p page) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// text waits until the element is visible.
+// text waits until the element is visible, and returns its text.
 func (p page) text(selector string) string {
 	p.t.Helper()
 	p.do(chromedp.WaitVisible(selector))
@@ -132,8 +134,8 @@ func (p page) order() order {
 	return order{p.text("#order-id"), p.text("#order-customer"), p.text("#order-time"), p.text("#lines")}
 }
 
-// wantLostAsNumber has the page open the order by its key as a number, which
-// names no row, and then as a string.
+// wantLostAsNumber makes the page open the order by its key as a number, which names no
+// row, and then as a string.
 func (p page) wantLostAsNumber(o order) {
 	p.t.Helper()
 	number := p.text("#as-number")
@@ -149,8 +151,8 @@ func (p page) wantLostAsNumber(o order) {
 	}
 }
 
-// screenshot wants the page to fit the width. The image goes to the folder that
-// SCREENSHOTS names, if any.
+// screenshot checks that the page fits the width. It writes an image to the folder that
+// SCREENSHOTS names, if it is set.
 func (p page) screenshot(name string, width int64) {
 	p.t.Helper()
 	p.do(chromedp.EmulateViewport(width, 800))
@@ -170,6 +172,6 @@ func (p page) screenshot(name string, width int64) {
 
 func startOrders(t *testing.T) string {
 	t.Helper()
-	testserver.Program(t, "chromium") // or nothing needs to be built
+	testserver.Program(t, "chromium") // otherwise the program need not be built
 	return testserver.Serve(t, testserver.Build(t, ".."), "-addr", "127.0.0.1:0")
 }

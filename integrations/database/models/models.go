@@ -1,4 +1,4 @@
-// Package models is what the generators read.
+// Package models contains the models that the generators read.
 package models
 
 import (
@@ -21,8 +21,8 @@ type Order struct {
 	Parent *types.ID
 }
 
-// LineID has a name: the generator of gorm.io/cli/gorm writes what does not compile for
-// a field types.Of[Line].
+// LineID has a name, because the generator of gorm.io/cli/gorm writes code that does not
+// compile for a field types.Of[Line].
 type LineID = types.Of[Line]
 
 // Line has a typed key.

@@ -1,6 +1,6 @@
-// Package sqlitetest tests keys under a SQLite dialector other than GORM's own.
-// Their drivers share names with those of the other tests, so each has a package,
-// and a test binary, of its own.
+// Package sqlitetest tests keys with a SQLite dialector other than GORM's own. The
+// drivers of these dialectors share names with other drivers, so each has a separate
+// package, and so a separate test binary.
 package sqlitetest
 
 import (

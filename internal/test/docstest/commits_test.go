@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCommitSubjects runs the lint of CI over subjects.
+// TestCommitSubjects runs CI's lint of commit subjects on examples.
 func TestCommitSubjects(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")

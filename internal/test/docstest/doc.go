@@ -1,4 +1,4 @@
-// Package docstest tests README*.md, docs/*.md and evidence.md: their links lead
-// somewhere, their programs and fragments compile, the tests that they name exist,
-// and the code produces the messages that they quote.
+// Package docstest tests README*.md, docs/*.md and evidence.md. It checks that their
+// links resolve, that their programs and fragments compile, that the tests that they name
+// exist, and that the code produces the messages that they quote.
 package docstest

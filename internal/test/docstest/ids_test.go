@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// docs/ids.md warns of Base58 and Base62 in a column that compares without case.
-// 100 consecutive IDs contain a pair whose forms differ by case alone.
+// TestTextFormsInMySQLColumns checks the warning in docs/ids.md about Base58 and Base62
+// in a column that ignores case. 100 consecutive IDs contain a pair whose forms differ
+// only in case.
 func TestTextFormsInMySQLColumns(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -51,8 +52,8 @@ func TestTextFormsInMySQLColumns(t *testing.T) {
 	})
 }
 
-// alikeButForCase returns the forms of two of 100 consecutive IDs which differ by
-// case alone, or, if there are no such IDs, by more.
+// alikeButForCase returns the forms of two of 100 consecutive IDs that differ only in
+// case. If there are no such IDs, it returns forms that differ in more than case.
 func alikeButForCase(format func(types.ID) string) (one, other string) {
 	const first = types.ID(2124189853926044565)
 	seen := map[string]string{}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain changes to the root of the repository, from which all paths start.
+// TestMain changes to the root of the repository, to which all paths are relative.
 func TestMain(m *testing.M) {
 	if err := os.Chdir("../../.."); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -19,7 +19,7 @@ import (
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
-	_ "modernc.org/sqlite" // the driver of the store that is refused
+	_ "modernc.org/sqlite" // the driver of the store that is rejected
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/test/plugintest"
@@ -59,9 +59,9 @@ var quoted = []struct {
 	{"row without a key", sayUnsetKey},
 }
 
-// TestQuotedMessages compares the ```text blocks of the page, line by line, with
-// the messages of the code: each must be in both. Of times, durations, counts and
-// owners it compares the form only.
+// TestQuotedMessages compares the ```text blocks of the page, line by line, with the
+// messages of the code. Each message must be in both. It compares only the form of times,
+// durations, counts and owners.
 func TestQuotedMessages(t *testing.T) { //nolint:paralleltest // sayNoNumber changes the environment
 	page, err := os.ReadFile("docs/guarantees.md")
 	if err != nil {
@@ -96,7 +96,7 @@ var forms = []struct {
 	{regexp.MustCompile(`\b\d+ attempts`), "N attempts"},
 }
 
-// form replaces the parts of a message that differ from run to run.
+// form replaces the parts of a message that differ between runs.
 func form(message string) string {
 	for _, f := range forms {
 		message = f.variable.ReplaceAllString(message, f.name)
@@ -104,7 +104,7 @@ func form(message string) string {
 	return strings.TrimSpace(message)
 }
 
-// inBubble runs a situation on a clock that starts in November 2026.
+// inBubble runs a situation with a clock that starts in November 2026.
 func inBubble(say func(t *testing.T) []string) func(t *testing.T) []string {
 	return func(t *testing.T) (messages []string) {
 		t.Helper()
@@ -138,7 +138,7 @@ func (r *reachable) CompareAndSwap(ctx context.Context, worker int, old, next le
 	return r.Memory.CompareAndSwap(ctx, worker, old, next)
 }
 
-// said keeps the logged messages without their attributes.
+// said records the logged messages without their attributes.
 type said struct {
 	slog.Handler
 	mu   sync.Mutex
@@ -194,7 +194,7 @@ func fixed(t *testing.T, source snowflake.WorkerSource, opts ...snowflake.Option
 	return gen
 }
 
-// say returns the texts of errors, none of which may be nil.
+// say returns the texts of errors, and fails the test if an error is nil.
 func say(t *testing.T, errs ...error) []string {
 	t.Helper()
 	var messages []string
@@ -253,7 +253,8 @@ func sayLost(t *testing.T) []string {
 	return append(say(t, err), log.alarms()[0])
 }
 
-// rob leases worker 3 to another process, with a bound that is later by this much.
+// rob leases worker 3 to another process, with a bound that is later by the duration
+// later.
 func rob(store *leasetest.Memory, later time.Duration) {
 	bound := store.Records()[3].Bound + later.Milliseconds()
 	store.Put(3, lease.Record{Bound: bound, Owner: "web-2/1/ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
@@ -318,8 +319,8 @@ func sayOtherLayout(t *testing.T) []string {
 	return say(t, err)
 }
 
-// ownLayout returns a layout that no other generator of this process has, so that
-// its fixed workers are free, even if the test runs again.
+// ownLayout returns a layout that no other generator of this process has, so that its
+// fixed workers are free, even if the test runs again.
 func ownLayout() snowflake.Option {
 	layout := snowflake.TwitterLayout()
 	layout.Epoch = time.UnixMilli(1577836800000 + layouts.Add(1)*3_600_000)
@@ -359,7 +360,7 @@ func sayFullTick(t *testing.T) []string {
 	gen := fixed(t, snowflake.Static(0, 3), ownLayout())
 	var err error
 	for err == nil {
-		_, err = gen.TryNext() // time stands still in a bubble that is busy
+		_, err = gen.TryNext() // time does not advance in a bubble that is busy
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -375,7 +376,7 @@ func sayInUse(t *testing.T) []string {
 
 func sayNoNumber(t *testing.T) []string {
 	t.Setenv("SNOWFLAKE_DATACENTER_ID", "0")
-	t.Setenv("SNOWFLAKE_WORKER_ID", "") // which puts it back after the test
+	t.Setenv("SNOWFLAKE_WORKER_ID", "") // restores the variable after the test
 	if err := os.Unsetenv("SNOWFLAKE_WORKER_ID"); err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +406,7 @@ func sayUnsetKey(t *testing.T) []string {
 	return append(messages, say(t, createTagged(db, nil))...)
 }
 
-// createTagged creates an order from a map, or one without a key.
+// createTagged creates an order from a map, or an order without a key.
 func createTagged(db *gorm.DB, order map[string]any) error {
 	type Order struct {
 		ID types.ID `snowflake:"pk"`

@@ -36,7 +36,7 @@ func pages(t *testing.T) []document {
 	return pages
 }
 
-// evidence names the functions and tests behind what the pages promise.
+// evidence is the page that names the functions and tests for each promise of the pages.
 const evidence = "internal/test/docstest/evidence.md"
 
 var (
@@ -45,7 +45,7 @@ var (
 	code  = regexp.MustCompile("`[^`\n]+`")
 )
 
-// prose returns the page without code, in which nothing is a link.
+// prose returns the page without code, because code contains no links.
 func (p document) prose() string {
 	return code.ReplaceAllString(fence.ReplaceAllString(p.text, ""), "")
 }
@@ -118,8 +118,8 @@ var (
 	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 )
 
-// TestTestsNamedInPages finds every test that a page names, as `TestIt` or as
-// `folder.TestIt`. The root's folder is called gormflake.
+// TestTestsNamedInPages checks that every test exists that a page names, as `TestIt` or
+// as `folder.TestIt`. The folder of the root is called gormflake.
 func TestTestsNamedInPages(t *testing.T) {
 	t.Parallel()
 	exists := testsOfRepository(t)
@@ -133,7 +133,7 @@ func TestTestsNamedInPages(t *testing.T) {
 	}
 }
 
-// testsOfRepository maps the names of tests to the folders that have them.
+// testsOfRepository returns the folders of each test, by the name of the test.
 func testsOfRepository(t *testing.T) map[string][]string {
 	t.Helper()
 	exists := map[string][]string{}
@@ -162,7 +162,8 @@ func testsOfRepository(t *testing.T) map[string][]string {
 
 var fault = regexp.MustCompile(`(?m)^### (.+)$`)
 
-// TestEvidence finds the row of each fault that docs/guarantees.md describes.
+// TestEvidence checks that evidence has a row for each fault that docs/guarantees.md
+// describes.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("docs/guarantees.md")
@@ -187,7 +188,7 @@ func TestEvidence(t *testing.T) {
 
 var namedFunc = regexp.MustCompile("`(\\w+)` \\(\\[[^]]+\\]\\(([^)]+\\.go)\\)\\)")
 
-// TestFunctionsNamedInPages looks in each linked file for the function that a
+// TestFunctionsNamedInPages checks that each linked file contains the function that a
 // page names before the link.
 func TestFunctionsNamedInPages(t *testing.T) {
 	t.Parallel()
@@ -215,8 +216,8 @@ var (
 	makeCommand = regexp.MustCompile("(?m)(?:`|^    |^)make ([a-z-]+)")
 )
 
-// TestCommandsInPages checks that the folders and targets in commands exist. The
-// tests of these folders run the commands.
+// TestCommandsInPages checks that the folders and targets in commands exist. The tests of
+// these folders run the commands.
 func TestCommandsInPages(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("Makefile")
@@ -227,7 +228,7 @@ func TestCommandsInPages(t *testing.T) {
 		for _, found := range goCommand.FindAllStringSubmatch(p.text, -1) {
 			folder := filepath.Join(found[1], strings.TrimSuffix(found[2], "..."))
 			if folder == "shop" && strings.HasPrefix(p.path, "README") {
-				continue // the reader saves the program there, which TestReadme runs
+				continue // the reader saves the program there, and TestReadme runs it
 			}
 			if files, err := os.ReadDir(folder); err != nil || len(files) == 0 {
 				t.Errorf("%s: %s: %v", p.path, found[0], err)
@@ -243,10 +244,10 @@ func TestCommandsInPages(t *testing.T) {
 
 var comment = regexp.MustCompile(`(?m)(^|\s)//.*$`)
 
-// TestGoInPages runs every program of the pages, but builds servers only, and
-// compiles every fragment: once where a page and its translation differ in comments.
-// TestReadme runs the READMEs' programs and checks what they print, and
-// integrations.TestPage that the fragments of docs/integrations.md stand in tests.
+// TestGoInPages runs every program of the pages, except that it only builds servers, and
+// compiles every fragment. It compiles a fragment once if a page and its translation
+// differ only in comments. TestReadme runs the READMEs' programs and checks their output.
+// integrations.TestPage checks that tests contain the fragments of docs/integrations.md.
 func TestGoInPages(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -284,8 +285,8 @@ var (
 	statement  = regexp.MustCompile(`(?m)^`)
 )
 
-// withOrders puts before statements about orders, in a README, the types of its
-// program, a transaction and the orders.
+// withOrders adds the declarations on which a fragment of a README with orders depends.
+// These are the types of the README's program, a transaction and the orders.
 func withOrders(p document, fragment string) string {
 	types := strings.Join(structType.FindAllString(p.text, -1), "")
 	if !strings.HasPrefix(p.path, "README") || declares(fragment) || !strings.Contains(fragment, "&orders") {
@@ -294,7 +295,7 @@ func withOrders(p document, fragment string) string {
 	return fmt.Sprintf("%sfunc _(tx *gorm.DB, orders []Order) {\n%s\t_ = err\n}\n", types, statement.ReplaceAllString(fragment, "\t"))
 }
 
-// imports are what a fragment may use without importing it.
+// imports are the packages that a fragment may use without importing them.
 var imports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "log": "log", "slog": "log/slog",
 	"filepath": "path/filepath", "os": "os", "testing": "testing", "time": "time", "json": "encoding/json", "sql": "database/sql", "signal": "os/signal", "strconv": "strconv", "strings": "strings", "syscall": "syscall",
@@ -316,8 +317,8 @@ var (
 	unused    = regexp.MustCompile(`(?m)^(#.*|.*declared and not used: .*)\n`)
 )
 
-// compileFragment compiles part of a program: declarations, or statements that
-// may use ctx, db, dsn, gen, l, layout, store and err. What they declare may be
+// compileFragment compiles part of a program, which is declarations, or statements that
+// may use ctx, db, dsn, gen, l, layout, store and err. The fragment may leave variables
 // unused.
 func compileFragment(t *testing.T, fragment string) {
 	t.Helper()
@@ -368,8 +369,8 @@ func _(ctx givenContext.Context, db *givenGORM.DB, dsn string, gen *givenSnowfla
 }
 `
 
-// importFor imports what the fragment's qualifiers name, and returns the folder
-// of the module that has it.
+// importFor imports the packages that the fragment's qualifiers name. It returns the
+// folder of the module that requires them.
 func importFor(source *strings.Builder, fragment string) (dir string) {
 	dir = "."
 	var done []string
@@ -391,8 +392,8 @@ func importFor(source *strings.Builder, fragment string) (dir string) {
 
 var versioned = regexp.MustCompile("`((?:github\\.com|gorm\\.io)/[^`]+)` (v\\d+\\.\\d+\\.\\d+)")
 
-// TestVersionsInPages checks that claims about other libraries name the versions
-// that bench/claims runs.
+// TestVersionsInPages checks that claims about other libraries name the versions that
+// bench/claims runs.
 func TestVersionsInPages(t *testing.T) {
 	t.Parallel()
 	benchMod, err := os.ReadFile("bench/go.mod")

@@ -13,8 +13,8 @@ import (
 
 var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 
-// TestReadme pastes the program of each README, runs it twice, on a database that
-// does not exist yet and on the one that this leaves, and checks what it prints.
+// TestReadme runs the program of each README twice and checks its output. The first run
+// creates the database, and the second run uses it again.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
@@ -48,8 +48,7 @@ func programOf(t *testing.T, p document) string {
 
 var jsonBlock = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
 
-// outputOf returns what the page shows of the program's output, which is one line,
-// as a pattern.
+// outputOf returns a pattern for the line of the program's output that the page shows.
 func outputOf(t *testing.T, p document) *regexp.Regexp {
 	t.Helper()
 	blocks := jsonBlock.FindAllStringSubmatch(p.text, -1)
@@ -62,7 +61,7 @@ func outputOf(t *testing.T, p document) *regexp.Regexp {
 
 var stringKey = regexp.MustCompile(`"\d{18,19}"`)
 
-// numbered replaces keys by 1, 2, 3, the same one by the same number.
+// numbered replaces keys by 1, 2, 3, and equal keys by the same number.
 func numbered(text string) string {
 	var keys []string
 	return stringKey.ReplaceAllStringFunc(text, func(key string) string {
@@ -90,7 +89,7 @@ func checkReadme(t *testing.T, program, dir string, want *regexp.Regexp) {
 	}
 }
 
-// slowSQL is what GORM writes, to the standard output too, on a machine that is busy.
+// slowSQL matches the warning that GORM writes to the standard output on a busy machine.
 var slowSQL = regexp.MustCompile(`(?m)^\n.*SLOW SQL >= .*\n.*\n`)
 
 // runProgram builds the program in this module and runs it in an empty folder.

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// A listed package is one that go list prints.
+// listed is a package that go list prints.
 type listed struct {
 	ImportPath, Name string
 	Imports          []string
 }
 
-// Packages that only tests import stand below a folder internal/test, in every module,
-// and what ships imports none of them. Packages of which users import the tests'
-// helpers, leasetest and gormflaketest, are no internal ones.
+// TestRooms checks that packages that only tests import are below a folder internal/test,
+// in every module, and that shipped packages import none of them. leasetest and
+// gormflaketest are not internal, because users import these helpers for tests.
 func TestRooms(t *testing.T) {
 	t.Parallel()
 	packages := listAll(t)
@@ -51,8 +51,8 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// isTestRoom reports whether the package is for tests. A module of tests alone, such as
-// integrations and bench, is one as a whole.
+// isTestRoom reports whether the package is for tests. All packages of a module that
+// contains only tests are for tests, such as integrations and bench.
 func isTestRoom(path string) bool {
 	const module = "github.com/gormflake/gormflake/"
 	return strings.Contains(path+"/", "/internal/test/") ||
@@ -77,7 +77,7 @@ func listAll(t *testing.T) (packages []listed) {
 		t.Fatalf("modules %q: %v", modules, err)
 	}
 	for _, module := range modules {
-		// With -e a module whose dependencies are not there is no failure.
+		// With -e, go list does not fail if the dependencies of a module are missing.
 		list := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Imports", "./...")
 		list.Dir = module
 		out, err := list.Output()

@@ -13,7 +13,7 @@ import (
 
 const versionsPage = "docs/engines.md"
 
-// databases are those that the suites run on, as the page calls them.
+// databases are the databases on which the suites run, by their names on the page.
 var databases = map[testdb.Target]struct{ title, query string }{
 	testdb.SQLiteMattn: {"SQLite of github.com/mattn/go-sqlite3", "SELECT sqlite_version()"},
 	testdb.SQLite:      {"SQLite of modernc.org/sqlite", "SELECT sqlite_version()"},
@@ -22,8 +22,8 @@ var databases = map[testdb.Target]struct{ title, query string }{
 	testdb.Postgres:    {"PostgreSQL", "SHOW server_version"},
 }
 
-// Each kind of server that this run has stands in the page. GORMFLAKE_TEST_GENERATE
-// writes the versions; that they have moved on is no failure.
+// TestVersionsThatWereRun checks that the page names each kind of server of this run.
+// With GORMFLAKE_TEST_GENERATE it writes the versions. A newer version is not a failure.
 func TestVersionsThatWereRun(t *testing.T) {
 	t.Parallel()
 	versions := testserver.Versions(t)
@@ -48,7 +48,8 @@ func TestVersionsThatWereRun(t *testing.T) {
 	}
 }
 
-// versionsOfDatabases leaves out those that are not there, unless they are required.
+// versionsOfDatabases returns the versions of the databases. It leaves out missing
+// databases, unless they are required.
 func versionsOfDatabases(t *testing.T) map[string]string {
 	t.Helper()
 	versions := map[string]string{}

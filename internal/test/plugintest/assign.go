@@ -15,17 +15,17 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// AssignShape is a tree of one kind of relation and how to write and read it.
+// AssignShape is a tree of related rows, with functions that create, insert and load it.
 type AssignShape struct {
 	Name   string
 	Models []any                // parents first
-	Tree   func() any           // a new one without keys
-	Tables func(tree any) []any // its rows as one slice per table, parents first
+	Tree   func() any           // returns a new tree without keys
+	Tables func(tree any) []any // returns the rows of tree as one slice per table, parents first
 	Load   func(db *gorm.DB) (any, error)
-	Joined string // relation whose join rows GORM makes with the last table
+	Joined string // relation whose join rows GORM creates with the last table
 }
 
-// LoadAll reads all rows of one model with their relations.
+// LoadAll returns a function that reads all rows of T with the relations preload.
 func LoadAll[T any](preload ...string) func(*gorm.DB) (any, error) {
 	return func(db *gorm.DB) (any, error) {
 		var rows []T
@@ -37,7 +37,7 @@ func LoadAll[T any](preload ...string) func(*gorm.DB) (any, error) {
 	}
 }
 
-// NewAssignOrders returns n orders of three lines with two serials each, without keys.
+// NewAssignOrders returns n orders, each with three lines of two serials, without keys.
 func NewAssignOrders(n int) *[]AssignOrder {
 	orders := make([]AssignOrder, n)
 	for i := range orders {
@@ -62,7 +62,7 @@ func orderTables(tree any) []any {
 	return []any{tree, &lines, &serials}
 }
 
-// HasManyShape is that of orders, their lines and the serials of these.
+// HasManyShape returns the shape of orders, their lines and the lines' serials.
 func HasManyShape() AssignShape {
 	return AssignShape{
 		Name:   "has many",
@@ -73,8 +73,8 @@ func HasManyShape() AssignShape {
 	}
 }
 
-// AssignGenerator counts up from a number that JavaScript cannot represent, and
-// records the blocks that it returned.
+// AssignGenerator counts up from a number that JavaScript cannot represent, and records
+// the sizes of the blocks that it returned.
 type AssignGenerator struct {
 	mu     sync.Mutex
 	Last   int64
@@ -82,7 +82,7 @@ type AssignGenerator struct {
 	Reject func(block int) error
 }
 
-// NewAssignGenerator returns a generator that starts above what JavaScript represents.
+// NewAssignGenerator returns a generator whose first ID is above 2⁶⁰.
 func NewAssignGenerator() *AssignGenerator { return &AssignGenerator{Last: 1 << 60} }
 
 // Fill implements gormflake.Generator.
@@ -102,7 +102,7 @@ func (g *AssignGenerator) Fill(_ context.Context, dst []types.ID) error {
 	return nil
 }
 
-// AssignText returns a tree as JSON, in which two trees are compared.
+// AssignText returns a tree as JSON, by which tests compare two trees.
 func AssignText(t *testing.T, tree any) string {
 	t.Helper()
 	text, err := json.MarshalIndent(tree, "", " ")
@@ -138,7 +138,7 @@ func AssignOrFail(t *testing.T, db *gorm.DB, tree any) {
 	}
 }
 
-// WantLoaded stops the test if the database does not hold the tree.
+// WantLoaded stops the test if the database does not contain the tree.
 func WantLoaded(t *testing.T, db *gorm.DB, shape AssignShape, tree any) {
 	t.Helper()
 	loaded, err := shape.Load(db)
@@ -150,7 +150,8 @@ func WantLoaded(t *testing.T, db *gorm.DB, shape AssignShape, tree any) {
 	}
 }
 
-// Meddler is a generator that changes rows between the two walks.
+// Meddler is a generator that calls Meddle before it generates IDs, for example to change
+// rows between the two walks of Assign.
 type Meddler struct {
 	LayoutCounter
 	Meddle func()

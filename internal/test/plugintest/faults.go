@@ -9,16 +9,17 @@ import (
 	"gorm.io/gorm"
 )
 
-// ErrInjected is what faults return.
+// ErrInjected is the error that injected faults return.
 var ErrInjected = errors.New("injected")
 
-// Faults make the n-th statement on a connection fail, counting BEGIN and COMMIT.
+// Faults makes the statement with number Fail on a connection fail. BEGIN and COMMIT
+// count as statements.
 type Faults struct {
 	Fail, Seen int
-	Late       bool // the server has done the work, only the reply is lost
+	Late       bool // the server executes the statement, and only its reply is lost
 }
 
-// around runs the statement, unless it is the one to fail.
+// around runs the statement, unless it must fail.
 func (f *Faults) around(run func() error) error {
 	f.Seen++
 	if f.Seen != f.Fail {
@@ -32,8 +33,9 @@ func (f *Faults) around(run func() error) error {
 	return ErrInjected
 }
 
-// faultyConn fails on command. faultyPool adds BEGIN to it, faultyTx COMMIT and
-// ROLLBACK: GORM recognizes each by its methods.
+// faultyConn fails the statements that its faults choose. faultyPool adds BEGIN, and
+// faultyTx adds COMMIT and ROLLBACK. They are separate types because GORM recognizes a
+// pool and a transaction by their methods.
 type faultyConn struct {
 	gorm.ConnPool
 	faults *Faults
@@ -77,8 +79,8 @@ func (p *faultyPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.Con
 
 type faultyTx struct{ faultyConn }
 
-// Commit fails before it reaches the server, even if the fault is late, because no
-// client can undo a commit. The server would roll back when the connection ends.
+// Commit fails before it reaches the server, even if the fault is late, because no client
+// can undo a commit. The server would roll back when the connection ends.
 func (tx *faultyTx) Commit() error {
 	err := tx.faults.around(func() error { return nil })
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// SharedGenerator returns the one generator of all tests, since a process may use a
+// SharedGenerator returns the generator that all tests share, because a process may use a
 // worker only once.
 var SharedGenerator = sync.OnceValues(func() (*snowflake.Generator, error) {
 	return snowflake.New(snowflake.Static(3, 21), snowflake.WithLayout(snowflake.TwitterLayout()))
@@ -19,8 +19,8 @@ var SharedGenerator = sync.OnceValues(func() (*snowflake.Generator, error) {
 type Counter struct {
 	mu    sync.Mutex
 	Last  types.ID // the last ID returned
-	Calls int      // of Fill
-	Err   error    // that Fill returns, if it is not nil
+	Calls int      // number of calls of Fill
+	Err   error    // error that Fill returns, if it is not nil
 }
 
 // Fill implements gormflake.Generator.
@@ -52,7 +52,8 @@ func NewLayoutCounter() *LayoutCounter {
 	return &LayoutCounter{IDLayout: snowflake.TwitterLayout()}
 }
 
-// Made returns how many IDs a generator that began after start has returned.
+// Made returns the number of IDs that a counter whose first ID follows start has
+// returned.
 func Made(c *Counter, start types.ID) int {
 	if c.Calls == 0 {
 		return 0
@@ -60,7 +61,7 @@ func Made(c *Counter, start types.ID) int {
 	return int(c.Last - start)
 }
 
-// Failing returns left IDs and then fails. With skip it does not set the last
+// Failing returns Left IDs and then fails. If Skip is set, it does not set the last
 // element of each call.
 type Failing struct {
 	Counter
@@ -79,7 +80,7 @@ func (f *Failing) Fill(ctx context.Context, dst []types.ID) error {
 	return f.Counter.Fill(ctx, dst)
 }
 
-// Block generates IDs as cheaply as possible, so that only the plugin is measured.
+// Block generates IDs as cheaply as possible, so that benchmarks measure only the plugin.
 type Block struct{ Last atomic.Int64 }
 
 // Fill implements gormflake.Generator.

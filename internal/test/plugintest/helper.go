@@ -1,7 +1,7 @@
-// Package plugintest has what the tests of the plugin share: models, generators,
-// rows of every kind, sessions that fail, and what a create is wanted to do. The
-// tests stand beside the code that they test: in the root, and in internal/model,
-// fill, guard, tree, check and copyrows.
+// Package plugintest contains the models, generators, rows and failing sessions that the
+// tests of the plugin share, and the errors that they expect. The tests are next to the
+// code that they test, in the root, and in internal/model, fill, guard, tree, check and
+// copyrows.
 package plugintest
 
 import (
@@ -72,7 +72,7 @@ func Count(t testing.TB, db *gorm.DB, model any) int64 {
 	return n
 }
 
-// Dummy opens a database that builds statements and runs none.
+// Dummy returns a database that builds statements and does not run them.
 func Dummy(t testing.TB, config *gorm.Config) *gorm.DB {
 	t.Helper()
 	if config.Logger == nil {
@@ -85,7 +85,8 @@ func Dummy(t testing.TB, config *gorm.Config) *gorm.DB {
 	return db
 }
 
-// Dry returns a session that builds statements and has no database.
+// Dry returns a session without a database, which builds statements and does not run
+// them.
 func Dry(t testing.TB, p gorm.Plugin) *gorm.DB {
 	t.Helper()
 	db := Dummy(t, &gorm.Config{DryRun: true, SkipDefaultTransaction: true})
@@ -98,7 +99,8 @@ func Dry(t testing.TB, p gorm.Plugin) *gorm.DB {
 // DiscardLog is a logger for tests that do not read the log.
 var DiscardLog = slog.New(slog.DiscardHandler)
 
-// Wants fails unless err has exactly these lines, each given by its parts.
+// Wants fails the test unless err has exactly the lines want. Each line is given by the
+// parts that it must contain.
 func Wants(t *testing.T, err error, want ...[]string) {
 	t.Helper()
 	if err == nil {
@@ -117,7 +119,7 @@ func Wants(t *testing.T, err error, want ...[]string) {
 	}
 }
 
-// The causes of a key that is not set, as [Unset] wants them.
+// The causes of an unset key in the errors that [Unset] returns.
 const (
 	NoPlugin = "the plugin is not registered in this *gorm.DB: call gormflake.Open, or db.Use(gormflake.New(gen)), first"
 	NoTag    = `the field has no tag: add snowflake:"pk"`
@@ -126,12 +128,13 @@ const (
 	Counted  = `; if the database assigns it, add gorm:"autoIncrement"`
 )
 
-// Unset returns the error of a create for a key that is not set.
+// Unset returns the text of the error of a create for an unset key.
 func Unset(model, field, cause string) string {
 	return fmt.Sprintf("gormflake: model %s, field %s: the row has no key: %s", model, field, cause)
 }
 
-// Version brings a clause of its own, as plugins for optimistic locks do.
+// Version is a field type that adds its own clause to creates, as plugins for optimistic
+// locks do.
 type Version int64
 
 // CreateClauses implements schema.CreateClausesInterface.
@@ -148,7 +151,7 @@ func (s setVersion) ModifyStatement(stmt *gorm.Statement) {
 	stmt.SetColumn(s.field.Name, Version(1), true)
 }
 
-// Memory opens SQLite in memory.
+// Memory opens a SQLite database in memory.
 func Memory(t testing.TB, p gorm.Plugin) *gorm.DB {
 	t.Helper()
 	db, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", DSN: ":memory:"}, &gorm.Config{Logger: logger.Discard})

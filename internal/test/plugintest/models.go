@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Book has the usual key.
+// Book has a types.ID key, as most models do.
 type Book struct {
 	ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Title string   `gorm:"size:50"`
@@ -38,7 +38,7 @@ type Payment struct {
 	Title  string   `gorm:"size:50"`
 }
 
-// Receipt has serial numbers made from fresh IDs, because they are its key.
+// Receipt has serial numbers made from new IDs, because the serial number is its key.
 type Receipt struct {
 	Number string   `gorm:"primaryKey;size:28" snowflake:"serial=PAY"`
 	ID     types.ID `gorm:"uniqueIndex" snowflake:"id"`
@@ -70,8 +70,8 @@ var (
 	}
 )
 
-// CheckNumbers checks that the serial numbers of all rows are made from their
-// keys, or from other IDs.
+// CheckNumbers checks that the serial numbers of all rows are made from their keys or, if
+// fromKey is false, from other IDs.
 func CheckNumbers[T any](t *testing.T, db *gorm.DB, fromKey bool) {
 	t.Helper()
 	var rows []struct {
@@ -95,7 +95,7 @@ type Catalog struct {
 	Entries []Entry
 }
 
-// Entry is of a [Catalog].
+// Entry belongs to a [Catalog].
 type Entry struct {
 	ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
 	CatalogID types.ID
@@ -103,7 +103,7 @@ type Entry struct {
 	Amount    int
 }
 
-// Product has another unique column than its key, for upserts.
+// Product has a unique column besides its key, for upserts.
 type Product struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Public types.ID `snowflake:"id"`
@@ -116,39 +116,40 @@ func CanTell(db *gorm.DB) bool {
 	return slices.Contains(db.Callback().Create().Clauses, "RETURNING")
 }
 
-// ByCode is the clause of an upsert that finds rows by their code and sets the columns.
+// ByCode returns the clause of an upsert that finds rows by their code and sets the
+// columns.
 func ByCode(columns ...string) clause.OnConflict {
 	return clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, DoUpdates: clause.AssignmentColumns(columns)}
 }
 
-// BrokenParent has a relation that GORM rejects after it has parsed the other
-// one, so that the child is known and its parent is not.
+// BrokenParent has a relation that GORM rejects after it has parsed the relation
+// Children. GORM then has a schema of the child and none of its parent.
 type BrokenParent struct {
 	ID       types.ID      `gorm:"primaryKey" snowflake:"pk"`
 	Children []BrokenChild `gorm:"foreignKey:ParentID"`
 	Broken   []struct{ Text string }
 }
 
-// BrokenChild is of a [BrokenParent].
+// BrokenChild belongs to a [BrokenParent].
 type BrokenChild struct {
 	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
 	ParentID types.ID
 	Parent   *BrokenParent
 }
 
-// NamedInt is a key of an own type.
+// NamedInt is a named type for keys.
 type NamedInt int64
 
-// NamedUint is a key of an own type.
+// NamedUint is a named type for keys.
 type NamedUint uint64
 
-// NamedText is a key of an own type.
+// NamedText is a named type for keys.
 type NamedText string
 
 // BookID is a typed ID.
 type BookID = types.Of[Book]
 
-// Kinds has one field of every type that can hold an ID.
+// Kinds has a field of every type that can hold an ID.
 type Kinds struct {
 	ID        types.ID           `gorm:"primaryKey" snowflake:"pk"`
 	PtrID     *types.ID          `snowflake:"id"`
@@ -172,7 +173,7 @@ type Kinds struct {
 	NullTyped sql.Null[BookID]   `snowflake:"id"`
 }
 
-// Values lists the keys of a row as text, in the order of the fields.
+// Values returns the keys of a row as text, in the order of the fields.
 func (k *Kinds) Values(t *testing.T) []string {
 	t.Helper()
 	var texts []string
@@ -200,12 +201,12 @@ func (k *Kinds) Values(t *testing.T) []string {
 	return texts
 }
 
-// Inner and Outer are exported because GORM requires it of embedded pointers.
+// Inner is exported because GORM requires it of embedded pointers.
 type Inner struct {
 	ID types.ID `gorm:"primaryKey" snowflake:"pk"`
 }
 
-// Parcel is a row of usual size.
+// Parcel is a row of the usual size.
 type Parcel struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Sender string

@@ -18,7 +18,7 @@ type AssignOrder struct {
 	Lines []*AssignLine `gorm:"foreignKey:OrderID" json:",omitempty"`
 }
 
-// AssignLine is of an order, to which it points back.
+// AssignLine belongs to an order and points back to it.
 type AssignLine struct {
 	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
 	OrderID types.ID
@@ -27,28 +27,28 @@ type AssignLine struct {
 	Serials []AssignSerial `gorm:"foreignKey:LineID" json:",omitempty"`
 }
 
-// AssignSerial is of a line; its foreign key is a plain integer.
+// AssignSerial belongs to a line. Its foreign key is a plain integer.
 type AssignSerial struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	LineID int64
 	Code   types.ID `snowflake:"id"`
 }
 
-// AssignUser has one profile, by pointer, and one address, by value.
+// AssignUser has a profile behind a pointer, and an address by value.
 type AssignUser struct {
 	ID      types.ID       `gorm:"primaryKey" snowflake:"pk"`
 	Profile *AssignProfile `gorm:"foreignKey:UserID"`
 	Address AssignAddress  `gorm:"foreignKey:UserID"`
 }
 
-// AssignProfile is of a user; its foreign key may be NULL.
+// AssignProfile belongs to a user. Its foreign key may be NULL.
 type AssignProfile struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	UserID *types.ID
 	Bio    string
 }
 
-// AssignAddress is of a user; its foreign key may be NULL.
+// AssignAddress belongs to a user. Its foreign key may be NULL.
 type AssignAddress struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	UserID sql.NullInt64
@@ -61,7 +61,7 @@ type AssignPost struct {
 	Tags []*AssignTag `gorm:"many2many:assign_post_tags" json:",omitempty"`
 }
 
-// AssignTag is of posts.
+// AssignTag belongs to many posts.
 type AssignTag struct {
 	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Name string
@@ -74,14 +74,15 @@ type BenchOrder struct {
 	Lines    []BenchLine `gorm:"foreignKey:OrderID"`
 }
 
-// BenchLine is of a [BenchOrder].
+// BenchLine belongs to a [BenchOrder].
 type BenchLine struct {
 	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
 	OrderID types.ID
 	SKU     string
 }
 
-// NoDatabase is enough for Assign, which runs no statement.
+// NoDatabase returns a handle without a database, which is enough for Assign, because
+// Assign runs no statement.
 func NoDatabase(tb testing.TB, gen gormflake.Generator, opts ...gormflake.Option) *gorm.DB {
 	tb.Helper()
 	db, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", DSN: ":memory:"}, &gorm.Config{

@@ -12,31 +12,32 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// RowKind is how a test makes and reads rows of a model. They are pointers in an any,
-// because the compiler would take long for code that is generic in the model.
+// RowKind describes a model to the tests, which create and read its rows. Rows are
+// pointers in an any, because the compiler would take long for code that is generic in
+// the model.
 type RowKind struct {
-	Model any // a pointer to a row of zeros
+	Model any // a pointer to a zero row
 	Table string
-	Make  func(title string, id types.ID) any // id 0: unset
+	Make  func(title string, id types.ID) any // id 0 leaves the key unset
 	Key   func(row any) types.ID
 
 	Check func(t *testing.T, db *gorm.DB) // checks the rows further, if it is not nil
 
-	// Generics is GenericPaths, or nil for the kinds that do without.
+	// Generics is GenericPaths, or nil for kinds that skip these paths.
 	Generics func(RowKind) []Path
 }
 
 // Preset is a key that a caller chose. No generator returns it.
 const Preset types.ID = 77
 
-// Path is one way in which GORM creates rows. Run returns their keys as the caller
-// then sees them, by title.
+// Path is a way in which GORM creates rows. Run returns the keys of the rows by title, as
+// the caller sees them after the create.
 type Path struct {
 	Name string
 	Run  func(db *gorm.DB) (map[string]types.ID, error)
 }
 
-// Paths returns all ways.
+// Paths returns all paths.
 func (k RowKind) Paths() []Path {
 	return append(append(k.StructPaths(), k.MapPaths()...), k.FinisherPaths()...)
 }
@@ -45,7 +46,7 @@ func (k RowKind) typ() reflect.Type { return reflect.TypeOf(k.Model).Elem() }
 
 func (k RowKind) newModel() any { return reflect.New(k.typ()).Interface() }
 
-// one runs create with a row.
+// one returns a function that calls create with a row.
 func (k RowKind) one(id types.ID, create func(db *gorm.DB, row any) error) func(*gorm.DB) (map[string]types.ID, error) {
 	return func(db *gorm.DB) (map[string]types.ID, error) {
 		row := k.Make("a", id)
@@ -54,7 +55,8 @@ func (k RowKind) one(id types.ID, create func(db *gorm.DB, row any) error) func(
 	}
 }
 
-// three runs create with a pointer to a slice of three rows. The second has the key id.
+// three returns a function that calls create with a pointer to a slice of three rows. The
+// second row has the key id.
 func (k RowKind) three(id types.ID, create func(db *gorm.DB, rows any) error) func(*gorm.DB) (map[string]types.ID, error) {
 	titles := []string{"a", "b", "c"}
 	return func(db *gorm.DB) (map[string]types.ID, error) {
@@ -71,10 +73,10 @@ func (k RowKind) three(id types.ID, create func(db *gorm.DB, rows any) error) fu
 	}
 }
 
-// elem returns what pointer points to.
+// elem returns the value that pointer points to.
 func elem(pointer any) any { return reflect.ValueOf(pointer).Elem().Interface() }
 
-// pointers returns the slice of the pointers to the elements of a slice.
+// pointers returns a slice of pointers to the elements of the slice that rows points to.
 func pointers(rows any) any {
 	from := reflect.ValueOf(rows).Elem()
 	to := reflect.MakeSlice(reflect.SliceOf(reflect.PointerTo(from.Type().Elem())), from.Len(), from.Len())
@@ -139,7 +141,7 @@ func (k RowKind) MapPaths() []Path {
 	}
 }
 
-// FinisherPaths returns creates by other methods and sessions than Create.
+// FinisherPaths returns creates by other methods and sessions than a plain Create.
 func (k RowKind) FinisherPaths() []Path {
 	paths := []Path{
 		{"CreateInBatches", k.three(0, func(db *gorm.DB, rows any) error { return db.CreateInBatches(elem(rows), 2).Error })},
@@ -189,8 +191,8 @@ func (k RowKind) FinisherPaths() []Path {
 }
 
 // GenericPaths returns creates by GORM's generics API, which passes the same rows to the
-// same Create in a session of its own. A few kinds of rows stand for all, because the
-// compiler takes a second for this API for each model.
+// same Create in its own session. Only a few kinds of rows use it, because the compiler
+// takes a second for this API for each model.
 func GenericPaths[T any](k RowKind) []Path {
 	ctx := context.Background()
 	return []Path{
@@ -204,7 +206,7 @@ func GenericPaths[T any](k RowKind) []Path {
 	}
 }
 
-// RunPaths creates rows in each of these ways and compares the table with what
+// RunPaths creates rows in each of these ways and compares the table with the keys that
 // the caller sees.
 func RunPaths(t *testing.T, db *gorm.DB, kind RowKind, paths []Path) {
 	t.Helper()
@@ -250,7 +252,7 @@ func Stored(t *testing.T, db *gorm.DB, table string) map[string]types.ID {
 	return ids
 }
 
-// KeyOf reads a key in any of the forms that maps and rows hold.
+// KeyOf returns a key of any type that maps and rows contain.
 func KeyOf(v any) types.ID {
 	var id types.ID
 	if err := id.Scan(v); err == nil {

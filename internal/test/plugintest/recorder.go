@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// Recorder keeps the statements and the warnings that GORM logs.
+// Recorder records the statements and the warnings that GORM logs.
 type Recorder struct {
 	logger.Interface
 	mu       sync.Mutex
@@ -20,7 +20,7 @@ type Recorder struct {
 // LogMode implements logger.Interface.
 func (r *Recorder) LogMode(logger.LogLevel) logger.Interface { return r }
 
-// Trace keeps the statement.
+// Trace records the statement.
 func (r *Recorder) Trace(_ context.Context, _ time.Time, fc func() (string, int64), _ error) {
 	sql, _ := fc()
 	r.mu.Lock()
@@ -28,21 +28,21 @@ func (r *Recorder) Trace(_ context.Context, _ time.Time, fc func() (string, int6
 	r.sql = append(r.sql, sql)
 }
 
-// Warn keeps the message.
+// Warn records the message.
 func (r *Recorder) Warn(_ context.Context, message string, _ ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.messages = append(r.messages, message)
 }
 
-// Statements returns the statements so far.
+// Statements returns the recorded statements.
 func (r *Recorder) Statements() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.sql)
 }
 
-// Warnings returns the warnings so far.
+// Warnings returns the recorded warnings.
 func (r *Recorder) Warnings() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

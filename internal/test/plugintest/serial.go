@@ -18,7 +18,7 @@ func Numbers(code string) *serial.Format {
 	return f
 }
 
-// JSNumbers are serial numbers of the JavaScript-safe layout.
+// JSNumbers is a format of serial numbers of the JavaScript-safe layout.
 var JSNumbers = func() *serial.Format {
 	f, err := serial.New("PAY", snowflake.JSSafeLayout())
 	if err != nil {
@@ -27,13 +27,13 @@ var JSNumbers = func() *serial.Format {
 	return f
 }()
 
-// IDOf returns the ID in a payment's number, 0 if it has none.
+// IDOf returns the ID in a payment's number, or 0 if the number is invalid.
 func IDOf(number string) types.ID {
 	id, _ := Numbers("PAY").Parse(number)
 	return id
 }
 
-// CopyOf returns a pointer to a copy of what row points to.
+// CopyOf returns a pointer to a copy of the value that row points to.
 func CopyOf(row any) any {
 	c := reflect.New(reflect.TypeOf(row).Elem())
 	c.Elem().Set(reflect.ValueOf(row).Elem())
@@ -43,7 +43,7 @@ func CopyOf(row any) any {
 // Deref returns the struct that row points to.
 func Deref(row any) any { return reflect.ValueOf(row).Elem().Interface() }
 
-// Day returns the time of a date.
+// Day returns the start of a date, in UTC.
 func Day(text string) time.Time {
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {

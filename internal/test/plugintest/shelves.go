@@ -26,45 +26,45 @@ type Shelf struct {
 	Deleted gorm.DeletedAt
 }
 
-// Room has shelves: the belongs-to of a [Shelf].
+// Room has shelves. A [Shelf] belongs to it.
 type Room struct {
 	gormflake.Model
 	Name string
 }
 
-// Volume is of a [Shelf]: has many.
+// Volume belongs to a [Shelf], which has many.
 type Volume struct {
 	gormflake.Model
 	ShelfID types.ID
 	Pages   []Page
 }
 
-// Page is of a [Volume], two levels below the shelf.
+// Page belongs to a [Volume], two levels below the shelf.
 type Page struct {
 	gormflake.Model
 	VolumeID types.ID
 }
 
-// Lock is of a [Shelf]: has one.
+// Lock belongs to a [Shelf], which has one.
 type Lock struct {
 	gormflake.Model
 	ShelfID types.ID
 }
 
-// Note is of a [Shelf]: polymorphic.
+// Note belongs to a [Shelf] by a polymorphic relation.
 type Note struct {
 	gormflake.Model
 	OwnerID   types.ID
 	OwnerType string
 }
 
-// Topic is of many shelves: many to many.
+// Topic is related to shelves by a many-to-many relation.
 type Topic struct {
 	gormflake.Model
 	Name string
 }
 
-// MigrateShelves creates the tables of shelves and what is related to them.
+// MigrateShelves creates the tables of shelves and of their related models.
 func MigrateShelves(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	Migrate(t, db, &Room{}, &Topic{}, &Shelf{}, &Volume{}, &Page{}, &Lock{}, &Note{})
@@ -84,7 +84,8 @@ func NewShelf(name string) Shelf {
 	}
 }
 
-// IDs lists every key of the tree and fails if a link does not match.
+// IDs returns every key of the tree, and fails the test if a foreign key differs from its
+// key.
 func (s *Shelf) IDs(t *testing.T) []types.ID {
 	t.Helper()
 	ids := []types.ID{s.ID, s.Room.ID}
@@ -124,7 +125,7 @@ func (s *Shelf) IDs(t *testing.T) []types.ID {
 	return ids
 }
 
-// Distinct fails if a key is zero or repeats.
+// Distinct fails the test if a key is zero or repeats.
 func Distinct(t *testing.T, ids []types.ID) {
 	t.Helper()
 	slices.Sort(ids)
@@ -142,7 +143,7 @@ func LoadShelf(t *testing.T, db *gorm.DB, id types.ID) Shelf {
 	return s
 }
 
-// SameIDs fails if the keys differ; their order does not count.
+// SameIDs fails the test if the keys differ. It ignores their order.
 func SameIDs(t *testing.T, got, want []types.ID) {
 	t.Helper()
 	slices.Sort(got)

@@ -1,5 +1,5 @@
-// Package stall measures how long the process was held up: by a machine that was
-// paused, or that had no time for it. Tests that bound a duration take it off.
+// Package stall measures how long the process did not run, because the machine was paused
+// or overloaded. Tests that limit a duration subtract this time.
 package stall
 
 import (
@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// The watcher sleeps for a pause at a time. Being late by less than tolerated is
-// the scheduler's ordinary work.
+// The watcher sleeps for pause again and again. A delay of less than tolerated is
+// ordinary scheduling.
 const (
 	pause     = 10 * time.Millisecond
 	tolerated = 40 * time.Millisecond
 )
 
-// A gap is a time in which the watcher was late.
+// gap is an interval in which the watcher was late.
 type gap struct{ from, to time.Time }
 
 var (
 	mu    sync.Mutex
-	awake = time.Now() // when the watcher last was
+	awake = time.Now() // when the watcher last ran
 	late  []gap
 )
 
@@ -35,7 +35,7 @@ func init() {
 	}()
 }
 
-// gaps are all until now. The caller holds mu.
+// gaps returns all gaps until now. The caller holds mu.
 func gaps() []gap {
 	now, due := time.Now(), awake.Add(pause)
 	if now.Sub(due) <= tolerated {
@@ -44,7 +44,7 @@ func gaps() []gap {
 	return append(slices.Clip(late), gap{due, now})
 }
 
-// Since returns for how long the process was held up since a time.
+// Since returns for how long the process did not run since t.
 func Since(t time.Time) (sum time.Duration) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -56,6 +56,5 @@ func Since(t time.Time) (sum time.Duration) {
 	return sum
 }
 
-// Took is how long something has taken that began at a time, without what the
-// process was held up.
+// Took returns the time since began, without the time in which the process did not run.
 func Took(began time.Time) time.Duration { return time.Since(began) - Since(began) }

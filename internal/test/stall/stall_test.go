@@ -14,11 +14,11 @@ import (
 	"github.com/gormflake/gormflake/internal/test/stall"
 )
 
-// stoppedChild makes this test binary, started once more, the process that is
-// stopped.
+// stoppedChild makes a second process of this test binary the process that is stopped.
 const stoppedChild = "GORMFLAKE_TEST_STALL_CHILD"
 
-// A process that is stopped for half a second has been held up for about as long.
+// TestSince checks that Since reports about half a second for a process that was stopped
+// for half a second.
 func TestSince(t *testing.T) {
 	if os.Getenv(stoppedChild) != "" {
 		began := time.Now()

@@ -1,4 +1,4 @@
-// Package testbrowser starts a Chromium of the test's own.
+// Package testbrowser starts a separate Chromium for each test.
 package testbrowser
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// patience is for a loaded machine, which starts a browser slowly.
+// patience is a generous timeout, because a loaded machine starts a browser slowly.
 const patience = 2 * time.Minute
 
-// Start returns the context of a tab, for package chromedp. The browser has no
-// window, connects to nothing of its own, and is closed when the test ends. The
-// test is skipped where there is no Chromium; see [testserver.Program].
+// Start starts a browser and returns the context of a tab, for package chromedp. The
+// browser is headless and makes no connections of its own. It is closed when the test
+// ends. Start skips the test if there is no Chromium; see [testserver.Program].
 func Start(t testing.TB) context.Context {
 	t.Helper()
 	chromium := testserver.Program(t, "chromium")
@@ -27,7 +27,7 @@ func Start(t testing.TB) context.Context {
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(func() {
-		// Closes the browser and waits, so that its folder can be removed.
+		// Cancel closes the browser and waits, so that its folder can be removed.
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Error(err)
 		}

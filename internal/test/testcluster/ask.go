@@ -9,7 +9,7 @@ import (
 
 const askTimeout = time.Second
 
-// ask sends a question, and reads the answer.
+// ask connects to the address, sends a question, and reads the answer.
 func ask[T any](address, question string, read func(io.Reader) (T, error)) (answer T, err error) {
 	conn, err := net.DialTimeout("tcp", address, askTimeout)
 	if err != nil {

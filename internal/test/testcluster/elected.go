@@ -6,18 +6,18 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// An elected cluster finds its leader itself. Its members reach each other through
-// gates, which can part them; clients reach all of them all the time, also one that
-// is cut off.
+// elected is a kind of cluster that elects its leader itself. Its members reach each
+// other through gates of the mesh, which can separate them. Clients always reach all
+// members, including a member that is cut off.
 type elected struct {
 	*Cluster
 	mesh    mesh
-	leads   func(*testserver.Server) bool // asks it
-	ready   func() error                  // nil if the leader has who could replace it
+	leads   func(*testserver.Server) bool // asks the server whether it leads
+	ready   func() error                  // returns nil if the leader has a replica that could replace it
 	isWhole func() error
 }
 
-// startElected needs Linux.
+// startElected starts such a cluster. It skips the test on systems other than Linux.
 func startElected(t testing.TB, service string, build func(c *elected, e testserver.Engine) error) *Cluster {
 	t.Helper()
 	e := testserver.EngineOf(service)
@@ -32,15 +32,15 @@ func startElected(t testing.TB, service string, build func(c *elected, e testser
 	})
 }
 
-// place lets the mesh tell the servers apart.
+// place adds the servers to the mesh, so that the mesh can identify their connections.
 func (c *elected) place(n int, e testserver.Engine, settings ...string) ([]*testserver.Server, error) {
 	placed, err := c.Cluster.place(n, e, settings...)
 	c.mesh.know(placed)
 	return placed, err
 }
 
-// leader asks every member except for the broken one, which may still think that
-// it leads.
+// leader asks every member except the broken member, which may still believe that it
+// leads.
 func (c *elected) leader() *testserver.Server {
 	broken := c.Broken()
 	for _, s := range c.members {

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// Etcd starts an etcd cluster of three members, with etcd's own timeouts.
+// Etcd starts an etcd cluster of three members, with etcd's default timeouts.
 func Etcd(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	return startElected(t, "etcd", func(c *elected, e testserver.Engine) error { return c.buildEtcd(e, settings) })
@@ -45,7 +45,7 @@ func (c *elected) buildEtcd(e testserver.Engine, settings []string) (err error) 
 
 func etcdName(i int) string { return fmt.Sprintf("member%d", i+1) }
 
-// etcdStatus is what a member says of itself; numbers of 64 bits are strings.
+// etcdStatus is the status that a member reports. Numbers of 64 bits are strings in it.
 type etcdStatus struct {
 	Header struct {
 		Member string `json:"member_id"`
@@ -69,7 +69,7 @@ func leadsEtcd(s *testserver.Server) bool {
 	return err == nil && status.Leader != "" && status.Leader == status.Header.Member
 }
 
-// wholeEtcd fails unless all members follow the same leader and answer.
+// wholeEtcd returns an error unless all members follow the same leader and answer.
 func (c *elected) wholeEtcd() error {
 	leaders := map[string]bool{}
 	for _, s := range c.members {

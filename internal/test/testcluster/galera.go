@@ -17,19 +17,19 @@ import (
 
 const galeraNodes = 3
 
-// A galera cluster has no leader: each node accepts writes. The last one is broken
-// first, then the one before it, and so on.
+// galera is a cluster without a leader, in which each node accepts writes. Tests break
+// the last node first, then the node before it, and so on.
 type galera struct {
 	*Cluster
 	alone testserver.Engine // MariaDB
 	turn  int
-	down  []*testserver.Server // after a loss of all, those that are to join the first
-	first bool                 // the next node to start makes a new cluster
-	empty bool                 // nodes that start take all from another
+	down  []*testserver.Server // after a loss of all nodes, the nodes that are to join the first node
+	first bool                 // the next node to start creates a new cluster
+	empty bool                 // nodes that start copy all data from another node
 }
 
-// Galera starts a cluster of three MariaDB servers. Settings are those of
-// [testserver.MariaDB], on every node. Clients choose which node to use.
+// Galera starts a cluster of three MariaDB servers. Settings are like those of
+// [testserver.MariaDB] and apply to every node. Clients choose which node to use.
 func Galera(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	library := testserver.Find(t, testserver.EngineOf("galera"))
@@ -61,16 +61,16 @@ func (g *galera) build(library string, settings []string) error {
 	return err
 }
 
-// writes is nil if the node acknowledges a write.
+// writes returns nil if the node acknowledges a write.
 func writes(s *testserver.Server) error {
 	_, err := s.Query("REPLACE INTO testcluster.written VALUES (1, RAND())")
 	return err
 }
 
-// node is MariaDB as a node of the cluster.
+// node returns the engine of MariaDB as a node of the cluster.
 func (g *galera) node(i int) testserver.Engine {
 	e := g.alone
-	e.Account = "mysql" // under root, the copy of a node would be written by nobody
+	e.Account = "mysql" // under root, the account nobody would write the copy of a node
 	e.Args = func(s *testserver.Server) []string {
 		args := g.alone.Args(s)
 		if s.PID() != 0 { // it has run before
@@ -82,7 +82,7 @@ func (g *galera) node(i int) testserver.Engine {
 		}
 		return args
 	}
-	if i > 0 { // all comes from another node
+	if i > 0 { // it copies all data from another node
 		e.SetUp = func(s *testserver.Server) error { return s.Run("mkdir", s.Data()) }
 	}
 	e.Answers = func(s *testserver.Server) error {
@@ -98,7 +98,7 @@ func (g *galera) node(i int) testserver.Engine {
 	return e
 }
 
-// galeraPorts are those that a node listens on for the others.
+// galeraPorts are the ports on which a node listens for the other nodes.
 type galeraPorts struct{ group, state, snapshot int }
 
 func (g *galera) configure(library string) error {
@@ -141,8 +141,8 @@ func (g *galera) inject(f Fault, leader *testserver.Server) error {
 	return noFault(f)
 }
 
-// isolate cuts a node off from the others, but not from its clients, or lets it
-// join them again.
+// isolate cuts a node off from the other nodes, but not from its clients, if cut is 1. If
+// cut is 0, it lets the node join them again.
 func isolate(s *testserver.Server, cut int) error {
 	_, err := s.Query(fmt.Sprintf("SET GLOBAL wsrep_provider_options='gmcast.isolate=%d'", cut))
 	return err
@@ -150,8 +150,8 @@ func isolate(s *testserver.Server, cut int) error {
 
 func (g *galera) cutReplicas(*testserver.Server) error { return noFault("replicas cut off") }
 
-// failover returns when all nodes that are left acknowledge writes. After a loss of
-// all, the one that has got furthest is left.
+// failover returns when all nodes that are left acknowledge writes. After a loss of all
+// nodes, it first starts the node with the latest position.
 func (g *galera) failover(f Fault, broken *testserver.Server) error {
 	lost := []*testserver.Server{broken}
 	if f == AllKilled {
@@ -199,8 +199,8 @@ func (g *galera) heal(f Fault, broken *testserver.Server) error {
 	return g.Whole()
 }
 
-// whole asks all nodes for the size of the cluster: one that was frozen believes for a
-// while that nothing has happened.
+// whole checks that every node reports the full size of the cluster. It asks all nodes,
+// because a node that was frozen reports the old size for a while.
 func (g *galera) whole() error {
 	for _, s := range g.members {
 		if err := s.Answers(); err != nil {
@@ -223,7 +223,7 @@ func galeraStatus(s *testserver.Server, name string) (string, error) {
 	return value, err
 }
 
-// A position is how far a node has got in the cluster's one order of writes.
+// position is a node's position in the cluster's total order of writes.
 type position struct {
 	cluster string
 	seqno   int64
@@ -231,13 +231,13 @@ type position struct {
 
 func (p position) String() string { return fmt.Sprintf("%s:%d", p.cluster, p.seqno) }
 
-// nowhere makes a node take all from another.
+// nowhere is the position of a node that must copy all data from another node.
 var nowhere = position{"00000000-0000-0000-0000-000000000000", -1}
 
 var recovered = regexp.MustCompile(`Recovered position: ([0-9a-f-]{36}):(-?\d+)`)
 
-// position asks the files of a node that is down, as its service does before it
-// starts: a node that was killed has no other note of it.
+// position reads the position of a stopped node from its files, as its service does
+// before it starts. A node that was killed has no other record of its position.
 func (g *galera) position(s *testserver.Server) position {
 	log := s.File("recovery")
 	defer func() { _ = os.Remove(log) }()
@@ -256,8 +256,8 @@ func (g *galera) position(s *testserver.Server) position {
 	return position{match[1], seqno}
 }
 
-// bootstrap starts the cluster again after a loss of all nodes, from the one that
-// has got furthest, as its operator should.
+// bootstrap starts the cluster again after a loss of all nodes. It starts the node with
+// the latest position first, as an operator should.
 func (g *galera) bootstrap() error {
 	positions := map[*testserver.Server]int64{}
 	for _, s := range g.members {
@@ -273,7 +273,7 @@ func (g *galera) bootstrap() error {
 	return order[0].Start()
 }
 
-// rejoin has the nodes that are down take all from those that are not.
+// rejoin starts the nodes that are down. They copy all data from the running nodes.
 func (g *galera) rejoin() error {
 	g.empty = true
 	defer func() { g.empty, g.down = false, nil }()
@@ -285,7 +285,8 @@ func (g *galera) rejoin() error {
 	return nil
 }
 
-// makeSafe is how an operator says which node is the first.
+// makeSafe marks a node as safe to bootstrap, by which an operator chooses the first
+// node.
 func makeSafe(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testcluster"
 )
 
-// A cluster of three keeps what any node has acknowledged while one of them is
-// lost, in every way, and takes it back.
+// TestGalera checks that a cluster of three nodes keeps every acknowledged write while a
+// node is lost, and that the node returns with it.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Galera(t)

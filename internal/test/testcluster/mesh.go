@@ -11,15 +11,15 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// A mesh is the gates before the members of a cluster, through which they reach
-// each other. It knows which server each connection is from, and can part servers
-// as a network does: what is sent arrives nowhere, and nobody is told.
+// mesh contains the gates through which the members of a cluster reach each other. It
+// knows which server opened each connection. It can separate servers as a broken network
+// does, by dropping their data without closing connections.
 type mesh struct {
 	t testing.TB
 
 	mu      sync.Mutex
-	servers []*testserver.Server                   // that are told apart; everybody else is a client
-	parted  func(from, to *testserver.Server) bool // nil: nobody
+	servers []*testserver.Server                   // servers that the mesh identifies; it treats all other processes as clients
+	parted  func(from, to *testserver.Server) bool // nil if no servers are separated
 	links   map[*meshLink]bool
 }
 
@@ -29,7 +29,7 @@ func (m *mesh) know(servers []*testserver.Server) {
 	m.servers = append(m.servers, servers...)
 }
 
-// A meshLink is one connection through a gate.
+// meshLink is a connection through a gate.
 type meshLink struct {
 	from, to       *testserver.Server // from is nil for a client
 	client, server net.Conn
@@ -43,8 +43,8 @@ func (l *meshLink) close() {
 	}
 }
 
-// gate listens at an address, and passes connections on to another one, which is
-// the server's.
+// gate listens at an address, and forwards connections to target, which is the address of
+// the server to.
 func (m *mesh) gate(to *testserver.Server, listen, target string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -88,7 +88,7 @@ func (m *mesh) pass(client net.Conn, to *testserver.Server, target string) {
 	l.forward(client, server)
 }
 
-// add decides in the same moment whether the link is mute.
+// add adds the link, and mutes it if its servers are separated now.
 func (m *mesh) add(l *meshLink) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +99,8 @@ func (m *mesh) add(l *meshLink) {
 	m.links[l] = true
 }
 
-// connect is for [mesh.part], which may close the link at any time.
+// connect sets l.server under the lock, because [mesh.part] may close the link at any
+// time.
 func (m *mesh) connect(l *meshLink, server net.Conn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,7 +114,7 @@ func (m *mesh) remove(l *meshLink) {
 	l.close()
 }
 
-// swallow holds a connection that leads nowhere.
+// swallow reads and drops the data of a muted connection.
 func (l *meshLink) swallow() {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -139,8 +140,8 @@ func (l *meshLink) forward(from, to net.Conn) {
 	}
 }
 
-// part mutes the connections between the servers for which parted is true. What
-// is not parted any more is closed: something of it is missing.
+// part mutes the connections between the servers for which parted is true. It closes
+// connections that are no longer muted, because data of them is missing.
 func (m *mesh) part(parted func(from, to *testserver.Server) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,16 +154,16 @@ func (m *mesh) part(parted func(from, to *testserver.Server) bool) {
 	}
 }
 
-// isolate parts one server from all others, and from no client.
+// isolate separates a server from all other servers, but not from clients.
 func (m *mesh) isolate(s *testserver.Server) {
 	m.part(func(from, to *testserver.Server) bool { return from != nil && (from == s) != (to == s) })
 }
 
-// ownerTries is how often the system is asked whose a connection is.
+// ownerTries is the number of attempts to find the owner of a connection.
 const ownerTries = 20
 
-// owner is the server that a connection comes from, or nil for a client. It is not
-// known for one that has been closed.
+// owner returns the server that opened a connection, or nil for a client. It returns
+// false if the connection is closed.
 func (m *mesh) owner(client net.Conn) (s *testserver.Server, known bool) {
 	for range ownerTries {
 		if socket := socketOf(client); socket != "" {

@@ -8,20 +8,20 @@ import (
 	"syscall"
 )
 
-// canPart reports whether servers can be told apart by their connections.
+// canPart reports whether the mesh can identify servers by their connections.
 const canPart = true
 
-// What package syscall lacks, of linux/sock_diag.h and linux/inet_diag.h.
+// Constants of linux/sock_diag.h and linux/inet_diag.h that package syscall lacks.
 const (
 	sockDiag         = 4  // NETLINK_SOCK_DIAG
 	sockDiagByFamily = 20 // a type of messages
 	diagRequestBytes = 56
-	diagSocketAt     = 4                      // in an answer: ports, addresses
-	diagInodeAt      = diagSocketAt + 48 + 16 // and after four numbers the inode
+	diagSocketAt     = 4                      // offset of the ports and addresses in an answer
+	diagInodeAt      = diagSocketAt + 48 + 16 // offset of the inode, which follows four numbers
 )
 
-// socketOf is what the system calls the other end of a connection, in whichever
-// process that is; empty if it is closed.
+// socketOf returns the kernel's name of the peer socket of a connection, or "" if the
+// socket is closed.
 func socketOf(conn net.Conn) string {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, sockDiag)
 	if err != nil {
@@ -47,7 +47,8 @@ func socketOf(conn net.Conn) string {
 	return fmt.Sprintf("socket:[%d]", inode)
 }
 
-// diagRequest asks for the socket whose local end is the connection's remote one.
+// diagRequest returns the request for the socket whose local address is conn's remote
+// address.
 func diagRequest(conn net.Conn) []byte {
 	from, to := conn.RemoteAddr().(*net.TCPAddr), conn.LocalAddr().(*net.TCPAddr)
 	b := binary.NativeEndian.AppendUint32(nil, syscall.NLMSG_HDRLEN+diagRequestBytes)
@@ -55,12 +56,12 @@ func diagRequest(conn net.Conn) []byte {
 	b = binary.NativeEndian.AppendUint16(b, syscall.NLM_F_REQUEST)
 	b = append(b, make([]byte, 8)...) // number and sender of the request
 	b = append(b, syscall.AF_INET, syscall.IPPROTO_TCP, 0, 0)
-	b = binary.NativeEndian.AppendUint32(b, ^uint32(0)) // in whatever state
+	b = binary.NativeEndian.AppendUint32(b, ^uint32(0)) // in any state
 	b = binary.BigEndian.AppendUint16(b, uint16(from.Port))
 	b = binary.BigEndian.AppendUint16(b, uint16(to.Port))
 	b = append(append(b, from.IP.To4()...), make([]byte, 12)...)
 	b = append(append(b, to.IP.To4()...), make([]byte, 12)...)
-	b = binary.NativeEndian.AppendUint32(b, 0)             // on whatever interface
+	b = binary.NativeEndian.AppendUint32(b, 0)             // on any interface
 	return binary.NativeEndian.AppendUint64(b, ^uint64(0)) // without a cookie
 }
 

@@ -4,7 +4,7 @@ package testcluster
 
 import "net"
 
-// canPart reports whether servers can be told apart by their connections.
+// canPart reports whether the mesh can identify servers by their connections.
 const canPart = false
 
 func socketOf(net.Conn) string { return "" }

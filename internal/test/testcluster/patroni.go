@@ -16,12 +16,12 @@ import (
 
 // Faults of Patroni.
 const (
-	SwitchedOver  Fault = "switched over" // as its operator wants
+	SwitchedOver  Fault = "switched over" // as an operator does on purpose
 	StandbyKilled Fault = "standby killed"
 )
 
-// patroni are PostgreSQL servers under Patroni, which keeps in etcd who leads. HAProxy
-// leads clients to that one.
+// patroni is a cluster of PostgreSQL servers under Patroni, which stores the current
+// leader in etcd. HAProxy forwards clients to the leader.
 type patroni struct {
 	*elected
 	settings []string
@@ -29,7 +29,7 @@ type patroni struct {
 	apis     []int // the ports of the members' REST interfaces
 }
 
-// Patroni starts two servers, and HAProxy, to which the URL leads. Settings are lines
+// Patroni starts two servers, and HAProxy, whose address is the URL. Settings are lines
 // of Patroni's dynamic configuration, such as "synchronous_mode: true".
 func Patroni(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
@@ -84,8 +84,8 @@ postgresql:
 watchdog: {mode: "off"}
 `
 
-// configure leaves Patroni's least time to live and its other times so that a leader
-// is replaced soon.
+// configure writes the configuration with Patroni's smallest time to live, and with other
+// times so short that Patroni replaces a leader soon.
 func (p *patroni) configure(s *testserver.Server, n, api int, programs string) error {
 	dynamic := append([]string{"ttl: 20", "loop_wait: 2", "retry_timeout: 5"}, p.settings...)
 	text := fmt.Sprintf(patroniYAML, n, api, p.etcd.Address(), strings.Join(dynamic, "\n    "), s.Address(), s.Data(), programs, s.File("pgpass"))
@@ -123,7 +123,7 @@ func (p *patroni) buildProxy() error {
 
 func (p *patroni) isLeader(s *testserver.Server) bool { return p.is(s, "primary") == nil }
 
-// safe is nil if a leader that is lost would be replaced.
+// safe returns nil if Patroni would replace a lost leader.
 func (p *patroni) safe() error {
 	if slices.Contains(p.settings, "synchronous_mode: true") {
 		return p.follows("synchronous")
@@ -131,7 +131,7 @@ func (p *patroni) safe() error {
 	return p.follows("replica")
 }
 
-// follows is nil if there is a leader, and the other one is what is wanted.
+// follows returns nil if there is a leader, and the other member is in the state.
 func (p *patroni) follows(what string) error {
 	leader := p.leader()
 	if leader == nil {
@@ -142,7 +142,7 @@ func (p *patroni) follows(what string) error {
 
 func (p *patroni) other(s *testserver.Server) *testserver.Server { return p.members[1-p.number(s)] }
 
-// is returns nil if a member's REST interface says that it is in the state.
+// is returns nil if a member's REST interface reports the state.
 func (p *patroni) is(s *testserver.Server, state string) error { return is(p.apis[p.number(s)], state) }
 
 func (p *patroni) number(s *testserver.Server) int { return slices.Index(p.members, s) }
@@ -185,14 +185,14 @@ func (p *patroni) post(s *testserver.Server, what, body string) error {
 	return err
 }
 
-// cutReplicas stops the processes that send to the standby what the leader writes.
+// cutReplicas stops the processes that send the leader's writes to the standby.
 func (p *patroni) cutReplicas(leader *testserver.Server) error {
 	_, err := leader.Query(`COPY (SELECT pid FROM pg_stat_replication) TO PROGRAM 'xargs kill -STOP'`)
 	return err
 }
 
-// PromoteByHand makes a member of a cluster of Patroni its leader, as its operator
-// would who does not want to wait for the old one.
+// PromoteByHand makes a member of a Patroni cluster its leader, as an operator would who
+// does not want to wait for the old leader.
 func (c *Cluster) PromoteByHand(s *testserver.Server) error {
 	p, ok := c.kind.(*patroni)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// A postgres cluster is a primary with a synchronous standby and an asynchronous
-// one, and their operator. Which of its hosts is the primary changes.
+// postgres is a cluster of a primary, a synchronous standby and an asynchronous standby.
+// The code also acts as their operator, which changes the host of the primary.
 type postgres struct {
 	*Cluster
 	settings []string
@@ -21,20 +21,22 @@ type postgres struct {
 	lagging  bool // the asynchronous standby is the next primary
 }
 
-// A host has an address of its own, whichever server it runs.
+// host has a fixed address, in front of the server that it runs now.
 type host struct {
-	front    *testserver.Proxy // what clients connect to
+	front    *testserver.Proxy // the address for clients
 	server   *testserver.Server
-	upstream *testserver.Proxy // to the primary, from a standby
+	upstream *testserver.Proxy // the connection from a standby to the primary
 }
 
-// Postgres starts a PostgreSQL primary with a synchronous and an asynchronous
-// standby. Settings are those of [testserver.Postgres], on every server. The URL
-// names all hosts, for clients that look for the primary; parameters follow it
-// after an ampersand. A failover goes to the synchronous standby, and after
-// [Cluster.CutReplicas] to the other one. A leader that is cut off is so for its
-// clients, too, and none comes back: when the cluster heals, new copies of the
-// primary replace what is lost.
+// Postgres starts a PostgreSQL primary with a synchronous and an asynchronous standby.
+// Settings are like those of [testserver.Postgres] and apply to every server. The URL
+// names all hosts, for clients that look for the primary. Clients add parameters after an
+// ampersand.
+//
+// A failover promotes the synchronous standby or, after [Cluster.CutReplicas], the
+// asynchronous standby. A leader that is cut off cannot reach its clients either. A lost
+// server never returns. When the cluster heals, new copies of the primary replace lost
+// servers.
 func Postgres(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	return start(t, func(c *Cluster) error {
@@ -82,8 +84,8 @@ func (p *postgres) cutReplicas(*testserver.Server) error {
 	return nil
 }
 
-// failover promotes a standby in place of a primary that is lost. The new one waits
-// for no standby until it has one, as a cluster's manager has it.
+// failover promotes a standby in place of a lost primary. The new primary commits without
+// waiting for a standby until it has a standby, as a manager of clusters configures it.
 func (p *postgres) failover(f Fault, broken *testserver.Server) error {
 	if f == StandbyCutOff || p.primary.server != broken {
 		return nil
@@ -108,7 +110,7 @@ func (p *postgres) heal(f Fault, broken *testserver.Server) error {
 		return nil
 	case StandbyCutOff:
 		p.sync.upstream.Pass()
-		p.sync.upstream.Lead(p.primary.server.Address()) // what has lost an answer stays mute
+		p.sync.upstream.Lead(p.primary.server.Address()) // a connection that has lost an answer stays mute
 		return nil
 	}
 	if err := p.failover(f, broken); err != nil {
@@ -135,7 +137,7 @@ func (p *postgres) rebuild() error {
 	return p.waitForSync()
 }
 
-// clone gives a host a copy of the primary that follows it.
+// clone runs a copy of the primary on the host, which follows the primary.
 func (p *postgres) clone(h *host, name string) {
 	p.t.Helper()
 	if h.server != nil {
@@ -147,16 +149,17 @@ func (p *postgres) clone(h *host, name string) {
 	p.members = append(p.members, h.server)
 }
 
-// run makes a server the one that clients of the host reach.
+// run makes s the server that clients of the host reach.
 func (h *host) run(s *testserver.Server) {
 	h.server = s
 	h.front.Pass()
 	h.front.Lead(s.Address())
 }
 
-// waitForSync has commits wait for the synchronous standby, once it follows. When a
-// new session shows the setting, the server has read it; after a checkpoint, the
-// checkpointer, which announces it to all sessions, has read it too.
+// waitForSync makes commits wait for the synchronous standby, after the standby follows.
+// It then waits until a new session shows the setting, which means that the server has
+// read it. A checkpoint ensures that the checkpointer, which announces the setting to all
+// sessions, has read it too.
 func (p *postgres) waitForSync() error {
 	if err := p.await(wholeTimeout, "a standby that follows", func() error { return p.streams("sync") }); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testcluster"
 )
 
-// One URL leads to the primary, whichever it is. What was acknowledged is there
-// after every failover to the synchronous standby.
+// TestPostgres checks that the URL leads to the current primary, which has every
+// acknowledged write after each failover to the synchronous standby.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Postgres(t)
@@ -40,7 +40,8 @@ func TestPostgres(t *testing.T) {
 	must(t, write(t.Context(), db, "4"))
 }
 
-// After a cut of the replicas, the next leader lacks what was acknowledged since.
+// TestPostgresForgets checks that after CutReplicas the next leader lacks the writes that
+// were acknowledged since.
 func TestPostgresForgets(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Postgres(t)
@@ -66,7 +67,7 @@ func write(ctx context.Context, db *sql.DB, value string) error {
 	return err
 }
 
-// kept asks until somebody answers.
+// kept repeats the query until a server answers.
 func kept(t *testing.T, db *sql.DB, which string) (value string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -14,7 +14,7 @@ import (
 
 func portOf(l net.Listener) string { return strconv.Itoa(l.Addr().(*net.TCPAddr).Port) }
 
-// info returns a field of what a Redis server says of its replication.
+// infoOf returns a function that returns a field of a Redis server's replication info.
 func infoOf(s *testserver.Server) func(field string) string {
 	reply, _ := askRedis(s, "INFO replication")
 	return func(field string) string {
@@ -26,7 +26,7 @@ func infoOf(s *testserver.Server) func(field string) string {
 
 func roleOf(s *testserver.Server) string { return infoOf(s)("role") }
 
-// readyRedis fails unless the leader has a replica that is in step.
+// readyRedis returns an error unless the leader has a replica that is in sync.
 func (c *elected) readyRedis() error {
 	leader := c.leader()
 	if leader == nil {
@@ -38,8 +38,8 @@ func (c *elected) readyRedis() error {
 	return nil
 }
 
-// follows fails unless a server is the master with its replicas, or a replica that
-// is in step.
+// follows returns an error unless a server is the master with all its replicas, or a
+// replica that is in sync.
 func follows(s *testserver.Server, leads bool, leader string, replicas int) error {
 	info := infoOf(s)
 	role, link, port, slaves := info("role"), info("master_link_status"), info("master_port"), info("connected_slaves")
@@ -52,7 +52,7 @@ func follows(s *testserver.Server, leads bool, leader string, replicas int) erro
 	return fmt.Errorf("role %q, link %q to port %q, %q replicas; the leader's port is %q", role, link, port, slaves, leader)
 }
 
-// askRedis sends a command, and returns the reply; an array's elements are lines.
+// askRedis sends a command, and returns the reply. The elements of an array are lines.
 func askRedis(s *testserver.Server, command string) (string, error) {
 	reply, err := ask(s.Address(), command+"\r\n", func(r io.Reader) (string, error) { return readRedis(bufio.NewReader(r)) })
 	if err != nil {

@@ -12,16 +12,17 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// RedisCluster starts a Redis Cluster: a master with two replicas, and two other
-// masters, which decide with it on failovers. The first has all slots but one for
-// each of the others, and is the leader of this Cluster. The URLs are addresses of
-// its members.
+// RedisCluster starts a Redis Cluster of a master with two replicas and two more masters.
+// The three masters decide on failovers. The first master is the leader of this Cluster.
+// It has all slots except one for each of the other masters. The URLs are addresses of
+// the members.
 func RedisCluster(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	return startElected(t, "redis", func(c *elected, e testserver.Engine) error { return c.buildRedis(e, settings) })
 }
 
-// A place is where a member of a Redis Cluster is reached: its gates.
+// place contains the gates by which clients and other nodes reach a member of a Redis
+// Cluster.
 type place struct{ clients, peers net.Listener }
 
 const clusterSlots = 16384
@@ -49,7 +50,7 @@ func (c *elected) buildRedis(e testserver.Engine, settings []string) (err error)
 }
 
 func (c *elected) placeRedis(s *testserver.Server) (p place, err error) {
-	bus, err := testserver.FreePort() // where it listens for the others
+	bus, err := testserver.FreePort() // port on which it listens for other nodes
 	if err != nil {
 		return p, err
 	}
@@ -65,7 +66,7 @@ func (c *elected) placeRedis(s *testserver.Server) (p place, err error) {
 	return p, nil
 }
 
-// joinRedis makes nodes that do not know each other a cluster.
+// joinRedis joins the nodes to a cluster.
 func (c *elected) joinRedis(places map[*testserver.Server]place) error {
 	voters := append([]*testserver.Server{c.members[0]}, c.others...)
 	ends := []int{clusterSlots - len(c.others), clusterSlots - 1, clusterSlots}
@@ -90,7 +91,7 @@ func (c *elected) joinRedis(places map[*testserver.Server]place) error {
 		return err
 	}
 	for _, s := range c.members[1:] {
-		err := c.await(leaderTimeout, "a replica", func() error { // once it knows the master
+		err := c.await(leaderTimeout, "a replica", func() error { // the replica must first know the master
 			_, err := askRedis(s, "CLUSTER REPLICATE "+id)
 			return err
 		})
@@ -101,8 +102,8 @@ func (c *elected) joinRedis(places map[*testserver.Server]place) error {
 	return nil
 }
 
-// sees reports whether a node takes the one with a port for the master of the first
-// slots, and for alive.
+// sees reports whether a node regards the node with the port as the master of the first
+// slots, and as alive.
 func sees(s *testserver.Server, port string) bool {
 	nodes, _ := askRedis(s, "CLUSTER NODES")
 	for line := range strings.Lines(nodes) {

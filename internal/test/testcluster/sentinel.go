@@ -11,20 +11,22 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// SentinelMaster is what the sentinels call the master that they watch.
+// SentinelMaster is the sentinels' name of the master that they watch.
 const SentinelMaster = "store"
 
-// sentinelDown is after how many milliseconds a sentinel calls a server down.
+// sentinelDown is the number of milliseconds after which a sentinel regards a server as
+// down.
 const sentinelDown = "500"
 
-// RedisSentinel starts a Redis master, two replicas and three sentinels. The URLs
-// are the sentinels' addresses.
+// RedisSentinel starts a Redis master, two replicas and three sentinels. The URLs are the
+// sentinels' addresses.
 func RedisSentinel(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	return startSentinel(t, "redis", settings)
 }
 
-// ValkeySentinel starts the same of Valkey.
+// ValkeySentinel starts a Valkey master, two replicas and three sentinels. The URLs are
+// the sentinels' addresses.
 func ValkeySentinel(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	return startSentinel(t, "valkey", settings)
@@ -84,12 +86,12 @@ func setUpSentinel(s *testserver.Server, master string) error {
 	return os.WriteFile(sentinelConf(s), []byte(strings.Join(lines, "\n")+"\n"), 0o600)
 }
 
-// wanted is the port of the master that most sentinels name.
+// wanted returns the port of the master that most sentinels name.
 func (c *elected) wanted() string {
 	votes := map[string]int{}
 	for _, s := range c.others {
 		reply, _ := askRedis(s, "SENTINEL GET-MASTER-ADDR-BY-NAME "+SentinelMaster)
-		if _, port, found := strings.Cut(reply, "\n"); found { // the host stands before it
+		if _, port, found := strings.Cut(reply, "\n"); found { // the host is the line before the port
 			votes[port]++
 		}
 	}
@@ -101,8 +103,8 @@ func (c *elected) wanted() string {
 	return ""
 }
 
-// wholeSentinel fails unless the master has its replicas, and the sentinels know
-// them and each other.
+// wholeSentinel returns an error unless the master has its replicas, and the sentinels
+// know them and each other.
 func (c *elected) wholeSentinel(gates map[*testserver.Server]net.Listener) error {
 	wanted := c.wanted()
 	for _, s := range c.members {

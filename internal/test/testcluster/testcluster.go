@@ -1,5 +1,5 @@
-// Package testcluster gives a test a cluster of servers of package testserver,
-// whose leader it may kill, cut off or freeze.
+// Package testcluster starts clusters of servers of package testserver for tests. A test
+// can kill, cut off or freeze the leader.
 //
 //	cluster := testcluster.Etcd(t)
 //	err := cluster.Break(testcluster.Killed) // the leader
@@ -19,42 +19,42 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// A Cluster is several servers that keep one store, one of which leads. In a Galera
+// Cluster is a group of servers that hold the same data, one of which leads. In a Galera
 // cluster each member leads in turn.
 type Cluster struct {
 	t       testing.TB
 	kind    kind
-	members []*testserver.Server // of which one leads
-	others  []*testserver.Server // that watch them
+	members []*testserver.Server // one of them leads
+	others  []*testserver.Server // servers that watch the members
 	urls    []string
 
 	mu     sync.Mutex
-	fault  Fault              // the present one
-	broken *testserver.Server // the one that was leader before the fault
+	fault  Fault              // the current fault
+	broken *testserver.Server // the server that led before the fault
 }
 
-// A kind is what differs from one kind of cluster to the next.
+// kind contains the operations in which the kinds of clusters differ.
 type kind interface {
-	leader() *testserver.Server // other than the broken one; nil: none yet
+	leader() *testserver.Server // a leader other than the broken server, or nil
 	inject(f Fault, leader *testserver.Server) error
 	cutReplicas(leader *testserver.Server) error
 	failover(f Fault, broken *testserver.Server) error
 	heal(f Fault, broken *testserver.Server) error // broken is nil if there is no fault
-	whole() error                                  // nil if all follow the leader
+	whole() error                                  // returns nil if all members follow the leader
 }
 
-// A Fault is what is done to a cluster.
+// Fault is a fault that a test injects into a cluster.
 type Fault string
 
-// The faults, as they are called in reports.
+// The faults, by the names that reports use.
 const (
 	Killed Fault = "leader killed"
 	CutOff Fault = "leader cut off"
 	Frozen Fault = "leader frozen"
 
-	Demoted       Fault = "leader demoted"  // PostgreSQL: it refuses to write, over all connections
-	StandbyCutOff Fault = "standby cut off" // PostgreSQL: the commits of the leader wait
-	AllKilled     Fault = "all killed"      // Galera
+	Demoted       Fault = "leader demoted"  // PostgreSQL only; it rejects writes on all connections
+	StandbyCutOff Fault = "standby cut off" // PostgreSQL only; the commits of the leader wait
+	AllKilled     Fault = "all killed"      // Galera only
 )
 
 const (
@@ -63,11 +63,11 @@ const (
 	startAttempts = 3
 )
 
-// URLs are where clients look for the cluster, in the form of
-// [testserver.Server.URL]; for sentinels and for Redis Cluster, host:port.
+// URLs returns the addresses at which clients find the cluster, in the form of
+// [testserver.Server.URL]. For sentinels and for Redis Cluster, they are host:port.
 func (c *Cluster) URLs() []string { return c.urls }
 
-// Members are the servers that hold what is stored.
+// Members returns the servers that hold the data.
 func (c *Cluster) Members() []*testserver.Server { return c.members }
 
 // Break injects a fault into the leader.
@@ -92,7 +92,7 @@ func (c *Cluster) Break(f Fault) error {
 
 func noFault(f Fault) error { return fmt.Errorf("testcluster: this cluster has no fault %q", f) }
 
-// Broken returns the server that the present fault affects, or nil.
+// Broken returns the server that the current fault affects, or nil.
 func (c *Cluster) Broken() *testserver.Server {
 	_, broken := c.present()
 	return broken
@@ -104,10 +104,10 @@ func (c *Cluster) present() (Fault, *testserver.Server) {
 	return c.fault, c.broken
 }
 
-// CutReplicas cuts the leader off from the replicas that get its writes after they
-// are acknowledged, but not from the processes that watch it: it seems healthy, and
-// what it acknowledges from now on is on no other server. One of these replicas is
-// the next leader.
+// CutReplicas cuts the leader off from the replicas that get its writes after they are
+// acknowledged, but not from the processes that watch it. The leader therefore seems
+// healthy, but no other server has the writes that it acknowledges from now on. One of
+// these replicas becomes the next leader.
 func (c *Cluster) CutReplicas() error {
 	leader, err := c.awaitLeader()
 	if err != nil {
@@ -116,11 +116,10 @@ func (c *Cluster) CutReplicas() error {
 	return c.kind.cutReplicas(leader)
 }
 
-// Failover returns when the cluster has another leader than the one that was
-// broken.
+// Failover returns when the cluster has a leader other than the broken server.
 func (c *Cluster) Failover() error { return c.kind.failover(c.present()) }
 
-// Heal undoes the fault, and returns when the cluster could stand another one.
+// Heal removes the fault, and returns when the cluster could survive another fault.
 func (c *Cluster) Heal() error {
 	c.mu.Lock()
 	f, broken := c.fault, c.broken
@@ -132,7 +131,7 @@ func (c *Cluster) Heal() error {
 // Whole returns when all members follow one leader.
 func (c *Cluster) Whole() error { return c.await(wholeTimeout, "a whole cluster", c.kind.whole) }
 
-// revive lets a member run again that was killed or frozen.
+// revive makes a killed or frozen member run again.
 func revive(s *testserver.Server) error {
 	s.Resume()
 	if s.Running() {
@@ -169,7 +168,8 @@ func (c *Cluster) logTails() string {
 	return text.String()
 }
 
-// start makes clusters until all their ports were free.
+// start builds a cluster. It repeats this with new ports if a build fails, because
+// another process may have taken a port.
 func start(t testing.TB, build func(c *Cluster) error) *Cluster {
 	t.Helper()
 	var err error
@@ -187,7 +187,8 @@ func start(t testing.TB, build func(c *Cluster) error) *Cluster {
 	return nil
 }
 
-// place gives n servers of an engine their ports and folders.
+// place creates n servers of an engine with their ports and folders, but does not start
+// them.
 func (c *Cluster) place(n int, e testserver.Engine, settings ...string) (placed []*testserver.Server, err error) {
 	for range n {
 		s, err := testserver.Place(c.t, e, settings...)
@@ -199,7 +200,7 @@ func (c *Cluster) place(n int, e testserver.Engine, settings ...string) (placed 
 	return placed, nil
 }
 
-// create starts servers together: some answer only once most of them run.
+// create starts servers concurrently, because some answer only when most of them run.
 func create(servers []*testserver.Server) error {
 	return together(servers, (*testserver.Server).Create)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// elected are the kinds that find their leaders themselves.
+// elected are the kinds of clusters that elect their leaders themselves.
 var elected = []struct {
 	name  string
 	start func(t testing.TB, settings ...string) *testcluster.Cluster
@@ -22,8 +22,9 @@ var elected = []struct {
 	{"redis cluster", testcluster.RedisCluster},
 }
 
-// Another member leads once the leader is cut off, which the others can tell by
-// nothing but its silence, and after that it follows. Tests of leases kill leaders.
+// TestFailover checks that another member leads after the leader is cut off, and that the
+// old leader follows after Heal. The members only notice that the leader is silent. Tests
+// of leases kill leaders.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	for _, kind := range elected {
@@ -37,7 +38,8 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// A fault that a kind of cluster does not have is an error, and the cluster continues.
+// TestNoSuchFault checks that a fault that a kind of cluster does not support is an
+// error, and that the cluster continues.
 func TestNoSuchFault(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.RedisSentinel(t)

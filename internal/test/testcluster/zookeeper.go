@@ -15,12 +15,13 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// gateHost is where the gates of a ZooKeeper ensemble listen.
+// gateHost is the address on which the gates of a ZooKeeper ensemble listen.
 const gateHost = "127.0.0.2"
 
-// anyHost is what a server takes for its own address. It gives the others that
-// address, and those with a higher number connect to it there, past the gates,
-// unless it is the wildcard: then they use the address that they were given.
+// anyHost is the host that a server has for itself in its configuration. Because it is
+// the wildcard, other servers connect to the address in their own configuration, which is
+// a gate. With another host, the server would send it to the other servers, and those
+// with a higher number would connect to it directly.
 const anyHost = "0.0.0.0"
 
 // zooPorts are a server's ports for followers and for elections.
@@ -55,7 +56,7 @@ func (c *elected) buildZooKeeper(e testserver.Engine, settings []string) (err er
 	return create(c.members)
 }
 
-// zooGates gives a server its ports, each behind a gate.
+// zooGates returns free ports for a server, each with a gate.
 func (c *elected) zooGates(s *testserver.Server) (ports zooPorts, err error) {
 	for i := range ports.own {
 		if ports.own[i], err = testserver.FreePort(); err != nil {
@@ -70,7 +71,7 @@ func (c *elected) zooGates(s *testserver.Server) (ports zooPorts, err error) {
 	return ports, nil
 }
 
-// zooServers are the members as one of them finds them.
+// zooServers returns the configuration of all members for the member self.
 func zooServers(self int, ports []zooPorts) (lines []string) {
 	for i := range ports {
 		host, p := gateHost, ports[i].gates
@@ -82,7 +83,7 @@ func zooServers(self int, ports []zooPorts) (lines []string) {
 	return lines
 }
 
-// writeNumber gives a server its number among the members.
+// writeNumber writes the number of a server among the members to its file myid.
 func (c *elected) writeNumber(s *testserver.Server) error {
 	number := slices.Index(c.members, s) + 1
 	return os.WriteFile(filepath.Join(s.Data(), "myid"), []byte(strconv.Itoa(number)), 0o600)

@@ -2,7 +2,7 @@ package testdb
 
 import "strings"
 
-// Diff returns the lines that only one of two dumps has.
+// Diff returns the lines that occur in only one of two dumps.
 func Diff(want, got string) string {
 	count := map[string]int{}
 	for line := range strings.Lines(want) {

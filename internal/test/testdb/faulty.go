@@ -20,17 +20,17 @@ import (
 // ErrFault is the error of an injected fault.
 var ErrFault = errors.New("injected fault")
 
-// A Fault is what happens to one statement.
+// Fault is a fault that is injected into a statement.
 type Fault string
 
 // The faults.
 const (
-	Refused    Fault = "refused"    // it is not sent
-	Unreadable Fault = "unreadable" // the values of its first row have a type that nobody reads
+	Refused    Fault = "refused"    // the statement is not sent
+	Unreadable Fault = "unreadable" // the values of its first row have a type that no program can read
 	CutOff     Fault = "cut off"    // the connection is lost after its first row
 )
 
-// Faults injects a fault into one statement of a pool.
+// Faults injects a fault into a statement of a pool.
 type Faults struct {
 	mu         sync.Mutex
 	fault      Fault
@@ -38,8 +38,8 @@ type Faults struct {
 	injected   bool
 }
 
-// Faulty opens the database of db once more, with a pool whose statements fail as
-// the returned Faults say.
+// Faulty opens the database of db once more, with a pool into whose statements the
+// returned Faults injects faults.
 func Faulty(t testing.TB, db *gorm.DB) (*gorm.DB, *Faults) {
 	t.Helper()
 	f := &Faults{}
@@ -58,7 +58,8 @@ func Faulty(t testing.TB, db *gorm.DB) (*gorm.DB, *Faults) {
 		}
 		return OpenWith(t, mysql.New(mysql.Config{Conn: open(connector)})), f
 	case *sqlite.Dialector:
-		// Two copies of SQLite in one process break each other's locks.
+		// Two copies of SQLite in one process break each other's locks, so this uses the
+		// same driver.
 		pool, err := db.DB()
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +70,7 @@ func Faulty(t testing.TB, db *gorm.DB) (*gorm.DB, *Faults) {
 	return nil, nil
 }
 
-// Inject lets the nth statement from now on, counted from 1, suffer the fault. The
+// Inject makes the fault occur in the nth statement from now on, counted from 1. The
 // begin and the end of a transaction count as statements.
 func (f *Faults) Inject(fault Fault, nth int) {
 	f.mu.Lock()
@@ -77,22 +78,22 @@ func (f *Faults) Inject(fault Fault, nth int) {
 	f.fault, f.nth, f.count, f.injected = fault, nth, 0, false
 }
 
-// Injected reports whether the statement has come, and had what the fault needs: a
-// row, for all but Refused.
+// Injected reports whether the fault has occurred. All faults except Refused occur only
+// if the statement returns a row.
 func (f *Faults) Injected() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.injected
 }
 
-// Reached reports whether as many statements have come.
+// Reached reports whether the pool has received the nth statement.
 func (f *Faults) Reached() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.count >= f.nth
 }
 
-// ask counts a statement, and returns its fault.
+// ask counts a statement, and returns the fault that is to occur in it.
 func (f *Faults) ask() (Fault, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +132,7 @@ func (c faultyConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &faultyConn{conn, c.faults}, err
 }
 
-// A faultyConn has only those methods of the driver's that a statement needs.
+// faultyConn has only the methods of the driver's connection that a statement needs.
 type faultyConn struct {
 	driver.Conn
 	faults *Faults
@@ -208,7 +209,7 @@ func (t faultyTx) Commit() error {
 	return t.Tx.Commit()
 }
 
-// preparedRows close the statement that they come from.
+// preparedRows closes the statement that returned the rows.
 type preparedRows struct {
 	driver.Rows
 	statement driver.Stmt

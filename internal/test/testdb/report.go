@@ -11,13 +11,13 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// Main runs the tests of a package and then says which servers they went
-// without, and how to name them. Call it from TestMain of one package, the one
-// that takes longest, so that go test ./... says it once and near its end.
+// Main runs the tests of a package and then prints which servers were missing, and how to
+// name them. Call it from TestMain of one package, which should be the slowest, so that
+// go test ./... prints the note once and near its end.
 //
-// It names the servers that tests start for themselves too, although the tests of
-// Redis, etcd and ZooKeeper are in modules that go test ./... does not enter:
-// there, go test shows nothing of what is skipped.
+// The note also names the servers that tests start themselves. The tests of Redis, etcd
+// and ZooKeeper are in modules that go test ./... does not enter, and in these modules go
+// test does not show which tests are skipped.
 func Main(m *testing.M) {
 	run(m, skippedNote()+missingNote(testserver.Missing()))
 }
@@ -28,15 +28,14 @@ func run(m *testing.M, note string) {
 		m.Run()
 		return
 	}
-	// Without the file in which go test looks for what the tests have read, it
-	// does not cache the result. A cached pass would say nothing of the tests
-	// that were skipped.
+	// Without the file in which go test records the files that tests have read, it does
+	// not cache the result. A cached pass would not print the note about skipped tests.
 	_ = flag.Set("test.testlogfile", "")
 	code := m.Run()
 	_, _ = fmt.Fprint(noteWriter(code), note)
 }
 
-// skippedNote is empty if every server has been named.
+// skippedNote returns the note on servers that no variable names, or "".
 func skippedNote() string {
 	var titles, settings []string
 	for _, s := range services() {
@@ -52,7 +51,7 @@ func skippedNote() string {
 		strings.Join(titles, ", "), strings.Join(settings, " "))
 }
 
-// missingNote is empty if every server is started.
+// missingNote returns the note on servers that tests cannot start, or "".
 func missingNote(titles, commands []string) string {
 	if len(titles) == 0 {
 		return ""
@@ -62,18 +61,18 @@ func missingNote(titles, commands []string) string {
 		strings.Join(titles, ", "), strings.Join(append(commands, "make test"), "\n  "))
 }
 
-// isSet reports whether a flag of package testing is set. The flag
-// test.paniconexit0 tells go test from a test binary that somebody started by
-// hand, or that a test started as its child.
+// isSet reports whether a flag of package testing is set. go test sets the flag
+// test.paniconexit0. The flag is not set if a user starts a test binary by hand, or if a
+// test starts it as a child.
 func isSet(name string) bool {
 	f := flag.Lookup(name)
 	return f != nil && f.Value.String() != f.DefValue
 }
 
-// noteWriter is one place where the note is seen. go test shows what a package
-// prints if its tests fail or with -v, and throws it away otherwise. There is
-// no way through it then, so the note goes past it to where go test itself
-// reports, or to the terminal. If there is neither, nobody is watching.
+// noteWriter returns a writer whose output the user sees. go test shows the output of a
+// package only if its tests fail or with -v. In other cases noteWriter returns the
+// standard error of go test itself, or the terminal. If it can open neither, it returns
+// the standard output.
 func noteWriter(code int) io.Writer {
 	if code != 0 || testing.Verbose() {
 		return os.Stdout
@@ -90,9 +89,9 @@ func noteWriter(code int) io.Writer {
 	return os.Stdout
 }
 
-// reopenStderr opens the standard error of a process under Linux, or returns
-// nil. A regular file is refused: it would get a write position of its own, and
-// the process would write over the note.
+// reopenStderr opens the standard error of a process under Linux, or returns nil. It
+// returns nil for a regular file, because the new file would have a separate write
+// position, and the process would overwrite the note.
 func reopenStderr(pid int) *os.File {
 	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/2", pid), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {

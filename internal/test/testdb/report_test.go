@@ -13,12 +13,12 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// role makes this test binary, started once more, play another part.
+// role is the variable that makes a second process of this test binary play another role.
 const (
 	role        = "GORMFLAKE_TESTDB_ROLE"
-	roleGoTest  = "go test"                  // starts a package's tests and throws away what they print
+	roleGoTest  = "go test"                  // runs the tests of a package and discards their output
 	rolePackage = "package"                  // is such a package, which calls testdb.Main
-	missing     = "GORMFLAKE_TESTDB_MISSING" // for that package, the servers that are not installed
+	missing     = "GORMFLAKE_TESTDB_MISSING" // the missing servers, for that package
 )
 
 const (
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// playGoTest writes to its own standard error before and after, as go test
-// does with the result lines.
+// playGoTest writes to its own standard error before and after, as go test does with the
+// result lines.
 func playGoTest() {
 	fmt.Fprintln(os.Stderr, "first")
 	child := exec.Command(os.Args[0], os.Args[1:]...)
@@ -104,8 +104,8 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// A regular file has a write position, and a second one would let the note and
-// go test write over each other.
+// TestNoteInRegularFile checks a standard error that is a regular file. A second write
+// position would make the note and go test overwrite each other.
 func TestNoteInRegularFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
@@ -137,8 +137,8 @@ func TestNoteIsPrintedOnceWithVerbose(t *testing.T) {
 	}
 }
 
-// A result with skipped tests must not be cached, and go test caches none of
-// which it finds no log.
+// TestSkippedIsNotCached checks that a result with skipped tests is not cached. go test
+// does not cache a result without a log.
 func TestSkippedIsNotCached(t *testing.T) {
 	t.Parallel()
 	for mysql, want := range map[string]bool{"": false, "mysql://x": true} {
@@ -153,7 +153,7 @@ func TestSkippedIsNotCached(t *testing.T) {
 	}
 }
 
-// underGoTest is the flag that go test gives to every test binary.
+// underGoTest is the flag that go test passes to every test binary.
 const underGoTest = "-test.paniconexit0"
 
 func binary(t *testing.T, part, mysql, postgres string, args ...string) *exec.Cmd {

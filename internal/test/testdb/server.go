@@ -13,8 +13,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// adminTimeout bounds each statement that makes or drops a database. A drop
-// otherwise waits forever for a transaction that a test left open.
+// adminTimeout limits each statement that creates or drops a database. A drop otherwise
+// waits forever for a transaction that a test left open.
 const adminTimeout = 30 * time.Second
 
 func mysqlDatabase(t testing.TB, s service) gorm.Dialector {
@@ -49,14 +49,14 @@ func postgresSchema(t testing.TB) gorm.Dialector {
 	return postgres.Open(server.DSN + separator + "search_path=" + name)
 }
 
-// freshName is a lower-case identifier that needs no quotes on any server.
+// freshName returns a lower-case identifier that needs no quotes on any server.
 func freshName() string {
 	return "gormflake_" + strings.ToLower(rand.Text())
 }
 
-// create runs up, which makes a database, and when t ends down, which drops it:
-// after t's own connections are closed, because cleanups run last
-// first.
+// create runs up, which creates a database. When t ends it runs down, which drops the
+// database. Cleanups run in reverse order, so down runs after t's own connections are
+// closed.
 func create(t testing.TB, s service, driver, dsn, up, down string) {
 	t.Helper()
 	admin, err := sql.Open(driver, dsn)

@@ -14,7 +14,7 @@ import (
 
 // service is a server that the tests use if an environment variable names it.
 type service struct {
-	name     string // as in GORMFLAKE_TEST_REQUIRE
+	name     string // name in GORMFLAKE_TEST_REQUIRE
 	title    string
 	variable string
 	example  string
@@ -37,13 +37,13 @@ var (
 
 func services() []service { return []service{mariadbService, mysqlService, postgresService} }
 
-// serviceOf returns the service of a target that needs one.
+// serviceOf returns the service of a target that needs a server.
 func serviceOf(target Target) service {
 	all := services()
 	return all[slices.IndexFunc(all, func(s service) bool { return s.name == string(target) })]
 }
 
-// check fails if the server is of another kind than the service's.
+// check returns an error if the server is of another kind than the service.
 func (s service) check(admin *sql.DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
@@ -57,7 +57,7 @@ func (s service) check(admin *sql.DB) error {
 	return nil
 }
 
-// titleOf is the title of the service whose servers have such a version.
+// titleOf returns the title of the service whose servers report this version.
 func titleOf(version string) string {
 	switch {
 	case strings.HasPrefix(version, "PostgreSQL"):
@@ -68,7 +68,7 @@ func titleOf(version string) string {
 	return mysqlService.title
 }
 
-// url returns the server's URL, or ends t where none is set.
+// url returns the server's URL. It skips t, or fails it, if no URL is set.
 func (s service) url(t testing.TB) string {
 	t.Helper()
 	url := os.Getenv(s.variable)

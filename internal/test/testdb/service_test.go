@@ -54,7 +54,8 @@ func TestMissingServers(t *testing.T) {
 	}
 }
 
-// Each of two servers that answer alike would otherwise pass for the other.
+// TestWrongServer checks the error for a variable that names the wrong server. MariaDB
+// and MySQL speak the same protocol, so the test would otherwise run on either.
 func TestWrongServer(t *testing.T) {
 	urls := map[testdb.Target]string{testdb.MariaDB: testdb.URL(t, testdb.MariaDB), testdb.MySQL: testdb.URL(t, testdb.MySQL)}
 	tests := []struct {
@@ -82,7 +83,7 @@ func matches(t *testing.T, what, got, want string) {
 	}
 }
 
-// outcome opens target for a test that records how it was ended.
+// outcome opens target for a test that records how it ended.
 func outcome(t *testing.T, target testdb.Target) (skip, fatal string) {
 	t.Helper()
 	r := &recorder{TB: t}
@@ -96,7 +97,7 @@ func outcome(t *testing.T, target testdb.Target) (skip, fatal string) {
 	return r.skip, r.fatal
 }
 
-// recorder is a test whose end is a panic with itself.
+// recorder is a test that ends with a panic, whose value is the recorder.
 type recorder struct {
 	testing.TB
 	skip, fatal string

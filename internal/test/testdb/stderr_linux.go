@@ -5,16 +5,16 @@ import (
 	"syscall"
 )
 
-// Numbers of system calls that package syscall does not name. They are the same
-// on every architecture that Go runs on.
+// Numbers of system calls that package syscall does not name. They are the same on every
+// architecture that Go supports.
 const (
 	sysPidfdOpen  = 434
 	sysPidfdGetfd = 438
 )
 
-// duplicateStderr returns the standard error of a process, sharing its write
-// position, or nil. Kernels before 5.6 cannot do it, and many systems allow it
-// to root only.
+// duplicateStderr returns a duplicate of the standard error of a process, which shares
+// its write position. It returns nil on kernels before 5.6, and on systems that allow
+// this only to root.
 func duplicateStderr(pid int) *os.File {
 	pidfd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(pid), 0, 0)
 	if errno != 0 {

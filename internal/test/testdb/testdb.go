@@ -1,20 +1,20 @@
-// Package testdb gives each test a fresh, empty database on every kind of
-// server that the module supports.
+// Package testdb creates an empty database for each test, on every kind of server that
+// the module supports.
 //
 //	testdb.Each(t, func(t *testing.T, db *gorm.DB) { … })
 //
-// SQLite always runs. MariaDB, MySQL and PostgreSQL run if an environment
-// variable names a server, in the URL form of package dsn:
+// Tests on SQLite always run. Tests on MariaDB, MySQL and PostgreSQL run if an
+// environment variable names a server, in the URL form of package dsn:
 //
 //	GORMFLAKE_TEST_MARIADB   mysql://root@127.0.0.1:3306/test
 //	GORMFLAKE_TEST_MYSQL     mysql://root@127.0.0.1:3307/test
 //	GORMFLAKE_TEST_POSTGRES  postgres://postgres@127.0.0.1:5432/test?sslmode=disable
 //	GORMFLAKE_TEST_REQUIRE   mariadb,mysql,postgres: fail where a test would be skipped
 //
-// Package testserver starts servers of the test's own, and needs no variable.
-// The user must be allowed to create databases (MariaDB, MySQL) or schemas
-// (PostgreSQL). A variable that names a server of another kind, or one that does
-// not answer, fails the test.
+// Package testserver starts a separate server for a test, and needs none of these
+// variables. The user must be allowed to create databases (MariaDB, MySQL) or schemas
+// (PostgreSQL). The test fails if a variable names a server of another kind, or a server
+// that does not answer.
 package testdb
 
 import (
@@ -35,7 +35,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// Target is a database together with the driver or mode in which GORM uses it.
+// Target is a database together with the driver with which GORM uses it.
 type Target string
 
 // The targets of the test suite.
@@ -43,7 +43,7 @@ const (
 	SQLiteMattn Target = "sqlite-mattn" // GORM's default driver; needs cgo
 	SQLite      Target = "sqlite"       // modernc.org/sqlite
 	MariaDB     Target = "mariadb"      // GORMFLAKE_TEST_MARIADB
-	MySQL       Target = "mysql"        // GORMFLAKE_TEST_MYSQL: not MariaDB; GORM has no RETURNING there
+	MySQL       Target = "mysql"        // GORMFLAKE_TEST_MYSQL, not MariaDB; GORM has no RETURNING on it
 	Postgres    Target = "postgres"     // GORMFLAKE_TEST_POSTGRES
 )
 
@@ -52,15 +52,14 @@ func Targets() []Target {
 	return []Target{SQLiteMattn, SQLite, MariaDB, MySQL, Postgres}
 }
 
-// Each runs fn as a parallel subtest for every target, with a database from
-// [Open].
+// Each runs fn as a parallel subtest for every target, with a database from [Open].
 func Each(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
 	t.Helper()
 	EachOf(t, Targets(), fn, opts...)
 }
 
-// Alike returns the targets on which what is written for the target runs too: for
-// MySQL both it and MariaDB, for any other target that alone.
+// Alike returns the targets on which code for the target also runs. For MySQL these are
+// MySQL and MariaDB. For any other target it is only the target itself.
 func Alike(target Target) []Target {
 	if target == MySQL {
 		return []Target{MariaDB, MySQL}
@@ -68,13 +67,13 @@ func Alike(target Target) []Target {
 	return []Target{target}
 }
 
-// EachMySQL is Each for MySQL and MariaDB.
+// EachMySQL runs fn as a parallel subtest for MySQL and MariaDB.
 func EachMySQL(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
 	t.Helper()
 	EachOf(t, Alike(MySQL), fn, opts...)
 }
 
-// EachOf is Each for some targets.
+// EachOf runs fn as a parallel subtest for each of the targets.
 func EachOf(t *testing.T, targets []Target, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
 	t.Helper()
 	for _, target := range targets {
@@ -85,18 +84,18 @@ func EachOf(t *testing.T, targets []Target, fn func(t *testing.T, db *gorm.DB), 
 	}
 }
 
-// Open returns an empty database that no other test uses. It is closed and
-// dropped when t ends. A target that is not available skips t, or fails it if
+// Open returns an empty database that no other test uses. It is closed and dropped when t
+// ends. If the target is not available, Open skips t, or fails it if
 // GORMFLAKE_TEST_REQUIRE names its server.
 //
-// opts are the options of [gorm.Open]; GORM logs nothing unless they set a logger.
+// opts are the options of [gorm.Open]. GORM logs nothing unless they set a logger.
 func Open(t testing.TB, target Target, opts ...gorm.Option) *gorm.DB {
 	t.Helper()
 	return OpenWith(t, dialector(t, target), opts...)
 }
 
-// OpenWith opens the database of the dialector, and closes it when t ends. GORM
-// logs nothing unless opts set a logger.
+// OpenWith opens the database of the dialector, and closes it when t ends. GORM logs
+// nothing unless opts set a logger.
 func OpenWith(t testing.TB, dialector gorm.Dialector, opts ...gorm.Option) *gorm.DB {
 	t.Helper()
 	db, err := gorm.Open(dialector, private(opts)...)
@@ -111,7 +110,8 @@ func OpenWith(t testing.TB, dialector gorm.Dialector, opts ...gorm.Option) *gorm
 	return db
 }
 
-// OpenURL is OpenWith for a URL in the form of package dsn.
+// OpenURL opens the database of a URL in the form of package dsn, and closes it when t
+// ends.
 func OpenURL(t testing.TB, url string, opts ...gorm.Option) *gorm.DB {
 	t.Helper()
 	dialector, err := dsn.Open(url)
@@ -139,8 +139,8 @@ func TargetOf(db *gorm.DB) Target {
 	}
 }
 
-// PostgresURL returns a URL under which pgx finds the tables of db, which must
-// be of the target [Postgres].
+// PostgresURL returns a URL under which pgx finds the tables of db, which must be of the
+// target [Postgres].
 func PostgresURL(t testing.TB, db *gorm.DB) string {
 	t.Helper()
 	d, ok := db.Dialector.(*postgres.Dialector)
@@ -150,8 +150,8 @@ func PostgresURL(t testing.TB, db *gorm.DB) string {
 	return d.DSN
 }
 
-// URL returns the URL, in the form of package dsn, of an empty database like
-// [Open]'s, for a program that opens it itself.
+// URL returns the URL of an empty database, in the form of package dsn, for a program
+// that opens the database itself. The database is dropped when t ends, as with [Open].
 func URL(t testing.TB, target Target) string {
 	t.Helper()
 	switch d := dialector(t, target).(type) {
@@ -170,7 +170,7 @@ func URL(t testing.TB, target Target) string {
 	}
 }
 
-// DSN is URL in the form that the database's own driver takes.
+// DSN returns the name of an empty database in the form of the database's driver.
 func DSN(t testing.TB, target Target) string {
 	t.Helper()
 	switch d := dialector(t, target).(type) {
@@ -200,8 +200,8 @@ func dialector(t testing.TB, target Target) gorm.Dialector {
 	return nil
 }
 
-// sqliteMattn gives the cgo driver the settings that package dsn gives the
-// other.
+// sqliteMattn returns a database of the cgo driver, with the settings that package dsn
+// gives the other driver.
 func sqliteMattn(t testing.TB) gorm.Dialector {
 	t.Helper()
 	if !cgoEnabled {
@@ -220,8 +220,8 @@ func parse(t testing.TB, url string) gorm.Dialector {
 	return d
 }
 
-// private copies opts for one call of [gorm.Open], which sorts the slice and
-// takes a *gorm.Config for the database's own, pool included.
+// private copies opts for a call of [gorm.Open], because that sorts the slice and uses a
+// *gorm.Config, including its pool, as the configuration of the database.
 func private(opts []gorm.Option) []gorm.Option {
 	opts = slices.Clone(opts)
 	for i, opt := range opts {
@@ -235,8 +235,8 @@ func private(opts []gorm.Option) []gorm.Option {
 	return append(opts, quiet{})
 }
 
-// quiet replaces GORM's default logger only. It must come after a *gorm.Config,
-// which replaces everything that stands before it.
+// quiet replaces GORM's default logger only. It must come after a *gorm.Config, because
+// that replaces all earlier settings.
 type quiet struct{}
 
 func (quiet) Apply(config *gorm.Config) error {

@@ -18,8 +18,9 @@ type row struct {
 	Name string
 }
 
-// Two databases of one target at the same time: were they one, the second
-// migration or insert would meet the rows of the first.
+// TestEachIsFreshAndIsolated opens two databases of a target at the same time. If they
+// were the same database, the second migration or insert would find the rows of the
+// first.
 func TestEachIsFreshAndIsolated(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"one", "two"} {
@@ -92,7 +93,8 @@ func TestForeignKeysAreEnforced(t *testing.T) {
 	})
 }
 
-// What differs most between the two for GORM.
+// TestReturning checks RETURNING, which is the largest difference between MariaDB and
+// MySQL for GORM.
 func TestReturning(t *testing.T) {
 	t.Parallel()
 	type counted struct{ ID int64 }
@@ -126,7 +128,8 @@ func TestPostgresURL(t *testing.T) {
 	}
 }
 
-// What a test leaves on a server fills it up sooner or later.
+// TestDatabasesAreDropped checks that a test leaves no database on the server, because
+// the server would fill up.
 func TestDatabasesAreDropped(t *testing.T) {
 	t.Parallel()
 	const schemata = "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?"

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// setAttributes makes command a child that ends with us, and runs it under
-// the engine's account where it must not run under root's.
+// setAttributes makes command a child that ends with this process. It runs the command
+// under the engine's account if the engine must not run as root.
 func (s *Server) setAttributes(command *exec.Cmd) error {
 	command.SysProcAttr = sysProcAttr()
 	if s.engine.Account == "" || os.Geteuid() != 0 {

@@ -8,9 +8,9 @@ import (
 
 const askTimeout = time.Second
 
-// ask connects to the server, sends a question if it is not empty, and returns
-// the first bytes of what comes back. The servers are asked in their own
-// protocols, so that this package brings no client for any of them.
+// ask connects to the server, sends a question if it is not empty, and returns the first
+// bytes of the reply. Tests use the server's protocol this way, so that this package does
+// not depend on any client.
 func ask(s *Server, question string, size int) (string, error) {
 	conn, err := net.DialTimeout("tcp", s.Address(), askTimeout)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 //go:embed testdata/clock.c
 var clockSource []byte
 
-// SetClock puts the server's wall clock ahead of the machine's, or behind if the
-// duration is negative, in whole seconds, from its next start. It works for
-// PostgreSQL, MariaDB, MySQL and Redis, and needs Linux and a C compiler: where there is
-// none, the test is skipped, or fails if GORMFLAKE_TEST_REQUIRE names cc. Debian's
-// libfaketime does not work for Redis, whose memory allocator asks for the time
-// before that is ready.
+// SetClock sets the server's wall clock ahead of the machine's, or behind if the duration
+// is negative, in whole seconds, from its next start. It works for PostgreSQL, MariaDB,
+// MySQL and Redis, and needs Linux and a C compiler. If there is no compiler, the test is
+// skipped, or fails if GORMFLAKE_TEST_REQUIRE names cc. Debian's libfaketime does not
+// work for Redis, because Redis' memory allocator reads the time before the library is
+// ready.
 func (s *Server) SetClock(ahead time.Duration) {
 	s.t.Helper()
 	if runtime.GOOS != "linux" {
@@ -28,7 +28,7 @@ func (s *Server) SetClock(ahead time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clock == "" {
-		s.clock = build(s.t, s.dir, "clock", clockSource) // where the server's account can read it
+		s.clock = build(s.t, s.dir, "clock", clockSource) // in a folder that the server's account can read
 	}
 	s.env = []string{"LD_PRELOAD=" + s.clock, fmt.Sprintf("GORMFLAKE_CLOCK=%d", ahead/time.Second)}
 }

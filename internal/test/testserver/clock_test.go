@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// A server that is started again has another clock, and its data.
+// TestSetClock checks that a restarted server has another clock, and still has its data.
 func TestSetClock(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -31,7 +31,7 @@ func TestSetClock(t *testing.T) {
 			}
 			for _, ahead := range []time.Duration{-2 * time.Hour, 2 * time.Hour, 0} {
 				server.Stop()
-				if _, err := client.read(t.Context()); err == nil { // which drops the connection
+				if _, err := client.read(t.Context()); err == nil { // this drops the connection
 					t.Fatal("answers after it was stopped")
 				}
 				server.SetClock(ahead)

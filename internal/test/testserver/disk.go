@@ -11,20 +11,20 @@ import (
 	"testing"
 )
 
-// loopDevice is the name by which GORMFLAKE_TEST_REQUIRE wants disks that lose power.
+// loopDevice is the name for disks that lose power in GORMFLAKE_TEST_REQUIRE.
 const loopDevice = "loopdevice"
 
-// diskSize is the most that a server may write.
+// diskSize is the maximum size of the data that a server may write.
 const diskSize = 512 << 20
 
-// A Disk is a file system in a file. What has reached the file is what a real disk
-// has after the power failed: the rest is in the memory of the machine.
+// Disk is a file system in a file. The file contains the data that a real disk would have
+// after a power failure. Data that is only in the machine's memory is lost.
 type Disk struct {
 	dir, image string
 }
 
-// NewDisk mounts an empty disk on a folder until the test ends. It needs Linux and
-// root: elsewhere the test is skipped, or fails if GORMFLAKE_TEST_REQUIRE names
+// NewDisk mounts an empty disk on a folder until the test ends. It needs Linux and root.
+// On other systems the test is skipped, or fails if GORMFLAKE_TEST_REQUIRE names
 // loopdevice.
 func NewDisk(t testing.TB, dir string) *Disk {
 	t.Helper()
@@ -36,8 +36,8 @@ func NewDisk(t testing.TB, dir string) *Disk {
 	return d
 }
 
-// OnDisk starts a server of a service, as GORMFLAKE_TEST_REQUIRE calls it, whose
-// files are on a disk of its own. Change, if it is not nil, changes the engine.
+// OnDisk starts a server whose files are on a separate disk. service is its name in
+// GORMFLAKE_TEST_REQUIRE. change, if it is not nil, changes the engine.
 func OnDisk(t testing.TB, service string, change func(*Engine), settings ...string) (*Server, *Disk) {
 	t.Helper()
 	e := EngineOf(service)
@@ -76,8 +76,8 @@ func needLoopDevice(t testing.TB) {
 	}
 }
 
-// newDisk keeps the image in memory where it can: what the server waits for is that
-// its writes leave the file system, not how long a disk takes.
+// newDisk stores the image in memory if it can. Tests need a server that waits until its
+// writes leave the file system, and not the duration of a disk's writes.
 func newDisk(t testing.TB, dir string) (*Disk, error) {
 	parent := "/dev/shm"
 	if _, err := os.Stat(parent); err != nil {
@@ -109,28 +109,29 @@ func newDisk(t testing.TB, dir string) (*Disk, error) {
 	return d, nil
 }
 
-// mount lets a minute pass before the file system writes anything of its own accord.
+// mount uses a commit interval of a minute, in which the file system writes no data
+// unless a program flushes it.
 func (d *Disk) mount() error { return run("mount", "-o", "loop,noatime,commit=60", d.image, d.dir) }
 
-// unmount is lazy: the server may still run.
+// unmount is lazy, because the server may still run.
 func (d *Disk) unmount() error { return run("umount", "--lazy", d.dir) }
 
-// Sync flushes everything.
+// Sync writes all data to the disk.
 func (d *Disk) Sync() error { return run("sync", "--file-system", d.dir) }
 
-// Copy copies what has reached the disk. Nobody may write meanwhile: the server is
-// to be paused.
+// Copy copies the data that has reached the disk. No process may write to the disk during
+// the call, so the caller pauses the server.
 func (d *Disk) Copy() error { return run("cp", "--sparse=always", d.image, d.copied()) }
 
-// CopyFrozen stops this process, with whatever it is writing, copies the disk, and
-// lets the process continue.
+// CopyFrozen stops this process and all its writes, copies the disk, and lets the process
+// continue.
 func (d *Disk) CopyFrozen() error {
 	const script = `trap 'kill -CONT "$1"' EXIT; kill -STOP "$1" && sleep 0.05 && cp --sparse=always "$2" "$3"`
 	return run("sh", "-c", script, "sh", strconv.Itoa(os.Getpid()), d.image, d.copied())
 }
 
-// Revert puts the copy in the place of the disk, as after a loss of power at the
-// moment of the copy. Nobody may use the disk any more.
+// Revert replaces the disk by the copy, as if the power had failed when the copy was
+// made. No process may use the disk any more.
 func (d *Disk) Revert() error {
 	return errors.Join(d.unmount(), os.Rename(d.copied(), d.image), d.mount())
 }

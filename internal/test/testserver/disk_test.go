@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// A disk that loses power has what was flushed, whether its writers stood still
-// because they were paused or because this process was.
+// TestDiskLosesPower checks that a disk that loses power has the flushed data, whether
+// the server was paused or this process was stopped.
 func TestDiskLosesPower(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

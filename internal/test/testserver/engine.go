@@ -17,33 +17,33 @@ import (
 	"syscall"
 )
 
-// An Engine is what differs from one kind of server to the next. A cluster changes
-// what its members do otherwise than a server that is alone.
+// Engine contains the properties and operations in which the kinds of servers differ. A
+// cluster changes the operations that its members do differently from a single server.
 type Engine struct {
 	SetUp   func(*Server) error    // once, before the first start
 	Args    func(*Server) []string // at every start
-	Answers func(*Server) error    // nil once the server serves
-	Account string                 // that runs it in place of root; its Debian package has made it
+	Answers func(*Server) error    // returns nil once the server is ready
+	Account string                 // account that runs it instead of root; its Debian package creates it
 
-	service string // as in GORMFLAKE_TEST_REQUIRE
+	service string // name in GORMFLAKE_TEST_REQUIRE
 	title   string
-	pkg     string // Debian package, unless it has none
+	pkg     string // Debian package, or ""
 	get     string // the command that gets the program, if there is no package
 	url     string // format with the port as its operand
 
 	find       func() (program string, err error)
-	client     func(s *Server, statement string) (program string, args []string) // of a database
+	client     func(s *Server, statement string) (program string, args []string) // client of a database
 	stopSignal syscall.Signal
-	env        []string // of the server itself
-	version    []string // arguments that ask the program; none for a database, which a query asks
+	env        []string // of the server process
+	version    []string // arguments with which the program prints its version; nil for a database, which a query asks
 }
 
-// EngineOf returns the engine of a service, as GORMFLAKE_TEST_REQUIRE calls it.
+// EngineOf returns the engine of a service, by its name in GORMFLAKE_TEST_REQUIRE.
 func EngineOf(service string) Engine {
 	return *engines[slices.IndexFunc(engines, func(e *Engine) bool { return e.service == service })]
 }
 
-// install is the command that installs the engine.
+// install returns the command that installs the engine.
 func (e *Engine) install() string {
 	if e.pkg == "" {
 		return e.get
@@ -51,8 +51,8 @@ func (e *Engine) install() string {
 	return "apt-get install " + e.pkg
 }
 
-// inPath looks for a program where the shell does, and in the folders for
-// system programs, which are not in everybody's path.
+// inPath returns the path of a program. It searches PATH, and the folders for system
+// programs, which are not in every user's PATH.
 func inPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -66,9 +66,9 @@ func inPath(name string) (string, error) {
 	return "", err
 }
 
-// FreePort returns a port outside the range from which systems take the ports
-// of outgoing connections: a client that keeps trying to connect to a port of
-// that range, while its server is down, sooner or later connects to itself.
+// FreePort returns a port outside the range of ports for outgoing connections. A client
+// that keeps connecting to a port of that range, while its server is down, sooner or
+// later connects to itself.
 func FreePort() (int, error) {
 	const first, end = 10240, 32768
 	for range 100 {
@@ -83,15 +83,15 @@ func FreePort() (int, error) {
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// File is the path of a file that only the server needs.
+// File returns the path of a file in the server's folder.
 func (s *Server) File(name string) string { return filepath.Join(s.dir, name) }
 
-// Data is the folder of the server's own files, which the engine makes.
+// Data returns the folder of the server's own files, which the engine creates.
 func (s *Server) Data() string { return s.File("data") }
 
 func (s *Server) makeData() error { return os.Mkdir(s.Data(), 0o700) }
 
-// command is a command that writes to the server's log.
+// command returns a command that writes to the server's log.
 func (s *Server) command(program string, args ...string) (*exec.Cmd, error) {
 	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) command(program string, args ...string) (*exec.Cmd, error) {
 	return command, nil
 }
 
-// Run runs a command that sets the server up, as its account.
+// Run runs a command that sets the server up, under the server's account.
 func (s *Server) Run(program string, args ...string) error {
 	command, err := s.command(program, args...)
 	if err != nil {
@@ -128,8 +128,8 @@ func (s *Server) Run(program string, args ...string) error {
 // RunProgram runs the server's own program once, with other arguments.
 func (s *Server) RunProgram(args ...string) error { return s.Run(s.program, args...) }
 
-// Query asks a database by its own client, and returns the answer without the
-// space around it.
+// Query runs a statement by the database's own client, and returns its output without
+// surrounding space.
 func (s *Server) Query(statement string) (string, error) {
 	program, args := s.engine.client(s, statement)
 	command, err := s.command(program, args...)
@@ -152,7 +152,7 @@ func (s *Server) Query(statement string) (string, error) {
 
 func (s *Server) logPath() string { return s.File("log") }
 
-// LogTail is the end of the server's log.
+// LogTail returns the end of the server's log.
 func (s *Server) LogTail() string {
 	const most = 2000
 	text, err := os.ReadFile(s.logPath())
@@ -162,10 +162,11 @@ func (s *Server) LogTail() string {
 	return string(text[max(0, len(text)-most):])
 }
 
-// ErrNotReady is for servers that answer and do not serve.
+// ErrNotReady is the error of servers that answer but are not ready.
 var ErrNotReady = errors.New("not ready")
 
-// locate finds the server's program, if servers are to be started.
+// locate returns the path of the server's program. It returns an error if the environment
+// does not allow tests to start servers.
 func (e *Engine) locate() (string, error) {
 	if os.Getenv(serversVariable) != "all" && !Required(e.service) {
 		return "", errors.New("to start one, set " + serversVariable + "=all")
@@ -177,8 +178,8 @@ func (e *Engine) locate() (string, error) {
 	return program, nil
 }
 
-// newest is the path of the highest version, /usr/lib/postgresql/15/bin/postgres
-// coming after /usr/lib/postgresql/9.6/bin/postgres.
+// newest returns the path with the highest version. For example,
+// /usr/lib/postgresql/15/bin/postgres is newer than /usr/lib/postgresql/9.6/bin/postgres.
 func newest(paths []string) string {
 	version := func(path string) float64 {
 		number, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(path))), 64)

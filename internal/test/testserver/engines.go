@@ -23,7 +23,7 @@ var postgres = &Engine{
 	title:      "PostgreSQL",
 	pkg:        "postgresql",
 	url:        "postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
-	stopSignal: syscall.SIGINT, // a fast shutdown: does not wait for clients to leave
+	stopSignal: syscall.SIGINT, // a fast shutdown, which does not wait for clients to leave
 	Account:    "postgres",
 	find: func() (string, error) {
 		path, err := inPath("postgres")
@@ -91,7 +91,7 @@ var mariadb = &Engine{
 	client:  mariadbClient,
 }
 
-// greets is nil if a server of MariaDB or MySQL greets who connects.
+// greets returns nil if a MariaDB or MySQL server greets a new connection.
 func greets(s *Server) error {
 	const protocolVersion = 10 // the first byte of a greeting; an error has another
 	greeting, err := ask(s, "", 5)
@@ -101,7 +101,8 @@ func greets(s *Server) error {
 	return err
 }
 
-// mariadbClient is of Debian's package mariadb-client, which can also ask MySQL.
+// mariadbClient returns the client of Debian's package mariadb-client, which also works
+// with MySQL.
 func mariadbClient(s *Server, statement string) (string, []string) {
 	return "mariadb", []string{
 		"--no-defaults", "--protocol=tcp", "--host=127.0.0.1", "--port=" + strconv.Itoa(s.port),
@@ -114,7 +115,7 @@ func mariadbArgs(s *Server) []string {
 	return append(args, asRoot(s)...)
 }
 
-// The variables name programs that Debian's stable release does not have.
+// The variables name programs that Debian's stable release does not contain.
 const (
 	mysqldVariable = "GORMFLAKE_TEST_MYSQLD"
 	tidbVariable   = "GORMFLAKE_TEST_TIDB"
@@ -146,7 +147,7 @@ var mysql = &Engine{
 	client:  mariadbClient,
 }
 
-// findMySQL refuses MariaDB's program, which has that name too.
+// findMySQL returns the program mysqld. It rejects MariaDB's program of the same name.
 func findMySQL() (string, error) {
 	program, err := inPath(cmp.Or(os.Getenv(mysqldVariable), "mysqld"))
 	if err != nil {
@@ -167,7 +168,7 @@ func mysqlArgs(s *Server) []string {
 	return append(args, asRoot(s)...)
 }
 
-// tidb has its storage in its own process. It forgets what is in a folder that is named
+// tidb runs its storage in its own process. It deletes the data in a folder that is named
 // tidb-unistore-temp.
 var tidb = &Engine{
 	service:    "tidb",
@@ -187,7 +188,7 @@ var tidb = &Engine{
 	client:  mariadbClient,
 }
 
-// asRoot is the argument without which MariaDB and MySQL do not run as root.
+// asRoot returns the argument without which MariaDB and MySQL do not run as root.
 func asRoot(s *Server) []string {
 	if os.Geteuid() == 0 && s.engine.Account == "" {
 		return []string{"--user=root"}
@@ -200,8 +201,8 @@ var (
 	valkey = redisEngine("valkey", "Valkey", "valkey-server")
 )
 
-// redisEngine is that of Redis, or of what is derived from it: program is the
-// Debian package as well.
+// redisEngine returns the engine of Redis or a server that is derived from it. program is
+// also the name of the Debian package.
 func redisEngine(service, title, program string) *Engine {
 	return &Engine{
 		service:    service,
@@ -239,7 +240,8 @@ var etcd = &Engine{
 	find:       func() (string, error) { return inPath("etcd") },
 	SetUp:      (*Server).makeData,
 	Args: func(s *Server) []string {
-		// Nobody connects to the port for peers, so port 0 is free to change.
+		// No other member connects to the port for peers, so port 0, which changes, is
+		// sufficient.
 		peer := "http://127.0.0.1:0"
 		args := []string{
 			"--name=test", "--data-dir=" + s.Data(), "--listen-client-urls=" + s.URL(), "--advertise-client-urls=" + s.URL(),
@@ -263,7 +265,7 @@ var etcd = &Engine{
 	},
 }
 
-// zookeeperJar is where Debian has it, with the path to what it needs inside.
+// zookeeperJar is the path of Debian's package, and zookeeperPath is the class path.
 const (
 	zookeeperJar  = "/usr/share/java/zookeeper.jar"
 	zookeeperPath = zookeeperJar + ":/usr/share/java/slf4j-simple.jar"
@@ -307,8 +309,8 @@ var zookeeper = &Engine{
 
 func (s *Server) zooCfg() string { return s.File("zoo.cfg") }
 
-// galera is what a test requires whose nodes are servers of MariaDB. Its program is
-// the library that they load.
+// galera is the engine by which tests find Galera. The nodes are MariaDB servers, and its
+// program is the library that they load.
 var galera = &Engine{
 	service: "galera",
 	title:   "Galera",
@@ -319,7 +321,7 @@ var galera = &Engine{
 				return "", err
 			}
 		}
-		libraries := []string{ // where Debian and others have it
+		libraries := []string{ // paths of Debian and other systems
 			"/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so",
 		}
 		for _, library := range libraries {
@@ -331,15 +333,15 @@ var galera = &Engine{
 	},
 }
 
-// adopt runs a program, and keeps the processes that it leaves to the system: Patroni
-// does so with PostgreSQL, so that it can be stopped without it.
+// adopt is a program that runs Patroni and adopts orphans. Patroni orphans PostgreSQL, so
+// that it can be stopped without stopping PostgreSQL.
 const adopt = `import ctypes, os, signal, subprocess, sys
 ctypes.CDLL(None).prctl(36, 1) # PR_SET_CHILD_SUBREAPER
 child = subprocess.Popen(sys.argv[1:])
 signal.signal(signal.SIGTERM, lambda *_: child.terminate())
 while os.wait()[0] != child.pid: pass`
 
-// patroni runs PostgreSQL. Its cluster writes its configuration.
+// patroni runs PostgreSQL. Package testcluster writes its configuration.
 var patroni = &Engine{
 	service:    "patroni",
 	title:      "Patroni",
@@ -352,7 +354,7 @@ var patroni = &Engine{
 		if _, err := inPath("patroni"); err != nil {
 			return "", err
 		}
-		const python = "/usr/bin/python3" // the one for which Debian has it
+		const python = "/usr/bin/python3" // the Python for which Debian has the package
 		_, err := os.Stat(python)
 		return python, err
 	},
@@ -360,7 +362,8 @@ var patroni = &Engine{
 	client: postgres.client,
 }
 
-// haproxy leads to the leader of a cluster, which writes its configuration.
+// haproxy forwards clients to the leader of a cluster. Package testcluster writes its
+// configuration.
 var haproxy = &Engine{
 	service:    "haproxy",
 	title:      "HAProxy",
@@ -379,5 +382,5 @@ var haproxy = &Engine{
 	},
 }
 
-// sibling is a program in the folder of the server's own.
+// sibling returns the path of a program in the same folder as the server's program.
 func (s *Server) sibling(name string) string { return filepath.Join(filepath.Dir(s.program), name) }

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// PgBouncer starts a PgBouncer in transaction mode before the PostgreSQL server,
-// with its URL in place of the server's. Settings are lines of section pgbouncer
-// of pgbouncer.ini, such as "default_pool_size = 2".
+// PgBouncer starts a PgBouncer in transaction mode in front of the PostgreSQL server. Its
+// URL is like the server's. Settings are lines of section pgbouncer of pgbouncer.ini,
+// such as "default_pool_size = 2".
 func PgBouncer(t testing.TB, server *Server, settings ...string) *Server {
 	t.Helper()
 	behind := []string{
@@ -37,7 +37,7 @@ var pgbouncer = &Engine{
 	},
 	Args: func(s *Server) []string { return []string{s.pgbouncerIni()} },
 	Answers: func(s *Server) error {
-		// To a request for TLS a server says yes or no, in one byte.
+		// A server answers a request for TLS with one byte, yes or no.
 		_, err := ask(s, "\x00\x00\x00\x08\x04\xd2\x16\x2f", 1)
 		return err
 	},

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// process is a command with all that it starts.
+// process is a command with all its descendants.
 type process struct {
 	pid   int
 	done  chan struct{} // closed when the command itself has ended
-	guard func()        // while paused: dismisses what would kill it
+	guard func()        // while paused, ends the shell that would kill it
 }
 
-// startProcess starts command and closes its output on our side.
+// startProcess starts command and closes the parent's copy of its output.
 func startProcess(command *exec.Cmd) (*process, error) {
 	p := &process{done: make(chan struct{})}
 	started := make(chan error)
@@ -40,8 +40,8 @@ func startProcess(command *exec.Cmd) (*process, error) {
 	return p, <-started
 }
 
-// stop sends the signal that asks the server to end, and kills it if it does
-// not.
+// stop sends the signal that asks the server to end, and kills the server if it does not
+// end within the timeout.
 func (p *process) stop(signal syscall.Signal, timeout time.Duration) error {
 	p.resume()
 	sendSignal(p.pid, signal)

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// sysProcAttr puts the child into a process group of its own, out of reach of
-// the terminal's ^C.
+// sysProcAttr puts the child into a new process group, so that the terminal's ^C does not
+// reach it.
 func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func processes() map[int]family {

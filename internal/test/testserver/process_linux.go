@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// sysProcAttr puts the child into a process group of its own, out of reach of
-// the terminal's ^C, and ends it with the thread that started it.
+// sysProcAttr puts the child into a new process group, so that the terminal's ^C does not
+// reach it, and ends it with the thread that started it.
 func sysProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -27,7 +27,7 @@ func processes() map[int]family {
 		if err != nil {
 			continue
 		}
-		// 17 (name, which may hold anything) S 1 …
+		// A line is: 17 (name, which may contain any characters) S 1 …
 		var f family
 		if _, err := fmt.Sscanf(string(text[bytes.LastIndexByte(text, ')')+1:]), " %c %d", &f.state, &f.parent); err == nil {
 			all[pid] = f

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Systems without signals have no server here: pausing one is what this package
-// is for.
+// This package starts no server on systems without signals, because it needs signals to
+// pause servers.
 
 func (s *Server) setAttributes(*exec.Cmd) error { return nil }
 

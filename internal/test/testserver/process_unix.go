@@ -13,14 +13,14 @@ import (
 
 const stateTimeout = 10 * time.Second
 
-// family is one entry of the system's list of processes.
+// family is an entry of the system's list of processes.
 type family struct {
 	parent int
-	state  byte // T: stopped, Z: ended
+	state  byte // T if stopped, Z if ended
 }
 
-// tree returns the process and its descendants, parents first. The process
-// group would not do: PostgreSQL gives each of its processes another one.
+// tree returns the process and its descendants, parents first. It does not use process
+// groups, because PostgreSQL puts each of its processes into a separate group.
 func (p *process) tree() []int {
 	all := processes()
 	pids := []int{p.pid}
@@ -34,7 +34,7 @@ func (p *process) tree() []int {
 	return pids
 }
 
-// pause stops everything until resume.
+// pause stops all processes until resume.
 func (p *process) pause() error {
 	if p.guard != nil {
 		return nil // paused already
@@ -43,8 +43,7 @@ func (p *process) pause() error {
 	return p.watch()
 }
 
-// freeze stops the process before its children, so that it can start no more
-// of them.
+// freeze stops the process before its children, so that it cannot start more children.
 func (p *process) freeze() {
 	sendSignal(p.pid, syscall.SIGSTOP)
 	awaitState([]int{p.pid}, "TZ")
@@ -55,15 +54,15 @@ func (p *process) freeze() {
 	awaitState(pids, "TZ")
 }
 
-// watch starts a shell that kills the paused processes if we die: of their own
-// accord, stopped children never see that their parent is gone.
+// watch starts a shell that kills the paused processes if this process dies, because
+// stopped children do not notice that their parent is gone.
 func (p *process) watch() error {
 	args := []string{"-c", `read -r _ || kill -KILL "$@"`, "sh"}
 	for _, pid := range p.tree() {
 		args = append(args, strconv.Itoa(pid))
 	}
 	guard := exec.Command("/bin/sh", args...)
-	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // runs on when a terminal's ^C ends us
+	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // keeps running when a terminal's ^C ends this process
 	end, err := guard.StdinPipe()
 	if err != nil {
 		return err
@@ -78,7 +77,7 @@ func (p *process) watch() error {
 	return nil
 }
 
-// dismiss ends the shell before the processes that it would kill.
+// dismiss ends the shell, so that it does not kill the processes.
 func (p *process) dismiss() {
 	if p.guard != nil {
 		p.guard()
@@ -93,13 +92,13 @@ func (p *process) resume() {
 	}
 }
 
-// kill stops everything first: children that live on after their parent are
-// nobody's descendants any more.
+// kill stops all processes first. Otherwise children that survive their parent would no
+// longer be found as its descendants.
 func (p *process) kill() {
 	p.dismiss()
 	select {
 	case <-p.done:
-		return // the number may be another's by now
+		return // another process may have the number now
 	default:
 	}
 	p.freeze()
@@ -111,7 +110,7 @@ func (p *process) kill() {
 	awaitState(pids, "Z")
 }
 
-// awaitState returns when all the processes are gone or in one of the states. The
+// awaitState returns when all processes are gone or in one of the states, because the
 // system stops and kills them some time after the signal.
 func awaitState(pids []int, states string) {
 	for deadline := time.Now().Add(stateTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -130,5 +129,5 @@ func allIn(all map[int]family, pids []int, states string) bool {
 	return true
 }
 
-// sendSignal ignores that a process has ended.
+// sendSignal ignores the error for a process that has ended.
 func sendSignal(pid int, signal syscall.Signal) { _ = syscall.Kill(pid, signal) }

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// programs are what tests run apart from servers.
+// programs are the programs, apart from servers, that tests run.
 var programs = []string{"chromium", "node", "bash", "zsh", "fish", "cc", "promtool"}
 
-// variables may name another program than the one on the PATH. There are none
-// for the shells: oh-my-zsh sets ZSH to a folder.
+// variables may name another program than the one in PATH. The shells have no variable,
+// because oh-my-zsh sets ZSH to a folder.
 var variables = map[string]string{"chromium": "CHROMIUM", "node": "NODE", "cc": "CC"}
 
-// Program returns the path of one of the programs. Where it is not on the PATH,
-// nor named by its variable, the test is skipped, or fails if
-// GORMFLAKE_TEST_REQUIRE names it.
+// Program returns the path of one of the programs. If it is neither in PATH nor named by
+// its variable, the test is skipped, or fails if GORMFLAKE_TEST_REQUIRE names the
+// program.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	CheckRequired(t)

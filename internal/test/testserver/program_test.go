@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// An outcome is a test that only notes how it would have ended.
+// outcome is a test that only records how it would have ended.
 type outcome struct {
 	testing.TB
 	text string
@@ -45,7 +45,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// oh-my-zsh sets ZSH to its folder.
+// TestProgramWithoutVariable checks that the variable ZSH is ignored, because oh-my-zsh
+// sets it to its folder.
 func TestProgramWithoutVariable(t *testing.T) {
 	t.Setenv("PATH", "")
 	t.Setenv("ZSH", os.Args[0])

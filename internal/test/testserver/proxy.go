@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// Proxy passes TCP connections on to a server, can lead them to another one,
-// and can lose what the server answers: the request has been carried out then,
-// and the client cannot know.
+// Proxy forwards TCP connections to a server. It can redirect them to another server, and
+// can drop the server's replies. A client whose reply is dropped cannot know that the
+// server has executed its request.
 type Proxy struct {
 	listener net.Listener
 	lose     atomic.Bool
-	cut      atomic.Int32 // counts down; the reply that makes it zero is cut
+	cut      atomic.Int32 // counts down; the proxy cuts the reply that makes it zero
 	some     atomic.Pointer[losses]
-	lost     atomic.Int64 // of some
+	lost     atomic.Int64 // replies that some has dropped
 	repeats  atomic.Pointer[losses]
 	repeated atomic.Int64
 
 	mu      sync.Mutex
-	servers []string // none: connections are closed at once
+	servers []string // if empty, the proxy closes connections at once
 	next    int
 	links   map[*link]bool
 }
 
-// losses are the answers that LoseSome loses.
+// losses chooses the requests whose replies LoseSome drops.
 type losses struct {
 	mark    []byte
 	every   int64
@@ -36,12 +36,11 @@ type losses struct {
 	marked  atomic.Int64
 }
 
-// carryOut is the least time that a server has for a request whose answer gets
-// lost.
+// carryOut is the minimum time that a server has for a request whose reply is dropped.
 const carryOut = 10 * time.Millisecond
 
-// NewProxy starts a proxy for the servers at these addresses, host:port: see
-// [Proxy.Lead]. It ends with the test.
+// NewProxy starts a proxy for the servers at these addresses, host:port, as [Proxy.Lead]
+// describes. The proxy ends with the test.
 func NewProxy(t testing.TB, servers ...string) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -54,35 +53,35 @@ func NewProxy(t testing.TB, servers ...string) *Proxy {
 	return p
 }
 
-// Address is where the proxy listens, host:port.
+// Address returns the address on which the proxy listens, host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
 func (p *Proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// Proxy starts a proxy for the server, and returns it and the server's URL with
-// the proxy in the server's place.
+// Proxy starts a proxy for the server. It returns the proxy, and the server's URL with
+// the proxy's address.
 func (s *Server) Proxy(t testing.TB) (p *Proxy, url string) {
 	t.Helper()
 	p = NewProxy(t, s.Address())
 	return p, s.URLThrough(p)
 }
 
-// Pass lets everything through again, on new connections and on those that have
-// lost nothing.
+// Pass forwards all replies again, on new connections and on connections that have lost
+// no reply.
 func (p *Proxy) Pass() { p.lose.Store(false) }
 
-// Lose swallows replies from now on. A connection that has lost one stays open
-// and stays mute.
+// Lose drops replies from now on. A connection that has lost a reply stays open and stays
+// mute.
 func (p *Proxy) Lose() { p.lose.Store(true) }
 
-// CutAfter lets so many replies pass and closes a connection instead of passing
-// the next one on. Later replies pass. It counts what arrives in one piece as
-// one reply.
+// CutAfter forwards the given number of replies. It then closes the connection of the
+// next reply instead of forwarding it. Later replies pass. Data that arrives in one piece
+// counts as one reply.
 func (p *Proxy) CutAfter(replies int) { p.cut.Store(int32(replies) + 1) }
 
-// Lead closes all connections, and leads new ones to the servers at these
-// addresses, host:port, to each in turn that accepts them. Where there is none,
-// or only an empty one, new connections are closed at once.
+// Lead closes all connections. It forwards new connections to the servers at these
+// addresses, host:port, in turn, and skips servers that do not accept. If no server
+// accepts, the proxy closes new connections at once.
 func (p *Proxy) Lead(servers ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,25 +92,25 @@ func (p *Proxy) Lead(servers ...string) {
 	clear(p.links)
 }
 
-// LoseSome loses from now on the answer to every nth request that contains the
-// mark. The request reaches the server, and nothing that the server sends comes
-// back until the connection is closed: at once in half of the cases, and within
-// the silence in the others.
+// LoseSome drops, from now on, the reply to every nth request that contains the mark. The
+// request reaches the server. The proxy then drops all replies of the connection, and
+// closes it at once in half of the cases, and within the duration silence in the other
+// cases.
 func (p *Proxy) LoseSome(mark string, n int, silence time.Duration) {
 	p.some.Store(&losses{mark: []byte(mark), every: int64(n), silence: silence})
 }
 
-// Lost returns how many answers LoseSome has lost.
+// Lost returns the number of replies that LoseSome has dropped.
 func (p *Proxy) Lost() int { return int(p.lost.Load()) }
 
-// RepeatSome sends from now on every nth request that contains the mark twice, and
-// passes on the second answer alone, as proxies do that have lost the first one. It
-// takes what arrives in one piece for one request, or for one answer.
+// RepeatSome sends, from now on, every nth request that contains the mark twice, and
+// forwards only the second reply, as proxies do that have lost the first reply. Data that
+// arrives in one piece counts as one request or reply.
 func (p *Proxy) RepeatSome(mark string, n int) {
 	p.repeats.Store(&losses{mark: []byte(mark), every: int64(n)})
 }
 
-// Repeated returns how many requests RepeatSome has sent twice.
+// Repeated returns the number of requests that RepeatSome has sent twice.
 func (p *Proxy) Repeated() int { return int(p.repeated.Load()) }
 
 func (p *Proxy) accept() {
@@ -133,8 +132,8 @@ func (p *Proxy) accept() {
 	}
 }
 
-// link holds the mutex while it dials, so that Lead misses no connection. A
-// server on this machine accepts or refuses at once.
+// link holds the mutex while it dials, so that Lead misses no connection. This does not
+// block for long, because a server on this machine accepts or refuses at once.
 func (p *Proxy) link(client net.Conn) *link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,13 +155,13 @@ func (p *Proxy) unlink(l *link) {
 	delete(p.links, l)
 }
 
-// A link is one connection through the proxy.
+// link is a connection through the proxy.
 type link struct {
 	proxy          *Proxy
 	client, server net.Conn
-	losing         atomic.Bool // by LoseSome
-	swallow        atomic.Bool // the next answer, for RepeatSome
-	swallowed      chan bool   // closed at the end of the answers
+	losing         atomic.Bool // set by LoseSome
+	swallow        atomic.Bool // drop the next reply, for RepeatSome
+	swallowed      chan bool   // receives a value per dropped reply, and is closed after the last reply
 }
 
 func (l *link) close() {
@@ -190,7 +189,8 @@ func (l *link) requests() {
 	}
 }
 
-// first sends a request whose answer nobody gets, and reports whether there was one.
+// first sends a request whose reply the proxy drops, and reports whether the server
+// replied.
 func (l *link) first(request []byte) bool {
 	l.swallow.Store(true)
 	if _, err := l.server.Write(request); err != nil {

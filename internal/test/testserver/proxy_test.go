@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// echo is a server that answers every line with itself, and reports it.
+// echo is a server that returns every line, and reports it.
 func echo(t *testing.T) (address string, lines <-chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,7 +63,7 @@ func TestProxyLosesSome(t *testing.T) {
 			t.Errorf("the server has received %q, want the request", got)
 		}
 	}
-	// A machine that is slow may close a connection before its answer has come.
+	// A slow machine may close a connection before its reply has arrived.
 	if got := proxy.Lost(); got < 1 || got > requests {
 		t.Errorf("Lost = %d, want 1 to %d", got, requests)
 	}

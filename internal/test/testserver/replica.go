@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// MariaDBPair starts two MariaDB servers, a primary and a replica that follows it
-// through a proxy, which can cut it off. Settings are those of both.
+// MariaDBPair starts two MariaDB servers, a primary and a replica that follows it through
+// a proxy, which can cut it off. Both get the settings.
 //
-// With semiSync the primary answers a commit once the replica has it in its relay
-// log (AFTER_SYNC), and waits for that without an end: by default it would continue
-// without the replica after ten seconds.
+// With semiSync the primary acknowledges a commit only after the replica has written it
+// to its relay log (AFTER_SYNC). It waits for the replica without limit. By default it
+// would continue without the replica after ten seconds.
 func MariaDBPair(t testing.TB, semiSync bool, settings ...string) (primary, replica *Server, replication *Proxy) {
 	t.Helper()
 	first := []string{"server-id=1", "log-bin=binlog"}
@@ -22,7 +22,7 @@ func MariaDBPair(t testing.TB, semiSync bool, settings ...string) (primary, repl
 	if semiSync {
 		first = append(first, "rpl-semi-sync-master-enabled=ON", "rpl-semi-sync-master-wait-point=AFTER_SYNC",
 			"rpl-semi-sync-master-timeout=3600000")
-		second = append(second, "rpl-semi-sync-slave-enabled=ON") // with the primary's it would wait for a replica of its own
+		second = append(second, "rpl-semi-sync-slave-enabled=ON") // with the primary's setting, it would wait for its own replica
 	}
 	primary = MariaDB(t, slices.Concat(settings, first)...)
 	replication = NewProxy(t, primary.Address())
@@ -46,7 +46,7 @@ func (s *Server) follow(primary *Proxy) error {
 	return err
 }
 
-// following is nil if both threads of a replica are at work.
+// following returns nil if both threads of a replica run.
 func (s *Server) following() error {
 	text, err := s.Query("SHOW SLAVE STATUS")
 	if err == nil && strings.Count(text, "Yes") < 2 {
@@ -55,8 +55,8 @@ func (s *Server) following() error {
 	return err
 }
 
-// PromoteReplica makes a replica a primary, once it has applied what it has got,
-// and returns when it accepts writes.
+// PromoteReplica makes a replica a primary, after it has applied all events that it
+// received, and returns when it accepts writes.
 func (s *Server) PromoteReplica() error {
 	if _, err := s.Query("STOP SLAVE IO_THREAD"); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *Server) PromoteReplica() error {
 	return err
 }
 
-// CaughtUp returns when a replica has applied what its primary has now.
+// CaughtUp returns when a replica has applied all writes that its primary has now.
 func (s *Server) CaughtUp(primary *Server) error {
 	position, err := primary.Query("SELECT @@gtid_binlog_pos")
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Server) eventually(what string, ready func() error) error {
 	return nil
 }
 
-// Await calls ready until it returns nil, or returns its error after the timeout.
+// Await calls ready until it returns nil. After the timeout it returns ready's error.
 func Await(timeout time.Duration, ready func() error) error {
 	const pause = 50 * time.Millisecond
 	for deadline := time.Now().Add(timeout); ; time.Sleep(pause) {

@@ -12,7 +12,7 @@ const (
 	serversVariable = "GORMFLAKE_TEST_SERVERS"
 )
 
-// knownNames are all that may be required.
+// knownNames returns all names that GORMFLAKE_TEST_REQUIRE may contain.
 func knownNames() (names []string) {
 	for _, e := range engines {
 		names = append(names, e.service)
@@ -20,15 +20,15 @@ func knownNames() (names []string) {
 	return slices.Concat(names, programs, []string{loopDevice})
 }
 
-// Required reports whether GORMFLAKE_TEST_REQUIRE names the service: a test
-// that goes without it then fails instead of being skipped.
+// Required reports whether GORMFLAKE_TEST_REQUIRE names the service. A test that needs
+// the service then fails, and is not skipped, if the service is missing.
 func Required(service string) bool {
 	return slices.Contains(requiredNames(), service)
 }
 
-// CheckRequired fails t if GORMFLAKE_TEST_REQUIRE has a name that requires
-// nothing: a misspelled one would let the tests be skipped. So it does if
-// GORMFLAKE_TEST_SERVERS is not what it may be.
+// CheckRequired fails t if GORMFLAKE_TEST_REQUIRE contains an unknown name, because tests
+// would be skipped if a name is misspelled. It also fails t if GORMFLAKE_TEST_SERVERS is
+// invalid.
 func CheckRequired(t testing.TB) {
 	t.Helper()
 	if value := os.Getenv(serversVariable); value != "" && value != "all" {
@@ -42,8 +42,8 @@ func CheckRequired(t testing.TB) {
 	}
 }
 
-// Missing lists the servers that are not started, and the commands that install those
-// of them that are not installed.
+// Missing returns the titles of the servers that tests do not start, and the commands
+// that install the servers that are not installed.
 func Missing() (titles, commands []string) {
 	for _, e := range engines {
 		if _, err := e.locate(); err == nil {

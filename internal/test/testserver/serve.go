@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// endPatience is how long a program may take to end.
+// endPatience is the time that a program may take to end.
 const endPatience = 2 * time.Minute
 
 // Build compiles the program in folder, and returns its path.
@@ -31,9 +31,9 @@ func Build(t testing.TB, folder string) string {
 
 var httpAddress = regexp.MustCompile(`http://[^\s/]+`)
 
-// Serve starts a program that prints its address in its first line, and returns
-// that, such as http://127.0.0.1:8080. At the end of the test the program is
-// interrupted, and must end without an error.
+// Serve starts a program that prints its address in its first line, and returns the
+// address, such as http://127.0.0.1:8080. At the end of the test Serve interrupts the
+// program, which must end without an error.
 func Serve(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	serve := exec.Command(program, args...)
@@ -56,7 +56,7 @@ func Serve(t testing.TB, program string, args ...string) string {
 
 func interrupt(t testing.TB, serve *exec.Cmd) {
 	if runtime.GOOS == "windows" {
-		_ = serve.Process.Kill() // has no signal that asks
+		_ = serve.Process.Kill() // Windows has no signal that asks a process to end
 		_ = serve.Wait()
 		return
 	}

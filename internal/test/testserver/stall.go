@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A Stall holds up what a MariaDB server writes to its redo log. The server
-// shows a commit to others before that has been written: what it shows during a
-// stall is gone when it is killed before the end of it.
+// Stall delays a MariaDB server's writes to its redo log. The server makes a commit
+// visible before it has written the commit to the log. A commit that becomes visible
+// during a stall is lost if the server is killed before the stall ends.
 type Stall struct {
 	t    testing.TB
 	file string
@@ -21,9 +21,9 @@ type Stall struct {
 //go:embed testdata/stall.c
 var stallSource []byte
 
-// StallingMariaDB starts a MariaDB server with a redo log that can be held up.
-// It needs Linux, and a C compiler: where there is none, the test is skipped, or
-// fails if GORMFLAKE_TEST_REQUIRE names cc.
+// StallingMariaDB starts a MariaDB server whose writes to the redo log can be delayed. It
+// needs Linux and a C compiler. If there is no compiler, the test is skipped, or fails if
+// GORMFLAKE_TEST_REQUIRE names cc.
 func StallingMariaDB(t testing.TB, settings ...string) (*Server, *Stall) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -35,7 +35,7 @@ func StallingMariaDB(t testing.TB, settings ...string) (*Server, *Stall) {
 	return start(t, &stalling, settings), stall
 }
 
-// Begin holds up all writes from now on.
+// Begin delays all writes from now on.
 func (s *Stall) Begin() {
 	s.t.Helper()
 	if err := os.WriteFile(s.file, nil, 0o600); err != nil {
@@ -43,7 +43,7 @@ func (s *Stall) Begin() {
 	}
 }
 
-// End lets them through. A stall that has ended stays as it is.
+// End lets the delayed writes continue. It does nothing after the stall has ended.
 func (s *Stall) End() {
 	s.t.Helper()
 	if err := os.Remove(s.file); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// PostgresStandby starts a PostgreSQL server on a copy of what the primary
-// holds. It follows the primary through a proxy, which can cut it off. Its
-// settings are like those of [Postgres], and none of the primary's.
+// PostgresStandby starts a PostgreSQL server on a copy of the primary's data. It follows
+// the primary through a proxy, which can cut it off. Its settings are like those of
+// [Postgres], and it does not get the primary's settings.
 func PostgresStandby(t testing.TB, primary *Proxy, settings ...string) *Server {
 	t.Helper()
 	host, port, err := net.SplitHostPort(primary.Address())

@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// A primary that waits for its standby keeps nothing that the standby lacks.
+// TestPostgresStandby checks that a primary that waits for its standby acknowledges no
+// write that the standby lacks.
 func TestPostgresStandby(t *testing.T) {
 	t.Parallel()
 	primary := testserver.Postgres(t, "synchronous_standby_names=*")
@@ -38,7 +39,8 @@ func TestPostgresStandby(t *testing.T) {
 	}
 }
 
-// What is shown during a stall is lost with the server.
+// TestStallingMariaDB checks that data that became visible during a stall is lost with
+// the server.
 func TestStallingMariaDB(t *testing.T) {
 	t.Parallel()
 	server, stall := testserver.StallingMariaDB(t, "innodb_flush_log_at_trx_commit=1")

@@ -1,10 +1,9 @@
-// Package testserver gives a test a server process of its own, on a free port
-// of 127.0.0.1 and with its data in a temporary folder, that the test may stop,
-// kill, pause and start again on the same data and port.
+// Package testserver starts a separate server process for a test, on a free port of
+// 127.0.0.1 and with its data in a temporary folder. The test may stop, kill and pause
+// the server, and start it again on the same data and port.
 //
-// The server's programs must be installed. Where they are not, the test is
-// skipped, or fails if GORMFLAKE_TEST_REQUIRE, a comma-separated list, names
-// the service:
+// The server's programs must be installed. If they are missing, the test is skipped, or
+// fails if GORMFLAKE_TEST_REQUIRE, a comma-separated list, names the service:
 //
 //	postgres   Debian package postgresql
 //	mariadb    Debian package mariadb-server
@@ -18,9 +17,9 @@
 //	haproxy    Debian package haproxy
 //	tidb       GORMFLAKE_TEST_TIDB, a program tidb-server; "make tidb" builds one
 //
-// A server is killed when its test ends, and under Linux also when the test
-// process dies in whatever way. Servers do not wait for the disk unless their
-// settings make them: killing a process loses nothing that it has written.
+// A server is killed when its test ends. Under Linux it is also killed when the test
+// process dies for any reason. Servers do not flush to the disk unless their settings
+// make them, because killing a process loses no data that it has written to files.
 package testserver
 
 import (
@@ -46,61 +45,62 @@ type Server struct {
 	engine   *Engine
 	program  string
 	settings []string
-	dir      string // everything that the server writes
+	dir      string // folder of everything that the server writes
 	port     int
 
 	mu      sync.Mutex
 	process *process // nil while the server is down
 	clock   string   // the library of SetClock
-	env     []string // from the next start on, beyond the engine's
+	env     []string // variables from the next start on, in addition to the engine's
 
-	pid atomic.Int64 // of the process last started, which is told while it starts
+	pid atomic.Int64 // number of the last started process, available while it starts
 }
 
-// Postgres starts a PostgreSQL server with superuser postgres, who needs no
-// password, and an empty database of the same name. Settings are lines of
-// postgresql.conf, such as "synchronous_commit=off".
+// Postgres starts a PostgreSQL server with superuser postgres, who needs no password, and
+// an empty database of the same name. Settings are lines of postgresql.conf, such as
+// "synchronous_commit=off".
 func Postgres(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return start(t, postgres, settings)
 }
 
-// MariaDB starts a MariaDB server with user root, who needs no password, and an
-// empty database test. Settings are options of the command line without their
-// dashes, such as "innodb_flush_log_at_trx_commit=0".
+// MariaDB starts a MariaDB server with user root, who needs no password, and an empty
+// database test. Settings are options of the command line without their dashes, such as
+// "innodb_flush_log_at_trx_commit=0".
 func MariaDB(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return start(t, mariadb, settings)
 }
 
-// MySQL is MariaDB for MySQL itself. It has a binary log, as by default.
+// MySQL starts a MySQL server like [MariaDB]. It has a binary log, which is MySQL's
+// default.
 func MySQL(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return start(t, mysql, settings)
 }
 
-// TiDB is MariaDB for TiDB with its embedded storage. Settings are options of the
-// command line.
+// TiDB starts a TiDB server with its embedded storage, like [MariaDB]. Settings are
+// options of the command line.
 func TiDB(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return start(t, tidb, settings)
 }
 
-// Redis starts a Redis server that keeps its data in memory only. Settings are
-// options of the command line, such as "--appendonly yes".
+// Redis starts a Redis server that keeps its data in memory only. Settings are options of
+// the command line, such as "--appendonly yes".
 func Redis(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return start(t, redis, settings)
 }
 
-// Valkey starts a Valkey server as Redis starts one of Redis.
+// Valkey starts a Valkey server like [Redis].
 func Valkey(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return start(t, valkey, settings)
 }
 
-// Etcd starts an etcd cluster of one member. Settings are options of the command
-// line, such as "--snapshot-count=100".
+// Etcd starts an etcd cluster of one member. Settings are options of the command line,
+// such as "--snapshot-count=100".
 func Etcd(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return start(t, etcd, settings)
@@ -113,33 +113,33 @@ func ZooKeeper(t testing.TB, settings ...string) *Server {
 	return start(t, zookeeper, settings)
 }
 
-// URL is where the server listens, as long as it exists: a URL for PostgreSQL,
-// MariaDB and MySQL (all in the form of package dsn), Redis and etcd, host:port for
+// URL returns the server's address, which never changes. It is a URL for PostgreSQL,
+// MariaDB and MySQL (all in the form of package dsn), Redis and etcd, and host:port for
 // ZooKeeper.
 func (s *Server) URL() string { return fmt.Sprintf(s.engine.url, s.port) }
 
-// URLThrough is the URL for clients that connect to the server through a proxy.
+// URLThrough returns the URL for clients that connect to the server through a proxy.
 func (s *Server) URLThrough(p *Proxy) string { return fmt.Sprintf(s.engine.url, p.port()) }
 
-// Address is where the server listens, host:port.
+// Address returns the address on which the server listens, host:port.
 func (s *Server) Address() string { return address(s.port) }
 
-// PID is of the process last started, which is known while it starts, or 0.
+// PID returns the number of the last started process, which is known while it starts, or
+// 0.
 func (s *Server) PID() int { return int(s.pid.Load()) }
 
-// Running reports whether the server has been started, and neither stopped nor
-// killed since.
+// Running reports whether the server runs, which means that it was started, and neither
+// stopped nor killed since.
 func (s *Server) Running() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.process != nil
 }
 
-// Answers returns nil if the server serves.
+// Answers returns nil if the server is ready.
 func (s *Server) Answers() error { return s.engine.Answers(s) }
 
-// Start starts the server again after Stop or Kill, and returns once it
-// answers.
+// Start starts the server again after Stop or Kill, and returns once it answers.
 func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,8 +164,8 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// Stop lets the server end in order, as its operator would. A server that is
-// paused is resumed first; one that is down stays down.
+// Stop shuts the server down normally, as its operator would. It first resumes a paused
+// server. It does nothing if the server is down.
 func (s *Server) Stop() {
 	s.t.Helper()
 	s.mu.Lock()
@@ -179,8 +179,8 @@ func (s *Server) Stop() {
 	s.process = nil
 }
 
-// Kill ends the server and all its processes by SIGKILL, and returns when they
-// are gone. A server that is down stays down.
+// Kill ends the server and all its processes by SIGKILL, and returns when they are gone.
+// It does nothing if the server is down.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,8 +190,8 @@ func (s *Server) Kill() {
 	}
 }
 
-// Pause stops all processes of the server by SIGSTOP: connections stay open,
-// and nothing answers.
+// Pause stops all processes of the server by SIGSTOP. Connections then stay open without
+// replies.
 func (s *Server) Pause() {
 	s.t.Helper()
 	s.mu.Lock()
@@ -205,8 +205,7 @@ func (s *Server) Pause() {
 	}
 }
 
-// Resume lets a paused server continue. It changes nothing for one that is not
-// paused.
+// Resume lets a paused server continue. It does nothing if the server is not paused.
 func (s *Server) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +231,8 @@ func start(t testing.TB, e *Engine, settings []string) *Server {
 	return nil
 }
 
-// Find returns the program of an engine. Where it is not installed, the test is
-// skipped, or fails.
+// Find returns the program of an engine. If it is not installed, the test is skipped, or
+// fails.
 func Find(t testing.TB, e Engine) string {
 	t.Helper()
 	CheckRequired(t)
@@ -244,7 +243,7 @@ func Find(t testing.TB, e Engine) string {
 	return program
 }
 
-// Place gives a server its port and its folder, for [Server.Create] to start it.
+// Place assigns a port and a folder to a server, which [Server.Create] starts.
 func Place(t testing.TB, e Engine, settings ...string) (*Server, error) {
 	t.Helper()
 	return place(t, e, Find(t, e), settings)
@@ -267,7 +266,7 @@ func place(t testing.TB, e Engine, program string, settings []string) (s *Server
 	return s, nil
 }
 
-// Configure adds settings to those of a server that is not running.
+// Configure adds settings to a server that is not running.
 func (s *Server) Configure(settings ...string) { s.settings = append(s.settings, settings...) }
 
 // Create makes the data folder and starts the server for the first time.
@@ -278,7 +277,7 @@ func (s *Server) Create() error {
 	return s.Start()
 }
 
-// missing ends t because the programs of e are not installed.
+// missing skips t, or fails it, because the programs of e are not installed.
 func missing(t testing.TB, e *Engine, err error) {
 	t.Helper()
 	hint := fmt.Sprintf("testserver: no %s server: %v", e.title, err)

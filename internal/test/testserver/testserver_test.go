@@ -24,15 +24,14 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// client asks a server for something that needs all of it, and keeps what it
-// writes.
+// client writes a value to a server and reads it again.
 type client struct {
 	write func(ctx context.Context, value string) error
 	read  func(ctx context.Context) (string, error)
 }
 
-// kinds are the servers, with settings under which they lose nothing when they
-// are killed.
+// kinds are the servers, with settings under which they lose no data when they are
+// killed.
 var kinds = []struct {
 	name    string
 	durable bool
@@ -69,7 +68,7 @@ func TestKilledAndStartedAgain(t *testing.T) {
 			}
 			for name, end := range map[string]func(){"killed": server.Kill, "stopped": server.Stop} {
 				end()
-				end() // nothing is left to end
+				end() // no process is left to end
 				if _, err := client.read(t.Context()); err == nil {
 					t.Fatalf("answers after it was %s", name)
 				}
@@ -146,8 +145,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A setting that the server refuses must not make the test wait for a minute,
-// and the reason must be seen.
+// TestRefusedSetting checks that a test fails at once, and shows the reason, if the
+// server rejects a setting.
 func TestRefusedSetting(t *testing.T) {
 	t.Parallel()
 	r := &recorder{TB: t}
@@ -163,8 +162,8 @@ func TestRefusedSetting(t *testing.T) {
 	}
 }
 
-// A server of MariaDB that starts clears its folder for temporary tables: in a
-// shared one the others' go with it.
+// TestTemporaryTablesOfOthers checks that MariaDB servers do not share a folder for
+// temporary tables, because a server that starts deletes the tables in its folder.
 func TestTemporaryTablesOfOthers(t *testing.T) {
 	dir := openFolder(t)
 	t.Setenv("TMPDIR", dir)
@@ -194,7 +193,8 @@ func TestMissingProgram(t *testing.T) {
 	}
 }
 
-// On Debian, mysqld is another name of MariaDB's program.
+// TestMySQLIsNotMariaDB checks that MariaDB's program is rejected, which Debian also
+// calls mysqld.
 func TestMySQLIsNotMariaDB(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program is a script")
@@ -212,7 +212,8 @@ func TestMySQLIsNotMariaDB(t *testing.T) {
 	}
 }
 
-// A server that is installed is started only where somebody wants it.
+// TestServersWanted checks that an installed server is started only if the environment
+// allows it.
 func TestServersWanted(t *testing.T) {
 	for _, test := range []struct{ name, servers, require, wantSkip, wantFatal string }{
 		{"unset", "", "", "set GORMFLAKE_TEST_SERVERS=all", ""},
@@ -227,7 +228,7 @@ func TestServersWanted(t *testing.T) {
 	}
 }
 
-// wantRefusal fails t unless a server is refused so.
+// wantRefusal fails t unless a server is refused with these messages.
 func wantRefusal(t *testing.T, skip, fatal string) {
 	t.Helper()
 	r := refusal(t, func(t testing.TB) { testserver.Redis(t) })
@@ -239,7 +240,7 @@ func wantRefusal(t *testing.T, skip, fatal string) {
 	}
 }
 
-// refusal records how start ends the test that it is for.
+// refusal records how start ends its test.
 func refusal(t *testing.T, start func(t testing.TB)) (r *recorder) {
 	t.Helper()
 	r = &recorder{TB: t}
@@ -248,8 +249,8 @@ func refusal(t *testing.T, start func(t testing.TB)) (r *recorder) {
 	return r
 }
 
-// roleVariable makes this test binary, started once more, a test that waits
-// with a server of its own to be killed.
+// roleVariable makes a second process of this test binary a test that waits with its own
+// server until it is killed.
 const roleVariable = "GORMFLAKE_TESTSERVER_ROLE"
 
 func TestServerDiesWithTheTest(t *testing.T) {
@@ -289,7 +290,7 @@ func TestServerDiesWithTheTest(t *testing.T) {
 	}
 }
 
-// openFolder is a temporary folder that every user may enter.
+// openFolder returns a temporary folder that every user may enter.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gormflake-test-") //nolint:usetesting // nobody else enters t.TempDir
@@ -312,7 +313,7 @@ func waitToBeKilled(t *testing.T) {
 	select {}
 }
 
-// descendants are all processes that pid and its children have started.
+// descendants returns all processes that pid and its children have started.
 func descendants(t *testing.T, pid string) []string {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/" + pid + "/task/*/children")
@@ -366,7 +367,7 @@ func sqlClient(t *testing.T, url string) client {
 	}
 }
 
-// pgbouncerClient prepares no statements, which PgBouncer does not keep.
+// pgbouncerClient does not prepare statements, because PgBouncer does not keep them.
 func pgbouncerClient(t *testing.T, url string) client {
 	return sqlClient(t, url+"&default_query_exec_mode=simple_protocol")
 }
@@ -379,13 +380,13 @@ func redisClient(_ *testing.T, url string) client {
 		},
 		read: func(context.Context) (string, error) {
 			reply, err := talk(url, "GET key\r\n")
-			_, value, _ := strings.Cut(reply, "\r\n") // $3, the length, stands before it
+			_, value, _ := strings.Cut(reply, "\r\n") // the line before it is the length, $3
 			return strings.TrimSpace(value), err
 		},
 	}
 }
 
-// zookeeperClient asks for the state only: ZooKeeper has no protocol of text.
+// zookeeperClient only asks for the state, because ZooKeeper's protocol is binary.
 func zookeeperClient(_ *testing.T, url string) client {
 	ask := func() (string, error) { return talk(url, "srvr") }
 	return client{
@@ -444,7 +445,7 @@ func etcdClient(_ *testing.T, url string) client {
 	}
 }
 
-// recorder is a test whose end is a panic.
+// recorder is a test that ends with a panic.
 type recorder struct {
 	testing.TB
 	skip, fatal string

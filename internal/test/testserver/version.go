@@ -8,9 +8,9 @@ import (
 
 var versionNumber = regexp.MustCompile(`\d+(?:\.\d+)+`)
 
-// Versions asks the programs of all servers but the databases for their versions, by
-// the servers' titles. One that is not installed is left out, or t fails where
-// GORMFLAKE_TEST_REQUIRE names it.
+// Versions returns the versions of all servers except the databases, by the servers'
+// titles. It leaves out servers that are not installed, or fails t if
+// GORMFLAKE_TEST_REQUIRE names them.
 func Versions(t testing.TB) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
