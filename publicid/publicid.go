@@ -51,10 +51,11 @@ const SecretSize = 32
 // invalid, because the reason would only help someone who guesses texts.
 var ErrInvalid = errors.New("publicid: invalid public ID")
 
-// of *[aes.BlockSize]byte, because a call by an interface would allocate it each time
+// A Codec encrypts and decrypts IDs with its secrets. It may be used by several
+// goroutines.
 type Codec struct {
 	ciphers []cipher.Block // the current secret's cipher first
-	blocks  sync.Pool      // of *[aes.BlockSize]byte, which an interface would allocate each time
+	blocks  sync.Pool      // of *[aes.BlockSize]byte, because a call by an interface would allocate it each time
 }
 
 // Option configures [New].

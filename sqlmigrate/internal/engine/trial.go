@@ -242,16 +242,16 @@ func decide(shapes [][]error) (accepts bool, failure error) {
 	return false, failure
 }
 
-// others returns combinations of keys for the other columns. In the first combination the
-// keys are large, in the second small, and in the third NULL. Each further combination
-// has a key in a single column.
+// hasCome reports whether the row reached the table, which means that the database has
+// accepted its keys.
 func hasCome(refusal error) bool {
 	var unanswered Unanswered
 	return refusal == nil || errors.As(refusal, &unanswered) && unanswered.Written
 }
 
 // others returns combinations of keys for the other columns. In the first combination the
-// keys are large, in the second small; then all are NULL, and then all but one.
+// keys are large, in the second small, and in the third NULL. Each further combination
+// has a key in a single column.
 func (r *trialRun) others(t plan.Table, column string, key types.ID) []map[string]types.ID {
 	large, small := Near(t, key), Near(t, r.Small+types.ID(len(t.Columns)))
 	delete(small, column)
