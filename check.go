@@ -11,31 +11,22 @@ import (
 
 // Check validates models at start-up. For every model it verifies that
 //
-//   - the plugin is registered in db. A program with several handles calls Check with
-//     each
-//
-// handle, for the models that it writes through it,
+//   - the plugin is registered in db. A program with several handles calls Check with each
+//     handle, for the models that it writes through it,
 //   - the model has a tag or is listed in [WithModels], and every tag is valid,
 //   - no key column has auto-increment or a default, neither in the model nor in its
-//     table,
-//
-// if the table exists. The table of a model of [WithModels] may have auto-increment if it
-// is a PostgreSQL sequence or a parked counter, or if [WithUnparkedCounters] is given,
+//     table, if the table exists. The table of a model of [WithModels] may have
+//     auto-increment if it is a PostgreSQL sequence or a parked counter, or if
+//     [WithUnparkedCounters] is given,
 //   - the columns of the keys, and of the foreign keys that refer to them, hold 63 bits,
-//     in
-//
-// the model and in its table. For example, numeric(10) does not,
+//     in the model and in its table. For example, numeric(10) does not,
 //   - the columns of serial numbers, and of the foreign keys that refer to them, hold a
-//     whole
-//
-// serial number, in the model and in its table, and their generator has a method Layout,
+//     whole serial number, in the model and in its table, and their generator has a method
+//     Layout,
 //   - the columns of the table return the value that was stored. PostgreSQL's char(n) and
-//
-// MySQL's binary(n) do not, because they pad it,
-//   - no ID has the option string in its json tag, because some encoders then quote the
-//     ID
-//
-// twice.
+//     MySQL's binary(n) do not, because they pad it,
+//   - no ID has the option string in its json tag, because some encoders then quote the ID
+//     twice.
 //
 // Check runs one query for each table, and one more on PostgreSQL if the table does not
 // exist. A missing table is not an error. Check returns an error if a query fails,

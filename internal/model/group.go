@@ -81,7 +81,9 @@ func (g *Group) parentsIn(s *schema.Schema) (parents []*Column) {
 	return parents
 }
 
-// KeyIsForeign reports whether rows of the group may get their key from a parent.
+// KeyIsForeign reports whether the group has serial numbers and a primary key that GORM may
+// replace with the key of a parent. It is false for a group without serial numbers, even if
+// its key is a foreign key.
 func (g *Group) KeyIsForeign() bool { return len(g.parents) > 0 }
 
 // HasParent reports whether the row has a parent whose key will replace the row's key

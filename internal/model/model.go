@@ -9,39 +9,27 @@
 //
 // # A new tag option
 //
-//   - parseTag (tag.go) reads the option, rejects it where it has no meaning, and lists
-//     it in
-//
-// its messages. model.go and group.go apply it to columns.
-//   - The code for rows is in internal/fill (rows.go, maps.go for maps, look.go before
-//     the
-//
-// INSERT), in internal/tree for Assign (link.go, passes.go), and in internal/check.
+//   - parseTag (tag.go) reads the option, rejects it where it has no meaning, and lists it
+//     in its messages. model.go and group.go apply it to columns.
+//   - The code for rows is in internal/fill (rows.go, maps.go for maps, look.go before the
+//     INSERT), in internal/tree for Assign (link.go, passes.go), and in internal/check.
 //   - Tests are in each of these packages, in hooks_test.go of the root (every way GORM
-//     creates
-//
-// a row, on all databases), and in tag_test.go, with a model in which the tag is wrong.
-// internal/test/docstest/messages_test.go provokes the errors that docs/guarantees.md
-// quotes.
+//     creates a row, on all databases), and in tag_test.go, with a model in which the tag
+//     is wrong. internal/test/docstest/messages_test.go provokes the errors that
+//     docs/guarantees.md quotes.
 //
 // # A new Go type for keys
 //
-//   - In this package it concerns [KindOf] and its message, every switch over kinds,
-//     whose
-//
-// default is a string (kind.go), foreign keys (reference.go), and models without a tag
-// (tag.go).
+//   - In this package it concerns [KindOf] and its message, every switch over kinds, whose
+//     default is a string (kind.go), foreign keys (reference.go), and models without a tag
+//     (tag.go).
 //   - In package types it concerns the methods of types.ID, which types.Of repeats
-//
-// (TestOfHasTheMethodsOfID), with internal/guard for unset keys.
+//     (TestOfHasTheMethodsOfID), with internal/guard for unset keys.
 //   - internal/fill/maps.go decides which values in maps are unset. internal/check
-//     compares
-//
-// widths in column.go and check.go.
+//     compares widths in column.go and check.go.
 //   - Tests are in kinds_test.go and maps_test.go of internal/fill, pairs_test.go of
-//
-// internal/check, tag_test.go here, assign_shapes_test.go of internal/tree, and
-// hooks_test.go of the root.
+//     internal/check, tag_test.go here, assign_shapes_test.go of internal/tree, and
+//     hooks_test.go of the root.
 package model
 
 import (
