@@ -162,9 +162,13 @@ func (c *claim) look(ctx context.Context, over records) (v view, err error) {
 	return v, err
 }
 
-// pick returns the worker to write for, and whether it has found a worker. If all of a
-// few workers are in use, it makes the next attempt read all records. If a worker
-// without holder becomes free within shortWait, it sets the pause until then.
+// pick chooses the worker for which the claim writes a record. It returns false without
+// an error if the claim is to try again.
+//
+// It prefers a worker for which an earlier write of this claim has landed. If the view is
+// a random sample, and all workers of the sample are in use, the next attempt reads all
+// records. If no worker is free, but the bound of a released worker passes within
+// shortWait, the claim pauses until then.
 func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 	if found, ok = c.tried(v.records); ok {
 		return found, true, nil

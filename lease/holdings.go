@@ -54,22 +54,24 @@ func (h *holdings) currentLocked() *heldWorker {
 	return h.held
 }
 
-// ready returns a grant that reaches beyond need, or an error, or neither if the caller
-// has to ask the store. During an outage it returns the outage's error without asking,
-// because additional attempts would only load a store that is in trouble.
-func (h *holdings) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
+// ready returns a grant that reaches beyond need, in Unix milliseconds, for a generator
+// that issues under inUse, or under no grant yet if that is nil. It returns an error if
+// there can be no such grant, and neither if the caller has to ask the store. During an
+// outage it returns the outage's error without asking, because additional attempts would
+// only load a store that is in trouble. It then records need for the end of the outage.
+func (h *holdings) ready(inUse *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch w := h.currentLocked(); {
 	case h.ended:
 		return nil, errEnded
-	case held == nil && len(h.grants) > 0:
+	case inUse == nil && len(h.grants) > 0:
 		return nil, fmt.Errorf("lease: %v serves a generator already: acquire a lease for each", h.held)
 	case !w.lost && w.acknowledged > max(need, h.now()):
-		return h.grantOf(w, held)
+		return h.grantOf(w, inUse)
 	case h.outage.attempts > 0:
 		h.outage.need = need
-		return nil, fencedError(h.now(), held, h.outage.reason())
+		return nil, fencedError(h.now(), inUse, h.outage.reason())
 	}
 	return nil, nil
 }

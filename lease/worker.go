@@ -83,11 +83,14 @@ func (w *heldWorker) acknowledge(r Record) {
 // copy of it, and is not released.
 func (w *heldWorker) owns(r Record) bool { return r.heldBy() == w.token.holder }
 
-// writtenByClone reports whether a record with our token comes from a copy of this
-// process, because its count of writes is above our base and we have not sent such a
-// write. A machine that was set back to a snapshot finds its own later writes in the
-// same way. An older record does not count, because there the store has been set back.
-// Nor does a record whose bound a person has changed, because the owner is unchanged.
+// writtenByClone reports whether a copy of this process wrote a record with our token. The
+// owner of a record contains a count of writes. The record is from a copy if its count is
+// above the count of our base, and we have not sent a write with that count and bound. A
+// machine that was set back to a snapshot sees its own later writes in this way, too.
+//
+// Two other records have no larger count, and are not taken for the write of a copy. An
+// older record means that the store was set back. A record whose bound a person has edited
+// keeps its owner, and with it the count.
 func (w *heldWorker) writtenByClone(r Record) bool {
 	t, _ := parseToken(r.Owner)
 	base, _ := parseToken(w.base.Owner)

@@ -153,7 +153,7 @@ func TestMaxJumpItself(t *testing.T) {
 	})
 }
 
-// A step back counts if it is at least a tick.
+// A step back is refused, and counted, only if it is at least a tick.
 func TestStepBackOfATick(t *testing.T) {
 	t.Parallel()
 	for i, tt := range []struct {

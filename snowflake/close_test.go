@@ -217,7 +217,8 @@ func TestNothingIsIssuedWhileRetiring(t *testing.T) {
 	}
 }
 
-// Calls that wait for slots already taken get them after Close, and Stats counts them.
+// A call that has reserved IDs of later ticks, and waits for these ticks, returns its IDs
+// even after Close. Stats counts them when the call returns.
 func TestIssuedAfterClose(t *testing.T) {
 	t.Parallel()
 	s := newScript()

@@ -242,7 +242,8 @@ func TestJumpAndReturn(t *testing.T) {
 	})
 }
 
-// A step back from a believed time is an ordinary step back.
+// Once the generator has believed a jump ahead, a step back to the time before the jump is an
+// error, as any large step back is. It does not count as the end of the jump.
 func TestStepBackFromABelievedJump(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -385,8 +386,9 @@ func TestNowBeforeAndAfter(t *testing.T) {
 	disbelieves(t, src.grant)
 }
 
-// A source calls Now while other goroutines issue IDs, on the machine's clock and on a
-// scripted clock that steps.
+// TestNowUnderLoad checks that Grant.Now, which a worker source calls, never fails while other
+// goroutines issue IDs, and that no ID is issued twice. It runs on the machine's clock and on
+// a scripted clock that steps.
 func TestNowUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newScript()

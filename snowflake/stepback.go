@@ -117,7 +117,9 @@ func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	return max(g.clock.Until(overtaken)+behind, time.Microsecond), nil
 }
 
-// checkJump returns an error if the wall clock was not believed at the last comparison.
+// checkJump returns an error if the wall clock is further ahead of logical time than
+// WithMaxJump allows. Logical time follows a clock that is believed, so that no offset is
+// left then.
 func (g *Generator) checkJump(offset time.Duration) error {
 	if offset <= g.maxJump {
 		return nil

@@ -332,8 +332,9 @@ func TestWindowAheadOfClock(t *testing.T) {
 	}
 }
 
-// No ID may be issued under a worker after its release, because the next holder starts
-// there. Without sealing, a goroutine with the old grant would continue to issue.
+// After a generator has released or lost its worker, it issues no ID under this worker at or
+// above the bound in the store, because the next holder starts at the bound. A goroutine that
+// still uses the old grant must not issue either. The sealed bit in grant.go prevents that.
 func TestNothingIsIssuedAfterRetirement(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *windows, g *snowflake.Generator){

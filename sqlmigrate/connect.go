@@ -70,9 +70,10 @@ func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error 
 	return errors.Join(fn(conn), engine.ReturnConn(conn))
 }
 
-// poolOf returns the connection that db is pinned to, or else the pool with which db was
-// opened. A handle that was derived from db may use the pool of a replica, so poolOf
-// ignores that pool.
+// poolOf returns the connection to which db is pinned, or else the pool that [gorm.Open]
+// was given. It does not use the pool of db's statement, because dbresolver may have set
+// it to the pool of a replica. It returns an error if db is a transaction, because a move
+// begins and ends transactions of its own.
 func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	root := db.Config.ConnPool
 	current := root

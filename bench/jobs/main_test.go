@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// TestCommand runs ten jobs, of which one is killed. Its worker is free after the window.
+// TestCommand runs ten jobs, of which one is killed. The killed job's worker is
+// free after its window.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.Open(t, testdb.Postgres).Dialector.(*postgres.Dialector).DSN

@@ -27,8 +27,8 @@ func use(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// TestRunOnServer checks on each server that run serves, which shows that the DSN selects
-// the right dialect.
+// TestRunOnServer starts run with the DSN of each server, and stops it. Run succeeds only if
+// it chooses the dialect that fits the DSN.
 func TestRunOnServer(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres} {

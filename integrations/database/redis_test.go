@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TestGoRedis checks that keys are text in Redis, as values, fields, members, and in
-// streams and scripts.
+// TestGoRedis checks that go-redis writes a types.ID as decimal text: as the value of a key,
+// in a hash, in a set, in a stream, and as the argument of a script.
 func TestGoRedis(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: testserver.Redis(t).Address()})

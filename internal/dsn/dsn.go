@@ -69,10 +69,10 @@ func Open(url string) (gorm.Dialector, error) {
 // example user:password@tcp://host, so Open does not quote it.
 var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
-// checkAuthority returns an error if it cannot safely separate the user name and password
-// from the rest of the URL, which is given without its scheme. Without this check, a
-// password with an unescaped slash would be read as a port and a database name, and a
-// driver's error would contain it.
+// checkAuthority returns an error if it cannot safely tell where the user name and password
+// end. rest is the URL after "://", and form is the wanted form of a URL, for the error.
+// Without this check, a password with an unescaped slash would be read as a port and a
+// database name, and a driver's error would contain it.
 func checkAuthority(rest, form string) error {
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {

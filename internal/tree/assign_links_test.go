@@ -243,9 +243,9 @@ func TestAssignFailsInEachWalk(t *testing.T) {
 	}
 }
 
-// TestAssignNamesTheGeneratedPart checks the error for a composite key of which only some
-// parts are set. It names the part that the database generates, in any order of the
-// parts.
+// TestAssignNamesTheGeneratedPart checks the error for a composite key of which two parts are
+// unset. The error names the part that the database generates, although the other unset part
+// (Region) comes before it, because an empty string is a valid part.
 func TestAssignNamesTheGeneratedPart(t *testing.T) {
 	t.Parallel()
 	type (

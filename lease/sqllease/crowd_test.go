@@ -38,7 +38,8 @@ func fortyConnections(t *testing.T, db *gorm.DB) *gorm.DB {
 	return db
 }
 
-// A hundred thousand workers in the table do not slow an extension or a claim down.
+// A hundred thousand workers in the table do not slow an extension down, and a worker can
+// still be claimed.
 func TestExtensionAmongManyWorkers(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

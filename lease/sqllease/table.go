@@ -8,11 +8,13 @@ import (
 	"time"
 )
 
-// prepare creates and checks the table, and checks the settings, once for a store, and
-// returns the table. If the table vanishes later it is not created again, because it
-// has forgotten its records, and an error is clearer than an empty table.
+// prepare returns the table. The first call creates it if it does not exist, and checks it
+// and the server's settings. If the table is dropped later, prepare does not create it
+// again, because an empty table would lease workers that are in use.
 func (s *store) prepare(ctx context.Context) (table, error) {
-	if s.pin == nil && s.ready.Load() == nil { // a pinned store must not wait for a call that waits for its connection
+	// A store with a pin already holds a connection. It does not wait at the gate, because
+	// the call that has passed the gate may itself be waiting for that connection.
+	if s.pin == nil && s.ready.Load() == nil {
 		select {
 		case s.gate <- struct{}{}:
 			defer func() { <-s.gate }()

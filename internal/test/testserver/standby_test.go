@@ -39,8 +39,9 @@ func TestPostgresStandby(t *testing.T) {
 	}
 }
 
-// TestStallingMariaDB checks that data that became visible during a stall is lost with
-// the server.
+// TestStallingMariaDB checks the fault that StallingMariaDB provokes. While the write to the
+// redo log is delayed, a client can already read a row that has not been acknowledged, and
+// the row is gone after the server has been killed.
 func TestStallingMariaDB(t *testing.T) {
 	t.Parallel()
 	server, stall := testserver.StallingMariaDB(t, "innodb_flush_log_at_trx_commit=1")

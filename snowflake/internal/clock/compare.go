@@ -160,9 +160,10 @@ func (c *Clock) believes(wall time.Time, elapsed, offset time.Duration) bool {
 	return c.ahead.agrees(since, elapsed)
 }
 
-// agrees records a comparison, and reports whether the clocks have agreed for long
-// enough. The comparisons may be far apart. It is enough that the clocks agreed at
-// both.
+// agrees reports whether the difference between the wall clock and the elapsed time has
+// stayed the same for [Agreement]. It compares with the beginning of the agreement only,
+// so that two comparisons suffice, however far apart they are. If there is no beginning
+// yet, or if the difference has changed, an agreement begins with this comparison.
 func (a *ahead) agrees(wall, elapsed time.Duration) bool {
 	passed, skew := elapsed-a.since, wall-elapsed
 	if !a.seen || (skew-a.skew).Abs() > maxApart+passed/1000 {

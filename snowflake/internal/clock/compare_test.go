@@ -298,7 +298,9 @@ func started() *clock.Clock {
 	return c
 }
 
-// A comparison is trusted for MaxUncompared, unless the clock is scripted.
+// A comparison of logical time with the wall clock is trusted for MaxUncompared. The moment
+// of the comparison is between before and after, so the test uses before for the times at
+// which it must still be trusted, and after for the other times.
 func TestTrust(t *testing.T) {
 	t.Parallel()
 	c := started()

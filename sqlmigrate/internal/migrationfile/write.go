@@ -84,7 +84,8 @@ func writeAll(dir string, files []file) error {
 	return nil
 }
 
-// writeNew writes a file that must not exist yet. After an error it removes the file.
+// writeNew creates a file with the text. It returns an error if the file exists, and leaves
+// that file unchanged. If writing fails, it removes the file that it has created.
 func writeNew(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

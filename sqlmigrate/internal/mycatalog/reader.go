@@ -18,7 +18,8 @@ type Server struct {
 	MariaDB  bool
 }
 
-// Normal removes the schema of a table in the current database.
+// Normal returns the name without its schema if the schema is the current database, so
+// that each table has a single name.
 func (s Server) Normal(t plan.TableName) plan.TableName {
 	if t.Schema == s.Database {
 		t.Schema = ""

@@ -283,6 +283,10 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error,
 	return refusals, r.err
 }
 
+// enter inserts one row, and returns the error with which the moved table would reject it.
+// If the plan's change of the columns has failed on the copy, it returns that error for
+// each row, except for rows that try the present types. It reads an inserted row back,
+// because the column may have rounded its key.
 func (r *trial) enter(ctx context.Context, c *copied, row engine.Row) error {
 	switch {
 	case c.change != nil && row.AsIs:

@@ -102,7 +102,7 @@ var reasons = map[string][2]string{
 	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
 }
 
-// blockUses adds one blocker for each object and table, even if the object uses several
+// blockUses returns one blocker for each object and table, even if the object uses several
 // columns of the table.
 func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	columns := map[string][]*column{}

@@ -136,11 +136,12 @@ func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batch
 // viewCost is the largest number of locks that a view takes.
 const viewCost = 12
 
-// lockCount returns an upper bound of the number of locks in a transaction that changes
-// tables. For widen it counts each relation twice, because it is copied. It adds the
-// types of the tables, the constraints and triggers that are created again, the tables
-// that foreign keys connect with them, and the views on them. In a measurement, a table
-// took 64 locks where this function returns 79.
+// lockCount returns an upper bound of the number of locks that a transaction takes to
+// change tables. Each phase locks the tables with their indexes and TOAST tables, and their
+// constraints. Phase widen copies each table, and so locks its relations twice. It also
+// locks the row types, both ends of each foreign key, and the views on the tables.
+//
+// The factors are rounded up from measurements. A table that took 64 locks counts as 79.
 func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	sum := 0
 	for _, t := range tables {
@@ -171,13 +172,13 @@ func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	return sum + viewCost*len(g.viewsOf(tables))
 }
 
-// cut divides tables into batches that need at most locks locks. A table that needs more
-// is a batch by itself.
-func (g *graph) cut(tables []*table, phase plan.PhaseName, locks int) [][]*table {
+// cut divides tables into batches, in their order. The number of locks that a batch needs
+// is at most limit, unless the batch is a single table that needs more.
+func (g *graph) cut(tables []*table, phase plan.PhaseName, limit int) [][]*table {
 	var found [][]*table
 	for len(tables) > 0 {
 		n := 1
-		for n < len(tables) && g.lockCount(phase, tables[:n+1]) <= locks {
+		for n < len(tables) && g.lockCount(phase, tables[:n+1]) <= limit {
 			n++
 		}
 		found = append(found, tables[:n:n])

@@ -154,7 +154,7 @@ func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	if err := etcdAnswers(ctx, client); err != nil {
+	if err := checkEtcd(ctx, client); err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
 	return &Store{etcdlease.New(client, etcdlease.WithNamespace(namespace)), client.Close}, nil
@@ -177,9 +177,9 @@ func etcdConfig(a address) (*clientv3.Config, error) {
 	return clientv3.NewClientConfig(&spec, zap.NewNop())
 }
 
-// etcdAnswers reads a key that does not exist. Like reading the records, that needs the
-// agreement of the cluster.
-func etcdAnswers(ctx context.Context, client *clientv3.Client) error {
+// checkEtcd returns an error if the cluster cannot be read. It reads a key that does not
+// exist, because each read, like a read of the records, needs a majority of the members.
+func checkEtcd(ctx context.Context, client *clientv3.Client) error {
 	if _, err := client.Get(ctx, "gormflake/"); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

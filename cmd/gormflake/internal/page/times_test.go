@@ -26,7 +26,8 @@ type timeAnswer struct {
 	Age  string `json:"age"`
 }
 
-// JavaScript and the command line parse times and format ages identically.
+// The page's JavaScript and the command line parse times, and write how old an ID is,
+// identically.
 func TestTimesInNode(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")

@@ -97,6 +97,9 @@ func notesFor(mariadb bool) []string {
 	return slices.Insert(notes, 0, "Do not KILL connections that use these tables until stage swap is over: MariaDB then may keep their triggers as unreadable, and writes fail with 1064 until FLUSH TABLES of that table. The move does that when it is resumed. A table whose RENAME was killed may not open at all, with error 1343, until its file of triggers, NAME.TRG, is removed on the server.")
 }
 
+// readTables reads the wanted tables, the columns that get a new type, and a hash of each
+// table's definition, by which later steps notice a change. A column with an empty To keeps
+// its type.
 func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, wanted []plan.Table) ([]shadowed, error) {
 	tables := make([]shadowed, len(wanted))
 	for i, w := range wanted {

@@ -97,10 +97,10 @@ type clauses struct{ checks, indexes map[string]string }
 
 const copyName = "gormflake_copy"
 
-// rewrite reads the definitions of the CHECKs and indexes for the new names and types of
-// the columns. For that it renames the columns of an empty copy in a transaction that is
-// rolled back, and the server writes the definitions. If the server reports an error,
-// rewrite stores it for blockers.
+// rewrite reads the definitions of the CHECKs and indexes for the new columns, and for the
+// old columns under the names that these have after the swap. It has the server write them
+// for an empty copy of the table, in a transaction that is rolled back. If the server
+// reports an error, rewrite stores it for blockers.
 func (t *table) rewrite(ctx context.Context, conn *sql.Conn) error {
 	if len(t.checks) == 0 && len(t.indexes) == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (t *table) rewrite(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	defer q.Close()
-	t.readCopy(ctx, q)
+	t.readFromCopy(ctx, q)
 	if pgsql.State(q.Err()) != "" {
 		t.refused = errors.Unwrap(q.Err())
 		return nil
@@ -118,7 +118,11 @@ func (t *table) rewrite(ctx context.Context, conn *sql.Conn) error {
 	return q.Err()
 }
 
-func (t *table) readCopy(ctx context.Context, q pgcatalog.QualifiedReader) {
+// readFromCopy creates an empty copy of the table, and reads the server's definitions of
+// its CHECKs and indexes twice. The first time, the columns have the names of the old columns
+// after the swap, and their present types. The second time, they have the names and the type
+// of the new columns. q keeps the first error.
+func (t *table) readFromCopy(ctx context.Context, q pgcatalog.QualifiedReader) {
 	made := *t
 	made.Relation = &pgcatalog.Relation{Named: pgcatalog.Named{Schema: "pg_temp", Name: copyName}}
 	q.Exec(ctx, "SET LOCAL lock_timeout = '5s'")

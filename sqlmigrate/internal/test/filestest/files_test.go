@@ -188,8 +188,8 @@ func TestLeaseTable(t *testing.T) {
 	})
 }
 
-// If a table was changed after the inspection, its migration file is refused as the plan
-// is.
+// If a table has changed since the inspection, its migration file fails and leaves the table
+// as it is, as Plan.Apply does.
 func TestSQLiteChanged(t *testing.T) {
 	t.Parallel()
 	each(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn}, func(t *testing.T, db *gorm.DB, tool tool) {

@@ -202,6 +202,8 @@ func (r *reset) show(ahead time.Duration, unsearched []string) {
 	terminal.Say(r.out, "IDs in other databases, queues, files and clients are not seen")
 }
 
+// carryOut asks for confirmation, takes the worker from its holder, lowers the bound, and
+// reports the new bound.
 func (r *reset) carryOut(cmd *cobra.Command) error {
 	if err := r.flags.confirm.Ask(cmd, fmt.Sprintf("Lower the bound of datacenter %d worker %d?", r.holder.Datacenter, r.holder.Worker)); err != nil {
 		return err
@@ -214,8 +216,9 @@ func (r *reset) carryOut(cmd *cobra.Command) error {
 	}
 	bound, err := r.lower()
 	if err != nil {
-		const left = "the bound is not lowered, and nobody holds the worker: run the same command again"
-		return terminal.Interrupted(r.Ctx, fmt.Errorf("%w; %s", err, left), left)
+		// Both arguments have the state, because after Ctrl-C only the last one is shown.
+		const state = "the bound is not lowered, and nobody holds the worker: run the same command again"
+		return terminal.Interrupted(r.Ctx, fmt.Errorf("%w; %s", err, state), state)
 	}
 	if r.flags.json {
 		return terminal.SayJSON(cmd.OutOrStdout(), map[string]any{
