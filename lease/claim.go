@@ -134,7 +134,7 @@ func acquiring(err error) error { return fmt.Errorf("lease: acquiring a worker: 
 // A view is the part of the store that a claim has read.
 type view struct {
 	records map[int]Record
-	time    time.Time // the store's clock, or zero if it has none
+	time    time.Time // the store's clock, or zero if it has no clock
 	few     []int     // keys of the workers that were read, or nil if all were read
 }
 

@@ -52,7 +52,7 @@ func acquireWide(t *testing.T, store lease.Store, opts ...lease.Option) (*lease.
 	return l, err
 }
 
-// If none of a thousand workers was used, a claim reads a few and the layout, and after
+// If no worker of a thousand was used, a claim reads a few and the layout, and after
 // its write the layout once more.
 func TestClaimReadsAFewWorkers(t *testing.T) {
 	t.Parallel()

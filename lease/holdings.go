@@ -77,7 +77,7 @@ func (h *holdings) ready(inUse *snowflake.Grant, need int64) (*snowflake.Grant, 
 }
 
 // grantOf returns the worker's grant. If the generator issues under another grant,
-// held, or under none yet, grantOf makes a new grant.
+// held, or under no grant yet, grantOf makes a new grant.
 func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Grant, error) {
 	if held != nil && w.grant.Load() == held {
 		return held, nil

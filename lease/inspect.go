@@ -28,7 +28,7 @@ type Inspection struct {
 }
 
 // Inspect reads all records of the store, for people and their tools. It needs no
-// layout, leases no worker and writes nothing. The store may still prepare itself at
+// layout, leases no worker and does not write. The store may still prepare itself at
 // its first call, for example package sqllease creates its table unless told not to. An
 // error of the store is returned, wrapped or as it is. An Inspection need not be
 // closed.

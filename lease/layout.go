@@ -69,7 +69,7 @@ func (r records) warnOfMissingLayout(ctx context.Context, c *config) error {
 }
 
 // joinLayout compares the configured layout with the stored layout, and returns the
-// stored record. If there is none it writes one. All processes must share a layout,
+// stored record. If there is no record, it writes the record. All processes must share a layout,
 // because the same bound would mean different ticks under two layouts.
 //
 // If the record was only read, a crash of the store may remove it before the worker's

@@ -28,7 +28,7 @@ func (l *Lease) renewLoop() {
 
 // renewAndNote extends the window beyond need, in Unix milliseconds, or replaces a lost
 // worker, and notes success or failure in the holdings. The background loop passes
-// zero. It does nothing once the lease has ended. The caller holds storeLock.
+// zero. After the lease has ended, it returns at once. The caller holds storeLock.
 func (l *Lease) renewAndNote(need int64) {
 	if l.ctx.Err() != nil {
 		return
@@ -100,7 +100,7 @@ func (l *Lease) lose(w *heldWorker, lost *loss) {
 }
 
 // release writes a released record with a bound above every tick issued under the
-// worker. It writes nothing for a worker that is lost. The caller holds storeLock,
+// worker. It does not write for a worker that is lost. The caller holds storeLock,
 // except in Acquire.
 func (l *Lease) release(ctx context.Context, w *heldWorker) error {
 	if w.forgotten {

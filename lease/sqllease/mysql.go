@@ -39,7 +39,7 @@ var mysqlDialect = &dialect{
 }
 
 // mysqlNumber finds the number in the text of an error. The drivers have types for it,
-// but this package imports none of them.
+// but this package does not import them.
 var mysqlNumber = regexp.MustCompile(`(?i)\berror (\d{4})\b`)
 
 func classifyMySQL(err error) kind {

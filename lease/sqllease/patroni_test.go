@@ -130,7 +130,7 @@ func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Milliseco
 
 // The standby is lost, and later the leader. Then the standby returns alone, and
 // Patroni does not promote it. In strict mode the leader has acknowledged no write
-// alone, so that a promotion by hand loses nothing. Otherwise the promoted standby is a
+// alone, so that a promotion by hand loses no write. Otherwise the promoted standby is a
 // store that has forgotten.
 func TestPatroniWithoutStandby(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ type proxy struct {
 	driver.Connector
 
 	mu sync.Mutex
-	// ask changes each statement. Nil changes none.
+	// ask changes each statement. Nil leaves it as it is.
 	ask func(statement string) string
 	// refuse is called before each execution and may return an error for it. Nil
 	// refuses none.

@@ -12,7 +12,7 @@ import (
 )
 
 // A primary that waits for any one of two standbys acknowledges writes that the other
-// standby lacks. A promotion of the most advanced standby loses nothing. After a
+// standby lacks. A promotion of the most advanced standby loses no write. After a
 // promotion of the other standby the store has forgotten.
 func TestFailoverQuorum(t *testing.T) {
 	t.Parallel()

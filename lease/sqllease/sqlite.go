@@ -28,7 +28,7 @@ var sqliteDialect = &dialect{
 }
 
 // classifySQLite compares SQLite's own texts, which the drivers pass on. Both drivers
-// have error types, but this package imports neither driver.
+// have error types, but this package does not import the drivers.
 func classifySQLite(err error) kind {
 	switch text := err.Error(); {
 	case strings.Contains(text, "no such table"):

@@ -6,7 +6,7 @@ import "fmt"
 type kind num
 
 const (
-	join    kind = iota // reads the layout, and writes layout a if there is none
+	join    kind = iota // reads the layout, and writes layout a if there is no layout
 	check               // reads the layout once more
 	claim               // a claim reads worker and writes bound a, to issue from b
 	again               // a claim reads a record of its own and writes bound a

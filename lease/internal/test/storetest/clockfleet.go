@@ -47,7 +47,7 @@ func (f *clockFleet) add(name string, client Client, worker int64, opts ...lease
 	return p
 }
 
-// healthy adds a process with the clock of the machine. None of its calls may fail.
+// healthy adds a process with the clock of the machine. Its calls must not fail.
 func (f *clockFleet) healthy(worker int64) *clockProcess {
 	return f.add("healthy", f.client, worker, lease.WithWindow(healthyWindow))
 }

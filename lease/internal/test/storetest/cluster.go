@@ -46,7 +46,7 @@ type ClusterConfig struct {
 	Clocks  []time.Duration
 
 	// Default adds sound generators with the default window. It is longer than every
-	// fault, so that none of their calls may fail.
+	// fault, so that their calls must not fail.
 	Default bool
 
 	// Settles makes the sound generators wait for a window before they issue under a

@@ -13,7 +13,7 @@ var errLost = errors.New("leasetest: answer lost")
 
 // A loser loses answers to writes.
 type loser struct {
-	oneIn int // 0 means that it loses none
+	oneIn int // 0 means that it loses no write
 	lost  atomic.Int64
 }
 
