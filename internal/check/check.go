@@ -156,8 +156,20 @@ func (c *checker) untagged(s *schema.Schema) (errs []error) {
 		column := model.NewColumn(f)
 		column.Kind, _ = model.KindOf(f.FieldType)
 		t := c.table(s.Table)
-		if live := t.find(c.db.Name(), f.DBName); live != nil || len(t.columns) == 0 {
-			errs = append(errs, t.err, c.holds(column, live, func(text string) error { return mistake(column, text) }))
+		errs = append(errs, t.err)
+		live := t.find(c.db.Name(), f.DBName)
+		text := ""
+		switch {
+		case live != nil:
+			text = c.inexact(column, live)
+		case len(t.columns) == 0:
+			text = c.declaredByTag(column)
+		}
+		switch {
+		case text != "":
+			errs = append(errs, mistake(column, text))
+		case live != nil:
+			errs = append(errs, checkWidth(c.db, column, live))
 		}
 	}
 	return errs

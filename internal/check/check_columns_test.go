@@ -253,6 +253,23 @@ func TestCheckUntaggedColumns(t *testing.T) {
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		sized := []string{"model noted, field Sized: the column has 32 bits, an ID needs 64"}
 		plugintest.Wants(t, gormflake.Check(db, &noted{}), sized)
+		type declared struct {
+			ID   types.ID `snowflake:"pk"`
+			Ref  types.ID `gorm:"type:int"`
+			Text types.ID `gorm:"type:varchar(30)"`
+			Fine types.ID `gorm:"type:bigint"`
+		}
+		const narrow, text = "model declared, field Ref: the column is int, which cannot hold every ID", "model declared, field Text: "
+		switch err := gormflake.Check(db, &declared{}); {
+		case db.Name() == "sqlite":
+			if err != nil {
+				t.Error(err)
+			}
+		case db.Name() == "mysql" && strings.Contains(t.Name(), "mariadb"):
+			plugintest.Wants(t, err, []string{narrow})
+		default:
+			plugintest.Wants(t, err, []string{narrow}, []string{text})
+		}
 		plugintest.Must(t, db.Exec("CREATE TABLE noteds (id bigint PRIMARY KEY, sent int, typed smallint, sized bigint, number int, as_json varchar(10))"))
 		err := gormflake.Check(db, &noted{})
 		if db.Name() == "sqlite" {

@@ -52,6 +52,28 @@ func declared(dialect string, c *model.Column) string {
 	return ""
 }
 
+// declaredByTag is [declared] for an untagged column of an ID, by the gorm tag of the field
+// alone. GORM may change the type and the size of the field at this moment, without a lock,
+// because the field may be the foreign key of a polymorphic relation of another model, which
+// another goroutine uses for the first time.
+func (c *checker) declaredByTag(column *model.Column) string {
+	settings, dialect := column.Field.TagSettings, c.db.Name()
+	if size, _ := strconv.Atoi(settings["SIZE"]); size > 0 && size < 64 {
+		return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
+	}
+	switch t := columnType(settings["TYPE"]); {
+	case t == "":
+		return ""
+	case dialect == "mysql" && t.isMySQLText() && !c.table(column.Field.Schema.Table).comparesExactly():
+		return fmt.Sprintf("the column is %s, and %s: make it BIGINT, or the field a string", t, inexactText)
+	case dialect == "postgres" && t.isText():
+		return textForNumber
+	case !holds(dialect, column, t):
+		return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", t)
+	}
+	return ""
+}
+
 const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"
 
 // checkJSON returns an error for each ID whose json tag has the option string. IDs are
