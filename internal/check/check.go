@@ -155,24 +155,31 @@ func (c *checker) untagged(s *schema.Schema) (errs []error) {
 		}
 		column := model.NewColumn(f)
 		column.Kind, _ = model.KindOf(f.FieldType)
-		t := c.table(s.Table)
-		errs = append(errs, t.err)
-		live := t.find(c.db.Name(), f.DBName)
-		text := ""
-		switch {
-		case live != nil:
-			text = c.inexact(column, live)
-		case len(t.columns) == 0:
-			text = c.declaredByTag(column)
-		}
-		switch {
-		case text != "":
-			errs = append(errs, mistake(column, text))
-		case live != nil:
-			errs = append(errs, checkWidth(c.db, column, live))
-		}
+		errs = append(errs, c.untaggedColumn(column))
 	}
 	return errs
+}
+
+// untaggedColumn checks an untagged column of an ID in its table or, while the table does
+// not exist, in the model. A table may still lack the column.
+func (c *checker) untaggedColumn(column *model.Column) error {
+	t, text := c.table(column.Field.Schema.Table), ""
+	live := t.find(c.db.Name(), column.Field.DBName)
+	switch {
+	case t.err != nil:
+		return t.err
+	case live != nil:
+		text = c.inexact(column, live)
+	case len(t.columns) == 0:
+		text = c.declaredByTag(column)
+	}
+	if text != "" {
+		return mistake(column, text)
+	}
+	if live != nil {
+		return checkWidth(c.db, column, live)
+	}
+	return nil
 }
 
 // holds returns an error if the column cannot hold every ID, because it is too narrow, or

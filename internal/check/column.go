@@ -38,7 +38,7 @@ func declared(dialect string, c *model.Column) string {
 	case c.Serial != nil:
 	case bigint || f.DataType == schema.Int || f.DataType == schema.Uint:
 		if size > 0 && size < 64 && (!c.Kind.IsString() || !bigint && size <= 32) {
-			return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
+			return tooFewBits(size)
 		}
 	case f.DataType == schema.String && c.Kind.IsString():
 		if size > 0 && size < model.IDDigits {
@@ -47,7 +47,7 @@ func declared(dialect string, c *model.Column) string {
 	case dialect == "postgres" && !c.Kind.IsString() && columnType(f.DataType).isText():
 		return textForNumber
 	case !holds(dialect, c, columnType(f.DataType)):
-		return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", f.DataType)
+		return wrongType(columnType(f.DataType))
 	}
 	return ""
 }
@@ -59,7 +59,7 @@ func declared(dialect string, c *model.Column) string {
 func (c *checker) declaredByTag(column *model.Column) string {
 	settings, dialect := column.Field.TagSettings, c.db.Name()
 	if size, _ := strconv.Atoi(settings["SIZE"]); size > 0 && size < 64 {
-		return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
+		return tooFewBits(size)
 	}
 	switch t := columnType(settings["TYPE"]); {
 	case t == "":
@@ -69,9 +69,17 @@ func (c *checker) declaredByTag(column *model.Column) string {
 	case dialect == "postgres" && t.isText():
 		return textForNumber
 	case !holds(dialect, column, t):
-		return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", t)
+		return wrongType(t)
 	}
 	return ""
+}
+
+func tooFewBits(size int) string {
+	return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
+}
+
+func wrongType(t columnType) string {
+	return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", t)
 }
 
 const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"

@@ -37,6 +37,10 @@ func TestCheckWarnsOfRowids(t *testing.T) {
 		Code string   `gorm:"primaryKey"`
 		Ref  types.ID `snowflake:"id"`
 	}
+	type composite struct { // SQLite assigns no part of such a key
+		Tenant int64    `gorm:"primaryKey;autoIncrement:false"`
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	}
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		var texts []string
 		db = db.Session(&gorm.Session{Logger: warnings{logger.Discard, &texts}})
@@ -44,7 +48,7 @@ func TestCheckWarnsOfRowids(t *testing.T) {
 		check := func() []string {
 			t.Helper()
 			texts = nil
-			if err := gormflake.Check(db, &note{}, &plain{}); err != nil {
+			if err := gormflake.Check(db, &note{}, &plain{}, &composite{}); err != nil {
 				t.Fatal(err)
 			}
 			return texts
@@ -52,7 +56,7 @@ func TestCheckWarnsOfRowids(t *testing.T) {
 		if got := check(); len(got) != 0 {
 			t.Errorf("without a table, Check warns: %q", got)
 		}
-		plugintest.Migrate(t, db, &note{}, &plain{})
+		plugintest.Migrate(t, db, &note{}, &plain{}, &composite{})
 		insert := func() error { return db.Exec("INSERT INTO notes (text) VALUES ('x')").Error }
 		if db.Name() != "sqlite" {
 			if got := check(); len(got) != 0 {

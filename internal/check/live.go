@@ -88,15 +88,15 @@ var (
 func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	schema, name := splitName(name)
 	master := db.Statement.Quote(schema + "sqlite_master")
-	query := "SELECT name, type, dflt_value, pk, (SELECT sql FROM " + master + " WHERE type = 'table' AND name = ? COLLATE NOCASE)," +
+	query := "SELECT name, type, dflt_value, pk, sum(pk > 0) OVER (), (SELECT sql FROM " + master + " WHERE type = 'table' AND name = ? COLLATE NOCASE)," +
 		" EXISTS (SELECT 1 FROM " + master + " WHERE type = 'trigger' AND name = ? COLLATE NOCASE) FROM pragma_table_info(?, ?)"
 	return read(db, func(rows *sql.Rows, l *liveColumn) error {
-		var key int
+		var key, keys int
 		var ddl sql.NullString
 		var guarded bool
-		err := rows.Scan(&l.name, &l.kind, &l.value, &key, &ddl, &guarded)
+		err := rows.Scan(&l.name, &l.kind, &l.value, &key, &keys, &ddl, &guarded)
 		l.auto = key > 0 && autoincrement.MatchString(ddl.String)
-		l.follows = key > 0 && !guarded && strings.EqualFold(string(l.kind), "integer") && !withoutRowid.MatchString(ddl.String)
+		l.follows = key > 0 && keys == 1 && !guarded && strings.EqualFold(string(l.kind), "integer") && !withoutRowid.MatchString(ddl.String)
 		return err
 	}, query, name, parking.SQLiteGuardName(name), name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
 }
