@@ -37,7 +37,7 @@ import (
 // If a SQLite table assigns a key to a row that is inserted without a key, Check returns
 // no error, but logs a warning by the handle's logger. The warning contains the statement
 // of a trigger that makes the table reject such rows, and stops when the table has the
-// trigger. The trigger adds some 10 to 20 percent to the time of an INSERT.
+// trigger. The trigger adds some 10 to 30 percent to the time of an INSERT.
 //
 // Check returns nil, or one error that joins the mistakes of all models and contains each
 // mistake once. It only reads.

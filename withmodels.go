@@ -43,13 +43,20 @@ func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
 // and counters that are not parked.
 func checkModels(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 	keys, err := untaggedKeys(db, cfg.models)
-	if unset, _ := snowflake.CheckOptions(append([]snowflake.Option{narrow}, cfg.snowflake...)...); unset != layout { // if the options set a layout, it overrides narrow, and both calls return the same
+	if !choosesLayout(cfg.snowflake, layout) {
 		err = errors.Join(err, checkLayout("Open: ", "give Open WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout()))", layout, keys))
 	}
 	return errors.Join(err, checkCounters(db, layout, cfg, keys))
 }
 
-var narrow = snowflake.WithLayout(snowflake.JSSafeLayout())
+// choosesLayout reports whether one of the options has set the layout. The last option
+// counts, so that an option in front of the others changes the layout only if none of them
+// sets it.
+func choosesLayout(opts []snowflake.Option, layout snowflake.Layout) bool {
+	first := snowflake.WithLayout(snowflake.JSSafeLayout())
+	got, _ := snowflake.CheckOptions(append([]snowflake.Option{first}, opts...)...)
+	return got == layout
+}
 
 // checkGeneratorLayout calls checkLayout if the generator has the default layout, and
 // reports so by a method HasDefaultLayout.

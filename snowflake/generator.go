@@ -34,7 +34,7 @@ type Generator struct {
 
 	grant     atomic.Pointer[Grant] // the current grant
 	layout    Layout
-	byDefault bool // of the layout: see HasDefaultLayout
+	byDefault bool // whether the layout is the default; see HasDefaultLayout
 	source    WorkerSource
 	policy    ClockPolicy
 	maxJump   time.Duration

@@ -141,12 +141,14 @@ func (p *insertParser) list() (items [][]Token) {
 func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	depth := 0
 	for p.at++; p.at < len(p.tokens) && !p.is(p.at, ";"); p.at++ {
-		if column, ok := p.assigned(); ok && depth == 0 {
-			columns, values = append(columns, column), append(values, nil)
-			continue
-		}
-		if depth == 0 && p.is(p.at, "where", "order", "limit", "on") {
-			break
+		if depth == 0 {
+			if column, ok := p.assigned(); ok {
+				columns, values = append(columns, column), append(values, nil)
+				continue
+			}
+			if p.is(p.at, "where", "order", "limit", "on") {
+				break
+			}
 		}
 		switch {
 		case p.is(p.at, "("):
