@@ -181,7 +181,6 @@ type edge struct {
 	From, To  pgcatalog.Node
 	Inherited bool
 	Foreign   bool // whether the reference is a foreign key
-	Valid     bool // whether the foreign key holds for all rows; if it is not validated, a value may not be a key
 }
 
 // edgesSQL returns the edges between all columns that are connected with the given
@@ -191,16 +190,16 @@ type edge struct {
 // the parent changes them too.
 const edgesSQL = `
 WITH RECURSIVE edge AS (
-  SELECT c.conrelid AS a, k.a AS a_column, c.confrelid AS b, k.b AS b_column, false AS inherited, true AS foreign_key, c.convalidated AS valid, c.conname AS name, 0 AS number
+  SELECT c.conrelid AS a, k.a AS a_column, c.confrelid AS b, k.b AS b_column, false AS inherited, true AS foreign_key, c.conname AS name, 0 AS number
   FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
   WHERE c.contype = 'f'
   UNION ALL
-  SELECT i.inhrelid, child.attnum, i.inhparent, parent.attnum, true, false, false, NULL, 0
+  SELECT i.inhrelid, child.attnum, i.inhparent, parent.attnum, true, false, NULL, 0
   FROM pg_catalog.pg_inherits i
   JOIN pg_catalog.pg_attribute child ON child.attrelid = i.inhrelid AND child.attnum > 0 AND child.attinhcount > 0
   JOIN pg_catalog.pg_attribute parent ON parent.attrelid = i.inhparent AND parent.attname = child.attname
   UNION ALL
-  SELECT a, a_column, b, b_column, false, false, false, NULL, number
+  SELECT a, a_column, b, b_column, false, false, NULL, number
   FROM unnest($3::text::oid[], $4::text::int2[], $5::text::oid[], $6::text::int2[]) WITH ORDINALITY AS reference (a, a_column, b, b_column, number)
 ), way AS (
   SELECT a, a_column, b, b_column FROM edge
@@ -211,7 +210,7 @@ WITH RECURSIVE edge AS (
   UNION
   SELECT way.b, way.b_column FROM component JOIN way ON way.a = rel AND way.a_column = att
 )
-SELECT a::bigint, a_column, b::bigint, b_column, inherited, foreign_key, valid
+SELECT a::bigint, a_column, b::bigint, b_column, inherited, foreign_key
 FROM component JOIN edge ON a = rel AND a_column = att
 ORDER BY name, number, a_column, b_column, b`
 

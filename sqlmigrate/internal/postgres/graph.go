@@ -50,10 +50,9 @@ type column struct {
 	members  []*column // of a root, itself and all columns below
 
 	// The following fields are set for a root.
-	table    *table
-	refers   []*column
-	enforced bool // whether a validated foreign key to another column ensures that its values are keys
-	keys     keyRange
+	table  *table
+	refers []*column
+	keys   keyRange
 
 	// The following fields are set for each member.
 	value     string // the default as an expression; empty without a default
@@ -129,7 +128,6 @@ func (g *graph) refer(edges []edge) {
 		if e.Foreign {
 			g.foreign = append(g.foreign, f)
 		}
-		f.from.enforced = f.from.enforced || e.Valid && f.from != f.to
 		f.from.refers = engine.AppendNew(f.from.refers, f.to)
 	}
 }

@@ -51,7 +51,7 @@ func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (fou
 	names := readConstraintNames(ctx, q, g)
 	for _, t := range g.tables {
 		for _, c := range t.columns {
-			if !c.Key || c.enforced || c.isReference() || !c.isInteger() {
+			if !c.Key || c.isReference() || !c.isInteger() {
 				continue
 			}
 			name, added, needed := names[t].choose(c)

@@ -39,7 +39,8 @@ var pgKinds = []struct{ name, key, reference, before, after string }{
 	{"sequence of nobody", `integer DEFAULT nextval('app.%[1]s_free')`, "integer", `CREATE SEQUENCE app.%[1]s_free`, ""},
 	{
 		"function", `integer DEFAULT app.%[1]s_next()`, "integer",
-		`CREATE FUNCTION app.%[1]s_next() RETURNS integer LANGUAGE sql AS 'SELECT 5'`, "",
+		`CREATE SEQUENCE app.%[1]s_numbers;
+			CREATE FUNCTION app.%[1]s_next() RETURNS integer LANGUAGE sql AS 'SELECT nextval(''app.%[1]s_numbers'')::integer'`, "",
 	},
 	{"plain smallint", "smallint", "smallint", "", ""},
 	{"plain integer", "integer", "integer", "", ""},

@@ -106,7 +106,7 @@ func postgresGuards(t *testing.T, server *migratetest.PgServer) {
 		{"both names taken", "ALTER TABLE t ADD CONSTRAINT chk_t_id CHECK (n > 0), ADD CONSTRAINT chk_t_id_positive CHECK (n > 0)", `"chk_t_id_positive_positive"`},
 		{"name taken by a child", "CREATE TABLE c (CONSTRAINT chk_t_id CHECK (n > 0)) INHERITS (t)", `"chk_t_id_positive"`},
 		{"key of another table", "CREATE TABLE o (id integer PRIMARY KEY CHECK (id > 0)); ALTER TABLE t ADD FOREIGN KEY (id) REFERENCES o", ""},
-		{"key of another table, not validated", "CREATE TABLE o (id integer PRIMARY KEY CHECK (id > 0)); ALTER TABLE t ADD FOREIGN KEY (id) REFERENCES o NOT VALID", `"chk_t_id"`},
+		{"key of another table, not validated", "CREATE TABLE o (id integer PRIMARY KEY CHECK (id > 0)); ALTER TABLE t ADD FOREIGN KEY (id) REFERENCES o NOT VALID", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
