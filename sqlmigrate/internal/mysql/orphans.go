@@ -9,7 +9,6 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -84,7 +83,7 @@ func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.F
 			continue
 		}
 		query := child.Orphans(f)
-		orphans, err := describeOrphans(ctx, conn, query)
+		orphans, err := engine.DescribeRows(ctx, conn, query)
 		if err != nil {
 			return found, fmt.Errorf("sqlmigrate: table %s: look for rows that break foreign key %s: %w", f.Child, f.Name, err)
 		}
@@ -107,26 +106,9 @@ func explain(ctx context.Context, conn *sql.Conn, s plan.Statement, err error) e
 		return err
 	}
 	query, _, _ = strings.Cut(query, orphansEnd)
-	found, failed := describeOrphans(ctx, conn, query)
+	found, failed := engine.DescribeRows(ctx, conn, query)
 	if failed != nil || found == "" {
 		return err
 	}
 	return fmt.Errorf("%w: %s; %s, and run the same again", err, found, orphansFix(query))
-}
-
-// describeOrphans returns the number of rows that a query finds, and an example in the
-// form column = value. It returns "" if there are no rows.
-func describeOrphans(ctx context.Context, conn *sql.Conn, query string) (string, error) {
-	names, found, err := rows.Texts(ctx, conn, query+" LIMIT 1")
-	if err != nil || len(found) == 0 {
-		return "", err
-	}
-	for i, value := range found[0] {
-		names[i] += " = " + value.String
-	}
-	var n int64
-	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM ("+query+") orphan").Scan(&n); err != nil {
-		return "", err
-	}
-	return engine.Count(n, "row") + ", for example " + strings.Join(names, ", "), nil
 }

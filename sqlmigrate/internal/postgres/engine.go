@@ -93,6 +93,7 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 	f.Add(blockTables(g, want))
 	f.Add(blockUses(g, uses))
 	f.Add(blockObjects(ctx, r, g))
+	f.Add(blockOrphans(ctx, r, g))
 	f.Add(noteFunctions(ctx, r, g))
 	f.Add(notePublications(ctx, r, g))
 	return f

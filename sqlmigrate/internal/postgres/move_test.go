@@ -42,6 +42,7 @@ func TestPostgres(t *testing.T) {
 		{"Views", postgresViews},
 		{"ViewBlockers", postgresViewBlockers},
 		{"BlockersByObject", postgresBlockersByObject},
+		{"Orphans", postgresOrphans},
 		{"RevertBlocked", postgresRevertBlocked},
 		{"Large", postgresLarge},
 		{"ThreeHundred", postgresThreeHundred},

@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
+
+// orphansFrom is the largest number of rows in a table in which an inspection looks for
+// rows that violate a foreign key. Above it, the search would take long.
+const orphansFrom = 200_000
+
+// A checkedKey is a foreign key whose rows PostgreSQL checks again when a column of it
+// changes its type.
+type checkedKey struct {
+	Child, Parent   int64 // OIDs of the tables
+	Name            string
+	Key             []string // the primary key of Child, which identifies a row in messages
+	Columns, Refers []string
+	Operators       []string // for each column, the operator that compares it with the column of Parent
+}
+
+// checkedKeysSQL continues builtAgainSQL. It leaves out foreign keys that are not
+// validated, because PostgreSQL creates them again without a check, and those that come
+// from a partitioned table (conparentid), because their rows are rows of that table. An
+// operator outside pg_catalog, such as that of citext, is written with its schema,
+// because the search path may not have it.
+const checkedKeysSQL = `
+SELECT DISTINCT c.conrelid::bigint, c.confrelid::bigint, c.conname::text,
+       (SELECT json_agg(a.attname ORDER BY k.n)::text
+        FROM pg_catalog.pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY AS k (att, n), pg_catalog.pg_attribute a
+        WHERE i.indrelid = c.conrelid AND i.indisprimary AND a.attrelid = c.conrelid AND a.attnum = k.att),
+       (SELECT json_agg(a.attname ORDER BY k.n)::text FROM unnest(c.conkey) WITH ORDINALITY AS k (att, n)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.att),
+       (SELECT json_agg(a.attname ORDER BY k.n)::text FROM unnest(c.confkey) WITH ORDINALITY AS k (att, n)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.att),
+       (SELECT json_agg(CASE n.nspname WHEN 'pg_catalog' THEN o.oprname ELSE format('OPERATOR(%I.%s)', n.nspname, o.oprname) END ORDER BY k.n)::text
+        FROM unnest(c.conpfeqop) WITH ORDINALITY AS k (operator, n)
+        JOIN pg_catalog.pg_operator o ON o.oid = k.operator
+        JOIN pg_catalog.pg_namespace n ON n.oid = o.oprnamespace)
+FROM made
+JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
+WHERE c.contype = 'f' AND c.convalidated AND c.conparentid = 0
+ORDER BY 1, 3`
+
+// blockOrphans adds a blocker for each foreign key that rows violate, for example because
+// they were loaded with session_replication_role = replica. PostgreSQL creates the
+// foreign keys of a column again when it changes the column's type, and fails on such a
+// row. blockOrphans checks only tables in which that takes a moment, and whose rows the role
+// can read.
+func blockOrphans(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
+	for _, f := range readBuiltAgain[checkedKey](ctx, r, g, checkedKeysSQL) {
+		child, parent := g.relations[f.Child], g.relations[f.Parent]
+		if !g.isSmall(child) || !g.isSmall(parent) || !isReadable(r, child) || !isReadable(r, parent) {
+			continue
+		}
+		query := f.orphans(child, parent)
+		orphans, err := engine.DescribeRows(ctx, r.Tx, query)
+		if err != nil {
+			r.Fail(fmt.Errorf("table %s: look for rows that violate foreign key %s: %w", child.Display, f.Name, err))
+			return found
+		}
+		if orphans != "" {
+			found.Block(child.Display, "foreign key "+f.Name,
+				"rows of table "+child.Display.String()+" are not in table "+parent.Display.String()+", "+orphans+": PostgreSQL creates the foreign key again, and fails on them",
+				"correct or delete what this finds: "+query)
+		}
+	}
+	return found
+}
+
+// isSmall reports whether the table has at most orphansFrom rows. A partition or child
+// counts as its topmost parent. A table that was never analyzed counts as small, because
+// a large table is analyzed soon after it was filled.
+func (g *graph) isSmall(relation *pgcatalog.Relation) bool {
+	i := slices.IndexFunc(g.tables, func(t *table) bool { return slices.Contains(t.members, relation.OID) })
+	return i >= 0 && g.tables[i].Rows <= orphansFrom
+}
+
+// isReadable reports whether the role reads all rows. A role that does not own the table
+// cannot move it, which is a blocker already.
+func isReadable(r *pgcatalog.Reader, t *pgcatalog.Relation) bool {
+	return t.Owned && (!t.Forced || r.Bypass)
+}
+
+// orphans returns a query for the rows of child that violate the foreign key. A row with
+// a NULL in the foreign key does not violate it. ONLY leaves the children of a table out
+// of the check, as the foreign key does; a partitioned table has rows in its partitions
+// alone.
+func (f checkedKey) orphans(child, parent *pgcatalog.Relation) string {
+	var shown, set, same []string
+	for _, name := range f.Key {
+		shown = append(shown, "c."+pgsql.Quote(name))
+	}
+	for i, name := range f.Columns {
+		column := "c." + pgsql.Quote(name)
+		shown = engine.AppendNew(shown, column)
+		set = append(set, column+" IS NOT NULL")
+		same = append(same, "p."+pgsql.Quote(f.Refers[i])+" "+f.Operators[i]+" "+column)
+	}
+	from := func(t *pgcatalog.Relation) string { return pgsql.If(t.Kind == "r", "ONLY ") + t.Target() }
+	return fmt.Sprintf("SELECT %s FROM %s c WHERE %s AND NOT EXISTS (SELECT FROM %s p WHERE %s)",
+		strings.Join(shown, ", "), from(child), strings.Join(set, " AND "), from(parent), strings.Join(same, " AND "))
+}
