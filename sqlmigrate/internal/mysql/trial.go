@@ -518,6 +518,36 @@ const codesSQL = "SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), 0, COAL
 const narrowColumnsSQL = "SELECT COLUMN_NAME, ORDINAL_POSITION - 1, COLUMN_TYPE FROM information_schema.COLUMNS " +
 	"WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'float', 'double')"
 
+// insertViewsSQL returns the views that the server can update.
+const insertViewsSQL = "SELECT CONCAT('view ', TABLE_NAME), VIEW_DEFINITION FROM information_schema.VIEWS " +
+	"WHERE TABLE_SCHEMA IN (%s) AND IS_UPDATABLE = 'YES' ORDER BY 1"
+
+// singleTable matches the text that the server keeps of a view on a single table, for
+// example select `shop`.`orders`.`total` AS `total` from `shop`.`orders`. It captures
+// the selected columns, and the schema and name of the table.
+var singleTable = regexp.MustCompile("(?s)^select (.*?) from `([^`]+)`\\.`([^`]+)`")
+
+// shownColumn matches a column in the list of singleTable, and captures its name.
+var shownColumn = regexp.MustCompile("\\.`([^`]+)` AS `")
+
+// insertViews returns the views on a single table into which programs can insert. A view
+// of several tables is not recognized.
+func (r *trial) insertViews(ctx context.Context) (codes []engine.Code, err error) {
+	views, err := rows.Read[struct{ Object, Text string }](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(insertViewsSQL, r.schemas()))
+	for _, v := range views {
+		m := singleTable.FindStringSubmatch(v.Text)
+		if m == nil {
+			continue
+		}
+		insert := sqltext.Insert{Schema: m[2], Table: m[3], Columns: []string{}}
+		for _, column := range shownColumn.FindAllStringSubmatch(m[1], -1) {
+			insert.Columns = append(insert.Columns, column[1])
+		}
+		codes = append(codes, engine.Code{Object: v.Object, View: true, Inserts: []sqltext.Insert{insert}})
+	}
+	return codes, err
+}
+
 // Codes implements [engine.Copies].
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	texts, err := rows.Read[struct {
@@ -535,7 +565,11 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 		}
 		codes = append(codes, code)
 	}
-	return codes, err
+	if err != nil {
+		return nil, err
+	}
+	views, err := r.insertViews(ctx)
+	return append(codes, views...), err
 }
 
 // findNarrow adds the columns into which a trigger of the table writes a key, and which

@@ -341,6 +341,25 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE r.rulename <> '_RETURN' AND r.ev_enabled <> 'D' AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND pg_get_ruledef(r.oid) ~* '\minsert\M'
 ORDER BY 1`
 
+// insertViewsSQL returns the views into which the server lets programs insert, because
+// they select from a single relation (bit 8 of pg_relation_is_updatable is INSERT). For
+// each, it returns that relation and those of its columns that the view's query uses.
+// Views with a trigger or rule do not count, because these decide what is inserted.
+const insertViewsSQL = `
+SELECT format('view %s', v.oid::regclass), n.nspname, c.relname, json_agg(a.attname)::text
+FROM pg_catalog.pg_class v
+JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid AND r.rulename = '_RETURN'
+JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjsubid > 0
+JOIN pg_catalog.pg_class c ON c.oid = d.refobjid AND c.oid <> v.oid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid
+WHERE v.relkind = 'v' AND v.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = v.oid)
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_rewrite o WHERE o.ev_class = v.oid AND o.rulename <> '_RETURN')
+  AND pg_relation_is_updatable(v.oid, false) & 8 <> 0
+GROUP BY v.oid, n.nspname, c.relname
+ORDER BY 1`
+
 // Codes implements [engine.Copies].
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	texts, err := rows.Read[struct {
@@ -350,6 +369,17 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	}](ctx, r.tx, codesSQL)
 	for _, t := range texts {
 		codes = append(codes, engine.Code{Object: t.Object, Fires: t.Fires, Inserts: sqltext.Inserts(t.Text, sqltext.Rules{})})
+	}
+	if err != nil {
+		return nil, err
+	}
+	views, err := rows.Read[struct {
+		Object, Schema, Table string
+		Columns               []string
+	}](ctx, r.tx, insertViewsSQL)
+	for _, v := range views {
+		insert := sqltext.Insert{Schema: v.Schema, Table: v.Table, Columns: v.Columns}
+		codes = append(codes, engine.Code{Object: v.Object, View: true, Inserts: []sqltext.Insert{insert}})
 	}
 	return codes, err
 }
