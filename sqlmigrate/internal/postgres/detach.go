@@ -128,10 +128,11 @@ func detachCheck(columns []*column, issued int64) string {
 				continue
 			}
 			m := c.userOf(s)
+			limit := max(s.Largest, c.keys.Largest.Int64+1) // A key that was there before the move did not stop the sequence then.
 			rejections = append(rejections, rejectIf(
-				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.relation.Target(), pgsql.Quote(m.Name), s.Largest),
+				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.relation.Target(), pgsql.Quote(m.Name), limit),
 				fmt.Sprintf("sqlmigrate: column %s of table %s holds keys from which sequence %s cannot continue: want all below %d before it is taken back",
-					m.Name, m.relation.Display, s.Display, s.Largest)))
+					m.Name, m.relation.Display, s.Display, limit)))
 		}
 	}
 	return checkAll(rejections)

@@ -51,6 +51,7 @@ func TestPostgres(t *testing.T) {
 		{"Silence", postgresSilence},
 		{"Stuck", postgresStuck},
 		{"NextKey", postgresNextKey},
+		{"AtEnd", postgresAtEnd},
 		{"LargeKeys", postgresLargeKeys},
 		{"Trial", postgresTrial},
 		{"Assigning", postgresAssigning},
