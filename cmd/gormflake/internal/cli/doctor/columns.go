@@ -51,16 +51,22 @@ func (d *doctor) moved(t *readonly.Table) bool {
 
 // knownReferences returns the options of the flags whose columns exist. It adds a warning
 // for each flag whose column does not exist.
-func (d *doctor) knownReferences() []sqlmigrate.Option {
-	var known []sqlmigrate.Option
-	for _, option := range d.references {
-		if _, err := sqlmigrate.FindReferences(d.Ctx, d.DB, nil, option); err != nil {
-			d.report.warn(columnsCheck, "", terminal.OneLine(flags.Named(err)), "correct the flag, or leave it out")
-			continue
-		}
-		known = append(known, option)
+func (d *doctor) knownReferences() []sqlmigrate.Option { return d.existing(d.references) }
+
+// existing returns the options whose columns exist. It checks all of them by one call,
+// because a call takes as long for one option as for hundreds. If the call fails, it
+// checks each half of the options by itself.
+func (d *doctor) existing(options []sqlmigrate.Option) []sqlmigrate.Option {
+	_, err := sqlmigrate.FindReferences(d.Ctx, d.DB, nil, options...)
+	switch half := len(options) / 2; {
+	case err == nil:
+		return options
+	case len(options) == 1:
+		d.report.warn(columnsCheck, "", terminal.OneLine(flags.Named(err)), "correct the flag, or leave it out")
+		return nil
+	default:
+		return slices.Concat(d.existing(options[:half]), d.existing(options[half:]))
 	}
-	return known
 }
 
 func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {

@@ -9,11 +9,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// References holds the flags for columns that hold keys without a constraint, and the
-// flag --park.
+// References holds the flags --reference, --not-reference and --references, which say of a
+// column without a foreign key whether it holds keys of a table, and the flag --park.
 type References struct {
 	Park            bool
 	named, excluded []string
+	file            string // the path of --references, or ""
 }
 
 // Register adds the flags to a command.
@@ -22,19 +23,25 @@ func (f *References) Register(cmd *cobra.Command) {
 	set.BoolVar(&f.Park, "park", false, "the database still assigns keys, for old programs or gormflake.WithModels: its counters are parked above all IDs, in phase park instead of detach and guard")
 	set.StringArrayVar(&f.named, "reference", nil, "column that refers to a key without a constraint, as orders.customer_id=customers.id; may be repeated")
 	set.StringArrayVar(&f.excluded, "not-reference", nil, "column that holds no keys, though it looks like it, as orders.legacy_id; may be repeated")
+	set.StringVar(&f.file, "references", "", "TOML file with lists reference and not-reference, which replace these flags; \"migrate plan --write-references\" writes it")
+	_ = cmd.MarkFlagFilename("references", "toml")
 }
 
 // Options returns the options of package sqlmigrate for the flags.
 func (f *References) Options() ([]sqlmigrate.Option, error) {
+	all, err := f.all()
+	if err != nil {
+		return nil, err
+	}
 	var options []sqlmigrate.Option
-	for _, r := range f.named {
+	for _, r := range all.Reference {
 		column, key, found := strings.Cut(r, "=")
 		if !found {
 			return nil, terminal.Usagef("--reference %q: want column=key, such as orders.customer_id=customers.id", r)
 		}
 		options = append(options, sqlmigrate.WithReference(column, key))
 	}
-	for _, column := range f.excluded {
+	for _, column := range all.NotReference {
 		options = append(options, sqlmigrate.WithoutReference(column))
 	}
 	if f.Park {
@@ -48,6 +55,9 @@ func (f *References) Args() []string {
 	var args []string
 	if f.Park {
 		args = append(args, "--park")
+	}
+	if f.file != "" {
+		args = append(args, "--references", f.file)
 	}
 	for _, r := range f.named {
 		args = append(args, "--reference", r)

@@ -15,6 +15,7 @@ import (
 type planFlags struct {
 	migrateFlags
 	details, sql, json bool
+	writeReferences    string // the path of a file, or ""
 }
 
 func newPlan() *cobra.Command {
@@ -33,7 +34,8 @@ those of goose, golang-migrate and extensions.
 Columns that are too narrow for a Snowflake ID and may hold keys of the tables
 are listed: by their names, comments, by what views and functions compare them
 with, and by a sample of their values. Name each with --reference, so that it is
-moved too, or with --not-reference. "gormflake doctor" takes the same flags.
+moved too, or with --not-reference. "gormflake doctor" takes the same flags. For many
+columns, --write-references writes a file that --references reads.
 
 The exit code is 0 if there is nothing to do, 3 if there are changes to make, such
 columns, or what the phases leave undone, and 1 if something stands in the way or the database could not be
@@ -46,6 +48,11 @@ read.`,
 				if err := set.print(cmd, plan); err != nil {
 					return err
 				}
+				if set.writeReferences != "" {
+					if err := set.references.Write(set.writeReferences, plan.Likely); err != nil {
+						return err
+					}
+				}
 				return findings(plan.Blockers, plan.Empty() && len(plan.Likely) == 0 && len(plan.Omitted) == 0)
 			})
 		},
@@ -54,6 +61,7 @@ read.`,
 	cmd.Flags().BoolVar(&set.details, "details", false, "show the columns, and each step with its statements")
 	cmd.Flags().BoolVar(&set.sql, "sql", false, "print the statements, with what each step locks, as SQL")
 	cmd.Flags().BoolVar(&set.json, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&set.writeReferences, "write-references", "", "file to write for --references, with the listed columns as comments, to be edited by hand")
 	cmd.MarkFlagsMutuallyExclusive("details", "sql", "json")
 	return cmd
 }
