@@ -53,6 +53,8 @@ func (p *Plan) Revert(ctx context.Context, db *gorm.DB, opts ...ApplyOption) err
 	return p.carryOut(ctx, db, opts, run.Work.Revert)
 }
 
+// carryOut checks the options, the blockers and db, and then calls do with the phases that
+// the options select. do is [run.Work.Apply] or [run.Work.Revert].
 func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, do func(run.Work, context.Context, *sql.Conn, run.Config) error) error {
 	c, err := configureApply(opts)
 	if err != nil {
@@ -75,6 +77,8 @@ func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, do
 	return withConn(ctx, db, func(conn *sql.Conn) error { return do(work, ctx, conn, c) })
 }
 
+// runner returns the engine that runs the statements of the plan, which is the engine of
+// its database unless a test has set another.
 func (p *Plan) runner() (engine.Engine, error) {
 	if p.engine != nil {
 		return p.engine, nil

@@ -39,6 +39,7 @@ type RunOption interface {
 	OnlineOption
 }
 
+// A runOption changes a setting that both kinds of plans have.
 type runOption struct {
 	applyOptionFunc
 	onlineOptionFunc

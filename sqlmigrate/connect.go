@@ -16,6 +16,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqlite"
 )
 
+// checkHandle returns an error if db was not opened, because its methods would panic.
 func checkHandle(db *gorm.DB) error {
 	if db == nil || db.Config == nil || db.Dialector == nil {
 		return errors.New("sqlmigrate: db is nil or was not opened: want the handle that gorm.Open returned")
@@ -71,9 +72,10 @@ func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error 
 }
 
 // poolOf returns the connection to which db is pinned, or else the pool that [gorm.Open]
-// was given. It does not use the pool of db's statement, because dbresolver may have set
-// it to the pool of a replica. It returns an error if db is a transaction, because a move
-// begins and ends transactions of its own.
+// was given. [gorm.DB.Connection] pins db through the pool of db's statement. If that pool
+// is not a connection, poolOf does not use it, because dbresolver may have set it to the
+// pool of a replica. It returns an error if db is a transaction, because a move begins and
+// ends transactions of its own.
 func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	root := db.Config.ConnPool
 	current := root
@@ -96,12 +98,15 @@ func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 }
 
 // otherConns returns the pool for further connections besides the connection of
-// [withConn], or nil if db was opened on a single connection.
+// [withConn]. It returns nil if db was opened on a single connection, for which unwrap
+// returns an error.
 func otherConns(db *gorm.DB) *sql.DB {
 	pool, _ := unwrap(db.Config.ConnPool)
 	return pool
 }
 
+// unwrap returns the pool in root, which may be the pool itself or a value that contains
+// the pool, such as a [gorm.PreparedStmtDB].
 func unwrap(root gorm.ConnPool) (*sql.DB, error) {
 	pool, _ := root.(*sql.DB)
 	if connector, ok := root.(gorm.GetDBConnector); ok {
@@ -116,6 +121,7 @@ func unwrap(root gorm.ConnPool) (*sql.DB, error) {
 	return nil, fmt.Errorf("sqlmigrate: the pool of db is a %T: want a *sql.DB, a *sql.Conn, or a gorm.GetDBConnector that returns the former", root)
 }
 
+// isTransaction reports whether pool is a transaction, with or without prepared statements.
 func isTransaction(pool gorm.ConnPool) bool {
 	_, ok := pool.(gorm.TxCommitter)
 	return ok
@@ -128,6 +134,7 @@ var engines = map[string]engine.Engine{
 	"sqlite":   sqlite.Engine{},
 }
 
+// engineOf returns the engine of a GORM dialect.
 func engineOf(dialect string) (engine.Engine, error) {
 	e, ok := engines[dialect]
 	if !ok {

@@ -52,6 +52,7 @@ func (p *Plan) WriteFiles(dir string, format Format) error {
 	}
 	var migrations []migrationfile.Migration
 	for _, phase := range p.Phases {
+		// Each transaction is a file of its own, because the tools run a file in a transaction.
 		for i, t := range run.Transactions(&phase) {
 			name := "snowflake_" + string(phase.Name)
 			if i > 0 {
@@ -104,7 +105,7 @@ func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir
 		return fmt.Errorf("sqlmigrate: stage %q: want one of %q", stage, pgonline.InFiles)
 	}
 	tables := p.onlineTables()
-	if stage == StageFinish {
+	if stage == StageFinish { // after the swap the columns are wide, so that onlineTables returns none of them
 		tables = p.Tables
 	}
 	var prepared *engine.OnlinePlan
@@ -125,6 +126,8 @@ func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir
 	return writeMigration(dir, format, p.Dialect, "snowflake_online_"+string(stage), up, down, "")
 }
 
+// writeMigration writes a migration of one statement in each direction. warning is a SQL
+// comment at the beginning of the down part, or empty.
 func writeMigration(dir string, format Format, dialect, name, up, down, warning string) error {
 	e, err := engineOf(dialect)
 	if err != nil {
@@ -135,6 +138,7 @@ func writeMigration(dir string, format Format, dialect, name, up, down, warning 
 }
 
 const (
+	// createTable begins the statement of [sqllease.DDL]; the quoted name of the table follows.
 	createTable  = "CREATE TABLE IF NOT EXISTS "
 	leaseWarning = "-- The table is the only record of which IDs may have been issued: stop every\n" +
 		"-- program that leases a worker from it before it is dropped.\n"

@@ -20,10 +20,10 @@ const (
 	// machine's clock before the keys that it issues are blockers.
 	clockDifference = time.Minute
 
-	// keptFree is the first part of an epoch whose IDs are too small to tell from counted
-	// keys. A key that is larger is taken for an ID, because the IDs of the second day of
-	// an epoch are above 10^11 in every layout of this module, and no counter reaches
-	// that number.
+	// keptFree is the time after a layout's epoch in which IDs are too small to tell from
+	// keys that a database has counted. A key that is larger than the IDs of this time is
+	// taken for an ID, because the IDs of the second day after the epoch are above 10^11
+	// in every layout of this module, and no counter reaches that number.
 	keptFree = 24 * time.Hour
 )
 
@@ -130,6 +130,9 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 	return rejected, tried.Notes, err
 }
 
+// inspect makes the plan. If the engine finds no blockers in the catalog, inspect also
+// tries keys in copies of the tables that already have the column types of the plan,
+// because the catalog does not show whether, for example, a trigger accepts an ID.
 func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e engine.Engine) (*Plan, error) {
 	found, notes, err := c.find(ctx, conn, e)
 	if err != nil {
@@ -183,12 +186,14 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 	return found, notes, err
 }
 
-// trial returns the trial of today's and the last key in the tables as they are.
+// trial describes a trial of the tables with their present types. It inserts a key that
+// would be issued now and the layout's last key. Key 1, which every table accepts, shows
+// whether a rejected row was rejected because of its key.
 func (c *config) trial(found *engine.Result) engine.Trial {
 	return engine.Trial{Tables: found.Tables, Parked: c.park, Small: 1, Today: c.layout.Max(time.Now()), Last: c.layout.Max(c.layout.Expires())}
 }
 
-// movedColumns returns all columns of the plan.
+// movedColumns returns all columns that the plan moves.
 func (p *Plan) movedColumns() []engine.Reference {
 	var columns []engine.Reference
 	for _, t := range p.Tables {
@@ -199,8 +204,9 @@ func (p *Plan) movedColumns() []engine.Reference {
 	return columns
 }
 
-// keys returns the keys to which other columns may refer. If the primary key has several
-// columns, as in a join table, it leaves out the columns that are references themselves.
+// keys returns the keys to which columns outside the plan may refer. If a primary key has
+// several columns, as in a join table, keys leaves out those of its columns that refer to
+// another key.
 func (p *Plan) keys() []likely.Key {
 	var keys []likely.Key
 	for _, t := range p.Tables {

@@ -86,9 +86,10 @@ func (p *Plan) onlineTables() []Table {
 	return slices.DeleteFunc(slices.Clone(p.Tables), func(t Table) bool { return !slices.ContainsFunc(t.Columns, widens) })
 }
 
-// mergedBlockers returns the blockers of an online move. It takes the blockers of the
-// offline plan, except the blockers of a change of type in place, and adds the blockers
-// that the online driver found for other objects.
+// mergedBlockers returns the blockers of an online move. It takes own, the blockers of the
+// offline plan, without those that only prevent a change of a column's type in place,
+// because an online move creates new columns. It adds more, the blockers that the online
+// driver found, unless own has a blocker for the same object.
 func mergedBlockers(own, more []Blocker) []Blocker {
 	own = slices.DeleteFunc(slices.Clone(own), func(b Blocker) bool { return b.InPlace })
 	all := slices.Clone(own)
@@ -173,6 +174,8 @@ func (o *OnlinePlan) Steer(ctx context.Context, db *gorm.DB, change func(*Online
 	})
 }
 
+// run checks the options, db and the blockers, and then calls do for the move. do is the
+// method Apply, Finish or Revert of [online.Run].
 func (o *OnlinePlan) run(ctx context.Context, db *gorm.DB, opts []OnlineOption, do func(*online.Run, context.Context) error) error {
 	c := online.Defaults()
 	err := option.Apply("sqlmigrate", opts, func(opt OnlineOption) error { return opt.applyOnline(&c) })

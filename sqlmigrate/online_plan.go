@@ -33,8 +33,8 @@ type OnlinePlan struct {
 	// Notes are facts to know before applying the plan.
 	Notes []string
 
-	tables []plan.TableName
-	move   *engine.Move
+	tables []plan.TableName // the tables by which the stored move is found
+	move   *engine.Move     // nil if [FindOnline] has found no move
 }
 
 type (
@@ -72,8 +72,9 @@ type OnlineStatus struct {
 	// move.
 	Reverting bool
 
-	// Stage is the stage of the next step, and empty if all steps are done. Done of Of
-	// steps are over: of Apply and Finish, or of Revert if Reverting is true.
+	// Stage is the stage of the next step, and empty if all steps are done. Done is the
+	// number of completed steps, out of Of. If Reverting is true, these are the steps of
+	// Revert, otherwise the steps of Apply and Finish.
 	Stage    StageName
 	Done, Of int
 
@@ -93,8 +94,9 @@ type OnlineStatus struct {
 	// steps after it.
 	Remaining time.Duration
 
-	Began time.Time
+	Began time.Time // when the first Apply began
 
+	// Steering holds the present requests to the move, see [OnlinePlan.Steer].
 	Steering OnlineSteering
 }
 

@@ -49,6 +49,7 @@ func (o *OnlinePlan) headline() string {
 	return fmt.Sprintf("%s, %s, %s on disk and %s of log until the last stage", what, duration(took), size(disk), size(log))
 }
 
+// onlineSteps prints each step with its kind, its locks and its SQL, which is not wrapped.
 func (out *page) onlineSteps(steps []OnlineStep) {
 	for _, s := range steps {
 		text := s.Text
@@ -65,6 +66,7 @@ func (out *page) onlineSteps(steps []OnlineStep) {
 	}
 }
 
+// kindOf describes how the step runs, how much it reads or writes, and how long it takes.
 func kindOf(s *OnlineStep) string {
 	of := volume(s.Rows, s.Bytes) + ", " + duration(s.Estimate)
 	switch s.Kind {

@@ -17,6 +17,8 @@ type Option interface {
 	apply(c *config) error
 }
 
+// A config holds the targets and options of [InspectWith], or the keys and options of
+// [FindReferences].
 type config struct {
 	layout     snowflake.Layout
 	tables     []plan.TableName
@@ -25,8 +27,8 @@ type config struct {
 	excluded   []engine.Reference // columns that hold no keys, from WithoutReference
 	keys       []likely.Key       // the keys for which likely references are searched
 
-	recreateViews bool
-	park          bool
+	recreateViews bool // see [WithRecreateViews]
+	park          bool // see [WithParkedCounters]
 }
 
 type optionFunc func(*config) error

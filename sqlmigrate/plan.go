@@ -44,8 +44,8 @@ type Plan struct {
 	// Notes describe the limits of the plan, and facts to know before applying it.
 	Notes []string
 
-	engine engine.Engine // nil: the engine of Dialect
-	trial  engine.Trial  // the trial of the tables after all phases
+	engine engine.Engine // only set by tests; nil means the engine of Dialect
+	trial  engine.Trial  // the keys that Apply inserts into copies of the tables after the last phase
 	left   []Phase       // the phases that [Plan.Only] removed
 }
 
@@ -87,7 +87,8 @@ const (
 // Empty reports whether the plan has no phases.
 func (p *Plan) Empty() bool { return len(p.Phases) == 0 }
 
-// Only returns a copy of the plan that has only the named phases.
+// Only returns a copy of the plan that has only the named phases. The copy remembers the
+// other phases, because some must be applied first, see [Plan.Err].
 func (p *Plan) Only(names ...PhaseName) *Plan {
 	part := *p
 	part.Phases, part.Omitted, part.left = nil, nil, slices.Clone(p.left)
@@ -107,9 +108,11 @@ func (p *Plan) Only(names ...PhaseName) *Plan {
 }
 
 // Err returns nil, or one error that names every blocker, each on its own line. A part of
-// a plan that [Plan.Only] returned can also be blocked by a phase that it does not have.
+// a plan that [Plan.Only] returned can also be blocked by a phase that it does not have,
+// for example detach by widen if the keys are still narrow.
 func (p *Plan) Err() error { return errors.Join(errorOf(p.Blockers), p.work().ErrOrder()) }
 
+// errorOf returns nil, or an error with a line for each blocker.
 func errorOf(blockers []Blocker) error {
 	return errors.Join(engine.Converted(blockers, func(b Blocker) error {
 		return fmt.Errorf("sqlmigrate: table %s: blocked by %s: %s: %s", b.Table, b.Object, b.Reason, b.Fix)

@@ -76,6 +76,7 @@ func (p *Plan) SQL() string {
 	return out.String()
 }
 
+// headline describes the plan in the first line of the text.
 func (p *Plan) headline() string {
 	what := fmt.Sprintf("%s: %s", p.Dialect, engine.Count(len(p.Tables), "table"))
 	switch {
@@ -92,8 +93,8 @@ func (p *Plan) headline() string {
 type page struct {
 	strings.Builder
 
-	width  int
-	prefix string // the beginning of each row
+	width  int    // the longest row, in characters
+	prefix string // the beginning of each row, for example "-- " in SQL
 }
 
 func (out *page) summary(p *Plan) {
@@ -106,12 +107,14 @@ func (out *page) summary(p *Plan) {
 		return
 	}
 	lock, phase := p.LongestLock()
+	// A lock is held for "a moment", while other durations of less than 10 ms are "at once".
 	out.line(2, "longest lock: "+strings.Replace(duration(lock), "at once", "a moment", 1)+", in phase "+string(phase))
 	if disk := p.Disk(); disk > 0 {
 		out.line(2, "disk: "+size(disk)+" more for a while, and about as much log")
 	}
 }
 
+// volume describes how many tables and rows the plan has, and their size.
 func (p *Plan) volume() string {
 	rows, bytes, unknown := p.Size()
 	text := engine.Thousands(int64(len(p.Tables))) + ", " + volume(rows, bytes)
@@ -146,6 +149,7 @@ func (out *page) omitted(omissions []Omission) {
 	}
 }
 
+// likely prints each column with the instruction that adds it to the plan.
 func (out *page) likely(columns []LikelyReference, style Style) {
 	if len(columns) == 0 {
 		return
@@ -164,10 +168,12 @@ func (out *page) likely(columns []LikelyReference, style Style) {
 	out.line(2, "For a column that holds no keys: "+notReference("COLUMN"))
 }
 
-// mostKeys is how many keys are listed for a column that may hold any of them.
+// mostKeys is the largest number of keys that are listed for a column. If the column may
+// hold more keys, the text only counts them.
 const mostKeys = 5
 
-// fixOf returns how to include the column in the plan.
+// fixOf returns how to include the column in the plan. reference writes the instruction
+// that declares the column to hold a key, see [Style].
 func fixOf(l *LikelyReference, reference func(column, key string) string) string {
 	switch {
 	case l.Change != "":
@@ -182,7 +188,8 @@ func fixOf(l *LikelyReference, reference func(column, key string) string) string
 	return reference(l.Column, l.Keys[0]) + ", or " + strings.Join(l.Keys[1:], ", ")
 }
 
-// mostTables is how many tables a summary lists; it chooses the largest.
+// mostTables is the largest number of tables that a text without details lists. If the
+// plan has more, the text lists the largest tables.
 const mostTables = 20
 
 func (out *page) tables(tables []Table, style Style) {
@@ -222,6 +229,8 @@ func (out *page) table(t *Table, style Style) {
 	}
 }
 
+// phases prints a line for each phase or, with details, a paragraph for each phase with its
+// steps and their statements.
 func (out *page) phases(phases []Phase, style Style) {
 	for i, phase := range phases {
 		if i == 0 || style.Details {
@@ -253,6 +262,7 @@ func headlineOf(p *Phase) string {
 	return fmt.Sprintf("Phase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.Estimate()))
 }
 
+// work prints what a step does, how long it takes, and its locks.
 func (out *page) work(indent int, s *Step) {
 	out.line(indent, s.Table.String()+": "+s.Text)
 	out.line(indent+2, workOf(s))
@@ -261,6 +271,7 @@ func (out *page) work(indent int, s *Step) {
 	}
 }
 
+// workOf describes how much the step reads or rewrites, and how long it takes.
 func workOf(s *Step) string {
 	of := volume(s.Rows, s.Bytes) + "; " + duration(s.Estimate)
 	switch {
@@ -283,10 +294,12 @@ func (out *page) notes(notes []string) {
 	}
 }
 
-// line writes text. It wraps each line between words, and indents the continuation lines
-// by two more spaces.
+// line writes text, which may have several lines. It indents each line by indent spaces
+// and wraps it between words. The continuation of a wrapped line is indented by two more
+// spaces than its beginning.
 func (out *page) line(indent int, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
+		// Indented SQL keeps its indentation.
 		lead := len(line) - len(strings.TrimLeft(line, " "))
 		out.wrapped(indent+lead, indent+lead+2, "", line)
 	}
@@ -310,6 +323,7 @@ func (out *page) wrapped(first, next int, mark, text string) {
 	out.row(row)
 }
 
+// row writes text without the spaces at its end, and without wrapping it.
 func (out *page) row(text string) {
 	out.WriteString(strings.TrimRight(text, " ") + "\n")
 }
@@ -330,6 +344,7 @@ func volume(rows, bytes int64) string {
 func size(bytes int64) string {
 	value, unit := float64(bytes), 0
 	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"}
+	// 999.5 would be rounded to 1,000, which is 1.0 of the next unit.
 	for value >= 999.5 && unit < len(units)-1 {
 		value, unit = value/1000, unit+1
 	}
@@ -359,7 +374,7 @@ func duration(d time.Duration) string {
 // significant returns x with one decimal place if it is less than 10, and as an integer
 // otherwise.
 func significant(x float64) string {
-	if x < 9.95 {
+	if x < 9.95 { // 9.95 would be rounded to 10.0
 		return strconv.FormatFloat(x, 'f', 1, 64)
 	}
 	return engine.Thousands(int64(math.Round(x)))

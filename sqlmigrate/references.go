@@ -52,6 +52,7 @@ func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) 
 	return sorted(found), slices.Sorted(maps.Keys(missing)), nil
 }
 
+// sorted sorts the references in place and removes duplicates.
 func sorted(references []engine.Reference) []engine.Reference {
 	slices.SortFunc(references, func(a, b engine.Reference) int {
 		return cmp.Or(
@@ -69,6 +70,8 @@ type columnLook struct {
 	found  map[engine.Reference]error // the result of each check, by Table and Column
 }
 
+// reference returns an error if a column of ref cannot be read. The error is an
+// absentError if the column or its table does not exist.
 func (l columnLook) reference(ref engine.Reference) error {
 	if err := l.column(ref.Table, ref.Column); err != nil {
 		return err
@@ -76,6 +79,7 @@ func (l columnLook) reference(ref engine.Reference) error {
 	return l.column(ref.ToTable, ref.ToColumn)
 }
 
+// column returns the same errors as reference, for a single column.
 func (l columnLook) column(table plan.TableName, column string) error {
 	key := engine.Reference{Table: table, Column: column}
 	err, known := l.found[key]
@@ -86,8 +90,9 @@ func (l columnLook) column(table plan.TableName, column string) error {
 	return err
 }
 
-// ask checks a column by a query that names it. SELECT * would not show a column that is
-// invisible; it only provides the names for the error.
+// ask checks a column by a query that names it, because SELECT * does not show the
+// invisible columns of MySQL and MariaDB. If this query fails, SELECT * provides the names
+// of the other columns for the error.
 func (l columnLook) ask(table plan.TableName, column string) error {
 	quoted := l.engine.Quote(table)
 	if _, err := l.columns(table, quoted+"."+l.engine.Quote(plan.TableName{Name: column})); err == nil {
@@ -103,9 +108,9 @@ func (l columnLook) ask(table plan.TableName, column string) error {
 	return absentError(fmt.Sprintf("table %s has no column %s, but %q", table, column, names))
 }
 
-// columns returns the names of the columns that the query has. It repeats a query that
-// fails, because a driver that prepared the statement before the table was changed only
-// notices the change by that error.
+// columns selects which, a column or *, from the table and returns the names of the
+// columns of the result. It repeats a query that fails, because a driver that prepared the
+// statement before the table was changed notices the change only by this error.
 func (l columnLook) columns(table plan.TableName, which string) ([]string, error) {
 	query := "SELECT " + which + " FROM " + l.engine.Quote(table) + " WHERE 1 = 0"
 	names, _, err := rows.Texts(l.ctx, l.conn, query)
@@ -152,6 +157,7 @@ func FindReferences(ctx context.Context, db *gorm.DB, keys []string, opts ...Opt
 	})
 }
 
+// configureFind reads the arguments of [FindReferences]. Its error lists every mistake.
 func configureFind(keys []string, opts []Option) (*config, error) {
 	c := &config{}
 	var errs []error

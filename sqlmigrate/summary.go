@@ -46,6 +46,8 @@ func (p *Plan) LongestLock() (time.Duration, PhaseName) {
 	return longest, name
 }
 
+// longestLock estimates how long the phase holds a lock. If its steps are not in a
+// transaction, each step releases its locks at its end.
 func longestLock(p *Phase) time.Duration {
 	if p.Transaction {
 		return p.Estimate()
@@ -57,8 +59,9 @@ func longestLock(p *Phase) time.Duration {
 	return longest
 }
 
-// Disk estimates how many bytes the copies of tables need at the same time. The log of
-// the database needs about as many.
+// Disk estimates how many bytes the copies of tables need at the same time. A phase that
+// is one transaction keeps all its copies until its end; otherwise there is one copy at a
+// time. The log of the database needs about as many bytes.
 func (p *Plan) Disk() int64 {
 	var most int64
 	for _, phase := range p.Phases {
@@ -88,6 +91,8 @@ type BlockingObject struct {
 // each other.
 func (p *Plan) BlockingObjects() []BlockingObject { return blockingObjects(p.Blockers) }
 
+// blockingObjects groups the blockers by object. It moves each object behind the first
+// object with the same fix, so that a text can name the fix once.
 func blockingObjects(blockers []Blocker) []BlockingObject {
 	var objects []BlockingObject
 	for _, b := range blockers {
@@ -98,7 +103,7 @@ func blockingObjects(blockers []Blocker) []BlockingObject {
 		o := &objects[i]
 		o.Tables, o.Reasons = engine.AppendNew(o.Tables, b.Table), engine.AppendNew(o.Reasons, b.Reason)
 	}
-	first := map[string]int{}
+	first := map[string]int{} // for each fix, the index of the first object that has it
 	for i, o := range slices.Backward(objects) {
 		first[o.Fix] = i
 	}
@@ -106,8 +111,9 @@ func blockingObjects(blockers []Blocker) []BlockingObject {
 	return objects
 }
 
-// is reports whether b is about the same object as o. A column or primary key of another
-// table is another object, even if it has the same name.
+// is reports whether b is about the same object as o. The description of most objects is
+// unique in the database. "column id" and "primary key" are not, so for these the table
+// must be the same too.
 func (o *BlockingObject) is(b Blocker) bool {
 	if o.Object != b.Object || o.Fix != b.Fix {
 		return false

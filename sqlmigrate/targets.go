@@ -18,6 +18,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
+// accepted ends the errors about a target.
 const accepted = `want the name of a table or a GORM model`
 
 // configure reads targets and options. Its error lists every mistake.
@@ -33,6 +34,7 @@ func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
+// add adds a target, which is the name of a table or a GORM model.
 func (c *config) add(db *gorm.DB, target any) error {
 	switch target := target.(type) {
 	case nil:
@@ -70,8 +72,8 @@ func (c *config) addModel(db *gorm.DB, model any) error {
 	return nil
 }
 
-// tableOfModel splits the name of a model's table at each dot, as GORM does when it
-// quotes the name.
+// tableOfModel splits the name of a model's table into schema and table at the dot, as
+// GORM does when it quotes the name.
 func tableOfModel(name string) (plan.TableName, error) {
 	parts := strings.Split(name, ".")
 	for _, part := range parts {
@@ -92,12 +94,15 @@ func modelReferences(db *gorm.DB, s *schema.Schema) ([]engine.Reference, error) 
 	return w.references, err
 }
 
+// A modelWalk visits the schemas of connected models and collects their references.
 type modelWalk struct {
 	db         *gorm.DB
 	seen       map[*schema.Schema]bool
 	references []engine.Reference
 }
 
+// visit collects the references of s and of all schemas that s leads to. A schema that was
+// seen before is skipped, because models may refer to each other in a circle.
 func (w *modelWalk) visit(s *schema.Schema) error {
 	if s == nil || w.seen[s] {
 		return nil
@@ -131,10 +136,10 @@ func (w *modelWalk) related(s *schema.Schema) error {
 	return w.visit(s)
 }
 
-// relationsOf returns the relations that the model declares, and the relations from
-// models that refer to it, which GORM adds to the map of s when it parses these models.
-// The map alone is not sufficient, because it has only one of several fields of the same
-// name in embedded structs.
+// relationsOf returns the relations that the model of s declares, and the relations that
+// GORM adds to the map of s when it parses a model that refers to it. The map alone is not
+// sufficient, because it has only one of several fields of the same name in embedded
+// structs. GORM may add a relation at any time, so the map is read under its lock.
 func relationsOf(s *schema.Schema) []*schema.Relationship {
 	own := model.Relations(s)
 	defer model.ReadLock(s)()

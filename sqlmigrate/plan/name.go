@@ -10,6 +10,7 @@ import (
 // schema, and for databases without schemas.
 type TableName struct{ Schema, Name string }
 
+// tableForm and columnForm end the errors about a malformed name.
 const (
 	tableForm  = `want table or schema.table, with double quotes around a name that has a dot`
 	columnForm = `want table.column or schema.table.column, with double quotes around a name that has a dot`
@@ -45,8 +46,8 @@ func TableOf(parts []string) TableName {
 	return TableName{parts[0], parts[1]}
 }
 
-// namePart matches a part of a name, with or without double quotes, and the dot that
-// follows it.
+// namePart matches the first part of a name and the dot or end that follows it. A part in
+// double quotes is in the first group, a part without quotes in the second.
 var namePart = regexp.MustCompile(`^(?:"((?:[^"]|"")+)"|([^".][^.]*))(\.|$)`)
 
 // splitName splits a name at the dots outside double quotes. It returns nil if the name

@@ -121,7 +121,8 @@ type Steering struct {
 }
 
 // Hours are a part of the day, in the local time of the process that runs the move. If
-// From is later than To, they include midnight. The zero value is the whole day.
+// From is later than To, they include midnight, for example from 22:00 to 06:00. The zero
+// value is the whole day.
 type Hours struct{ From, To time.Duration } // since midnight
 
 // ParseHours reads hours in the form 22:00-06:00. Both times must differ.
@@ -155,6 +156,7 @@ func (h Hours) String() string {
 	return clock(h.From) + "-" + clock(h.To)
 }
 
+// sinceMidnight returns the time of day of t, without its seconds.
 func sinceMidnight(t time.Time) time.Duration {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
 }
