@@ -27,6 +27,17 @@ func Inspect(ctx context.Context, db *gorm.DB, all ...any) (*sqlmigrate.Plan, er
 	return sqlmigrate.InspectWith(ctx, db, targets, opts...)
 }
 
+// MustInspect plans a move and compares the plan with the recorded one.
+func MustInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
+	t.Helper()
+	plan, err := Inspect(t.Context(), db, targets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Plan(t, db, plan)
+	return plan
+}
+
 // A Mutant is an engine without the trial, which shows how many hostile tables only the
 // trial refuses. It plans a move of each hostile table t and counts the plans that have
 // no blockers.
