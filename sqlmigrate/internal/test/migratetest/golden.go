@@ -42,10 +42,10 @@ var (
 	plans  = flag.String("plans", "", "a folder to which the plans are written whole")
 )
 
-// Plan compares the first plan that a test makes with the lines that testdata/plans.txt
-// contains for the test and the server. Without such a line it accepts every plan. It
-// ignores later plans of the same test, because they may depend on the moment at which
-// the test stopped a run.
+// Plan fails the test if its first plan differs from the plans that testdata/plans.txt
+// contains for this test and server. If the file has no line for them, Plan accepts every
+// plan. It ignores later plans of the same test, because they may depend on the moment at
+// which the test stopped a run.
 func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 	t.Helper()
 	if isFirst(t) {
@@ -79,19 +79,23 @@ func Whole(t testing.TB, db *gorm.DB, name, text string) {
 	if text == string(want) {
 		return
 	}
+	// The first line names the server on which the file was recorded.
 	if first, _, _ := strings.Cut(string(want), "\n"); !strings.HasPrefix(text, first+"\n") {
 		t.Skipf("%s is of another %s", file, first)
 	}
 	t.Errorf("%s differs:\n%s", file, testdb.Diff(string(want), text))
 }
 
+// golden is shared by the tests of a package, which run in parallel.
 var golden struct {
 	sync.Mutex
 
 	tests map[string]bool // names of the running tests that have made a plan
-	lines map[string]bool // the lines of testdata/plans.txt
+	lines map[string]bool // the lines of testdata/plans.txt; nil before the first plan
 }
 
+// isFirst reports whether the test has not made a plan before. The first call of all tests
+// also reads testdata/plans.txt.
 func isFirst(t testing.TB) bool {
 	golden.Lock()
 	defer golden.Unlock()
@@ -110,13 +114,16 @@ func isFirst(t testing.TB) bool {
 	return true
 }
 
+// compare compares the hashes of the parts of a plan, which [PlanText] or [OnlineText]
+// returns, with testdata/plans.txt. With -update it writes them to the file instead, and
+// with -plans it also writes the parts to a folder.
 func compare(t testing.TB, db *gorm.DB, parts []string) {
 	t.Helper()
 	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
 		return // with this variable the tests create larger schemas
 	}
-	// A test that stops a run at many places has a subtest for each place. They share one
-	// line, so only the first two parts of the name count.
+	// A test that stops a run at many places has a subtest for each place. All of them make
+	// the same plan and share a line, so only the first two parts of the name count.
 	names := strings.Split(t.Name(), "/")
 	test := strings.Join(names[:min(len(names), 2)], "/") + " " + server(t, db)
 	words := []string{test}
@@ -140,6 +147,7 @@ func compare(t testing.TB, db *gorm.DB, parts []string) {
 	}
 }
 
+// linesFile is the file of a package's recorded plans, from the folder of the package.
 const linesFile = "testdata/plans.txt"
 
 // readLines returns the lines of testdata/plans.txt. It returns no lines if -update is
@@ -160,6 +168,7 @@ func readLines(t testing.TB) map[string]bool {
 	return lines
 }
 
+// write writes a file, and creates its folder if necessary.
 func write(t testing.TB, file, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -185,6 +194,7 @@ var (
 // are only compared if they were made on the same server.
 func server(t testing.TB, db *gorm.DB) string {
 	t.Helper()
+	// Every release of SQLite gives the same plans, so only its major version counts.
 	query := map[string]string{"sqlite": "SELECT 3", "mysql": "SELECT version()", "postgres": "SHOW server_version"}[db.Name()]
 	var version string
 	if err := db.Raw(query).Row().Scan(&version); err != nil {
@@ -195,14 +205,15 @@ func server(t testing.TB, db *gorm.DB) string {
 		name = "mariadb"
 	}
 	number := release.FindString(version)
-	if name == "postgres" {
+	if name == "postgres" { // its releases have one number, for example 17 in 17.2
 		number, _, _ = strings.Cut(number, ".")
 	}
 	return name + number
 }
 
-// PlanText returns the text of a plan, its JSON and its migration files. It leaves out
-// the sizes and durations that the server estimates.
+// PlanText returns three parts: the text of a plan, its JSON and its migration files. It
+// leaves out the sizes and durations that the server estimates. The third part is empty if
+// the plan has no files.
 func PlanText(t testing.TB, p *sqlmigrate.Plan) []string {
 	t.Helper()
 	p = withoutEstimates(p)
@@ -213,8 +224,9 @@ func PlanText(t testing.TB, p *sqlmigrate.Plan) []string {
 	return parts
 }
 
-// OnlineText returns the text of an online plan with its way back, and the JSON that the
-// database stores. It leaves out the sizes and durations that the server estimates.
+// OnlineText returns two parts: the text of an online plan with the steps of Revert, and
+// the JSON that the database stores. It leaves out the sizes and durations that the server
+// estimates.
 func OnlineText(t testing.TB, p *sqlmigrate.OnlinePlan) []string {
 	t.Helper()
 	return []string{estimates.ReplaceAllString(p.String()+"\n"+p.WayBack(), "N"), KeptText(t, keptOf(p).Plan)}
@@ -227,11 +239,14 @@ func KeptText(t testing.TB, p engine.OnlinePlan) string {
 	return numbers.ReplaceAllString(marshal(t, p), "")
 }
 
+// estimates matches sizes and durations in the text of a plan, and numbers matches the
+// fields for them in its JSON.
 var (
 	estimates = regexp.MustCompile(`\d[\d.,]* (row|byte|kB|MB|GB)s?\b|at once|about [\d.,]+ (ms|s|min|h)\b`)
 	numbers   = regexp.MustCompile(`,\n *"(Rows|Bytes|Disk|Log|Estimate)": \d+`)
 )
 
+// withoutEstimates returns a copy of a plan in which all sizes and durations are zero.
 func withoutEstimates(p *sqlmigrate.Plan) *sqlmigrate.Plan {
 	plan := *p
 	plan.Tables = slices.Clone(p.Tables)
@@ -251,6 +266,7 @@ func withoutEstimates(p *sqlmigrate.Plan) *sqlmigrate.Plan {
 	return &plan
 }
 
+// marshal returns the indented JSON of a value.
 func marshal(t testing.TB, value any) string {
 	t.Helper()
 	var out strings.Builder
@@ -266,6 +282,7 @@ func marshal(t testing.TB, value any) string {
 // stamp matches the timestamp with which the name of a migration file begins.
 var stamp = regexp.MustCompile(`^\d+`)
 
+// files returns the names and texts of the migration files of a plan in a format.
 func files(t testing.TB, p *sqlmigrate.Plan, format sqlmigrate.Format) string {
 	t.Helper()
 	dir := t.TempDir()

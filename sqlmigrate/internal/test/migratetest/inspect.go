@@ -27,7 +27,8 @@ func Inspect(ctx context.Context, db *gorm.DB, all ...any) (*sqlmigrate.Plan, er
 	return sqlmigrate.InspectWith(ctx, db, targets, opts...)
 }
 
-// MustInspect plans a move and compares the plan with the recorded one.
+// MustInspect plans a move and compares the plan with the recorded one, see [Plan]. The
+// plan may have blockers.
 func MustInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan, err := Inspect(t.Context(), db, targets...)
@@ -38,15 +39,16 @@ func MustInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	return plan
 }
 
-// A Mutant is an engine without the trial, which shows how many hostile tables only the
-// trial refuses. It plans a move of each hostile table t and counts the plans that have
-// no blockers.
+// A Mutant shows that the trial of [engine.Engine] is necessary. Tests of the trial have a
+// list of tables, each named t, that look as if they could be moved but reject a Snowflake
+// ID, for example because of a trigger. For each of these tables, a Mutant makes a plan
+// without the trial. It counts the plans, and the plans that wrongly have no blockers.
 type Mutant struct {
 	Engine        engine.Engine
 	tried, passed atomic.Int64
 }
 
-// Plan plans the move of table t, which the trial refuses, without the trial.
+// Plan plans the move of table t in db without the trial, and counts the plan.
 func (m *Mutant) Plan(t testing.TB, db *gorm.DB) {
 	t.Helper()
 	pool, err := db.DB()
@@ -68,8 +70,9 @@ func (m *Mutant) Plan(t testing.TB, db *gorm.DB) {
 	}
 }
 
-// Want fails the test unless at least nine of ten plans had no blockers. A fraction is
-// compared, because there are fewer hostile tables where servers or drivers are missing.
+// Want fails the test unless at least nine of ten plans had no blockers. If fewer had none,
+// the list would mostly have tables that the engine also refuses without a trial. It is a
+// fraction, because the list is shorter where servers or drivers are missing.
 func (m *Mutant) Want(t testing.TB) {
 	t.Helper()
 	if passed, tried := m.passed.Load(), m.tried.Load(); passed*10 < tried*9 {

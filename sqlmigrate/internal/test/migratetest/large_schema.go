@@ -64,14 +64,17 @@ func WantJoined(t *testing.T, db *gorm.DB, references []Reference) {
 	}
 }
 
-// A LargeSchema creates tables that are all connected with each other, like the tables of
-// MusicBrainz. Each table refers to several others and has its own indexes, and views are
-// based on each other up to a depth of three.
+// A LargeSchema creates PostgreSQL tables that are all connected with each other, like the
+// tables of MusicBrainz. Table number n is called t0, t1 and so on. Each table refers to
+// itself and to two earlier tables, and has its own indexes. Views are based on each other
+// up to a depth of three. For every five views there is also a materialized view on a view,
+// a rule of a view, and a partitioned table that refers to a table.
 type LargeSchema struct {
 	Tables, Views int
 	text          strings.Builder
 }
 
+// add adds a statement.
 func (s *LargeSchema) add(format string, args ...any) { fmt.Fprintf(&s.text, format+";\n", args...) }
 
 // Make returns the statements that create the schema, with parents before their children.
@@ -103,8 +106,9 @@ func (s *LargeSchema) Targets() []any {
 	return targets
 }
 
-// Rows returns the statements that insert a row into each table. The keys start at first,
-// and each row refers to rows of other tables.
+// Rows returns the statements that insert a row into each table, and two rows into each
+// partitioned table. The row of table number n has the key first + n, and refers to rows of
+// the tables to which its table refers.
 func (s *LargeSchema) Rows(first int64) string {
 	var text strings.Builder
 	for i := range int64(s.Tables) {
@@ -132,19 +136,19 @@ func (s *LargeSchema) Removal(first int64) string {
 	return text.String()
 }
 
-// table adds table i, which refers to itself, to the table before it, and to a distant
-// one.
+// table adds table number i, which refers to itself, to the table before it, and to
+// another earlier table.
 func (s *LargeSchema) table(i int) {
 	s.add("CREATE TABLE t%d (id serial PRIMARY KEY, parent_id integer, next_id integer, far_id integer, name text NOT NULL DEFAULT 'x', note text[] DEFAULT '{a,b}', seen_ids bigint[], at timestamptz, UNIQUE (name, id))", i)
 	s.add("CREATE INDEX ON t%[1]d (parent_id); CREATE INDEX ON t%[1]d (next_id, far_id); CREATE INDEX ON t%[1]d (lower(name)); CREATE INDEX ON t%[1]d (at) WHERE id > 5", i)
 	s.add("ALTER TABLE t%[1]d ADD CHECK (name <> ''), ADD CHECK (parent_id > 0), ADD FOREIGN KEY (parent_id) REFERENCES t%[1]d", i)
-	if i > 0 {
+	if i > 0 { // any function of i that returns an earlier table will do; Rows uses the same
 		s.add("ALTER TABLE t%d ADD FOREIGN KEY (next_id) REFERENCES t%d, ADD FOREIGN KEY (far_id) REFERENCES t%d", i, i-1, i*7/3%i)
 	}
 }
 
-// view adds view i. The views of the first third join two tables, and the others join two
-// views that were added before.
+// view adds view number i. The views of the first third join two tables, and the views of
+// the other thirds join two views of earlier thirds.
 func (s *LargeSchema) view(i int) {
 	if third := s.Views / 3; i >= third && third > 0 {
 		s.add("CREATE VIEW v%d AS SELECT a.id, b.id AS other_id, a.name FROM v%d a JOIN v%d b ON b.id = a.other_id", i, i-third, (i+third-1)%third)

@@ -13,8 +13,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A LockScene shows how a plan waits for a lock. A long transaction reads a table, the
-// plan waits until the transaction ends, and new readers wait behind the plan.
+// A LockScene shows how a plan waits for a lock. A long transaction reads a table, and the
+// plan cannot change the table until the transaction ends. While the plan waits for the
+// lock, new readers wait behind it, so that it must give up after the lock timeout and try
+// again later.
 type LockScene struct {
 	DB      *gorm.DB
 	Plan    *sqlmigrate.Plan
@@ -33,6 +35,7 @@ func (s *LockScene) Play(t *testing.T) {
 	rollback := sync.OnceFunc(func() { long.Rollback() })
 	defer rollback()
 	Run(t, long, "SELECT count(*) FROM "+s.Table)
+	// If the plan never retries, the transaction ends after a minute, so that the test does.
 	defer time.AfterFunc(time.Minute, rollback).Stop()
 	later := sync.OnceFunc(func() { time.AfterFunc(s.Held, rollback) })
 	ended := make(chan struct{})
@@ -63,6 +66,8 @@ func (s *LockScene) Play(t *testing.T) {
 	}
 }
 
+// readAllTheTime reads the table until ended is closed, and returns the longest time that
+// a read took. It leaves out times in which the machine did not run the process.
 func readAllTheTime(t *testing.T, db *gorm.DB, table string, ended <-chan struct{}) (longest time.Duration) {
 	for {
 		select {
@@ -101,9 +106,12 @@ func PostgresLockScene(t *testing.T, server *PgServer) {
 	}
 }
 
-// PostgresLocksTogether tests that the lock timeout limits the whole wait for several
-// locks. A reader that waits behind the first lock waits no longer than the timeout,
-// although each of the other locks is free only after some time.
+// PostgresLocksTogether tests that the lock timeout limits the whole wait of a phase for
+// the locks of several tables. PostgreSQL itself applies lock_timeout to each lock. Here
+// the plan gets the lock of table a at once, and three transactions hold the tables b, c
+// and e, each a while longer than the one before. Every single wait is shorter than the
+// timeout, but together they are longer, and readers of a would have to wait for all of
+// them.
 func PostgresLocksTogether(t *testing.T, server *PgServer) {
 	const timeout, each = 1200 * time.Millisecond, 900 * time.Millisecond
 	const views = "; CREATE VIEW v AS SELECT a.id FROM a JOIN b USING (id); CREATE VIEW w AS SELECT v.id FROM v JOIN c USING (id) JOIN e USING (id)"
@@ -133,28 +141,34 @@ func PostgresLocksTogether(t *testing.T, server *PgServer) {
 			go func() {
 				done <- move(t.Context(), d.DB, sqlmigrate.WithLockTimeout(timeout), sqlmigrate.WithRetryFor(0), sqlmigrate.WithPhases(sqlmigrate.Widen))
 			}()
+			// Wait until the plan waits for table b. From then on the transactions end one by one.
 			for len(done) == 0 && d.Value(t, PgWaiting) == "0" {
 				time.Sleep(time.Millisecond)
 			}
-			for i, rollback := range rollbacks { // each single wait is shorter than the timeout
+			for i, rollback := range rollbacks {
 				time.AfterFunc(time.Duration(i+1)*each, rollback)
 			}
 			err := <-done
 			close(ended)
+			// If the timeout applied to each lock, a reader would wait for three times each,
+			// which is 2.7 s. The limit is far enough from that and from the timeout.
 			if waited := <-waits; waited > timeout+each*2/3 {
 				t.Errorf("a reader waited %v, want %v at most", waited, timeout)
 			}
-			WantError(t, err, "55P03", "until timestamptz") // the first statement fails, which takes the locks before any table is copied
+			WantError(t, err, "55P03", "until timestamptz") // a part of the first statement, which takes all locks before any table is copied
 		})
 	}
 }
 
+// pgChain creates four tables of which each refers to the one before, so that a plan for
+// table a locks all of them.
 const pgChain = `CREATE TABLE a (id serial PRIMARY KEY);
 CREATE TABLE b (id serial PRIMARY KEY REFERENCES a); CREATE TABLE c (id serial PRIMARY KEY REFERENCES b); CREATE TABLE e (id serial PRIMARY KEY REFERENCES c)`
 
 // PostgresTimeoutAfterLocks tests that the statement that takes the locks sets
-// lock_timeout back to its former value. The statements after it need the whole timeout,
-// or no timeout if the session has no timeout.
+// lock_timeout back to its former value. That statement sets lock_timeout to the time that
+// is left for its remaining locks. The statements after it need the whole timeout again, or
+// none if the session has no timeout.
 func PostgresTimeoutAfterLocks(t *testing.T, server *PgServer) {
 	for _, timeout := range []string{"5s", "0"} {
 		t.Run(timeout, func(t *testing.T) {

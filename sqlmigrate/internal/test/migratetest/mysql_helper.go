@@ -38,6 +38,7 @@ func MySQLOpen(t *testing.T, on testdb.Target, statements ...string) *gorm.DB {
 	return db
 }
 
+// nopLogger turns off the log of the driver, in which lost connections appear.
 func nopLogger(c *driver.Config) { c.Logger = &driver.NopLogger{} }
 
 // MySQLExec executes the statements and stops the test at the first error.
@@ -67,7 +68,8 @@ func MySQLPool(t *testing.T, db *gorm.DB) *sql.DB {
 	return pool
 }
 
-// MySQLWith opens another pool for the database of db, with a changed configuration.
+// MySQLWith opens another pool for the database of db. change modifies the configuration
+// of its driver.
 func MySQLWith(t *testing.T, db *gorm.DB, change func(*driver.Config)) *gorm.DB {
 	t.Helper()
 	config := db.Dialector.(*mysql.Dialector).DSNConfig.Clone()

@@ -9,7 +9,7 @@ import (
 )
 
 // MySQLSmall opens a database with a small schema whose plan contains every kind of
-// statement.
+// statement. Tests that stop a run at each of its statements use it.
 func MySQLSmall(t *testing.T, on testdb.Target) *gorm.DB {
 	t.Helper()
 	return MySQLOpen(t, on,

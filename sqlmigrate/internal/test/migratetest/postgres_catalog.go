@@ -103,6 +103,7 @@ func (d *PgDatabase) State(t *testing.T) string {
 	return d.Dump(t) + d.lines(t, pgCatalogSQL)
 }
 
+// lines returns the rows of a query of one column, sorted.
 func (d *PgDatabase) lines(t *testing.T, query string) string {
 	t.Helper()
 	var lines []string

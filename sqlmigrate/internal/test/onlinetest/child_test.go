@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
+// childMove moves the tables of the database and returns the exit code of the process. It
+// prints an error as the last line of the output, where [runChild] finds it.
 func childMove(url string) int {
 	if err := tryMove(url); err != nil {
 		fmt.Println(err)
@@ -38,6 +40,8 @@ func childMove(url string) int {
 	return 0
 }
 
+// tryMove recognizes the kind of the database, and which tables a test has created in it,
+// by the form of url.
 func tryMove(url string) error {
 	dialector, targets, err := postgres.Open(url), pgTargets, error(nil)
 	switch {
@@ -95,8 +99,9 @@ func runChild(t *testing.T, url string, at func(stage, step string, kill func())
 	return false, failed
 }
 
-// childOnce starts a child. If kill is set, it kills the child a random moment after one
-// of its first steps, at the latest after as many steps as most says.
+// childOnce runs a child until it has completed the move. If kill is true, it kills the
+// child at a random moment in one of its first steps, whose number is at most most. It
+// returns the number of steps that the child began.
 func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps int) {
 	t.Helper()
 	last := 1 + rand.IntN(most)

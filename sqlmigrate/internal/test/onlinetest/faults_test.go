@@ -14,8 +14,8 @@ import (
 
 // A faulted is a database whose statements can be made to fail one after the other.
 type faulted struct {
-	faulty *gorm.DB
-	faults *testdb.Faults
+	faulty *gorm.DB       // a pool into whose statements faults are injected
+	faults *testdb.Faults // selects the statement; the number 0 means none
 }
 
 func faultyOf(t *testing.T, db *gorm.DB) faulted {
@@ -25,8 +25,10 @@ func faultyOf(t *testing.T, db *gorm.DB) faulted {
 }
 
 // resumes repeats a run, each time with a fault in a later statement, until a run ends
-// without an error. Each run continues where the run before was stopped. If that run was
-// stopped after its last step, it finds no move any more.
+// without an error. Each run makes a plan of its own and continues where the previous run
+// was stopped. If the previous run was stopped after its last step, there is no move any
+// more, which is a success too. The distance between the faults grows with their number,
+// so that a run of many statements is not repeated for each of them.
 func (f faulted) resumes(t *testing.T, plan *sqlmigrate.Plan, what string, run func(*sqlmigrate.OnlinePlan) error) {
 	t.Helper()
 	for n := 1; ; n += 1 + n/5 {
@@ -46,7 +48,10 @@ func (f faulted) resumes(t *testing.T, plan *sqlmigrate.Plan, what string, run f
 	}
 }
 
-// steers pauses a move over another connection and lets it continue.
+// steers tests the steering of a move from another process, which only knows the tables. It
+// pauses the move, reads its status, and lets it continue. It also tests what is refused
+// before there is a move. db is the pool that runs the move, and other is the pool of the
+// other process.
 func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB, targets ...any) {
 	t.Helper()
 	find := func() *sqlmigrate.OnlinePlan {
@@ -67,6 +72,8 @@ func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB
 	if err := pause(true); err != nil {
 		t.Fatal(err)
 	}
+	// Status must return what the database holds, so write values that a move of this size
+	// would not have.
 	if err := other.Exec("UPDATE sqlmigrate_online SET rate = 7.5, waits = 3").Error; err != nil {
 		t.Fatal(err)
 	}
@@ -93,9 +100,10 @@ func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB
 	wantError(t, find().Steer(context.Background(), db, func(s *sqlmigrate.OnlineSteering) { s.MaxRunning = -1 }), "MaxRunning -1: want zero or more")
 }
 
-// plans makes the plan again with a fault in each statement. Either the result is an
-// error, or the plan must equal the plan without a fault. If they differ, plans makes the
-// plan without a fault again, because the sizes of the tables may have changed.
+// plans tests that no online plan is incomplete because a query failed. It makes the plan
+// again and again, with a fault in each of its statements. The result must be an error or
+// the same plan as without a fault. If the plans differ, plans first makes the plan without
+// a fault again, because the estimated sizes of the tables may have changed.
 func (f faulted) plans(t *testing.T, plan *sqlmigrate.Plan) {
 	t.Helper()
 	whole := func() string {
@@ -127,7 +135,8 @@ func (f faulted) plans(t *testing.T, plan *sqlmigrate.Plan) {
 	}
 }
 
-// pgFaults stops a move at each of its statements and resumes it.
+// pgFaults tests that a plan, Apply, Revert and Finish survive an error of each of their
+// statements, and that no session keeps a transaction open afterwards.
 func pgFaults(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	before := d.dump(t)
@@ -147,6 +156,7 @@ func pgFaults(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'", "0")
 }
 
+// mariadbSmall creates two tables of a thousand rows, of which u refers to t.
 var mariadbSmall = []string{
 	"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY, name varchar(40))",
 	"INSERT INTO t (name) SELECT CONCAT('row ', seq)" + sequence(1000),
@@ -154,7 +164,8 @@ var mariadbSmall = []string{
 	"INSERT INTO u (t_id) SELECT id FROM t",
 }
 
-// mariadbFaults stops a move at each of its statements and resumes it.
+// mariadbFaults tests that a plan, Apply, Revert and Finish survive an error of each of
+// their statements. Revert is tested before stage swap, after which there is no Revert.
 func mariadbFaults(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbSmall...)
 	f := faultyOf(t, d.DB)

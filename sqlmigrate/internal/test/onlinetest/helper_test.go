@@ -8,6 +8,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
+// sortedLines joins lines in sorted order.
 func sortedLines(lines []string) string {
 	slices.Sort(lines)
 	return strings.Join(lines, "")

@@ -23,14 +23,15 @@ type load struct {
 	programs []*program
 }
 
-// A program calls do again and again, with a pause after each call.
+// A program calls do again and again on its connection, with a pause after each call, until
+// the load ends or do returns an error.
 type program struct {
 	name  string
 	do    func(context.Context, *sql.Conn) error
 	pause time.Duration
 
-	times   int
-	longest time.Duration
+	times   int           // the number of calls
+	longest time.Duration // the longest call, without times in which the machine did not run the process
 	err     error
 }
 
@@ -84,8 +85,10 @@ func (l *load) end(t *testing.T) {
 	}
 }
 
-// shopWriter returns a program that changes the orders of a parity. In the same
-// transaction it writes to table mirror what the orders must contain.
+// shopWriter returns a program that changes orders of [pgShop]. In the same transaction it
+// makes the same change in table mirror, with which pgCheckRows compares the orders. Each
+// of the two writers has the orders whose parity in table mirror is its own, so that they
+// do not wait for each other.
 func shopWriter(parity, customers int) *program {
 	do := func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)
@@ -101,6 +104,8 @@ func shopWriter(parity, customers int) *program {
 	return &program{name: fmt.Sprintf("writer %d", parity), do: do, pause: time.Millisecond}
 }
 
+// shopWrite changes or deletes a random order of the parity, or does neither. Then it
+// inserts an order and a line of the newest order.
 func shopWrite(ctx context.Context, tx *sql.Tx, parity, customer int) error {
 	var order int64
 	err := tx.QueryRowContext(ctx, `SELECT id FROM mirror WHERE parity = $1::integer ORDER BY random() LIMIT 1`, parity).Scan(&order)
@@ -135,6 +140,7 @@ func shopWrite(ctx context.Context, tx *sql.Tx, parity, customer int) error {
 	return nil
 }
 
+// shopReader returns a program that joins the tables by the keys that are moved.
 func shopReader(customers int) *program {
 	return &program{name: "reader", pause: time.Millisecond, do: func(ctx context.Context, conn *sql.Conn) error {
 		var n int
@@ -143,6 +149,7 @@ func shopReader(customers int) *program {
 	}}
 }
 
+// shopCount returns a function that counts the rows of a table.
 func shopCount(table string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, conn *sql.Conn) error {
 		var n int
@@ -150,8 +157,8 @@ func shopCount(table string) func(context.Context, *sql.Conn) error {
 	}
 }
 
-// seenBy returns a function that executes queries. It passes their errors to judge, which
-// returns nil for expected errors.
+// seenBy returns a function that executes queries and reads all their rows. It passes the
+// result of each query, also nil, to judge, which returns nil for expected errors.
 func seenBy(judge func(error) error, queries ...string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, conn *sql.Conn) error {
 		for _, query := range queries {

@@ -39,13 +39,13 @@ func longRows(t *testing.T) int {
 	return rows
 }
 
-// A longClient writes or reads at full speed. It records its longest time for each step
-// of the move.
+// A longClient is a program that writes or reads at full speed. It records the longest time
+// and the number of its calls for each step of the move.
 type longClient struct {
 	program
-	stage   *atomic.Value // contains a string
-	longest map[string]time.Duration
-	times   map[string]int
+	stage   *atomic.Value            // the step that is under way, as a string, or before, finish or after
+	longest map[string]time.Duration // by step
+	times   map[string]int           // by step
 }
 
 func newLongClient(name string, stage *atomic.Value, do func(context.Context, *sql.Conn) error) *longClient {
@@ -62,8 +62,8 @@ func newLongClient(name string, stage *atomic.Value, do func(context.Context, *s
 	return c
 }
 
-// longWriter returns a program that executes the statements of write for two random rows
-// in a transaction.
+// longWriter returns a function that executes the statements of write in a transaction.
+// write receives the numbers of two random rows.
 func longWriter(rows int, write func(row, other int) []string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)
@@ -80,6 +80,8 @@ func longWriter(rows int, write func(row, other int) []string) func(context.Cont
 	}
 }
 
+// postgresLongWrite returns statements that change a parent, give a line another parent,
+// insert a parent with children, and delete a note.
 func postgresLongWrite(row, other int) []string {
 	return []string{
 		fmt.Sprintf("UPDATE parents SET name = name || '.' WHERE id = %d", row),
@@ -89,7 +91,7 @@ func postgresLongWrite(row, other int) []string {
 	}
 }
 
-// longReader returns a program that counts the lines of a random parent. The name of the
+// longReader returns a function that counts the lines of a random parent. The name of the
 // table is a parameter, because LINES is a reserved word of MariaDB and must be quoted
 // there.
 func longReader(rows int, lines string) func(context.Context, *sql.Conn) error {
@@ -99,7 +101,9 @@ func longReader(rows int, lines string) func(context.Context, *sql.Conn) error {
 	}
 }
 
-// With a million rows TestLongPostgres takes a quarter of an hour on two cores.
+// TestLongPostgres moves large tables while programs use them, and fails if a transaction
+// takes much longer than without the move. With a million rows it takes a quarter of an
+// hour on two cores.
 func TestLongPostgres(t *testing.T) {
 	rows := longRows(t)
 	d := startPostgres(t).database(t, fmt.Sprintf(`
@@ -123,13 +127,13 @@ CREATE INDEX ix_notes ON notes (parent_id);`, rows))
 
 var longTables = []any{"parents", "lines", "notes"}
 
-// A longMove contains the parts of the test that depend on the database.
+// A longMove contains the parts of the long tests that depend on the database.
 type longMove struct {
 	db, programs *gorm.DB
 	write, read  func(context.Context, *sql.Conn) error
 	rows         int
 	plan         func() *sqlmigrate.OnlinePlan
-	size, log    func() string // in MB
+	size, log    func() string // the sizes of the database and of the log that was written, in MB
 }
 
 // measure moves the tables while programs use them, and fails the test if a program had
@@ -139,7 +143,9 @@ func (m longMove) measure(t *testing.T) {
 	stage.Store("before")
 	clients := []*longClient{newLongClient("writer", &stage, m.write), newLongClient("reader", &stage, m.read)}
 	programs := startLoad(t, m.programs, &clients[0].program, &clients[1].program)
-	window := 5*time.Second + time.Duration(m.rows)*200*time.Microsecond // the times before and after the move together are as long as the copy
+	// The programs run without a move before and after it. Both times together are as long
+	// as the copy, so that rare long transactions of the server itself are in them too.
+	window := 5*time.Second + time.Duration(m.rows)*200*time.Microsecond
 	time.Sleep(window)
 	t.Logf("database %s MB, log %s MB", m.size(), m.log())
 
@@ -189,6 +195,8 @@ func shortStep(text string) string {
 	return word
 }
 
+// judge logs the longest time of each step, and fails the test if it exceeds the longest
+// time without the move by more than longStall.
 func (c *longClient) judge(t *testing.T) {
 	t.Helper()
 	without := max(c.longest["before"], c.longest["after"])

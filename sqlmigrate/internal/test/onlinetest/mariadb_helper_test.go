@@ -26,7 +26,7 @@ type mariadbServer struct {
 	admin   *gorm.DB
 	address string
 	data    string // the data directory of the server
-	mysql   bool
+	mysql   bool   // whether the server is MySQL
 	count   atomic.Int64
 }
 
@@ -35,6 +35,8 @@ func startMariaDB(t *testing.T, settings ...string) *mariadbServer {
 	return startAlike(t, testserver.MariaDB, settings...)
 }
 
+// startAlike starts a server of MariaDB or MySQL with start. It does not wait for the disk at
+// each commit, because its tests kill only clients.
 func startAlike(t *testing.T, start func(testing.TB, ...string) *testserver.Server, settings ...string) *mariadbServer {
 	t.Helper()
 	server := start(t, append(settings, "innodb_flush_log_at_trx_commit=0", "max_connections=300")...)
@@ -47,6 +49,8 @@ func (s *mariadbServer) dsn(database string) string {
 	return fmt.Sprintf("root@tcp(%s)/%s?interpolateParams=true&parseTime=true", s.address, database)
 }
 
+// mariadbDialector returns a dialector without the log of the driver, in which lost
+// connections appear.
 func mariadbDialector(dsn string) (gorm.Dialector, error) {
 	config, err := driver.ParseDSN(dsn)
 	if err != nil {
@@ -109,7 +113,7 @@ func (d *mariadbDatabase) value(t *testing.T, query string) string {
 	return value.String
 }
 
-// want expects a value of a query.
+// want fails the test unless the query returns the value want.
 func (d *mariadbDatabase) want(t *testing.T, query, want string) {
 	t.Helper()
 	if got := d.value(t, query); got != want {
@@ -117,6 +121,7 @@ func (d *mariadbDatabase) want(t *testing.T, query, want string) {
 	}
 }
 
+// values returns the rows of a query of one column.
 func (d *mariadbDatabase) values(t *testing.T, query string) []string {
 	t.Helper()
 	var values []string
@@ -147,7 +152,8 @@ func (d *mariadbDatabase) schema(t *testing.T) string {
 	return out.String()
 }
 
-// second returns the second column of the first row of a query.
+// second returns the second column of the first row of a query that has columns columns.
+// SHOW CREATE TABLE returns the definition there.
 func (d *mariadbDatabase) second(t *testing.T, query string, columns int) string {
 	t.Helper()
 	values, into := make([]sql.NullString, columns), make([]any, columns)
@@ -160,7 +166,7 @@ func (d *mariadbDatabase) second(t *testing.T, query string, columns int) string
 	return values[1].String
 }
 
-// data returns all rows of all tables as text.
+// data returns all rows of the tables of [mariadbShop] as text.
 func (d *mariadbDatabase) data(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
@@ -182,6 +188,7 @@ func (d *mariadbDatabase) online(t *testing.T) *sqlmigrate.OnlinePlan {
 	return d.onlineOf(t, mariadbTargets...)
 }
 
+// onlineOf makes the online plan for other targets than the tables of [mariadbShop].
 func (d *mariadbDatabase) onlineOf(t *testing.T, targets ...any) *sqlmigrate.OnlinePlan {
 	t.Helper()
 	online, err := tryOnline(context.Background(), mariadbOpen(t, d.dsn), targets...)
@@ -219,18 +226,22 @@ func mariadbShop(rows int) []string {
 		"INSERT INTO notes (id, user_id) SELECT seq, NULLIF(seq, 7)" + from,
 		"INSERT INTO order_lines SELECT seq * 2, seq % 5" + from,
 		"CREATE TABLE mirror (id bigint PRIMARY KEY, user_id bigint NOT NULL, KEY (user_id)) SELECT id, user_id FROM orders",
+		// The counter is far above the rows, so that a move that computes it from the rows is noticed.
 		fmt.Sprintf("INSERT INTO users VALUES (%d, 'last', NULL)", rows+4000), "DELETE FROM users WHERE email = 'last'",
 	}
 }
 
-// expected matches errors that a program also gets without a move: the key exists already
-// or is referred to, or the server asks the program to repeat its transaction.
+// expected matches errors that a program also gets without a move. The key exists already
+// (1062), another row refers to it (1451), or there was a deadlock and the server asks the
+// program to repeat its transaction (1213).
 var expected = regexp.MustCompile(`Error (1062|1213|1451)\b`)
 
 // unreadable matches the error of MariaDB for triggers that it cannot read after a
 // session was killed.
 var unreadable = regexp.MustCompile(`Error 1064\b.*has an error in its body`)
 
+// mariadbWriter returns a program that runs mariadbWrite in a transaction. It ignores errors
+// that are expected or that tolerated matches, after which the transaction is rolled back.
 func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
 	do := func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)
@@ -252,6 +263,8 @@ func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
 	return &program{name: fmt.Sprintf("writer %d", n), do: do, pause: 1e6}
 }
 
+// mariadbWrite chooses a random kind of change and makes it in the tables, and in table
+// mirror as far as it affects orders. rows is the number that mariadbShop received.
 func mariadbWrite(ctx context.Context, tx *sql.Tx, rows int) error {
 	user, order := 1+rand.IntN(rows), 2*(1+rand.IntN(rows))
 	// Without a lock on the user another transaction could delete the user before the
@@ -277,6 +290,7 @@ func mariadbWrite(ctx context.Context, tx *sql.Tx, rows int) error {
 	return nil
 }
 
+// mariadbReader returns a program that reads the orders of a user through a view.
 func mariadbReader(rows int) *program {
 	return &program{name: "reader", pause: 1e6, do: func(ctx context.Context, conn *sql.Conn) error {
 		var n int
@@ -284,6 +298,8 @@ func mariadbReader(rows int) *program {
 	}}
 }
 
+// mariadbLoad starts two writers and a reader. tolerated matches further errors that the
+// writers may get.
 func mariadbLoad(t *testing.T, d *mariadbDatabase, tolerated ...*regexp.Regexp) *load {
 	t.Helper()
 	return startLoad(t, mariadbOpen(t, d.dsn), mariadbWriter(1, customers, tolerated...), mariadbWriter(2, customers, tolerated...), mariadbReader(customers))

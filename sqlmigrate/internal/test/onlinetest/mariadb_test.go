@@ -33,12 +33,13 @@ func TestMySQL(t *testing.T) {
 	runAll(t, server, alike)
 }
 
+// A namedTest is a test of [TestMariaDB] or [TestMySQL].
 type namedTest struct {
 	name string
 	run  func(*testing.T, *mariadbServer)
 }
 
-// alike are the tests that run on both servers.
+// alike are the tests that run on MariaDB and on MySQL.
 var alike = []namedTest{
 	{"Stages", mariadbStages},
 	{"Load", mariadbMoved},
@@ -65,12 +66,14 @@ func runAll(t *testing.T, server *mariadbServer, tests []namedTest) {
 	}
 }
 
+// mariadbSteered tests that another process can pause and continue a move.
 func mariadbSteered(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t) }, d.DB, mariadbOpen(t, d.dsn), mariadbTargets...)
 }
 
-// mariadbStages tests that Revert restores the former state after each stage.
+// mariadbStages tests that Revert restores the former schema and rows after each stage that
+// can be reverted.
 func mariadbStages(t *testing.T, server *mariadbServer) {
 	for _, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageConstrain} {
 		t.Run(string(last), func(t *testing.T) {
@@ -92,7 +95,8 @@ func mariadbStages(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbMoved tests that a whole move succeeds while programs use the tables.
+// mariadbMoved tests that a whole move succeeds while programs use the tables, that no write
+// is lost, and that Revert is refused after stage swap.
 func mariadbMoved(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	programs := mariadbLoad(t, d)
@@ -110,15 +114,16 @@ func mariadbMoved(t *testing.T, server *mariadbServer) {
 	programs.end(t)
 	mariadbCheckRows(t, d)
 	d.exec(t, "INSERT INTO users (email) VALUES ('next')")
-	d.want(t, "SELECT id FROM users WHERE email = 'next'", fmt.Sprint(customers+4001)) // the counter continues where it was
+	d.want(t, "SELECT id FROM users WHERE email = 'next'", fmt.Sprint(customers+4001)) // the counter continues after the row that mariadbShop deleted
 	mariadbCheckEnd(t, server, d)
 	if !d.online(t).Empty() {
 		t.Error("a second plan is not empty")
 	}
 }
 
-// mariadbCheckLikely checks that a plan does not report the old tables as forgotten
-// references. They have narrow columns with keys until Finish drops them.
+// mariadbCheckLikely checks that a new plan does not list the old tables, which exist until
+// Finish, or the journal under [sqlmigrate.Plan.Likely]. They have narrow columns with
+// keys, but nobody has to do anything about them.
 func mariadbCheckLikely(t *testing.T, d *mariadbDatabase) {
 	t.Helper()
 	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, mariadbTargets...)
@@ -132,8 +137,8 @@ func mariadbCheckLikely(t *testing.T, d *mariadbDatabase) {
 	}
 }
 
-// mariadbCheckEnd checks that the schema is the same as after phase widen, and that keys
-// above 2^53 are accepted.
+// mariadbCheckEnd checks that the schema is the same as if phase widen had been applied
+// instead of the online move, and that keys above 2^53 are accepted.
 func mariadbCheckEnd(t *testing.T, server *mariadbServer, d *mariadbDatabase) {
 	t.Helper()
 	other := server.database(t, mariadbShop(customers)...)
@@ -154,7 +159,8 @@ func mariadbCheckEnd(t *testing.T, server *mariadbServer, d *mariadbDatabase) {
 		fmt.Sprintf("INSERT INTO order_lines VALUES (%d, 1)", wide+1), fmt.Sprintf("INSERT INTO notes VALUES (%d, %d)", wide+2, wide))
 }
 
-// mariadbBack tests Revert in the middle of a move while programs use the tables.
+// mariadbBack tests Revert in the middle of a move, while programs use the tables. No write
+// may be lost.
 func mariadbBack(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	schema := d.schema(t)
@@ -172,9 +178,10 @@ func mariadbBack(t *testing.T, server *mariadbServer) {
 	same(t, "after the way back", d.schema(t), schema)
 }
 
-// mariadbKilled kills the process that moves the tables up to ten times. The programs
-// that use the tables must not get an error. Fewer kills are enough, because on a busy
-// machine the process gets further before it is killed.
+// mariadbKilled kills the process that moves the tables up to ten times, and starts it again
+// until the move is complete. The programs that use the tables must not get an error, and
+// no write may be lost. Five kills are enough, because on a busy machine the process gets
+// further before it is killed.
 func mariadbKilled(t *testing.T, server *mariadbServer) {
 	const kills, enough = 10, 5
 	d := server.database(t, mariadbShop(customers)...)
@@ -199,10 +206,11 @@ func mariadbKilled(t *testing.T, server *mariadbServer) {
 	mariadbCheckEnd(t, server, d)
 }
 
-// mariadbEnded cancels the context of the run or kills its connection in turn. An
-// operator must not kill the connection, because the triggers may be unreadable until the
-// run is resumed. In stage swap the test only cancels the context, because no run can
-// repair the damage that a killed RENAME leaves.
+// mariadbEnded tests that a run can be resumed after its context was canceled or its
+// connection was killed, in turn. After a KILL the triggers may be unreadable until the run
+// is resumed, so programs may get that error here, and operators are told not to kill the
+// connection. In stage swap the test only cancels the context, because no run can repair
+// the damage that a killed RENAME leaves.
 func mariadbEnded(t *testing.T, server *mariadbServer) {
 	const ends = 10
 	d := server.database(t, mariadbShop(customers)...)
@@ -222,7 +230,7 @@ func mariadbEnded(t *testing.T, server *mariadbServer) {
 				ending.Wait()
 			}
 		}))
-		ending.Wait() // otherwise it could end the next run
+		ending.Wait() // otherwise the goroutine could end the next run
 		cancel()
 		if err == nil {
 			if ended < ends/2 {
@@ -277,16 +285,18 @@ func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbTriggerFile tests the damage that a killed RENAME can leave. MariaDB takes the
-// RENAME back, cannot read the triggers because the session was killed, and writes an
-// unreadable file of triggers. The table cannot be opened until an operator removes the
-// file. Its triggers are lost then, so the next step, which is the RENAME, is refused,
-// and only Revert is possible.
+// mariadbTriggerFile tests the damage that a KILL during the RENAME of stage swap can leave.
+// MariaDB takes the RENAME back, cannot read the triggers because the session was killed,
+// and writes an unreadable file of triggers. The table cannot be opened until an operator
+// removes the file. The triggers of the table, which keep the new table the same, are lost
+// then. So the run must refuse the RENAME, and only Revert is possible. The test writes the
+// file itself, because a KILL rarely hits the moment.
 func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	schema := d.schema(t)
 	path := filepath.Join(server.data, d.Migrator().CurrentDatabase(), "users.TRG")
 	const unreadable = "TYPE=TRIGGERS\ntriggers=\nsql_modes=\ndefiners=\nclient_cs_names=\nconnection_cl_names=\ndb_cl_names=\ncreated=\n"
+	// lose replaces the file of the triggers, and makes the server read it.
 	lose := func() {
 		if err := os.WriteFile(path, []byte(unreadable), 0o600); err != nil {
 			t.Fatal(err)
@@ -318,8 +328,9 @@ func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
 	d.want(t, "SELECT COUNT(*) FROM users WHERE email = 'not in the shadow'", "1")
 }
 
-// mariadbForgotten tests that a run stops if the row of its move is deleted before a
-// step, for each kind of step.
+// mariadbForgotten tests that a run stops, before the tables are renamed, if somebody
+// deletes the row of table sqlmigrate_online that stores the move. It deletes the row
+// before a step of each kind.
 func mariadbForgotten(t *testing.T, server *mariadbServer) {
 	for _, stage := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {
 		t.Run(string(stage), func(t *testing.T) {
@@ -378,11 +389,12 @@ func mariadbBreak(t *testing.T, d *mariadbDatabase) bool {
 	return false
 }
 
-// mariadbLongName is a table name that leaves no room for the names of the triggers.
+// mariadbLongName is a table name that is so long that the names of the move's triggers,
+// which contain it, would exceed 64 characters.
 var mariadbLongName = strings.Repeat("n", 60)
 
-// mariadbRefuses tests that a plan refuses each of these tables and names the object,
-// before the move begins.
+// mariadbRefuses tests that a schema that the move would damage, or could not move, is
+// refused with the name of the object before anything is changed.
 func mariadbRefuses(t *testing.T, server *mariadbServer) {
 	for _, test := range []struct{ name, change, object, reason string }{
 		{"trigger", "CREATE TRIGGER own BEFORE INSERT ON orders FOR EACH ROW SET NEW.note = 'y'", "trigger own", "order"},
@@ -410,6 +422,7 @@ func mariadbRefuses(t *testing.T, server *mariadbServer) {
 			d.exec(t, strings.Split(test.change, "; ")...)
 			schema := d.schema(t)
 			plan := d.online(t)
+			// A case that creates a table with a key of its own tests a plan for this table.
 			if name, ok := strings.CutPrefix(test.object, "table "); ok && strings.HasPrefix(test.change, "CREATE TABLE "+name+" (id int AUTO_INCREMENT") {
 				plan = d.onlineOf(t, name)
 			}
@@ -420,8 +433,8 @@ func mariadbRefuses(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbChanged tests that the swap is refused if a table was changed during the move,
-// so that the change is not lost.
+// mariadbChanged tests that the swap is refused if somebody changed a table during the move,
+// because the new table was created before the change and would replace it.
 func mariadbChanged(t *testing.T, server *mariadbServer) {
 	for _, change := range []string{
 		"ALTER TABLE orders ADD extra int",
@@ -448,7 +461,7 @@ func mariadbChanged(t *testing.T, server *mariadbServer) {
 }
 
 // mariadbCounts tests that the swap keeps a counter that a program has raised during the
-// move.
+// move. The new table has a counter of its own, which the statement does not reach.
 func mariadbCounts(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(10)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
@@ -462,10 +475,10 @@ func mariadbCounts(t *testing.T, server *mariadbServer) {
 	d.want(t, "SELECT id FROM users WHERE email = 'next'", "9000")
 }
 
-// mariadbHeld tests that the swap tries again until a long transaction ends. On MySQL the
-// programs that wait behind a try must wait for less than the second that the server sets
-// as the limit. That is checked in the long form only, because programs wait longer on a
-// busy machine.
+// mariadbHeld tests that the swap tries again until a long transaction ends. On MySQL, where
+// the lock timeout of the server is at least a second, a program that waits behind a try
+// must wait for less than that. This is checked with GORMFLAKE_TEST_ROWS only, because
+// programs wait longer on a machine that runs other tests.
 func mariadbHeld(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
@@ -507,9 +520,10 @@ func mariadbHold(t *testing.T, d *mariadbDatabase) (let func()) {
 	return sync.OnceFunc(func() { reader.Rollback() })
 }
 
-// mariadbPolite tests that a short step tries for three seconds without making programs
-// wait. A statement that waited for the lock itself would fail after a second, which is
-// the limit of the server.
+// mariadbPolite tests that a short step first tries for three seconds without making
+// programs wait, so that a transaction of two seconds does not stop it. A statement that
+// waits for the lock in the queue would give up after a second, which is the lock timeout,
+// and the run would report the wait.
 func mariadbPolite(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
@@ -527,7 +541,8 @@ func mariadbPolite(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbTwice tests that a second run is refused while another run is under way.
+// mariadbTwice tests that a second run is refused while another run is under way. Two runs
+// would copy the same batches and drop each other's triggers.
 func mariadbTwice(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	plan, second := d.online(t), d.online(t)

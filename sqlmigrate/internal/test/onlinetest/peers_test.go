@@ -22,8 +22,9 @@ CREATE TABLE orders (id serial PRIMARY KEY, tenant integer NOT NULL, user_id int
 INSERT INTO orders (tenant, user_id, amount, note) SELECT n %% 8, 1 + n %% 1000, n %% 1000, 'order ' || n FROM generate_series(1, %[1]d) AS n;
 CREATE INDEX ON orders (user_id);` + pgLedger
 
-// TestPeersPostgres moves a table of GORMFLAKE_TEST_ROWS rows, and then an equal table
-// with pgroll, if pgroll is in the PATH.
+// TestPeersPostgres compares the move with pgroll: how long each takes, and how long the
+// programs have to wait. It moves a table of GORMFLAKE_TEST_ROWS rows, and then an equal
+// table with pgroll, if pgroll is in the PATH.
 func TestPeersPostgres(t *testing.T) {
 	rows := longRows(t)
 	server := proofPostgres(t)
@@ -63,7 +64,7 @@ func TestPeersPostgres(t *testing.T) {
 	})
 }
 
-// TestPeersMariaDB compares the move with pt-online-schema-change.
+// TestPeersMariaDB compares the move with pt-online-schema-change, if that is in the PATH.
 func TestPeersMariaDB(t *testing.T) {
 	peersAlike(t, proofMariaDB(t))
 }
@@ -73,6 +74,8 @@ func TestPeersMySQL(t *testing.T) {
 	peersAlike(t, proofMySQL(t))
 }
 
+// peersAlike moves a table on a server of MariaDB or MySQL, and then an equal table with
+// pt-online-schema-change.
 func peersAlike(t *testing.T, server *testserver.Server) {
 	rows := longRows(t)
 	s := &mariadbServer{address: server.Address()}
@@ -115,6 +118,8 @@ func peersAlike(t *testing.T, server *testserver.Server) {
 func (p *proof) measure(t *testing.T, move func()) {
 	t.Helper()
 	p.start(t)
+	// Without the move, the writers run for about as long as with it, so that their longest
+	// transactions can be compared.
 	idle := time.Duration(p.rows) * 12 * time.Microsecond
 	time.Sleep(idle)
 	begun := time.Now()
@@ -131,6 +136,7 @@ func (p *proof) measure(t *testing.T, move func()) {
 	p.longest(t)
 }
 
+// moved runs a whole online move with this library.
 func (p *proof) moved(t *testing.T) {
 	t.Helper()
 	p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), p.db) })
@@ -148,6 +154,7 @@ func inPath(t *testing.T, tool string) string {
 	return path
 }
 
+// ran runs a program and stops the test if it fails.
 func ran(t *testing.T, program string, args ...string) {
 	t.Helper()
 	out, err := exec.Command(program, args...).CombinedOutput()

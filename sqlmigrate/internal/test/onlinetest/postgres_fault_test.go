@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// pgSmall creates two tables of a thousand rows, of which u refers to t.
 const pgSmall = `
 CREATE TABLE t (id serial PRIMARY KEY, name text);
 INSERT INTO t (name) SELECT 'row ' || n FROM generate_series(1, 1000) AS n;
@@ -19,6 +20,7 @@ CREATE TABLE u (id serial PRIMARY KEY, t_id integer NOT NULL REFERENCES t);
 INSERT INTO u (t_id) SELECT id FROM t;
 ANALYZE;`
 
+// pgTo applies the move of [pgSmall] up to and including stage last.
 func pgTo(t *testing.T, d *pgDatabase, last sqlmigrate.StageName) {
 	t.Helper()
 	if err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(last)); err != nil {
@@ -26,8 +28,9 @@ func pgTo(t *testing.T, d *pgDatabase, last sqlmigrate.StageName) {
 	}
 }
 
-// pgChangedView tests that the swap and the way back are refused if a view or a policy
-// was changed during the move, so that the change is not lost.
+// pgChangedView tests that the swap and Revert are refused if somebody changed a view or a
+// policy during the move. Both drop the view and create it again as it was when the plan was
+// made, so that the change would be lost.
 func pgChangedView(t *testing.T, server *pgServer) {
 	const ddl = "CREATE TABLE t (id serial PRIMARY KEY, name text); INSERT INTO t (name) VALUES ('x'); CREATE VIEW v AS SELECT id FROM t; CREATE POLICY p ON t USING (id > 0)"
 	for _, change := range []string{"CREATE OR REPLACE VIEW v AS SELECT id, name FROM t", "GRANT SELECT ON v TO PUBLIC", "ALTER POLICY p ON t USING (id > 1)"} {
@@ -63,8 +66,9 @@ func pgChangedView(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgDiffer changes rows without the trigger that keeps the new columns the same. The rows
-// that differ are found and copied again, and later changes are rejected by the CHECK.
+// pgDiffer tests that stage constrain finds rows whose new column differs from the old one.
+// The test replaces the function of the trigger that keeps the columns the same, and changes
+// two rows. They are found and copied again, and from then on a CHECK rejects such changes.
 func pgDiffer(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	pgTo(t, d, sqlmigrate.StageCopy)
@@ -83,8 +87,8 @@ func pgDiffer(t *testing.T, server *pgServer) {
 	wantError(t, d.Exec("UPDATE u SET t_id = 9 WHERE id = 9").Error, "gormflake_same")
 }
 
-// pgChanged tests that the swap is refused with the name of the object if the tables were
-// changed between two stages.
+// pgChanged tests that the swap is refused, with the name of the object, if somebody changed
+// the tables between two stages. After the change is undone, the swap succeeds.
 func pgChanged(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	pgTo(t, d, sqlmigrate.StageConstrain)
@@ -102,8 +106,8 @@ func pgChanged(t *testing.T, server *pgServer) {
 	pgTo(t, d, sqlmigrate.StageSwap)
 }
 
-// pgNoWayBack tests that Revert is refused if the old column cannot hold a new key, and
-// that Finish and Revert are refused in the wrong stage.
+// pgNoWayBack tests that Revert is refused, before it changes anything, if the old column
+// cannot hold a new key, and that Finish and Revert are refused in the wrong stage.
 func pgNoWayBack(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	wantError(t, d.online(t, "t").Finish(context.Background(), d.DB), "no online move of these tables is under way")
@@ -124,7 +128,8 @@ func pgNoWayBack(t *testing.T, server *pgServer) {
 	wantError(t, plan.Revert(context.Background(), d.DB), "no online move of these tables is under way")
 }
 
-// pgEachStep cancels the context before each step and resumes the move.
+// pgEachStep tests that the move can be resumed, and that no session keeps a transaction open,
+// after the context was canceled before any of its steps.
 func pgEachStep(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	stopped := errors.New("stopped")
@@ -155,7 +160,7 @@ func pgEachStep(t *testing.T, server *pgServer) {
 			pgTo(t, d, sqlmigrate.StageIndex)
 		}
 		const open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
-		for began := time.Now(); d.Value(t, open) != "0" && time.Since(began) < time.Minute; { // the server needs a moment to notice
+		for began := time.Now(); d.Value(t, open) != "0" && time.Since(began) < time.Minute; { // the server needs a moment to notice that the connection is closed
 			time.Sleep(time.Millisecond)
 		}
 		d.want(t, open, "0")
@@ -163,8 +168,8 @@ func pgEachStep(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT count(*) FROM u JOIN t ON t.id = t_id WHERE t.id::text = u.t_id::text", "1000")
 }
 
-// pgBackStopped stops the way back before each step. Apply is refused from then on, and
-// Revert continues the way back.
+// pgBackStopped tests a Revert that was stopped before any of its steps. Apply is refused from
+// then on, because some stages have been taken back, and the next Revert continues.
 func pgBackStopped(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	before := d.dump(t)
@@ -188,8 +193,8 @@ func pgBackStopped(t *testing.T, server *pgServer) {
 	same(t, "afterwards", d.dump(t), before)
 }
 
-// pgForgotten tests that a run stops if the row of its move is deleted before a step, for
-// each kind of step.
+// pgForgotten tests that a run stops if somebody deletes the row of table sqlmigrate_online
+// that stores the move. It deletes the row before a step of each kind.
 func pgForgotten(t *testing.T, server *pgServer) {
 	for _, stage := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageSwap} {
 		t.Run(string(stage), func(t *testing.T) {
@@ -206,7 +211,8 @@ func pgForgotten(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgTwice tests that a move is completed if two programs apply it at the same time.
+// pgTwice tests that a move is completed once if two programs apply it at the same time. The
+// second program waits, or gets an error that names the other session.
 func pgTwice(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	var both sync.WaitGroup
@@ -223,8 +229,9 @@ func pgTwice(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT data_type FROM information_schema.columns WHERE table_name = 't' AND column_name = 'id'", "bigint")
 }
 
-// pgHeld swaps the tables while a long transaction holds one of them. Later readers wait
-// for a single try only, and the swap succeeds after the transaction has ended.
+// pgHeld tests a swap while a long transaction holds one of the tables. Readers that come
+// later wait behind a try of the swap only until its lock timeout, and the swap succeeds
+// after the transaction has ended.
 func pgHeld(t *testing.T, server *pgServer) {
 	const held, lockWait = 2 * time.Second, 100 * time.Millisecond
 	d := server.database(t, pgSmall)
@@ -259,7 +266,7 @@ func pgHeld(t *testing.T, server *pgServer) {
 }
 
 // pgHeldRow tests that the copy waits while a transaction holds rows of the table, and
-// names the reason.
+// reports the reason. The copy skips locked rows at first, so it must come back to them.
 func pgHeldRow(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	holder := migratetest.PgOpen(t, d.URL).Begin()
@@ -282,8 +289,10 @@ func pgHeldRow(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT count(*) FROM t WHERE gormflake_new_id = id", "1000")
 }
 
-// pgCached tests programs that keep their statements prepared. The only error that they
-// may get is that the type of a result has changed, once for each change of a statement.
+// pgCached tests programs that keep their statements prepared. When the columns of a table
+// change, PostgreSQL refuses a prepared statement with error 0A000, because the types of its
+// result would change, and the driver prepares the statement again. Programs may get only
+// this error, and once for each such change.
 func pgCached(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	errorsSeen := 0
@@ -315,8 +324,9 @@ func pgCached(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgPositions tests that programs can insert rows without a list of columns in each
-// stage.
+// pgPositions tests that a program can execute INSERT without a list of columns in each stage.
+// The move appends its new columns behind the others. After the swap, such an INSERT writes
+// the key to the old column, which is still the first, and a trigger moves it to the new one.
 func pgPositions(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	for i, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {

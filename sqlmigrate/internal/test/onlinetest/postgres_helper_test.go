@@ -15,6 +15,7 @@ import (
 // pgServer is a server that several tests share. Each test creates its own database.
 type pgServer struct{ *migratetest.PgServer }
 
+// startPostgres starts a server with the settings and enough connections for all tests.
 func startPostgres(t *testing.T, settings ...string) *pgServer {
 	t.Helper()
 	return pgServerOf(t, testserver.Postgres(t, append(settings, "max_connections=200", "wal_level=logical")...))
@@ -33,7 +34,7 @@ func (s *pgServer) database(t *testing.T, ddl string) *pgDatabase {
 	return &pgDatabase{s.Database(t, ddl)}
 }
 
-// want expects a value of a query.
+// want fails the test unless the query returns the value want.
 func (d *pgDatabase) want(t *testing.T, query, want string) {
 	t.Helper()
 	if got := d.Value(t, query); got != want {
@@ -62,6 +63,8 @@ func (d *pgDatabase) online(t *testing.T, targets ...any) *sqlmigrate.OnlinePlan
 	return online
 }
 
+// tryOnline makes the online plan for the targets, and returns an error instead of stopping
+// the test.
 func tryOnline(ctx context.Context, db *gorm.DB, targets ...any) (*sqlmigrate.OnlinePlan, error) {
 	plan, err := migratetest.Inspect(ctx, db, targets...)
 	if err != nil {

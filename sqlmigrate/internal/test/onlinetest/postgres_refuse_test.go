@@ -8,8 +8,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// pgRefused are tables that cannot be moved online, with the object that blocks the move
-// and a part of the reason.
+// pgRefused are changes after which table t cannot be moved online, with the object that
+// blocks the move and a part of the reason. The trigger of the move must fire last, so that
+// it sees the values that other triggers set; triggers fire in the order of their names.
 var pgRefused = []struct{ name, ddl, object, reason string }{
 	{"materialized view", "CREATE MATERIALIZED VIEW v AS SELECT id FROM t", "view v", "it is materialized"},
 	{"check that the server refuses", "CREATE FUNCTION small(integer) RETURNS boolean LANGUAGE sql AS 'SELECT $1 > 0'; ALTER TABLE t ADD CHECK (small(id))", "table t", "function public.small(bigint) does not exist"},
@@ -36,11 +37,11 @@ var pgRefused = []struct{ name, ddl, object, reason string }{
 	{"identity's sequence", "ALTER TABLE t ALTER id DROP DEFAULT, ALTER id ADD GENERATED ALWAYS AS IDENTITY; GRANT SELECT ON SEQUENCE t_id_seq1 TO PUBLIC", "sequence t_id_seq1", "rights"},
 }
 
-// pgPartitioned replaces table t by a partitioned one.
+// pgPartitioned replaces table t by a partitioned table without partitions.
 const pgPartitioned = "DROP TABLE t; CREATE TABLE t (id serial, x text, PRIMARY KEY (id, x)) PARTITION BY LIST (x);"
 
-// pgRefuses tests that a plan refuses each of these tables and names the object, before
-// the move begins.
+// pgRefuses tests that each table of pgRefused is refused with the name of the object before
+// anything is changed.
 func pgRefuses(t *testing.T, server *pgServer) {
 	d := server.database(t, "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
 	for _, test := range pgRefused {
@@ -58,6 +59,8 @@ func pgRefuses(t *testing.T, server *pgServer) {
 	}
 }
 
+// wantBlocker fails the test unless the plan has a blocker with this object, a fix, and a
+// reason that contains reason. name is the name of the case.
 func wantBlocker(t *testing.T, name string, plan *sqlmigrate.OnlinePlan, object, reason string) {
 	t.Helper()
 	for _, b := range plan.Blockers {
@@ -68,7 +71,9 @@ func wantBlocker(t *testing.T, name string, plan *sqlmigrate.OnlinePlan, object,
 	t.Errorf("%s: blockers %+v, want %s: %s", name, plan.Blockers, object, reason)
 }
 
-// pgRoles tests that a plan refuses what its role may not do.
+// pgRoles tests that a plan has a blocker for each right that a later step would need and its
+// role does not have. After the missing rights were granted, the move succeeds, also for a
+// program that logs in with another role and uses SET ROLE.
 func pgRoles(t *testing.T, server *pgServer) {
 	d := server.database(t, `
 CREATE ROLE mover LOGIN; CREATE ROLE reader LOGIN; CREATE ROLE shower;

@@ -53,12 +53,16 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
+// pgSteered tests that another process can pause and continue a move.
 func pgSteered(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(300))
 	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t, pgTargets...) }, d.DB, migratetest.PgOpen(t, d.URL), pgTargets...)
 }
 
-// pgShop creates tables with all kinds of objects that a move has to preserve.
+// pgShop creates tables with all kinds of objects that a move has to preserve. Some of them
+// would break a careless move: the function known is called by a constraint and finds its
+// table by the search path, and the trigger function stamp remembers the type of the key
+// after its first call.
 const pgShop = `
 CREATE TABLE customers (id serial PRIMARY KEY, email text NOT NULL, boss_id integer CONSTRAINT fk_boss REFERENCES customers ON DELETE SET NULL);
 COMMENT ON COLUMN customers.id IS 'it''s \ the key';
@@ -106,6 +110,8 @@ ALTER TABLE "Orders" DISABLE TRIGGER off;
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON "Orders" FOR EACH ROW EXECUTE FUNCTION stamp();
 `
 
+// pgRows fills the tables of pgShop. Table mirror contains what the orders must contain, and
+// the programs of a load change it together with the orders.
 const pgRows = `
 INSERT INTO items_later SELECT FROM generate_series(1, 50);
 INSERT INTO customers (email, boss_id) SELECT 'customer ' || n, nullif(n %% 7, 0) FROM generate_series(1, %[1]d) AS n;
@@ -124,8 +130,9 @@ func pgShopDDL(rows int) string {
 
 var pgTargets = []any{"customers", "Orders", "items_later"}
 
-// wantNoOldColumns checks that a plan does not report the old columns as forgotten
-// references. They are narrow columns with keys until Finish drops them.
+// wantNoOldColumns checks that a new plan does not list the columns of the move under
+// [sqlmigrate.Plan.Likely]. Until Finish drops the old columns, they are narrow and hold
+// keys, but nobody has to do anything about them.
 func wantNoOldColumns(t *testing.T, d *pgDatabase) {
 	t.Helper()
 	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, pgTargets...)
@@ -139,7 +146,7 @@ func wantNoOldColumns(t *testing.T, d *pgDatabase) {
 	}
 }
 
-// pgStages tests that Revert restores the former state after each stage.
+// pgStages tests that Revert restores the former schema and rows after each stage.
 func pgStages(t *testing.T, server *pgServer) {
 	for _, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {
 		t.Run(string(last), func(t *testing.T) {
@@ -200,7 +207,8 @@ CREATE TABLE p_1 PARTITION OF p DEFAULT;
 CREATE INDEX ON p (id) TABLESPACE space WHERE x > 0;
 INSERT INTO t (name, other) SELECT n, n FROM generate_series(1, 100) AS n; INSERT INTO p (x) SELECT n FROM generate_series(1, 100) AS n`
 
-// pgIndexes tests that each index is the same after the way back and after the move.
+// pgIndexes tests that each index is the same after Revert and after Finish, because the move
+// builds every index of a moved column again, from its definition in the catalog.
 func pgIndexes(t *testing.T, server *pgServer) {
 	d := server.database(t, "SELECT 1")
 	migratetest.Run(t, migratetest.PgOpen(t, d.URL+"&options=-c%20allow_in_place_tablespaces%3Don"), "CREATE TABLESPACE space LOCATION ''")
@@ -226,13 +234,16 @@ func pgIndexes(t *testing.T, server *pgServer) {
 // customers is the number of customers in the databases that programs use.
 const customers = 1000
 
+// pgStartLoad starts two writers and a reader. They send statements without preparing them,
+// because a prepared statement fails once when the type of a column changes, see pgCached.
 func pgStartLoad(t *testing.T, d *pgDatabase) *load {
 	t.Helper()
 	return startLoad(t, migratetest.PgOpen(t, d.URL+"&default_query_exec_mode=exec"),
 		shopWriter(0, customers), shopWriter(1, customers), shopReader(customers))
 }
 
-// pgLoad tests that a whole move succeeds while programs use the tables.
+// pgLoad tests that a whole move succeeds while programs use the tables, and that no write is
+// lost.
 func pgLoad(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(customers))
 	programs := pgStartLoad(t, d)
@@ -268,8 +279,8 @@ func pgCheckGone(t *testing.T, d *pgDatabase) {
 	d.want(t, "SELECT count(*) FROM pg_constraint WHERE conname LIKE '%gormflake%' OR NOT convalidated AND conname <> 'later'", "0")
 }
 
-// pgBack tests Revert in the middle of a move and at its end while programs use the
-// tables.
+// pgBack tests Revert in the middle of a move and after stage swap, while programs use the
+// tables. No write may be lost.
 func pgBack(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(customers))
 	before := d.Dumped(t, "--schema-only")
@@ -288,8 +299,9 @@ func pgBack(t *testing.T, server *pgServer) {
 	same(t, "after the way back", d.Dumped(t, "--schema-only"), before)
 }
 
-// pgKilled kills the process that moves the tables at least ten times while programs use
-// the tables.
+// pgKilled kills the process that moves the tables ten times, and starts it again until the
+// move is complete. The programs that use the tables must not get an error, and no write may
+// be lost.
 func pgKilled(t *testing.T, server *pgServer) {
 	const kills = 10
 	d := server.database(t, pgShopDDL(customers))

@@ -12,6 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// mariadbProof returns the statements that create table orders with rows rows, a view, and
+// four tables that refer to it, and the tables of a [proof].
 func mariadbProof(rows int) []string {
 	from := longSequence(rows)
 	ddl := []string{
@@ -33,19 +35,22 @@ func mariadbProof(rows int) []string {
 	return append(ddl, "ANALYZE TABLE users, orders, notes, tags, payments, visits")
 }
 
-// With five million rows TestProofMariaDB takes half an hour on two cores.
+// TestProofMariaDB runs a [proof]. After stage swap there is no Revert on MariaDB, so it
+// takes the move back before, and kills a second move in stage swap. With five million rows
+// it takes half an hour on two cores.
 func TestProofMariaDB(t *testing.T) {
 	proofAlike(t, proofMariaDB(t), &mariadbServer{})
 }
 
 // proofMariaDB starts a server that keeps all acknowledged transactions if its process is
-// killed.
+// killed. innodb_flush_log_at_trx_commit=2 writes them to the operating system at once.
 func proofMariaDB(t *testing.T) *testserver.Server {
 	t.Helper()
 	longRows(t) // skips the test before a server is started
 	return testserver.MariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300")
 }
 
+// proofMySQL starts a server of MySQL as proofMariaDB does.
 func proofMySQL(t *testing.T) *testserver.Server {
 	t.Helper()
 	longRows(t)
@@ -57,6 +62,7 @@ func TestProofMySQL(t *testing.T) {
 	proofAlike(t, proofMySQL(t), &mariadbServer{mysql: true}, "CREATE INDEX ix_tens ON orders ((amount DIV 10))")
 }
 
+// proofAlike runs the proof on a server. more are further statements for the schema.
 func proofAlike(t *testing.T, server *testserver.Server, s *mariadbServer, more ...string) {
 	rows := longRows(t)
 	s.address, s.data = server.Address(), server.Data()
@@ -70,6 +76,8 @@ func proofAlike(t *testing.T, server *testserver.Server, s *mariadbServer, more 
 	p.run(t)
 }
 
+// mariadbProofOf returns a proof for a database of MariaDB or MySQL. With clientFoundRows,
+// an UPDATE that sets a value to itself reports the row, so that it gets into the ledger.
 func mariadbProofOf(t *testing.T, server *testserver.Server, d *mariadbDatabase, rows int) *proof {
 	t.Helper()
 	programs, err := mariadbOpen(t, d.dsn+"&clientFoundRows=true").DB()
@@ -85,6 +93,7 @@ func mariadbProofOf(t *testing.T, server *testserver.Server, d *mariadbDatabase,
 	}
 }
 
+// mariadbInserted executes an INSERT and returns the key of the new row.
 func mariadbInserted(ctx context.Context, tx *sql.Tx, statement string) (int64, error) {
 	result, err := tx.ExecContext(ctx, statement)
 	if err != nil {

@@ -41,12 +41,14 @@ DO $$ DECLARE t text; BEGIN FOREACH t IN ARRAY '{notes,tags,payments,visits}'::t
   EXECUTE format('ALTER TABLE %%I ADD FOREIGN KEY (order_id, tenant) REFERENCES orders ON UPDATE CASCADE ON DELETE CASCADE', t);
 END LOOP; END $$;` + pgLedger
 
+// pgLedger creates the tables of a [proof].
 const pgLedger = `
 CREATE TABLE ledger (id bigint PRIMARY KEY, tenant integer, amount integer, gone integer);
 CREATE TABLE clients (id integer PRIMARY KEY, transactions bigint);
 INSERT INTO clients SELECT n, 0 FROM generate_series(0, 7) AS n;`
 
-// With five million rows TestProofPostgres takes a quarter of an hour on two cores.
+// TestProofPostgres runs a [proof]. It kills the move in every stage and takes it back after
+// stage swap. With five million rows it takes a quarter of an hour on two cores.
 func TestProofPostgres(t *testing.T) {
 	rows := longRows(t)
 	server := proofPostgres(t)
@@ -62,11 +64,13 @@ func TestProofPostgres(t *testing.T) {
 	p.run(t)
 }
 
+// proofPostgres starts a server with enough memory for the large tables.
 func proofPostgres(t *testing.T) *testserver.Server {
 	t.Helper()
 	return testserver.Postgres(t, "wal_level=logical", "shared_buffers=512MB", "max_wal_size=8GB")
 }
 
+// pgProofOf returns a proof for a database of PostgreSQL.
 func pgProofOf(t *testing.T, server *testserver.Server, d *pgDatabase, rows int) *proof {
 	t.Helper()
 	programs, err := migratetest.PgOpen(t, d.URL+"&default_query_exec_mode=exec").DB()
@@ -82,6 +86,7 @@ func pgProofOf(t *testing.T, server *testserver.Server, d *pgDatabase, rows int)
 	}
 }
 
+// pgInserted executes an INSERT and returns the key of the new row.
 func pgInserted(ctx context.Context, tx *sql.Tx, statement string) (id int64, err error) {
 	err = tx.QueryRowContext(ctx, statement+" RETURNING id").Scan(&id)
 	return id, err

@@ -24,19 +24,21 @@ import (
 // A proof moves a large table with many features while eight writers use it. The process
 // that moves the table is killed at random moments, and the server is killed once.
 //
-// Each transaction of a writer also writes to the ledger, which has a row for each order
-// that was inserted, changed or deleted. All other orders must be as they were created.
+// Each transaction of a writer also writes to the table ledger, which has a row for each
+// order that was inserted, changed or deleted. All other orders must be as they were
+// created, so that every lost or repeated write is found. Table clients has a row for each
+// writer with the number of its transactions.
 type proof struct {
 	server  *testserver.Server
 	rows    int
-	url     string // of the child process
+	url     string // the database, for the child process of [runChild]
 	db      *gorm.DB
 	pool    *sql.DB // connections of the writers
 	dialect dialect
 
 	children []string       // the tables that refer to orders
-	tool     *regexp.Regexp // errors that another tool causes in the programs
-	path     atomic.Value   // string: the schema in which programs find the tables, for a tool that changes it
+	tool     *regexp.Regexp // matches errors that another migration tool causes in the writers; nil without such a tool
+	path     atomic.Value   // string: the schema in which the writers find the tables, for a tool that changes it
 
 	first  []sqlmigrate.StageName // stages in which the process is killed before the way back
 	until  sqlmigrate.StageName   // the last stage before the way back
@@ -44,21 +46,21 @@ type proof struct {
 
 	open    func() *gorm.DB // opens the database like a program that has just started
 	targets []any
-	schema  func() string
-	want    func(query, want string)
+	schema  func() string            // returns the definitions of all tables
+	want    func(query, want string) // fails the test unless the query returns want
 
 	stage   atomic.Value // string: the stage and the step that are under way
 	down    atomic.Bool  // whether the server is down, so that transactions fail
 	writers []*proofWriter
 	running sync.WaitGroup
 	stop    chan struct{}
-	gate    sync.RWMutex // read-locked by a writer in a transaction, locked by check
+	gate    sync.RWMutex // read-locked by each writer in a transaction, and locked by check, which needs all tables at rest
 }
 
 // A dialect contains the statements of the writers that depend on the database.
 type dialect struct {
 	insert func(ctx context.Context, tx *sql.Tx, statement string) (id int64, err error)
-	upsert string // writes a row of the ledger: column, order, value
+	upsert string // a format that writes a row of the ledger; its arguments are a column, the ID of the order, and the value
 }
 
 // A proofWriter records how many of its transactions the server has acknowledged.
@@ -66,19 +68,21 @@ type proofWriter struct {
 	*proof
 	number  int
 	acked   int // acknowledged transactions
-	doubted int // transactions that may or may not be committed
+	doubted int // transactions that failed while the server was down, and may or may not be committed
 	refused int // transactions that another tool caused to fail
 	refusal error
 	longest map[string]time.Duration
 	err     error
 }
 
+// proofChildren are the tables that refer to orders.
 var proofChildren = []string{"notes", "tags", "payments", "visits"}
 
 // repeated matches errors after which a program has to repeat its transaction, also
 // without a move.
 var repeated = regexp.MustCompile(`Error 1213\b|SQLSTATE 40P01`)
 
+// start starts the writers. They run until end stops them.
 func (p *proof) start(t *testing.T) {
 	p.stop = make(chan struct{})
 	p.stage.Store("before")
@@ -89,6 +93,8 @@ func (p *proof) start(t *testing.T) {
 	}
 }
 
+// run repeats transactions until the proof ends or a transaction fails for a reason that the
+// move must not cause.
 func (w *proofWriter) run(ctx context.Context) {
 	for w.err == nil {
 		select {
@@ -115,6 +121,7 @@ func (w *proofWriter) run(ctx context.Context) {
 	}
 }
 
+// transact runs a transaction, which also counts itself in table clients.
 func (w *proofWriter) transact(ctx context.Context) error {
 	tx, err := w.pool.BeginTx(ctx, nil)
 	if err != nil {
@@ -138,6 +145,8 @@ func (w *proofWriter) transact(ctx context.Context) error {
 // write changes or deletes an order of this writer, moves it to another tenant, or
 // inserts an order with a row of a table that refers to it.
 func (w *proofWriter) write(ctx context.Context, tx *sql.Tx) error {
+	// Each of the eight writers changes only the orders whose ID has the remainder of its
+	// number, so that writers do not wait for each other.
 	own, value := 8*(1+rand.IntN(w.rows/8-1))+w.number, rand.IntN(8)
 	switch rand.IntN(5) {
 	case 0:
@@ -178,16 +187,19 @@ func (w *proofWriter) change(ctx context.Context, tx *sql.Tx, statement, column 
 }
 
 // run moves the tables, takes the move back, and moves them again if there is a second
-// move. It fails the test if a writer had to wait too long.
+// move. It fails the test if the longest transaction took more than twice the longest
+// transaction without a move.
 func (p *proof) run(t *testing.T) {
 	before := p.schema()
 	p.start(t)
+	// The time without a move, before and after it, must be long enough for rare long
+	// transactions of the server itself: three minutes each with five million rows.
 	idle := time.Duration(p.rows) * 36 * time.Microsecond
 	time.Sleep(idle)
 	begun := time.Now()
 	for n, stage := range p.first {
 		p.killed(t, stage)
-		if n == len(p.first)/2 {
+		if n == len(p.first)/2 { // the move is in stage copy
 			p.loseServer(t)
 		}
 	}
@@ -244,10 +256,13 @@ func (p *proof) online(t *testing.T, what string, do func(*sqlmigrate.OnlinePlan
 	}
 }
 
+// watch returns an option that records the step that is under way.
 func (p *proof) watch() sqlmigrate.OnlineOption {
 	return sqlmigrate.WithOnlineProgress(func(now sqlmigrate.OnlineProgress) { p.at(string(now.Stage), now.Step) })
 }
 
+// at records the stage and the step that are under way, by which the writers group their
+// longest transactions.
 func (p *proof) at(stage, step string) { p.stage.Store(stage + " " + shortStep(step)) }
 
 // child starts a process that moves the tables. It repeats this while the server still
@@ -270,7 +285,7 @@ func (p *proof) child(t *testing.T, at func(stage, step string, kill func())) (d
 func (p *proof) killed(t *testing.T, stage sqlmigrate.StageName) {
 	t.Helper()
 	delay := rand.N(20 * time.Millisecond)
-	if stage == sqlmigrate.StageCopy {
+	if stage == sqlmigrate.StageCopy { // it takes longest, in proportion to the rows
 		delay = rand.N(time.Duration(p.rows) * 8 * time.Microsecond)
 	}
 	begun, at := false, ""
@@ -311,12 +326,13 @@ func (p *proof) loseServer(t *testing.T) {
 	if err := <-lost; err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second) // so that each program notices
+	time.Sleep(2 * time.Second) // until then, transactions on broken connections count as doubted
 	p.down.Store(false)
 	t.Logf("the server was killed; the process said: %s", failed)
 }
 
-// check compares the tables with the ledger while the writers wait.
+// check compares the tables with the ledger while the writers wait. Each query counts the
+// rows that contradict it, so the result must be 0.
 func (p *proof) check(t *testing.T) {
 	t.Helper()
 	p.gate.Lock()
@@ -330,13 +346,19 @@ func (p *proof) check(t *testing.T) {
 		p.want(fmt.Sprintf("SELECT COUNT(*) FROM clients WHERE id = %d AND transactions BETWEEN %d AND %d", w.number, w.acked, w.acked+w.doubted), "1")
 	}
 	t.Logf("%d transactions", committed)
+	// Orders of the ledger: each one that is not gone has the last value that was written, or
+	// the value with which it was created, and each one that is gone is not there.
 	p.want("SELECT COUNT(*) FROM ledger l LEFT JOIN orders o ON o.id = l.id WHERE l.gone IS NULL AND (o.id IS NULL OR o.amount <> COALESCE(l.amount, l.id % 1000) OR o.tenant <> COALESCE(l.tenant, l.id % 8))", "0")
 	p.want("SELECT COUNT(*) FROM ledger l JOIN orders o ON o.id = l.id WHERE l.gone = 1", "0")
+	// Orders that no writer changed have the values with which they were created.
 	p.want("SELECT COUNT(*) FROM orders o LEFT JOIN ledger l ON l.id = o.id WHERE l.id IS NULL AND (o.amount <> o.id % 1000 OR o.tenant <> o.id % 8 OR o.user_id <> 1 + o.id % 1000)", "0")
+	// The number of orders is right. The first p.rows orders were created before the writers.
 	p.want(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM orders) - %d - (SELECT COUNT(*) FROM ledger WHERE id > %d) + (SELECT COUNT(*) FROM ledger WHERE id <= %[2]d AND gone = 1)", p.rows, p.rows), "0")
 	if len(p.children) == 0 {
 		return
 	}
+	// Each row of a child has its order. Every tenth order had a row in each child, which was
+	// deleted with the order. Each order that a writer inserted has a row in one child.
 	children := ""
 	for _, table := range p.children {
 		p.want("SELECT COUNT(*) FROM "+table+" c LEFT JOIN orders o ON o.id = c.order_id WHERE o.id IS NULL", "0")

@@ -12,13 +12,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// The copy waits while a replica receives changes but does not apply them.
+// The copy waits while a replica receives changes but does not apply them, because programs
+// that read from this replica would get old rows.
 func TestReplicaMariaDB(t *testing.T) {
 	t.Parallel()
 	primary, replica, _ := testserver.MariaDBPair(t, false, "innodb_flush_log_at_trx_commit=0")
 	awaitsReplica(t, primary, replica, "STOP SLAVE SQL_THREAD", "START SLAVE SQL_THREAD")
 }
 
+// TestReplicaMySQL is TestReplicaMariaDB on MySQL, where the pair of servers is connected
+// here.
 func TestReplicaMySQL(t *testing.T) {
 	t.Parallel()
 	settings := []string{"innodb_flush_log_at_trx_commit=0", "log_bin_trust_function_creators=1"}
@@ -35,6 +38,9 @@ func TestReplicaMySQL(t *testing.T) {
 	awaitsReplica(t, primary, replica, "STOP REPLICA SQL_THREAD", "START REPLICA SQL_THREAD")
 }
 
+// awaitsReplica stops the replica during the copy, and starts it again after the copy has
+// waited three times. stop and start are statements for the replica. awaitsReplica also
+// tests that the primary is not accepted as its own replica.
 func awaitsReplica(t *testing.T, primary, replica *testserver.Server, stop, start string) {
 	t.Helper()
 	d := databaseOn(t, primary)
@@ -59,7 +65,7 @@ func awaitsReplica(t *testing.T, primary, replica *testserver.Server, stop, star
 		case stopped.IsZero() && p.Table.Name == "notes" && p.OfRows > 0:
 			do(stop)
 			stopped = time.Now()
-			time.Sleep(time.Second) // so that the first batch asks for the lag, and later ones ask again
+			time.Sleep(time.Second) // the lag is read once a second, so the next batch reads it again
 		case !stopped.IsZero() && behind:
 			if rows = append(rows, p.Rows); len(rows) == 3 {
 				do(start)
