@@ -20,6 +20,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// The models of a program before the move, and the models of the same tables after it.
 type (
 	beforeOrder struct {
 		ID    int32        `gorm:"primaryKey;autoIncrement"`
@@ -44,8 +45,9 @@ func (beforeLine) TableName() string  { return "lines" }
 func (afterOrder) TableName() string  { return "orders" }
 func (afterLine) TableName() string   { return "lines" }
 
-// After Apply, AutoMigrate does not change the schema, Check passes, and the program can create
-// orders, also for rows from before the move.
+// After Apply, a program can use models with Snowflake keys. AutoMigrate does not change the
+// schema, gormflake.Check passes, and the program can create orders, and new lines of old
+// orders. Before Apply, Check fails and names sqlmigrate.
 func TestAfterApply(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -87,6 +89,7 @@ func TestAfterApply(t *testing.T) {
 	})
 }
 
+// plugged opens the plugin on db.
 func plugged(t *testing.T, db *gorm.DB) *snowflake.Generator {
 	t.Helper()
 	gen, err := gormflake.Open(t.Context(), db, gormflake.WithLease(lease.WithLogger(slog.New(slog.DiscardHandler))))
@@ -97,7 +100,7 @@ func plugged(t *testing.T, db *gorm.DB) *snowflake.Generator {
 	return gen
 }
 
-// A changeLog collects the statements that change a schema.
+// A changeLog is a logger of GORM that collects the statements that write to the database.
 type changeLog struct {
 	mu         sync.Mutex
 	statements []string

@@ -10,9 +10,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A driver caches the statement that reads the columns. After the columns were widened,
-// the cached statement fails once, and Inspect must not take this error for a missing
-// table, because it would drop the reference.
+// A driver keeps the statement prepared with which Inspect looks for the column of a
+// reference. After the column was widened, this statement fails once. Inspect must not take
+// the error for a missing column, because it would leave the reference out. The pool has a
+// single connection, so that the second Inspect uses the prepared statement of the first.
 func TestInspectAgainOnThePool(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -13,6 +13,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// Apply runs the phases in their order, each in a transaction of its own.
 func TestApplyOrder(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{}
@@ -25,8 +26,13 @@ func TestApplyOrder(t *testing.T) {
 	}
 }
 
+// table12 is the long statement of handPlan, which creates a table with a dozen columns.
 var table12 = handPlan(nil).Phases[0].Steps[1].Up[0].SQL
 
+// Revert first runs the checks of all phases, so that it changes nothing if one fails. Then it
+// takes back the phases and the steps in reverse order, and runs the checks again in each
+// transaction, because rows may have been written in the meantime. The statements of a step
+// are in the order of the plan.
 func TestRevertOrder(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{}
@@ -36,6 +42,8 @@ func TestRevertOrder(t *testing.T) {
 	wantRuns(t, f, [][]string{{"check 2"}, {"check 1"}, {"check 2", "down 4"}, {"check 1", "down 3", "down 1", "down 2"}})
 }
 
+// WithPhases selects phases, and cannot change their order. A phase that the plan does not
+// have, here detach, is ignored.
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{}
@@ -48,8 +56,9 @@ func TestPhases(t *testing.T) {
 	wantRuns(t, f, [][]string{{"up 4"}, {"check 2"}, {"check 2", "down 4"}})
 }
 
-// MySQL's driver returns ErrBadConn for the statement after a statement that was
-// cancelled. The error of Apply must contain the cancellation too.
+// MySQL's driver returns ErrBadConn for the first statement after a statement that was
+// cancelled, which does not tell a caller why. The error of Apply must contain the
+// cancellation too.
 func TestApplyCancelledBetweenStatements(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -64,6 +73,7 @@ func TestApplyCancelledBetweenStatements(t *testing.T) {
 	}
 }
 
+// wantRuns fails the test unless f has run these transactions, each a list of statements.
 func wantRuns(t *testing.T, f *sqlmigrate.FakeEngine, want [][]string) {
 	t.Helper()
 	var got [][]string
@@ -75,6 +85,7 @@ func wantRuns(t *testing.T, f *sqlmigrate.FakeEngine, want [][]string) {
 	}
 }
 
+// WithProgress reports each statement before it begins, and the end of each phase.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -102,6 +113,9 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// The error of a failed statement names the phase, the table and the statement, and says which
+// changes are kept. Without transactions, as on MySQL, these are the statements before it.
+// Statement 9 does not exist, so that the transaction fails at its end.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	const rolledBack = "(nothing of this phase has been changed"
@@ -144,6 +158,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// The error of a second phase also says that the first phase has been applied.
 func TestFailureAfterPhase(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{FailAt: 2, Err: errors.New("broken")}
@@ -151,13 +166,14 @@ func TestFailureAfterPhase(t *testing.T) {
 	p.Phases[0].Steps = p.Phases[0].Steps[1:]
 	p.Phases[1].Steps[0].Up = append(p.Phases[1].Steps[0].Up, sqlmigrate.Statement{SQL: "up 5"})
 	err := p.Apply(t.Context(), sqlite(t))
-	migratetest.WantError(t, err, "phase widen, after its last") // the fake engine fails there
+	migratetest.WantError(t, err, "phase widen, after its last") // widen has only one statement here, so statement 2 is its end
 	f.FailAt = 0
 	p.Phases[0].Steps[0].Up = nil
 	f.FailAt = 2
 	migratetest.WantError(t, p.Apply(t.Context(), sqlite(t)), "phase guard, table orders, statement 2 of 2, up 5: broken (nothing of this phase has been changed, widen has been applied)")
 }
 
+// Apply and Revert check the plan, the options and the handle before they run a statement.
 func TestRefusesToRun(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -194,6 +210,8 @@ func TestRefusesToRun(t *testing.T) {
 	migratetest.WantError(t, handPlan(nil).Apply(t.Context(), nil), "sqlmigrate: db is nil or was not opened")
 }
 
+// Apply of an empty plan succeeds, because there is nothing to do. Revert returns an error,
+// because a plan that was made after Apply is also empty and does not know what to take back.
 func TestEmptyPlan(t *testing.T) {
 	t.Parallel()
 	p := &sqlmigrate.Plan{Dialect: "sqlite"}

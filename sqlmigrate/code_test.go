@@ -12,13 +12,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// audited are tables whose keys the database assigns.
+// audited are an application's table o and its log o_audit, by dialect. The database assigns
+// the keys of both.
 var audited = map[string][]string{
 	"postgres": {"CREATE TABLE o (id serial PRIMARY KEY, n int)", "CREATE TABLE o_audit (aid serial PRIMARY KEY, o_id bigint)"},
 	"mysql":    {"CREATE TABLE o (id int AUTO_INCREMENT PRIMARY KEY, n int)", "CREATE TABLE o_audit (aid int AUTO_INCREMENT PRIMARY KEY, o_id bigint)"},
 	"sqlite":   {"CREATE TABLE o (id integer PRIMARY KEY AUTOINCREMENT, n int)", "CREATE TABLE o_audit (aid integer PRIMARY KEY AUTOINCREMENT, o_id int)"},
 }
 
+// Parts of the statements of inserting, and the two kinds of INSERT that take the place of
+// its %s.
 const (
 	pgTrigger  = "CREATE FUNCTION g() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN %s; RETURN coalesce(NEW, OLD); END $$; CREATE TRIGGER t "
 	pgRow      = " ON o FOR EACH ROW EXECUTE FUNCTION g()"
@@ -27,8 +30,9 @@ const (
 )
 
 // inserting has every way in which the manuals say that the database itself can run an
-// INSERT. A way that a write starts is a blocker, and a way that programs start is a
-// note.
+// INSERT, by dialect. Code that a write runs, as triggers and rules do, is a blocker, because
+// the write would fail. Code that programs or a schedule run is a note. The beginning of
+// each name is the kind of the object.
 var inserting = map[string]map[string]string{
 	"postgres": {
 		"trigger: after insert":  pgTrigger + "AFTER INSERT" + pgRow,
@@ -88,6 +92,8 @@ func TestCodeThatInserts(t *testing.T) {
 	})
 }
 
+// runCode creates the objects of code. On SQLite it executes the statements for a view and for
+// its trigger separately.
 func runCode(t *testing.T, db *gorm.DB, code string) {
 	t.Helper()
 	before, trigger, two := strings.Cut(code, "; CREATE TRIGGER")
@@ -134,7 +140,8 @@ func TestCodeWithComputedKeys(t *testing.T) {
 	}
 }
 
-// TryKeys finds a trigger that was created after the move.
+// TryKeys reports a trigger that was created after the move and inserts rows without a key.
+// The plan could not know it.
 func TestTryKeysFindsCode(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

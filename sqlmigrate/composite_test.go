@@ -12,7 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// All databases choose the same column of a composite key.
+// If a primary key has several columns, the plan moves the only integer column. It moves none
+// of two integers, because the catalog does not show which of them is the ID. All databases
+// choose in the same way.
 func TestCompositeKeys(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -64,10 +66,13 @@ func movedColumns(plan *sqlmigrate.Plan) []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// A column is not a key if its default is not a counter, or if it refers to another key.
-// It keeps its default, and accepts zero.
+// A column with a default is not a key if the default is not a counter, or if the column
+// refers to another key. It keeps its default after the move, and no guard refuses zero,
+// because the default may be zero.
 func TestDefaultsThatAreNoCounters(t *testing.T) {
 	t.Parallel()
+	// Defaults of a column of the tenant, which a session sets. On MySQL the user's name stands
+	// for the setting.
 	tenant := map[string]string{
 		"postgres": "coalesce(nullif(current_setting('app.t', true), ''), '7')::int",
 		"mysql":    "(char_length(user()))",

@@ -13,16 +13,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Ran is one call of an engine's Run.
+// A Ran is one call of an engine's Run, which is one transaction.
 type Ran struct {
-	SQL         []string
+	SQL         []string // the statements that succeeded
 	LockTimeout time.Duration
 }
 
 // A FakeEngine records the calls of its methods, and does not use a database.
 type FakeEngine struct {
-	FailAt int // number of the statement of a run that fails, from 1 on
-	Err    error
+	FailAt int   // the number of the statement of each run that fails, from 1 on; 0 means none, and a number above the last one means the commit
+	Err    error // the error of that statement
 	Runs   []Ran
 	plan   *Plan
 }
@@ -59,7 +59,8 @@ func (*FakeEngine) Script(statements []plan.Statement, format engine.Format) str
 	return text
 }
 
-// Transactions and LockTimeout call the engine of the plan's database.
+// Transactions and LockTimeout call the real engine of the plan's database, so that a test
+// can choose by [Plan.Dialect] how package run repeats and reports.
 func (f *FakeEngine) Transactions() bool { return engines[f.plan.Dialect].Transactions() }
 
 func (f *FakeEngine) LockTimeout(err error) bool { return engines[f.plan.Dialect].LockTimeout(err) }

@@ -17,10 +17,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// eachFault calls do with a fault in each of its statements. By default it tests only
-// every third statement, which takes one minute instead of three. do must return an error
-// or, because the server's statistics may change in between, the same text as without a
-// fault.
+// eachFault calls do with a fault in each of its statements, for each kind of fault in of.
+// do must return an error or the same text as without a fault. If the texts differ, eachFault
+// first calls do without a fault again, because the server's statistics may have changed.
+// By default it tests only every third statement, which takes one minute instead of three.
 func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, error), of ...testdb.Fault) {
 	t.Helper()
 	faulty, faults := testdb.Faulty(t, db)
@@ -57,6 +57,7 @@ func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, erro
 	}
 }
 
+// inspects returns a function that returns the text of a plan for the targets.
 func inspects(targets ...any) func(*gorm.DB) (string, error) {
 	return func(db *gorm.DB) (string, error) {
 		plan, err := migratetest.Inspect(db.Statement.Context, db, targets...)
@@ -120,6 +121,7 @@ var faultySchemas = map[string][]string{
 	},
 }
 
+// faultyTargets returns the databases of faultySchemas, with one driver for each.
 func faultyTargets() []testdb.Target {
 	return []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres}
 }
@@ -134,7 +136,8 @@ func TestInspectFails(t *testing.T) {
 	})
 }
 
-// The same is true if the schema has blockers.
+// If Inspect cannot read something in a schema that has blockers, it returns an error, and not
+// a plan that lacks a blocker.
 func TestInspectOfBlockersFails(t *testing.T) {
 	t.Parallel()
 	blockers := map[string][]string{
@@ -181,7 +184,7 @@ func TestApplyFails(t *testing.T) {
 	for _, target := range faultyTargets() {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
-			n := 1
+			n := 1 // the distance grows, so that a run is not repeated for each of its statements
 			for applyFails(t, target, n) {
 				n += 1 + n/2
 			}
@@ -189,6 +192,9 @@ func TestApplyFails(t *testing.T) {
 	}
 }
 
+// applyFails makes statement n of Apply fail, applies the plan again, and then does the same
+// with Revert. Afterwards a new plan must have the same phases as the first. It reports
+// whether Apply or Revert had so many statements.
 func applyFails(t *testing.T, target testdb.Target, n int) (reached bool) {
 	t.Helper()
 	db := testdb.Open(t, target)

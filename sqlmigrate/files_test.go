@@ -14,8 +14,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// stampForm is the form of the timestamp at the beginning of a file's name.
 const stampForm = "20060102150405"
 
+// WriteFiles writes a migration for each phase in the form of the tool. The checks of a phase
+// are in its down part, before the statements that take it back.
 func TestWriteFiles(t *testing.T) {
 	t.Parallel()
 	const (
@@ -56,14 +59,15 @@ func TestWriteFiles(t *testing.T) {
 	}
 }
 
+// shortPlan returns a plan with the first step of widen and the step of guard.
 func shortPlan() *sqlmigrate.Plan {
 	p := handPlan(&sqlmigrate.FakeEngine{})
 	p.Phases[0].Steps = p.Phases[0].Steps[:1]
 	return p
 }
 
-// readFiles returns the texts of the files. It replaces the timestamps in their names by
-// the seconds since the first of them.
+// readFiles returns the texts of the files by name, and the timestamp of the first file. In
+// the names it replaces each timestamp by the seconds since the first.
 func readFiles(t *testing.T, dir string) (map[string]string, time.Time) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -90,6 +94,7 @@ func readFiles(t *testing.T, dir string) (map[string]string, time.Time) {
 	return files, first
 }
 
+// wantFiles fails the test unless got has exactly the files of want, with their texts.
 func wantFiles(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	for name, text := range want {
@@ -104,6 +109,8 @@ func wantFiles(t *testing.T, got, want map[string]string) {
 	}
 }
 
+// If WriteFiles returns an error, there are no new files. It does not mix the files of two
+// tools in a directory, because neither tool would run the files of the other.
 func TestWriteFilesRefusals(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -134,6 +141,7 @@ func TestWriteFilesRefusals(t *testing.T) {
 	}
 }
 
+// touch creates an empty file.
 func touch(t *testing.T, path string) {
 	t.Helper()
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -158,7 +166,9 @@ func wantNames(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// A second call in the same second gives its files later versions than the first.
+// The versions of new files are above the versions of all files in the directory, even if one
+// of these has a timestamp in the future, because the tools run files in the order of their
+// versions. Here the newest is the last second of 2099.
 func TestWriteFilesAfterOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -206,6 +216,8 @@ func TestWriteFilesContinueNumbers(t *testing.T) {
 	}
 }
 
+// A migration is not written twice to a directory. A plan with another statement has another
+// migration.
 func TestWriteFilesTwice(t *testing.T) {
 	t.Parallel()
 	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
@@ -229,6 +241,8 @@ func TestWriteFilesTwice(t *testing.T) {
 	}
 }
 
+// WriteLeaseTable writes the same statement that sqllease.DDL returns, and a down part that
+// drops the same table.
 func TestWriteLeaseTable(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
@@ -269,6 +283,7 @@ func testWriteLeaseTable(t *testing.T, dialect string, format sqlmigrate.Format)
 	migratetest.WantError(t, sqlmigrate.WriteLeaseTable(dir, format, dialect, sqllease.WithTable("shop.workers")), "is this migration already")
 }
 
+// WriteLeaseTable writes no file if the dialect or the name of the table is not valid.
 func TestWriteLeaseTableRefusals(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -25,7 +25,8 @@ var foreignWords = map[string]*strings.Replacer{
 	"mysql":    strings.NewReplacer("{key}", "int AUTO_INCREMENT PRIMARY KEY", "{ref}", "int", "{unsigned}", "int unsigned AUTO_INCREMENT PRIMARY KEY", "{unsignedref}", "int unsigned"),
 }
 
-// foreignKeys are the references of the schemas that have no constraint.
+// foreignKeys are the references of the schemas that have no constraint. The schemas of the
+// other scripts have constraints for all references.
 var foreignKeys = map[string][][2]string{
 	"blog": {
 		{"posts.post_author", "users.id"},
@@ -87,6 +88,8 @@ func TestForeignSchemas(t *testing.T) {
 	}
 }
 
+// moveThereAndBack applies a plan, inserts rows with keys of today and deletes them, and takes
+// the plan back.
 func moveThereAndBack(t *testing.T, db *gorm.DB, name string, targets []any, opts []sqlmigrate.Option) {
 	t.Helper()
 	before := foreignDump(t, db)
@@ -116,7 +119,8 @@ func moveThereAndBack(t *testing.T, db *gorm.DB, name string, targets []any, opt
 
 var inserted = regexp.MustCompile(`INSERT INTO (\w+)`)
 
-// removeForeignRows deletes the added rows with keys from from on, in reverse order.
+// removeForeignRows deletes the rows that the statements added have inserted, in reverse
+// order, because later rows refer to earlier ones. Their keys are from or larger.
 func removeForeignRows(t *testing.T, db *gorm.DB, added []string, from int64) {
 	t.Helper()
 	keys := map[string]string{
@@ -129,7 +133,8 @@ func removeForeignRows(t *testing.T, db *gorm.DB, added []string, from int64) {
 	}
 }
 
-// foreignDumps are queries for the definitions of all tables, with a line for each part.
+// foreignDumps are queries for the definitions of all tables and the counters, by dialect. Each
+// row of a result describes a table, column, constraint, index or counter.
 var foreignDumps = map[string][]string{
 	"sqlite": {"SELECT type || name || coalesce(sql, '') FROM sqlite_master ORDER BY 1", "SELECT name || seq FROM sqlite_sequence ORDER BY 1"},
 	"postgres": {

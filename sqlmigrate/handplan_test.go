@@ -11,8 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// handPlan returns a plan for SQLite that no engine has made. It runs on f, which records
-// its calls.
+// handPlan returns a plan for SQLite that is written by hand. Phase widen has the statements
+// "up 1", "up 2" and a long one, phase guard has "up 4". The plan runs on f, which records
+// the statements. If f is nil, the plan can only be printed.
 func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 	p := &sqlmigrate.Plan{
 		Dialect: "sqlite",
@@ -60,6 +61,7 @@ func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 	return p
 }
 
+// blocked returns a hand-written plan that has two blockers.
 func blocked() *sqlmigrate.Plan {
 	p := handPlan(&sqlmigrate.FakeEngine{})
 	p.Blockers = []sqlmigrate.Blocker{
@@ -69,6 +71,7 @@ func blocked() *sqlmigrate.Plan {
 	return p
 }
 
+// sqlite opens a new database of SQLite.
 func sqlite(t *testing.T) *gorm.DB {
 	t.Helper()
 	return testdb.Open(t, testdb.SQLite)

@@ -11,12 +11,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// Apply returns ErrIncomplete if a requested phase leaves work undone, or if a table rejects
+// keys after the last phase. The trigger is created after the plan was made, so only Apply
+// can find it. Apply does not try keys if phases are still to come.
 func TestApplyIncomplete(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		before string // statements before the plan is made
-		after  string
+		before string // a statement before the plan is made
+		after  string // a statement after the plan is made, before Apply
 		phases []sqlmigrate.PhaseName
 		want   string // a part of the error; empty if Apply must succeed
 	}{
@@ -55,8 +58,8 @@ func TestApplyIncomplete(t *testing.T) {
 	}
 }
 
-// A detached table with narrow keys takes no row, because the database assigns no key and
-// a Snowflake ID does not fit.
+// Phase detach is refused before phase widen. A detached table with narrow keys would accept
+// no row, because the database assigns no key and a Snowflake ID does not fit.
 func TestDetachBeforeWiden(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
@@ -79,8 +82,10 @@ func TestDetachBeforeWiden(t *testing.T) {
 	})
 }
 
-// MySQL and MariaDB do not allow a CHECK of a column with AUTO_INCREMENT, so phase guard
-// needs phase detach.
+// Phase guard is refused before phase detach on MySQL and MariaDB, because they do not allow a
+// CHECK of a column with AUTO_INCREMENT. The files of phase guard can be written, because
+// the files of phase detach may run before them. A plan that is made after detach does not
+// have this phase, so its guard is accepted.
 func TestGuardBeforeDetach(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {

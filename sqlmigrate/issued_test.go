@@ -22,6 +22,7 @@ func autoKeys(t *testing.T, db *gorm.DB) {
 	}[db.Name()])
 }
 
+// insertKey inserts a row with the first Snowflake ID of a moment.
 func insertKey(t *testing.T, db *gorm.DB, at time.Time) {
 	t.Helper()
 	if err := db.Exec("INSERT INTO orders (id, note) VALUES (?, 'new')", snowflake.TwitterLayout().Min(at).Int64()).Error; err != nil {
@@ -29,8 +30,9 @@ func insertKey(t *testing.T, db *gorm.DB, at time.Time) {
 	}
 }
 
-// A key that is slightly ahead of the clock is not a blocker, because the clocks of
-// machines differ, and the application may already assign keys before phase detach.
+// A key that is less than a minute ahead of the clock is not a blocker, because the clocks of
+// machines differ, and the application may already assign keys before phase detach. A key
+// further ahead is one, because a generator might issue the same ID later.
 func TestKeysAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -49,8 +51,8 @@ func TestKeysAheadOfTheClock(t *testing.T) {
 	})
 }
 
-// Detach cannot be reverted if there are Snowflake keys, even if they were issued before
-// the plan was made.
+// Detach cannot be reverted while there are Snowflake keys, even if they were issued before the
+// plan was made. The counter of the database would continue after the largest key.
 func TestRevertDetachAfterSnowflakeKeys(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

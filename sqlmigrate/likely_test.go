@@ -15,17 +15,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A planted column has a name, a type and a function for the values of its rows.
+// A planted column is created by the test. value returns the values of its rows.
 type planted struct {
 	table, column, typ string
 	value              func(*rand.Rand) string
 }
 
+// key returns a function that returns a random key of a table with the keys 1 to most.
 func key(most int) func(*rand.Rand) string {
 	return func(r *rand.Rand) string { return fmt.Sprint(existing(r, most)) }
 }
 
-// existing returns a key of a table from which every twentieth row was deleted.
+// existing returns a random key of a table from which every twentieth row was deleted. These
+// gaps tell references from other numbers, because a reference never holds a deleted key.
 func existing(r *rand.Rand, most int) int {
 	for {
 		if n := 1 + r.IntN(most); n%20 != 0 {
@@ -34,21 +36,26 @@ func existing(r *rand.Rand, most int) int {
 	}
 }
 
+// between returns a function that returns a random number, which may also be a deleted key.
 func between(from, to int) func(*rand.Rand) string {
 	return func(r *rand.Rand) string { return fmt.Sprint(from + r.IntN(to-from+1)) }
 }
 
+// keys returns a function that returns an array of two random keys.
 func keys(most int) func(*rand.Rand) string {
 	return func(r *rand.Rand) string { return fmt.Sprintf("'{%d,%d}'", existing(r, most), existing(r, most)) }
 }
 
+// The largest keys of the tables.
 const (
 	users = 2000
 	posts = 1000
 	staff = 25
 )
 
-// plantedReferences are columns that hold keys of users, posts and staff.
+// plantedReferences are columns that hold keys of users, posts and staff. The columns of table
+// mixed have names that do not suffice; they have another sign, such as a comment, a view
+// that compares the column with the key, or only their values.
 var plantedReferences = []planted{
 	{"audits", "user_id", "int", key(users)},
 	{"audits", "creator_id", "int", key(users)},
@@ -72,7 +79,8 @@ var plantedReferences = []planted{
 	{"mixed", "first_post", "int", key(posts)},
 }
 
-// harmless are columns with other values.
+// harmless are columns that hold no keys of the moved tables. Their values or names are like
+// those of references.
 var harmless = []planted{
 	{"goods", "quantity", "int", between(1, 20)},
 	{"goods", "position", "int", between(1, 300)},
@@ -96,7 +104,8 @@ var harmless = []planted{
 	{"goods", "birthday", "int", between(19_300_101, 20_101_231)},
 }
 
-// plant creates the tables with 400 rows each.
+// plant creates the tables of the columns with 400 rows each. typ translates a type into the
+// dialect of the database.
 func plant(t *testing.T, db *gorm.DB, columns []planted, typ func(string) string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -123,6 +132,7 @@ func plant(t *testing.T, db *gorm.DB, columns []planted, typ func(string) string
 	}
 }
 
+// plantKeys creates a table with the keys 1 to most, without every twentieth.
 func plantKeys(t *testing.T, db *gorm.DB, table, key string, most int) {
 	t.Helper()
 	migratetest.Run(t, db, "CREATE TABLE "+table+" ("+key+" int PRIMARY KEY)")
@@ -135,6 +145,8 @@ func plantKeys(t *testing.T, db *gorm.DB, table, key string, most int) {
 	migratetest.Run(t, db, "INSERT INTO "+table+" VALUES "+strings.Join(rows, ","))
 }
 
+// plantSchema creates the moved tables, the planted and harmless columns, and the comment, view
+// and functions that refer to the columns of table mixed.
 func plantSchema(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	plantKeys(t, db, "users", "id", users)
@@ -165,9 +177,10 @@ func plantSchema(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// All of the planted references are found, and none of the harmless columns. The keys of
-// table dense have no gaps, so that every small number is a key. A plan and
-// FindReferences find the same columns.
+// The plan lists every planted reference under Likely, with the evidence for it, and none of the
+// harmless columns. Table dense is moved too. Its keys have no gaps, so that every small
+// number is one of its keys, and values alone must not suffice. FindReferences finds the
+// same columns as the plan.
 func TestLikelyReferences(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -215,9 +228,11 @@ func TestLikelyReferences(t *testing.T) {
 	})
 }
 
-// A primary key that is not a counter can hold the keys of another table, like rd_from in
-// MediaWiki, and is found. Counters and codes, whose values are keys by chance, are not
-// found.
+// A primary key that the table does not count itself can hold the keys of another table, as
+// redirect.rd_from does in MediaWiki, and must be found. Here these are redirect, with keys
+// of page, and pointer, with keys of revision. Table counted has numbers without gaps, as a
+// counter assigns them, and country has codes. Their values are keys of page by chance, so
+// they must not be found.
 func TestLikelyPrimaryKeys(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -234,7 +249,7 @@ func TestLikelyPrimaryKeys(t *testing.T) {
 		for _, table := range []string{"page (page_id", "revision (rev_id", "redirect (rd_from", "pointer (pt_at", "counted (no", "country (code"} {
 			migratetest.Run(t, db, "CREATE TABLE "+table+" int PRIMARY KEY)")
 		}
-		gap := func(i int) int { return 1 + i + i/7*3 }
+		gap := func(i int) int { return 1 + i + i/7*3 } // counts, and skips 3 after every 7 numbers
 		fill("page", 3000, func(i int) int { return 1 + i })
 		fill("revision", 2000, gap)
 		fill("redirect", 300, func(i int) int { return 7 + 9*i })
@@ -259,8 +274,10 @@ func TestLikelyPrimaryKeys(t *testing.T) {
 	})
 }
 
-// A column that the user declared is not likely any more. As a reference it is moved, and
-// as WithoutReference it is left alone. This is the same after the move.
+// A column that the user declared with WithReference or WithoutReference is not listed under
+// Likely any more, before and after the move. The tables also have columns that are never
+// listed: columns with a foreign key, which are moved with it or belong to a table that is
+// not moved, columns that are wide enough, and columns of a view.
 func TestLikelyReferencesAnswered(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -300,6 +317,7 @@ func TestLikelyReferencesAnswered(t *testing.T) {
 	})
 }
 
+// likelyColumns returns the columns of plan.Likely.
 func likelyColumns(plan *sqlmigrate.Plan) []string {
 	var names []string
 	for _, l := range plan.Likely {
@@ -308,6 +326,8 @@ func likelyColumns(plan *sqlmigrate.Plan) []string {
 	return names
 }
 
+// FindReferences returns an error for a column that does not exist and for a malformed name,
+// and finds nothing without keys.
 func TestLikelyReferenceMistakes(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -334,8 +354,8 @@ func TestLikelyReferenceMistakes(t *testing.T) {
 	}
 }
 
-// In SQLite, only columns with affinity REAL are too narrow, because they round an
-// integer.
+// In SQLite every integer column holds 64 bits, but a column with affinity REAL rounds large
+// integers, so it is too narrow. The test first shows that SQLite does so.
 func TestLikelyReferencesInSQLite(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -361,8 +381,8 @@ func TestLikelyReferencesInSQLite(t *testing.T) {
 	}
 }
 
-// Integers inside of types are found, and the plan names a way to change each type, which
-// works.
+// Integers in arrays, domains and composite types of PostgreSQL are found. The plan cannot
+// change them, so Change names a statement, and after these statements nothing is left.
 func TestLikelyReferencesInTypes(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -397,8 +417,8 @@ func TestLikelyReferencesInTypes(t *testing.T) {
 	}
 }
 
-// Tables with the same name in several schemas are distinguished. It makes no difference
-// whether the current schema is named.
+// Tables with the same name in two schemas are distinguished, so that order_id refers to the
+// orders of its own schema. A column can be named with or without the current schema.
 func TestLikelyReferencesInSchema(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -424,7 +444,8 @@ func TestLikelyReferencesInSchema(t *testing.T) {
 	})
 }
 
-// The fix for a reference that cannot be moved fits its type, and works.
+// A column that WithReference names and that is no integer is a blocker. Its fix is a statement
+// that fits the type and works or, for a type that cannot hold these keys, to leave it out.
 func TestFixFitsType(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -448,7 +469,8 @@ func TestFixFitsType(t *testing.T) {
 	}
 }
 
-// A table that was never analyzed has no estimate of its rows.
+// A table that was never analyzed has no estimate of its rows, and the plan must not print that
+// it has 0 rows. A table that is really empty is not reported as not analyzed.
 func TestNotAnalyzed(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

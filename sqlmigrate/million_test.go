@@ -27,8 +27,11 @@ const (
 	millionInterval = 10 * time.Millisecond  // the time between two samples
 )
 
-// GORMFLAKE_TEST_ROWS is the number of parents; there are twice as many children. With
-// 1000000, the test takes about 3 minutes on two cores.
+// TestMillion moves large tables. It compares the estimates of the plan with the durations, and
+// fails if they are wrong by more than millionFactor, if Apply uses much memory, or if
+// another program gets an error. GORMFLAKE_TEST_ROWS is the number of parents, and
+// there are twice as many children. With 1000000 the test takes about 3 minutes on two
+// cores.
 func TestMillion(t *testing.T) {
 	text := os.Getenv("GORMFLAKE_TEST_ROWS")
 	if text == "" {
@@ -45,7 +48,7 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// A million is a shop with that many rows, whose keys the database assigns.
+// A million is a database with the tables of TestMillion, whose keys the database assigns.
 type million struct {
 	*gorm.DB
 	pool     *sql.DB
@@ -82,7 +85,8 @@ func newMillion(t *testing.T, target testdb.Target, parents int) *million {
 	return m
 }
 
-// numbers returns a table expression with all n from 1 to largest, in order.
+// numbers returns the end of a SELECT, after FROM, with all n from 1 to largest in order. On
+// MySQL and MariaDB, which have no generate_series, it joins a table of digits with itself.
 func (m *million) numbers(largest int) string {
 	if m.Dialector.Name() == "postgres" {
 		return fmt.Sprintf("generate_series(1, %d) AS numbers (n)", largest)
@@ -98,6 +102,7 @@ func (m *million) numbers(largest int) string {
 		strings.Join(sums, " + "), strings.Join(joins, " CROSS JOIN "), largest)
 }
 
+// move applies the phases one by one, checks the rows, and reverts the plan.
 func (m *million) move(t *testing.T) {
 	begun := time.Now()
 	plan, err := sqlmigrate.Inspect(t.Context(), m.DB, "parents", "children")
@@ -121,7 +126,8 @@ func (m *million) move(t *testing.T) {
 	m.revert(t, plan)
 }
 
-// phase applies one phase while other programs read and write.
+// phase applies one phase while other programs read and write, and compares the estimates with
+// the durations.
 func (m *million) phase(t *testing.T, plan *sqlmigrate.Plan, phase sqlmigrate.Phase) {
 	t.Helper()
 	clients := []*millionClient{
@@ -151,6 +157,7 @@ func (m *million) phase(t *testing.T, plan *sqlmigrate.Plan, phase sqlmigrate.Ph
 	}
 }
 
+// millionError returns by how many percent an estimate was wrong, as a part of a log line.
 func millionError(estimate, taken time.Duration) string {
 	if estimate == 0 {
 		return ""
@@ -161,10 +168,11 @@ func millionError(estimate, taken time.Duration) string {
 // stepTimes are the durations of the steps of a phase, by table and text.
 type stepTimes struct {
 	taken map[[2]string]time.Duration
-	now   [2]string
-	since time.Duration
+	now   [2]string     // the step that is under way
+	since time.Duration // when the last call of see was, from the call of Apply on
 }
 
+// see adds the time since its last call to the step that was under way.
 func (s *stepTimes) see(p sqlmigrate.Progress) {
 	s.taken[s.now] += p.Elapsed - s.since
 	s.now, s.since = [2]string{p.Table.String(), p.Step}, p.Elapsed
@@ -180,15 +188,18 @@ type millionClient struct {
 	err       error
 }
 
-// millionRead and millionWrite access the parents first, as the plan does. A transaction
-// that accesses the children first can deadlock with it.
+// millionRead reads a parent with its children. It accesses the parents first, as the plan
+// does, because a transaction that accesses the children first can deadlock with the plan.
 func millionRead(ctx context.Context, conn *sql.Conn) error {
 	var n int
 	return conn.QueryRowContext(ctx, "SELECT count(*) FROM parents p JOIN children c ON c.parent_id = p.id WHERE p.id = 7").Scan(&n)
 }
 
-const millionID = 2_000_000_000 // fits an integer
+// millionID is a key that no other row has, and that fits the columns before and after the move.
+const millionID = 2_000_000_000
 
+// millionWrite inserts a parent with a child, and rolls back, so that the number of rows stays
+// the same.
 func millionWrite(ctx context.Context, conn *sql.Conn) error {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -226,6 +237,7 @@ func (m *million) start(t *testing.T, clients []*millionClient) (stop func()) {
 	}
 }
 
+// run repeats the transaction every millionInterval until over is closed.
 func (c *millionClient) run(ctx context.Context, conn *sql.Conn, over <-chan struct{}) {
 	ticker := time.NewTicker(millionInterval)
 	defer ticker.Stop()
@@ -248,6 +260,7 @@ func (c *millionClient) run(ctx context.Context, conn *sql.Conn, over <-chan str
 	}
 }
 
+// report logs the client's longest transaction, and fails the test if it got an error.
 func (c *millionClient) report(t *testing.T) {
 	t.Helper()
 	t.Logf("  %s of another connection: %d times, the longest took %v, %d deadlocks", c.name, c.times, c.longest.Round(time.Millisecond), c.deadlocks)
@@ -283,12 +296,16 @@ func watchHeap() (growth func() uint64) {
 	}
 }
 
+// heapBytes returns the size of the objects on the heap.
 func heapBytes() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
 
+// checkMoved checks that no row is lost, that the foreign keys still refuse a child without a
+// parent and delete with a parent its children, that keys of today are accepted, and that
+// there is nothing more to do.
 func (m *million) checkMoved(t *testing.T) {
 	t.Helper()
 	m.checkRows(t)
@@ -312,6 +329,8 @@ func (m *million) checkMoved(t *testing.T) {
 	}
 }
 
+// checkRows checks that all rows and their references are there. Of the parents, all have a
+// leader except the first hundred and each whose number is a multiple of a hundred.
 func (m *million) checkRows(t *testing.T) {
 	t.Helper()
 	m.checkCount(t, m.parents, "SELECT count(*) FROM parents")
@@ -320,6 +339,7 @@ func (m *million) checkRows(t *testing.T) {
 	m.checkCount(t, m.parents-m.parents/100-99, "SELECT count(*) FROM parents p JOIN parents l ON l.id = p.leader_id")
 }
 
+// checkCount fails the test unless the query returns want.
 func (m *million) checkCount(t *testing.T, want int, query string) {
 	t.Helper()
 	var got int
@@ -328,6 +348,7 @@ func (m *million) checkCount(t *testing.T, want int, query string) {
 	}
 }
 
+// revert takes the plan back, and checks that the database assigns the next keys again.
 func (m *million) revert(t *testing.T, plan *sqlmigrate.Plan) {
 	t.Helper()
 	begun := time.Now()

@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// A viewedOrder has an association whose model reads a view.
 type viewedOrder struct {
 	ID    int64 `gorm:"primaryKey;autoIncrement:false;check:id > 0"`
 	Total []orderTotal
@@ -16,7 +17,8 @@ type viewedOrder struct {
 
 type orderTotal struct{ ViewedOrderID, Sum int64 }
 
-// The columns of a view are not changed, because they follow their tables.
+// A plan does not change the columns of a view to which an association of a model leads,
+// because they follow the columns of their tables.
 func TestModelOfAView(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -47,7 +47,7 @@ func TestOnlineOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// The error contains all mistakes.
+// The error of Apply contains the mistakes of all options, one in each line.
 func TestOnlineOptionsAreCheckedTogether(t *testing.T) {
 	t.Parallel()
 	err := new(sqlmigrate.OnlinePlan).Apply(t.Context(), sqlite(t), sqlmigrate.WithStall(0), sqlmigrate.WithStall(1), sqlmigrate.WithMaxLag(-1))
@@ -56,7 +56,8 @@ func TestOnlineOptionsAreCheckedTogether(t *testing.T) {
 	}
 }
 
-// The limits of each option, and its default, are valid.
+// The limits of each option, and its default, are valid. The error that the test expects is
+// about the database, and comes after the options have been accepted.
 func TestOnlineOptionsAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	err := (&sqlmigrate.OnlinePlan{Dialect: "postgres"}).Apply(t.Context(), sqlite(t),

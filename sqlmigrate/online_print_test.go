@@ -77,6 +77,8 @@ func handOnline() *sqlmigrate.OnlinePlan {
 	}
 }
 
+// String prints the stages with their steps, WayBack prints the steps of Revert from the last
+// stage to the first, and Estimate adds the estimates of the stages.
 func TestOnlineString(t *testing.T) {
 	t.Parallel()
 	plan := handOnline()
@@ -92,6 +94,7 @@ func TestOnlineString(t *testing.T) {
 	}
 }
 
+// A plan without stages says why there are none.
 func TestOnlineHeadline(t *testing.T) {
 	t.Parallel()
 	plan := &sqlmigrate.OnlinePlan{Dialect: "postgres", Tables: []string{"orders"}}
@@ -133,6 +136,8 @@ func TestOnlineRefusesPlans(t *testing.T) {
 	migratetest.WantError(t, err, "sqlmigrate: db is nil or was not opened")
 }
 
+// An OnlinePlan that a program has made itself has no move, so Apply refuses it instead of
+// failing with a nil pointer.
 func TestOnlineRefusesPlansMadeByHand(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres}, func(t *testing.T, db *gorm.DB) {

@@ -17,8 +17,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// counted creates a wide table, as [gorm.Model] does, and a narrow table that refers to
-// it, as older applications have it. It deletes the last rows.
+// counted creates a wide table orders, as [gorm.Model] does, and a narrow table that refers to
+// it, as older applications have it, with a name that needs quoting. It deletes the last
+// order, so that the next key, 4, is in the counter alone. On PostgreSQL the key of orders is
+// GENERATED ALWAYS, so that the database refuses the keys of programs.
 func counted(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	migratetest.Run(t, db, map[string][]string{
@@ -58,8 +60,10 @@ func insertOld(t *testing.T, db *gorm.DB, table string) types.ID {
 	return slices.DeleteFunc(after, func(id types.ID) bool { return slices.Contains(before, id) })[0]
 }
 
+// em is the name of the narrow table of counted.
 const em = "50% of 'em"
 
+// parkPlan plans the move of the tables of counted, with a layout whose IDs are below 2^53.
 func parkPlan(t *testing.T, db *gorm.DB, opts ...sqlmigrate.Option) *sqlmigrate.Plan {
 	t.Helper()
 	plan, err := sqlmigrate.InspectWith(t.Context(), db, []any{"orders", em},
@@ -70,6 +74,7 @@ func parkPlan(t *testing.T, db *gorm.DB, opts ...sqlmigrate.Option) *sqlmigrate.
 	return plan
 }
 
+// phaseNames returns the names of the plan's phases, separated by spaces.
 func phaseNames(plan *sqlmigrate.Plan) string {
 	var names []string
 	for _, phase := range plan.Phases {
@@ -78,6 +83,7 @@ func phaseNames(plan *sqlmigrate.Plan) string {
 	return strings.Join(names, " ")
 }
 
+// applied applies a plan and stops the test if that fails.
 func applied(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
 	t.Helper()
 	if err := plan.Apply(t.Context(), db); err != nil {
@@ -85,8 +91,10 @@ func applied(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
 	}
 }
 
-// Counters are parked above the IDs of ten years and below 2^53. The keys that they
-// assign do not block a new plan or phase detach.
+// Phase park sets the counters above the IDs of the next ten years, and below 2^53, the limit of
+// the layout. The keys that old programs then get from a counter do not block a new plan or
+// phase detach. On PostgreSQL there is nothing to park, because inserting a key does not
+// raise a sequence; there, phase park lets programs write keys to GENERATED ALWAYS columns.
 func TestPark(t *testing.T) {
 	t.Parallel()
 	park := sqlmigrate.WithParkedCounters()
@@ -106,7 +114,7 @@ func TestPark(t *testing.T) {
 			t.Errorf("the plan does not say %q:\n%v", text, plan)
 		}
 		applied(t, db, plan)
-		applied(t, db, plan)
+		applied(t, db, plan) // the plan can be applied again
 		if again := parkPlan(t, db, park); !again.Empty() || again.Err() != nil {
 			t.Errorf("planned again: %v", again)
 		}
@@ -137,7 +145,9 @@ func TestPark(t *testing.T) {
 	})
 }
 
-// Revert restores the former values of the counters. It fails if there are higher keys.
+// Revert restores the former values of the counters, so that the next keys are 4 and 1. It fails
+// while there is a key that a parked counter assigned, because the counter could not go
+// below it.
 func TestRevertPark(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -163,7 +173,8 @@ func TestRevertPark(t *testing.T) {
 	})
 }
 
-// A narrow column would refuse every key of a parked counter, so phase park fails.
+// Phase park fails before phase widen, because a narrow column would refuse every key of its
+// parked counter.
 func TestParkNeedsWide(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
@@ -174,8 +185,9 @@ func TestParkNeedsWide(t *testing.T) {
 	})
 }
 
-// SQLite has no counter for a table without AUTOINCREMENT, which is a blocker. A key that
-// refers to another key, or that a guard protects, needs no counter.
+// A table of SQLite without AUTOINCREMENT has no counter that could be parked, so it is a
+// blocker. A key that refers to another key, or that a guard protects, needs no counter,
+// because the database does not assign it.
 func TestParkWithoutAutoincrement(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -191,8 +203,9 @@ func TestParkWithoutAutoincrement(t *testing.T) {
 	}
 }
 
-// The files have the same effect, even in a database in which the counters have other
-// values.
+// The statements of a plan park the counters even in a database whose counters have other values
+// than in the inspected database. This is the case for migration files, which run in several
+// databases. Running them twice changes nothing.
 func TestParkFiles(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -212,8 +225,9 @@ func TestParkFiles(t *testing.T) {
 	}
 }
 
-// With phase park, a trigger that assigns keys is accepted. With phase detach, it is
-// reported as left undone.
+// With phase park, a trigger that assigns keys is accepted, as counters are. With phase detach,
+// after which the database must not assign keys, the plan lists it under Omitted, and Apply
+// returns ErrIncomplete.
 func TestParkedTriggersAssign(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

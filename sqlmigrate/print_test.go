@@ -49,6 +49,7 @@ Phase guard: 1 step, at once
       up 4;
 `
 
+// String prints the whole plan, in lines of at most 100 characters.
 func TestString(t *testing.T) {
 	t.Parallel()
 	if got := handPlan(nil).String(); got != printed {
@@ -61,8 +62,9 @@ func TestString(t *testing.T) {
 	}
 }
 
-// The text names each object once with all its tables, and each fix once for successive
-// objects.
+// The text names each blocking object once, with all its tables and reasons, and each fix once
+// for successive objects. "column id" of two tables is two objects. For the likely
+// references, a program can replace the names of options, for example by flags.
 func TestTextOfBlocked(t *testing.T) {
 	t.Parallel()
 	p := handPlan(nil)
@@ -136,7 +138,7 @@ Phase guard: 1 step, at once, 1 statement
 	}
 }
 
-// A summary lists the largest tables.
+// A text without details lists only the 20 largest tables, and String lists all.
 func TestTextOfManyTables(t *testing.T) {
 	t.Parallel()
 	p := &sqlmigrate.Plan{Dialect: "postgres"}
@@ -152,8 +154,8 @@ func TestTextOfManyTables(t *testing.T) {
 	}
 }
 
-// A transaction holds its locks and keeps its copies until its end, so LongestLock and
-// Disk add them.
+// A transaction holds its locks and keeps its copies of tables until its end, so LongestLock
+// and Disk add the steps of a phase. Without a transaction, they return the largest step.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	p := handPlan(nil)
@@ -183,6 +185,8 @@ up 4;
 COMMIT;
 `
 
+// SQL prints statements that a person can review. Without a transaction, a statement may be
+// skipped, so the condition is printed too.
 func TestSQL(t *testing.T) {
 	t.Parallel()
 	p := handPlan(nil)
@@ -200,6 +204,7 @@ func TestSQL(t *testing.T) {
 	}
 }
 
+// A plan without tables is a single line.
 func TestStringOfEmpty(t *testing.T) {
 	t.Parallel()
 	p := &sqlmigrate.Plan{Dialect: "mysql"}
@@ -208,6 +213,7 @@ func TestStringOfEmpty(t *testing.T) {
 	}
 }
 
+// The error has a line with the fix for each blocker.
 func TestErr(t *testing.T) {
 	t.Parallel()
 	if err := handPlan(nil).Err(); err != nil {

@@ -71,6 +71,7 @@ func calling(t *testing.T, db *gorm.DB, version string) *gorm.DB {
 	return renamed
 }
 
+// A calledConnector opens connections on which the server reports version.
 type calledConnector struct {
 	driver.Connector
 	version string
@@ -81,8 +82,8 @@ func (c calledConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return calledConn{conn, c.version}, err
 }
 
-// A calledConn implements only the required methods of a driver, so that all statements
-// are prepared.
+// A calledConn replaces version() in each statement by the version. It implements only the
+// required methods of a connection, so that every statement passes through Prepare.
 type calledConn struct {
 	driver.Conn
 	version string

@@ -8,6 +8,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
+// ParseTable and ParseColumn split a name at the dots outside double quotes, and refuse a name
+// with an empty part, an open quote, or text behind a quote.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -45,6 +47,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// checkName fails the test unless got is want or, if want is nil, err contains refusal.
 func checkName(t *testing.T, got []string, err error, name string, want []string, refusal string) {
 	t.Helper()
 	if want == nil {

@@ -17,10 +17,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// allTargets returns the databases, and both drivers of SQLite.
 func allTargets() []testdb.Target {
 	return []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.MariaDB, testdb.MySQL, testdb.Postgres}
 }
 
+// shops are statements that create tables users and orders, by dialect. Comments and defaults
+// contain semicolons, $$ and marks of goose, at which a tool might split a migration file.
 var shops = map[string][]string{
 	"sqlite": {
 		"CREATE TABLE users (\n  id INTEGER PRIMARY KEY AUTOINCREMENT,\r\n-- +goose Down\n  name TEXT DEFAULT 'it''s; AUTOINCREMENT',\n  manager_id INTEGER REFERENCES users ON DELETE SET NULL\n)",
@@ -37,6 +40,7 @@ var shops = map[string][]string{
 	},
 }
 
+// fill creates the tables of shops with two rows each.
 func fill(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	mustRun(t, db, shops[db.Dialector.Name()]...)
@@ -45,6 +49,7 @@ func fill(t *testing.T, db *gorm.DB) {
 		"INSERT INTO orders (user_id) VALUES (1)", "INSERT INTO orders (user_id) VALUES (2)")
 }
 
+// inspect plans the move of the tables and stops the test if the plan has blockers.
 func inspect(t *testing.T, db *gorm.DB) *sqlmigrate.Plan {
 	t.Helper()
 	plan, err := sqlmigrate.Inspect(t.Context(), db, "users", "orders")
@@ -57,6 +62,9 @@ func inspect(t *testing.T, db *gorm.DB) *sqlmigrate.Plan {
 	return plan
 }
 
+// With every migration tool, the files of a plan move the tables, and its down files restore the
+// schema and the counters. The tools differ in how they split a file into statements and in
+// whether they run it in a transaction.
 func TestUpAndDown(t *testing.T) {
 	t.Parallel()
 	each(t, allTargets(), func(t *testing.T, db *gorm.DB, tool tool) {
@@ -101,6 +109,7 @@ func checkMoved(t *testing.T, db *gorm.DB) {
 		"DELETE FROM orders WHERE id = 1801439850948198401", "DELETE FROM users WHERE id = 1801439850948198400")
 }
 
+// lastUser returns the largest key of users.
 func lastUser(t *testing.T, db *gorm.DB) int64 {
 	t.Helper()
 	var id int64
@@ -151,6 +160,7 @@ func schemaOf(t *testing.T, db *gorm.DB) map[string]string {
 	return schema
 }
 
+// wantSchema fails the test unless the definitions of the tables are want.
 func wantSchema(t *testing.T, db *gorm.DB, want map[string]string) {
 	t.Helper()
 	got := schemaOf(t, db)
@@ -164,6 +174,8 @@ func wantSchema(t *testing.T, db *gorm.DB, want map[string]string) {
 	}
 }
 
+// With every migration tool, the file of WriteLeaseTable creates a table that package sqllease can
+// use, and its down file drops it. The name of the table needs quoting.
 func TestLeaseTable(t *testing.T) {
 	t.Parallel()
 	each(t, allTargets(), func(t *testing.T, db *gorm.DB, tool tool) {

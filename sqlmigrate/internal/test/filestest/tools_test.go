@@ -76,6 +76,7 @@ func pool(t *testing.T, db *gorm.DB) *sql.DB {
 	return p
 }
 
+// source returns the name of the driver and the data source of db.
 func source(t *testing.T, db *gorm.DB) (driver, dsn string) {
 	t.Helper()
 	switch d := db.Dialector.(type) {
@@ -95,6 +96,8 @@ func source(t *testing.T, db *gorm.DB) (driver, dsn string) {
 	return "", ""
 }
 
+// openMigrate returns the function open of golang-migrate. noTxWrap turns off its transaction
+// around each file, which only its drivers for SQLite have.
 func openMigrate(noTxWrap bool) func(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	return func(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 		t.Helper()
@@ -115,6 +118,7 @@ func openMigrate(noTxWrap bool) func(t *testing.T, db *gorm.DB, dir string) (up,
 	}
 }
 
+// migrateDriver returns golang-migrate's driver for the database of db.
 func migrateDriver(t *testing.T, db *gorm.DB, noTxWrap bool) (database.Driver, error) {
 	t.Helper()
 	p := pool(t, db)
@@ -130,6 +134,7 @@ func migrateDriver(t *testing.T, db *gorm.DB, noTxWrap bool) (database.Driver, e
 	}
 }
 
+// openGoose is the function open of goose. down takes back all migrations.
 func openGoose(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	t.Helper()
 	dialect := map[string]goose.Dialect{
@@ -144,8 +149,9 @@ func openGoose(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	return up, down
 }
 
-// openAtlas reads the files as Atlas does and runs each file in a transaction. Atlas has
-// no down files, so down runs the files of directory down, which people run by hand.
+// openAtlas is the function open of Atlas. It reads the files with the library of Atlas and runs
+// each file in a transaction, as Atlas does. Atlas has no down files, so down runs the files
+// of directory down, which people run by hand.
 func openAtlas(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	t.Helper()
 	folder := func(dir string) []atlas.File {
@@ -182,6 +188,7 @@ func openAtlas(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	return run(forth), run(back)
 }
 
+// runAtlas runs a file in a transaction, split into statements as Atlas splits it.
 func runAtlas(ctx context.Context, p *sql.DB, f atlas.File) error {
 	statements, err := f.Stmts()
 	if err != nil {
@@ -200,6 +207,7 @@ func runAtlas(ctx context.Context, p *sql.DB, f atlas.File) error {
 	return tx.Commit()
 }
 
+// mustRun executes the statements and stops the test at the first error.
 func mustRun(t *testing.T, db *gorm.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -209,6 +217,7 @@ func mustRun(t *testing.T, db *gorm.DB, statements ...string) {
 	}
 }
 
+// countOf returns the number of rows of a table.
 func countOf(t *testing.T, db *gorm.DB, table string) int64 {
 	t.Helper()
 	var n int64
@@ -218,8 +227,8 @@ func countOf(t *testing.T, db *gorm.DB, table string) int64 {
 	return n
 }
 
-// errText returns the message of an error. It is empty if there is no error or no file to
-// run.
+// errText returns the message of an error. It is empty if there is no error, or if
+// golang-migrate returned ErrNoChange, which means that there was no file to run.
 func errText(err error) string {
 	if err == nil || errors.Is(err, migrate.ErrNoChange) {
 		return ""
