@@ -45,9 +45,9 @@ func (beforeLine) TableName() string  { return "lines" }
 func (afterOrder) TableName() string  { return "orders" }
 func (afterLine) TableName() string   { return "lines" }
 
-// After Apply, a program can use models with Snowflake keys. AutoMigrate does not change the
-// schema, gormflake.Check passes, and the program can create orders, and new lines of old
-// orders. Before Apply, Check fails and names sqlmigrate.
+// After Apply, a program can use models with Snowflake keys. AutoMigrate does not change
+// the schema, gormflake.Check passes, and the program can create orders, and new lines of
+// old orders. Before Apply, Check fails and names sqlmigrate.
 func TestAfterApply(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -100,7 +100,8 @@ func plugged(t *testing.T, db *gorm.DB) *snowflake.Generator {
 	return gen
 }
 
-// A changeLog is a logger of GORM that collects the statements that write to the database.
+// A changeLog is a logger of GORM that collects the statements that write to the
+// database.
 type changeLog struct {
 	mu         sync.Mutex
 	statements []string

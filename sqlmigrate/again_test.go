@@ -11,9 +11,10 @@ import (
 )
 
 // A driver keeps the statement prepared with which Inspect looks for the column of a
-// reference. After the column was widened, this statement fails once. Inspect must not take
-// the error for a missing column, because it would leave the reference out. The pool has a
-// single connection, so that the second Inspect uses the prepared statement of the first.
+// reference. After the column was widened, this statement fails once. Inspect must not
+// take the error for a missing column, because it would leave the reference out. The pool
+// has a single connection, so that the second Inspect uses the prepared statement of the
+// first.
 func TestInspectAgainOnThePool(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

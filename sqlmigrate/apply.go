@@ -38,7 +38,7 @@ var ErrIncomplete = run.ErrIncomplete
 // Other programs can continue to run; the plan says which of their statements have to
 // wait.
 func (p *Plan) Apply(ctx context.Context, db *gorm.DB, opts ...ApplyOption) error {
-	return p.carryOut(ctx, db, opts, run.Work.Apply)
+	return p.execute(ctx, db, opts, run.Work.Apply)
 }
 
 // Revert takes back the changes that [Plan.Apply] of the same plan made, phase by phase
@@ -50,12 +50,12 @@ func (p *Plan) Revert(ctx context.Context, db *gorm.DB, opts ...ApplyOption) err
 	if p.Empty() {
 		return errors.New("sqlmigrate: the plan is empty, so it does not say what to take back: call Revert of the plan that was applied, or run its files down")
 	}
-	return p.carryOut(ctx, db, opts, run.Work.Revert)
+	return p.execute(ctx, db, opts, run.Work.Revert)
 }
 
-// carryOut checks the options, the blockers and db, and then calls do with the phases that
+// execute checks the options, the blockers and db, and then calls do with the phases that
 // the options select. do is [run.Work.Apply] or [run.Work.Revert].
-func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, do func(run.Work, context.Context, *sql.Conn, run.Config) error) error {
+func (p *Plan) execute(ctx context.Context, db *gorm.DB, opts []ApplyOption, do func(run.Work, context.Context, *sql.Conn, run.Config) error) error {
 	c, err := configureApply(opts)
 	if err != nil {
 		return err

@@ -20,19 +20,20 @@ func TestApplyOrder(t *testing.T) {
 	if err := handPlan(f).Apply(t.Context(), sqlite(t), sqlmigrate.WithLockTimeout(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	wantRuns(t, f, [][]string{{"up 1", "up 2", table12}, {"up 4"}})
+	wantRuns(t, f, [][]string{{"up 1", "up 2", longStatement}, {"up 4"}})
 	if got := f.Runs[0].LockTimeout; got != time.Second {
 		t.Errorf("lock timeout %v, want 1s", got)
 	}
 }
 
-// table12 is the long statement of handPlan, which creates a table with a dozen columns.
-var table12 = handPlan(nil).Phases[0].Steps[1].Up[0].SQL
+// longStatement is the long statement of handPlan, which creates a table with a dozen
+// columns.
+var longStatement = handPlan(nil).Phases[0].Steps[1].Up[0].SQL
 
-// Revert first runs the checks of all phases, so that it changes nothing if one fails. Then it
-// takes back the phases and the steps in reverse order, and runs the checks again in each
-// transaction, because rows may have been written in the meantime. The statements of a step
-// are in the order of the plan.
+// Revert first runs the checks of all phases, so that it changes nothing if one fails.
+// Then it takes back the phases and the steps in reverse order, and runs the checks again
+// in each transaction, because rows may have been written in the meantime. The statements
+// of a step are in the order of the plan.
 func TestRevertOrder(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{}
@@ -42,8 +43,8 @@ func TestRevertOrder(t *testing.T) {
 	wantRuns(t, f, [][]string{{"check 2"}, {"check 1"}, {"check 2", "down 4"}, {"check 1", "down 3", "down 1", "down 2"}})
 }
 
-// WithPhases selects phases, and cannot change their order. A phase that the plan does not
-// have, here detach, is ignored.
+// WithPhases selects phases, and cannot change their order. A phase that the plan does
+// not have, here detach, is ignored.
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{}
@@ -113,9 +114,9 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// The error of a failed statement names the phase, the table and the statement, and says which
-// changes are kept. Without transactions, as on MySQL, these are the statements before it.
-// Statement 9 does not exist, so that the transaction fails at its end.
+// The error of a failed statement names the phase, the table and the statement, and says
+// which changes are kept. Without transactions, as on MySQL, these are the statements
+// before it. Statement 9 does not exist, so that the transaction fails at its end.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	const rolledBack = "(nothing of this phase has been changed"
@@ -173,7 +174,8 @@ func TestFailureAfterPhase(t *testing.T) {
 	migratetest.WantError(t, p.Apply(t.Context(), sqlite(t)), "phase guard, table orders, statement 2 of 2, up 5: broken (nothing of this phase has been changed, widen has been applied)")
 }
 
-// Apply and Revert check the plan, the options and the handle before they run a statement.
+// Apply and Revert check the plan, the options and the handle before they run a
+// statement.
 func TestRefusesToRun(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -185,7 +187,7 @@ func TestRefusesToRun(t *testing.T) {
 		opts []sqlmigrate.ApplyOption
 		want string
 	}{
-		{"blockers", blocked(), nil, "blocked by view v_orders"},
+		{"blockers", blockedPlan(), nil, "blocked by view v_orders"},
 		{"other dialect", &sqlmigrate.Plan{Dialect: "postgres", Phases: handPlan(nil).Phases}, nil, "sqlmigrate: the plan is for postgres and db is sqlite"},
 		{"nil option", handPlan(nil), []sqlmigrate.ApplyOption{nil}, "sqlmigrate: option 1 is nil"},
 		{"no phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases()}, "WithPhases(): want at least one"},
@@ -210,8 +212,9 @@ func TestRefusesToRun(t *testing.T) {
 	migratetest.WantError(t, handPlan(nil).Apply(t.Context(), nil), "sqlmigrate: db is nil or was not opened")
 }
 
-// Apply of an empty plan succeeds, because there is nothing to do. Revert returns an error,
-// because a plan that was made after Apply is also empty and does not know what to take back.
+// Apply of an empty plan succeeds, because there is nothing to do. Revert returns an
+// error, because a plan that was made after Apply is also empty and does not know what to
+// take back.
 func TestEmptyPlan(t *testing.T) {
 	t.Parallel()
 	p := &sqlmigrate.Plan{Dialect: "sqlite"}

@@ -12,16 +12,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// audited are an application's table o and its log o_audit, by dialect. The database assigns
-// the keys of both.
+// audited are an application's table o and its log o_audit, by dialect. The database
+// assigns the keys of both.
 var audited = map[string][]string{
 	"postgres": {"CREATE TABLE o (id serial PRIMARY KEY, n int)", "CREATE TABLE o_audit (aid serial PRIMARY KEY, o_id bigint)"},
 	"mysql":    {"CREATE TABLE o (id int AUTO_INCREMENT PRIMARY KEY, n int)", "CREATE TABLE o_audit (aid int AUTO_INCREMENT PRIMARY KEY, o_id bigint)"},
 	"sqlite":   {"CREATE TABLE o (id integer PRIMARY KEY AUTOINCREMENT, n int)", "CREATE TABLE o_audit (aid integer PRIMARY KEY AUTOINCREMENT, o_id int)"},
 }
 
-// Parts of the statements of inserting, and the two kinds of INSERT that take the place of
-// its %s.
+// Parts of the statements of insertingCode, and the two kinds of INSERT that take the
+// place of its %s.
 const (
 	pgTrigger  = "CREATE FUNCTION g() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN %s; RETURN coalesce(NEW, OLD); END $$; CREATE TRIGGER t "
 	pgRow      = " ON o FOR EACH ROW EXECUTE FUNCTION g()"
@@ -29,11 +29,11 @@ const (
 	withKey    = "INSERT INTO o_audit (aid, o_id) VALUES (1, 1)"
 )
 
-// inserting has every way in which the manuals say that the database itself can run an
-// INSERT, by dialect. Code that a write runs, as triggers and rules do, is a blocker, because
-// the write would fail. Code that programs or a schedule run is a note. The beginning of
-// each name is the kind of the object.
-var inserting = map[string]map[string]string{
+// insertingCode has every way in which the manuals say that the database itself can run
+// an INSERT, by dialect. Code that a write runs, as triggers and rules do, is a blocker,
+// because the write would fail. Code that programs or a schedule run is a note. The
+// beginning of each name is the kind of the object.
+var insertingCode = map[string]map[string]string{
 	"postgres": {
 		"trigger: after insert":  pgTrigger + "AFTER INSERT" + pgRow,
 		"trigger: before insert": pgTrigger + "BEFORE INSERT" + pgRow,
@@ -73,7 +73,7 @@ func TestCodeThatInserts(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		migratetest.Run(t, db, audited[db.Name()]...)
-		for name, create := range inserting[db.Name()] {
+		for name, create := range insertingCode[db.Name()] {
 			for _, insert := range []string{withoutKey, withKey} {
 				runCode(t, db, strings.ReplaceAll(create, "%s", insert))
 				plan := migratetest.MustInspect(t, db, "o", "o_audit")
@@ -92,8 +92,8 @@ func TestCodeThatInserts(t *testing.T) {
 	})
 }
 
-// runCode creates the objects of code. On SQLite it executes the statements for a view and for
-// its trigger separately.
+// runCode creates the objects of code. On SQLite it executes the statements for a view
+// and for its trigger separately.
 func runCode(t *testing.T, db *gorm.DB, code string) {
 	t.Helper()
 	before, trigger, two := strings.Cut(code, "; CREATE TRIGGER")
@@ -131,7 +131,7 @@ func TestCodeWithComputedKeys(t *testing.T) {
 			db := testdb.Open(t, target)
 			migratetest.Run(t, db, audited[db.Name()][0])
 			migratetest.Run(t, db, created...)
-			runCode(t, db, strings.ReplaceAll(inserting[db.Name()]["trigger: after insert"], "%s", withoutKey))
+			runCode(t, db, strings.ReplaceAll(insertingCode[db.Name()]["trigger: after insert"], "%s", withoutKey))
 			if err := migratetest.MustInspect(t, db, "o", "o_audit").Apply(t.Context(), db); err != nil {
 				t.Fatal(err)
 			}
@@ -140,8 +140,8 @@ func TestCodeWithComputedKeys(t *testing.T) {
 	}
 }
 
-// TryKeys reports a trigger that was created after the move and inserts rows without a key.
-// The plan could not know it.
+// TryKeys reports a trigger that was created after the move and inserts rows without a
+// key. The plan could not know it.
 func TestTryKeysFindsCode(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -149,7 +149,7 @@ func TestTryKeysFindsCode(t *testing.T) {
 		if err := migratetest.MustInspect(t, db, "o", "o_audit").Apply(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
-		runCode(t, db, strings.ReplaceAll(inserting[db.Name()]["trigger: after update"], "%s", withoutKey))
+		runCode(t, db, strings.ReplaceAll(insertingCode[db.Name()]["trigger: after update"], "%s", withoutKey))
 		rejected, _, err := sqlmigrate.TryKeys(t.Context(), db, []any{"o", "o_audit"})
 		if err != nil || len(rejected) != 1 || !strings.HasPrefix(rejected[0].Object, "trigger t on") {
 			t.Errorf("rejected %+v, %v, want trigger t", rejected, err)
@@ -170,7 +170,7 @@ func TestTriggerIntoNarrowColumn(t *testing.T) {
 			migratetest.Run(t, db, "INSERT INTO lg VALUES (1, 1)")
 			for _, column := range []string{"what", "big"} {
 				for _, write := range []string{"INSERT INTO lg (" + column + ") VALUES (NEW.id)", "UPDATE lg SET " + column + " = NEW.id WHERE big = 1"} {
-					runCode(t, db, strings.ReplaceAll(inserting[db.Name()]["trigger: after insert"], "%s", write))
+					runCode(t, db, strings.ReplaceAll(insertingCode[db.Name()]["trigger: after insert"], "%s", write))
 					plan := migratetest.MustInspect(t, db, "o")
 					if got := len(plan.Blockers) > 0; got != (column == "what") {
 						t.Errorf("%s: blockers %+v, notes %q, want one for column what", write, plan.Blockers, plan.Notes)

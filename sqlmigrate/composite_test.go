@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// If a primary key has several columns, the plan moves the only integer column. It moves none
-// of two integers, because the catalog does not show which of them is the ID. All databases
-// choose in the same way.
+// If a primary key has several columns, the plan moves the only integer column. It moves
+// none of two integers, because the catalog does not show which of them is the ID. All
+// databases choose in the same way.
 func TestCompositeKeys(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -71,8 +71,8 @@ func movedColumns(plan *sqlmigrate.Plan) []string {
 // because the default may be zero.
 func TestDefaultsThatAreNoCounters(t *testing.T) {
 	t.Parallel()
-	// Defaults of a column of the tenant, which a session sets. On MySQL the user's name stands
-	// for the setting.
+	// Defaults of a column of the tenant, which a session sets. On MySQL the user's name
+	// stands for the setting.
 	tenant := map[string]string{
 		"postgres": "coalesce(nullif(current_setting('app.t', true), ''), '7')::int",
 		"mysql":    "(char_length(user()))",

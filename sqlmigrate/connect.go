@@ -72,20 +72,20 @@ func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error 
 }
 
 // poolOf returns the connection to which db is pinned, or else the pool that [gorm.Open]
-// was given. [gorm.DB.Connection] pins db through the pool of db's statement. If that pool
-// is not a connection, poolOf does not use it, because dbresolver may have set it to the
-// pool of a replica. It returns an error if db is a transaction, because a move begins and
-// ends transactions of its own.
+// was given. [gorm.DB.Connection] pins db through the pool of db's statement. If that
+// pool is not a connection, poolOf does not use it, because dbresolver may have set it to
+// the pool of a replica. It returns an error if db is a transaction, because a move
+// begins and ends transactions of its own.
 func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
-	root := db.Config.ConnPool
-	current := root
+	configured := db.Config.ConnPool
+	statementPool := configured
 	if db.Statement != nil && db.Statement.ConnPool != nil {
-		current = db.Statement.ConnPool
+		statementPool = db.Statement.ConnPool
 	}
-	if isTransaction(root) || isTransaction(current) {
+	if isTransaction(configured) || isTransaction(statementPool) {
 		return nil, nil, errors.New("sqlmigrate: db is a transaction, and what has to be done around one cannot be done in it: pass the handle that gorm.Open returned")
 	}
-	for _, pool := range []gorm.ConnPool{current, root} {
+	for _, pool := range []gorm.ConnPool{statementPool, configured} {
 		if prepared, ok := pool.(*gorm.PreparedStmtDB); ok && prepared != nil {
 			pool = prepared.ConnPool
 		}
@@ -93,7 +93,7 @@ func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 			return conn, nil, nil
 		}
 	}
-	pool, err := unwrap(root)
+	pool, err := unwrap(configured)
 	return nil, pool, err
 }
 
@@ -105,11 +105,11 @@ func otherConns(db *gorm.DB) *sql.DB {
 	return pool
 }
 
-// unwrap returns the pool in root, which may be the pool itself or a value that contains
+// unwrap returns the pool in from, which may be the pool itself or a value that contains
 // the pool, such as a [gorm.PreparedStmtDB].
-func unwrap(root gorm.ConnPool) (*sql.DB, error) {
-	pool, _ := root.(*sql.DB)
-	if connector, ok := root.(gorm.GetDBConnector); ok {
+func unwrap(from gorm.ConnPool) (*sql.DB, error) {
+	pool, _ := from.(*sql.DB)
+	if connector, ok := from.(gorm.GetDBConnector); ok {
 		var err error
 		if pool, err = connector.GetDBConn(); err != nil {
 			return nil, fmt.Errorf("sqlmigrate: the pool of db: %w", err)
@@ -118,10 +118,11 @@ func unwrap(root gorm.ConnPool) (*sql.DB, error) {
 	if pool != nil {
 		return pool, nil
 	}
-	return nil, fmt.Errorf("sqlmigrate: the pool of db is a %T: want a *sql.DB, a *sql.Conn, or a gorm.GetDBConnector that returns the former", root)
+	return nil, fmt.Errorf("sqlmigrate: the pool of db is a %T: want a *sql.DB, a *sql.Conn, or a gorm.GetDBConnector that returns the former", from)
 }
 
-// isTransaction reports whether pool is a transaction, with or without prepared statements.
+// isTransaction reports whether pool is a transaction, with or without prepared
+// statements.
 func isTransaction(pool gorm.ConnPool) bool {
 	_, ok := pool.(gorm.TxCommitter)
 	return ok

@@ -59,8 +59,8 @@ func (*FakeEngine) Script(statements []plan.Statement, format engine.Format) str
 	return text
 }
 
-// Transactions and LockTimeout call the real engine of the plan's database, so that a test
-// can choose by [Plan.Dialect] how package run repeats and reports.
+// Transactions and LockTimeout call the real engine of the plan's database, so that a
+// test can choose by [Plan.Dialect] how package run repeats and reports.
 func (f *FakeEngine) Transactions() bool { return engines[f.plan.Dialect].Transactions() }
 
 func (f *FakeEngine) LockTimeout(err error) bool { return engines[f.plan.Dialect].LockTimeout(err) }
@@ -87,7 +87,7 @@ func ModelReferences(db *gorm.DB, targets ...any) ([]string, error) {
 		return nil, err
 	}
 	var found []string
-	for _, r := range sorted(slices.Clone(c.modelled)) {
+	for _, r := range sorted(slices.Clone(c.fromModels)) {
 		found = append(found, r.Table.String()+"."+r.Column+" -> "+r.ToTable.String()+"."+r.ToColumn)
 	}
 	return found, nil

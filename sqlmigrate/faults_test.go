@@ -17,14 +17,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// eachFault calls do with a fault in each of its statements, for each kind of fault in of.
-// do must return an error or the same text as without a fault. If the texts differ, eachFault
-// first calls do without a fault again, because the server's statistics may have changed.
-// By default it tests only every third statement, which takes one minute instead of three.
+// eachFault calls do with a fault in each of its statements, for each kind of fault in
+// of. do must return an error or the same text as without a fault. If the texts differ,
+// eachFault first calls do without a fault again, because the server's statistics may
+// have changed. By default it tests only every third statement, which takes one minute
+// instead of three.
 func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, error), of ...testdb.Fault) {
 	t.Helper()
 	faulty, faults := testdb.Faulty(t, db)
-	whole := func() string {
+	withoutFault := func() string {
 		faults.Inject(testdb.Refused, 0)
 		text, err := do(faulty)
 		if err != nil {
@@ -32,7 +33,7 @@ func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, erro
 		}
 		return text
 	}
-	want := whole()
+	want := withoutFault()
 	stride := 3
 	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
 		stride = 1
@@ -50,15 +51,15 @@ func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, erro
 			if err != nil || got == want {
 				continue
 			}
-			if want = whole(); got != want {
+			if want = withoutFault(); got != want {
 				t.Errorf("statement %d is %s: no error, and another result:\n%s", n, fault, testdb.Diff(want, got))
 			}
 		}
 	}
 }
 
-// inspects returns a function that returns the text of a plan for the targets.
-func inspects(targets ...any) func(*gorm.DB) (string, error) {
+// inspectText returns a function that returns the text of a plan for the targets.
+func inspectText(targets ...any) func(*gorm.DB) (string, error) {
 	return func(db *gorm.DB) (string, error) {
 		plan, err := migratetest.Inspect(db.Statement.Context, db, targets...)
 		if err != nil {
@@ -131,13 +132,13 @@ func TestInspectFails(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
 		migratetest.Run(t, db, faultySchemas[db.Name()]...)
-		eachFault(t, db, inspects("users", "orders", sqlmigrate.WithReference("audit.ref", "orders.id"), sqlmigrate.WithRecreateViews()),
+		eachFault(t, db, inspectText("users", "orders", sqlmigrate.WithReference("audit.ref", "orders.id"), sqlmigrate.WithRecreateViews()),
 			testdb.Refused, testdb.Unreadable)
 	})
 }
 
-// If Inspect cannot read something in a schema that has blockers, it returns an error, and not
-// a plan that lacks a blocker.
+// If Inspect cannot read something in a schema that has blockers, it returns an error,
+// and not a plan that lacks a blocker.
 func TestInspectOfBlockersFails(t *testing.T) {
 	t.Parallel()
 	blockers := map[string][]string{
@@ -158,7 +159,7 @@ func TestInspectOfBlockersFails(t *testing.T) {
 		if db.Name() == "mysql" {
 			targets = append(targets, "parts", sqlmigrate.WithReference("orphans.order_id", "orders.id"))
 		}
-		eachFault(t, db, inspects(targets...), testdb.Refused)
+		eachFault(t, db, inspectText(targets...), testdb.Refused)
 	})
 }
 
@@ -192,9 +193,9 @@ func TestApplyFails(t *testing.T) {
 	}
 }
 
-// applyFails makes statement n of Apply fail, applies the plan again, and then does the same
-// with Revert. Afterwards a new plan must have the same phases as the first. It reports
-// whether Apply or Revert had so many statements.
+// applyFails makes statement n of Apply fail, applies the plan again, and then does the
+// same with Revert. Afterwards a new plan must have the same phases as the first. It
+// reports whether Apply or Revert had so many statements.
 func applyFails(t *testing.T, target testdb.Target, n int) (reached bool) {
 	t.Helper()
 	db := testdb.Open(t, target)

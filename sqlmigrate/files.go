@@ -52,7 +52,8 @@ func (p *Plan) WriteFiles(dir string, format Format) error {
 	}
 	var migrations []migrationfile.Migration
 	for _, phase := range p.Phases {
-		// Each transaction is a file of its own, because the tools run a file in a transaction.
+		// Each transaction is a file of its own, because the tools run a file in a
+		// transaction.
 		for i, t := range run.Transactions(&phase) {
 			name := "snowflake_" + string(phase.Name)
 			if i > 0 {
@@ -138,7 +139,8 @@ func writeMigration(dir string, format Format, dialect, name, up, down, warning 
 }
 
 const (
-	// createTable begins the statement of [sqllease.DDL]; the quoted name of the table follows.
+	// createTable begins the statement of [sqllease.DDL]; the quoted name of the table
+	// follows.
 	createTable  = "CREATE TABLE IF NOT EXISTS "
 	leaseWarning = "-- The table is the only record of which IDs may have been issued: stop every\n" +
 		"-- program that leases a worker from it before it is dropped.\n"

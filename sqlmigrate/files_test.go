@@ -17,8 +17,8 @@ import (
 // stampForm is the form of the timestamp at the beginning of a file's name.
 const stampForm = "20060102150405"
 
-// WriteFiles writes a migration for each phase in the form of the tool. The checks of a phase
-// are in its down part, before the statements that take it back.
+// WriteFiles writes a migration for each phase in the form of the tool. The checks of a
+// phase are in its down part, before the statements that take it back.
 func TestWriteFiles(t *testing.T) {
 	t.Parallel()
 	const (
@@ -66,8 +66,8 @@ func shortPlan() *sqlmigrate.Plan {
 	return p
 }
 
-// readFiles returns the texts of the files by name, and the timestamp of the first file. In
-// the names it replaces each timestamp by the seconds since the first.
+// readFiles returns the texts of the files by name, and the timestamp of the first file.
+// In the names it replaces each timestamp by the seconds since the first.
 func readFiles(t *testing.T, dir string) (map[string]string, time.Time) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -109,8 +109,8 @@ func wantFiles(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// If WriteFiles returns an error, there are no new files. It does not mix the files of two
-// tools in a directory, because neither tool would run the files of the other.
+// If WriteFiles returns an error, there are no new files. It does not mix the files of
+// two tools in a directory, because neither tool would run the files of the other.
 func TestWriteFilesRefusals(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -120,7 +120,7 @@ func TestWriteFilesRefusals(t *testing.T) {
 		present string
 		want    string
 	}{
-		{"blockers", blocked(), sqlmigrate.Goose, "", "blocked by view v_orders"},
+		{"blockers", blockedPlan(), sqlmigrate.Goose, "", "blocked by view v_orders"},
 		{"empty", &sqlmigrate.Plan{Dialect: "sqlite"}, sqlmigrate.Goose, "", "sqlmigrate: the plan is empty: there is nothing to write"},
 		{"format", shortPlan(), "flyway", "", `sqlmigrate: unknown format "flyway": want golang-migrate, goose or atlas`},
 		{"pairs under goose", shortPlan(), sqlmigrate.Goose, "1_a.up.sql", "1_a.up.sql is not a file of goose"},
@@ -166,9 +166,9 @@ func wantNames(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// The versions of new files are above the versions of all files in the directory, even if one
-// of these has a timestamp in the future, because the tools run files in the order of their
-// versions. Here the newest is the last second of 2099.
+// The versions of new files are above the versions of all files in the directory, even if
+// one of these has a timestamp in the future, because the tools run files in the order of
+// their versions. Here the newest is the last second of 2099.
 func TestWriteFilesAfterOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -216,8 +216,8 @@ func TestWriteFilesContinueNumbers(t *testing.T) {
 	}
 }
 
-// A migration is not written twice to a directory. A plan with another statement has another
-// migration.
+// A migration is not written twice to a directory. A plan with another statement has
+// another migration.
 func TestWriteFilesTwice(t *testing.T) {
 	t.Parallel()
 	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
@@ -241,8 +241,8 @@ func TestWriteFilesTwice(t *testing.T) {
 	}
 }
 
-// WriteLeaseTable writes the same statement that sqllease.DDL returns, and a down part that
-// drops the same table.
+// WriteLeaseTable writes the same statement that sqllease.DDL returns, and a down part
+// that drops the same table.
 func TestWriteLeaseTable(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {

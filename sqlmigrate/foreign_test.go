@@ -25,8 +25,8 @@ var foreignWords = map[string]*strings.Replacer{
 	"mysql":    strings.NewReplacer("{key}", "int AUTO_INCREMENT PRIMARY KEY", "{ref}", "int", "{unsigned}", "int unsigned AUTO_INCREMENT PRIMARY KEY", "{unsignedref}", "int unsigned"),
 }
 
-// foreignKeys are the references of the schemas that have no constraint. The schemas of the
-// other scripts have constraints for all references.
+// foreignKeys are the references of the schemas that have no constraint. The schemas of
+// the other scripts have constraints for all references.
 var foreignKeys = map[string][][2]string{
 	"blog": {
 		{"posts.post_author", "users.id"},
@@ -88,8 +88,8 @@ func TestForeignSchemas(t *testing.T) {
 	}
 }
 
-// moveThereAndBack applies a plan, inserts rows with keys of today and deletes them, and takes
-// the plan back.
+// moveThereAndBack applies a plan, inserts rows with keys of today and deletes them, and
+// takes the plan back.
 func moveThereAndBack(t *testing.T, db *gorm.DB, name string, targets []any, opts []sqlmigrate.Option) {
 	t.Helper()
 	before := foreignDump(t, db)
@@ -133,8 +133,8 @@ func removeForeignRows(t *testing.T, db *gorm.DB, added []string, from int64) {
 	}
 }
 
-// foreignDumps are queries for the definitions of all tables and the counters, by dialect. Each
-// row of a result describes a table, column, constraint, index or counter.
+// foreignDumps are queries for the definitions of all tables and the counters, by
+// dialect. Each row of a result describes a table, column, constraint, index or counter.
 var foreignDumps = map[string][]string{
 	"sqlite": {"SELECT type || name || coalesce(sql, '') FROM sqlite_master ORDER BY 1", "SELECT name || seq FROM sqlite_sequence ORDER BY 1"},
 	"postgres": {

@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// handPlan returns a plan for SQLite that is written by hand. Phase widen has the statements
-// "up 1", "up 2" and a long one, phase guard has "up 4". The plan runs on f, which records
-// the statements. If f is nil, the plan can only be printed.
+// handPlan returns a plan for SQLite that is written by hand. Phase widen has the
+// statements "up 1", "up 2" and a long one, phase guard has "up 4". The plan runs on f,
+// which records the statements. If f is nil, the plan can only be printed.
 func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 	p := &sqlmigrate.Plan{
 		Dialect: "sqlite",
@@ -61,8 +61,8 @@ func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 	return p
 }
 
-// blocked returns a hand-written plan that has two blockers.
-func blocked() *sqlmigrate.Plan {
+// blockedPlan returns a hand-written plan that has two blockers.
+func blockedPlan() *sqlmigrate.Plan {
 	p := handPlan(&sqlmigrate.FakeEngine{})
 	p.Blockers = []sqlmigrate.Blocker{
 		{Table: sqlmigrate.TableName{Name: "orders"}, Object: "view v_orders", Reason: "it uses column id", Fix: "drop it before and create it afterwards"},

@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Apply returns ErrIncomplete if a requested phase leaves work undone, or if a table rejects
-// keys after the last phase. The trigger is created after the plan was made, so only Apply
-// can find it. Apply does not try keys if phases are still to come.
+// Apply returns ErrIncomplete if a requested phase leaves work undone, or if a table
+// rejects keys after the last phase. The trigger is created after the plan was made, so
+// only Apply can find it. Apply does not try keys if phases are still to come.
 func TestApplyIncomplete(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -58,8 +58,8 @@ func TestApplyIncomplete(t *testing.T) {
 	}
 }
 
-// Phase detach is refused before phase widen. A detached table with narrow keys would accept
-// no row, because the database assigns no key and a Snowflake ID does not fit.
+// Phase detach is refused before phase widen. A detached table with narrow keys would
+// accept no row, because the database assigns no key and a Snowflake ID does not fit.
 func TestDetachBeforeWiden(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
@@ -82,10 +82,10 @@ func TestDetachBeforeWiden(t *testing.T) {
 	})
 }
 
-// Phase guard is refused before phase detach on MySQL and MariaDB, because they do not allow a
-// CHECK of a column with AUTO_INCREMENT. The files of phase guard can be written, because
-// the files of phase detach may run before them. A plan that is made after detach does not
-// have this phase, so its guard is accepted.
+// Phase guard is refused before phase detach on MySQL and MariaDB, because they do not
+// allow a CHECK of a column with AUTO_INCREMENT. The files of phase guard can be written,
+// because the files of phase detach may run before them. A plan that is made after detach
+// does not have this phase, so its guard is accepted.
 func TestGuardBeforeDetach(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {

@@ -20,11 +20,11 @@ const (
 	// machine's clock before the keys that it issues are blockers.
 	clockDifference = time.Minute
 
-	// keptFree is the time after a layout's epoch in which IDs are too small to tell from
-	// keys that a database has counted. A key that is larger than the IDs of this time is
-	// taken for an ID, because the IDs of the second day after the epoch are above 10^11
-	// in every layout of this module, and no counter reaches that number.
-	keptFree = 24 * time.Hour
+	// earlyEpoch is the time after a layout's epoch in which IDs are too small to tell
+	// from keys that a database has counted. A key that is larger than the IDs of this
+	// time is taken for an ID, because the IDs of the second day after the epoch are
+	// above 10^11 in every layout of this module, and no counter reaches that number.
+	earlyEpoch = 24 * time.Hour
 )
 
 // Inspect finds all tables that references connect with the targets, in either direction,
@@ -43,8 +43,8 @@ const (
 // [InspectWith] also takes options.
 //
 // A column may be too narrow for a Snowflake ID and seem to hold keys of the tables
-// although no reference connects it with them. The plan does not change such a column, and
-// lists it in [Plan.Likely].
+// although no reference connects it with them. The plan does not change such a column,
+// and lists it in [Plan.Likely].
 //
 // On MySQL and MariaDB, Inspect takes the same lock as [Plan.Apply] with GET_LOCK,
 // because a schema cannot be planned while it is being changed. If a running Apply does
@@ -140,9 +140,9 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	}
 	trial := c.trial(found)
 	if len(found.Blockers) == 0 {
-		moved := trial
-		moved.Moved, moved.Phases = true, found.Phases
-		tried, err := e.Try(ctx, conn, moved)
+		afterMove := trial
+		afterMove.Moved, afterMove.Phases = true, found.Phases
+		tried, err := e.Try(ctx, conn, afterMove)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 		Tables:     c.tables,
 		References: references,
 		Ahead:      c.layout.Min(now.Add(clockDifference)).Int64(),
-		Issued:     min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(keptFree))).Int64(),
+		Issued:     min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(earlyEpoch))).Int64(),
 
 		RecreateViews: c.recreateViews,
 
@@ -210,9 +210,9 @@ func (p *Plan) movedColumns() []engine.Reference {
 func (p *Plan) keys() []likely.Key {
 	var keys []likely.Key
 	for _, t := range p.Tables {
-		own := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !c.Key })
-		for _, c := range own {
-			if len(own) == 1 || len(c.Refers) == 0 {
+		keyColumns := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !c.Key })
+		for _, c := range keyColumns {
+			if len(keyColumns) == 1 || len(c.Refers) == 0 {
 				keys = append(keys, likely.Key{Table: t.TableName(), Column: c.Name})
 			}
 		}

@@ -26,8 +26,9 @@ func key(most int) func(*rand.Rand) string {
 	return func(r *rand.Rand) string { return fmt.Sprint(existing(r, most)) }
 }
 
-// existing returns a random key of a table from which every twentieth row was deleted. These
-// gaps tell references from other numbers, because a reference never holds a deleted key.
+// existing returns a random key of a table from which every twentieth row was deleted.
+// These gaps tell references from other numbers, because a reference never holds a
+// deleted key.
 func existing(r *rand.Rand, most int) int {
 	for {
 		if n := 1 + r.IntN(most); n%20 != 0 {
@@ -36,7 +37,8 @@ func existing(r *rand.Rand, most int) int {
 	}
 }
 
-// between returns a function that returns a random number, which may also be a deleted key.
+// between returns a function that returns a random number, which may also be a deleted
+// key.
 func between(from, to int) func(*rand.Rand) string {
 	return func(r *rand.Rand) string { return fmt.Sprint(from + r.IntN(to-from+1)) }
 }
@@ -53,9 +55,9 @@ const (
 	staff = 25
 )
 
-// plantedReferences are columns that hold keys of users, posts and staff. The columns of table
-// mixed have names that do not suffice; they have another sign, such as a comment, a view
-// that compares the column with the key, or only their values.
+// plantedReferences are columns that hold keys of users, posts and staff. The columns of
+// table mixed have names that do not suffice; they have another sign, such as a comment,
+// a view that compares the column with the key, or only their values.
 var plantedReferences = []planted{
 	{"audits", "user_id", "int", key(users)},
 	{"audits", "creator_id", "int", key(users)},
@@ -79,8 +81,8 @@ var plantedReferences = []planted{
 	{"mixed", "first_post", "int", key(posts)},
 }
 
-// harmless are columns that hold no keys of the moved tables. Their values or names are like
-// those of references.
+// harmless are columns that hold no keys of the moved tables. Their values or names are
+// like those of references.
 var harmless = []planted{
 	{"goods", "quantity", "int", between(1, 20)},
 	{"goods", "position", "int", between(1, 300)},
@@ -104,8 +106,8 @@ var harmless = []planted{
 	{"goods", "birthday", "int", between(19_300_101, 20_101_231)},
 }
 
-// plant creates the tables of the columns with 400 rows each. typ translates a type into the
-// dialect of the database.
+// plant creates the tables of the columns with 400 rows each. typ translates a type into
+// the dialect of the database.
 func plant(t *testing.T, db *gorm.DB, columns []planted, typ func(string) string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -145,8 +147,8 @@ func plantKeys(t *testing.T, db *gorm.DB, table, key string, most int) {
 	migratetest.Run(t, db, "INSERT INTO "+table+" VALUES "+strings.Join(rows, ","))
 }
 
-// plantSchema creates the moved tables, the planted and harmless columns, and the comment, view
-// and functions that refer to the columns of table mixed.
+// plantSchema creates the moved tables, the planted and harmless columns, and the
+// comment, view and functions that refer to the columns of table mixed.
 func plantSchema(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	plantKeys(t, db, "users", "id", users)
@@ -177,10 +179,10 @@ func plantSchema(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// The plan lists every planted reference under Likely, with the evidence for it, and none of the
-// harmless columns. Table dense is moved too. Its keys have no gaps, so that every small
-// number is one of its keys, and values alone must not suffice. FindReferences finds the
-// same columns as the plan.
+// The plan lists every planted reference under Likely, with the evidence for it, and none
+// of the harmless columns. Table dense is moved too. Its keys have no gaps, so that every
+// small number is one of its keys, and values alone must not suffice. FindReferences
+// finds the same columns as the plan.
 func TestLikelyReferences(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -228,11 +230,11 @@ func TestLikelyReferences(t *testing.T) {
 	})
 }
 
-// A primary key that the table does not count itself can hold the keys of another table, as
-// redirect.rd_from does in MediaWiki, and must be found. Here these are redirect, with keys
-// of page, and pointer, with keys of revision. Table counted has numbers without gaps, as a
-// counter assigns them, and country has codes. Their values are keys of page by chance, so
-// they must not be found.
+// A primary key that the table does not count itself can hold the keys of another table,
+// as redirect.rd_from does in MediaWiki, and must be found. Here these are redirect, with
+// keys of page, and pointer, with keys of revision. Table counted has numbers without
+// gaps, as a counter assigns them, and country has codes. Their values are keys of page
+// by chance, so they must not be found.
 func TestLikelyPrimaryKeys(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -274,10 +276,10 @@ func TestLikelyPrimaryKeys(t *testing.T) {
 	})
 }
 
-// A column that the user declared with WithReference or WithoutReference is not listed under
-// Likely any more, before and after the move. The tables also have columns that are never
-// listed: columns with a foreign key, which are moved with it or belong to a table that is
-// not moved, columns that are wide enough, and columns of a view.
+// A column that the user declared with WithReference or WithoutReference is not listed
+// under Likely any more, before and after the move. The tables also have columns that are
+// never listed: columns with a foreign key, which are moved with it or belong to a table
+// that is not moved, columns that are wide enough, and columns of a view.
 func TestLikelyReferencesAnswered(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -326,8 +328,8 @@ func likelyColumns(plan *sqlmigrate.Plan) []string {
 	return names
 }
 
-// FindReferences returns an error for a column that does not exist and for a malformed name,
-// and finds nothing without keys.
+// FindReferences returns an error for a column that does not exist and for a malformed
+// name, and finds nothing without keys.
 func TestLikelyReferenceMistakes(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -354,8 +356,8 @@ func TestLikelyReferenceMistakes(t *testing.T) {
 	}
 }
 
-// In SQLite every integer column holds 64 bits, but a column with affinity REAL rounds large
-// integers, so it is too narrow. The test first shows that SQLite does so.
+// In SQLite every integer column holds 64 bits, but a column with affinity REAL rounds
+// large integers, so it is too narrow. The test first shows that SQLite does so.
 func TestLikelyReferencesInSQLite(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -381,8 +383,9 @@ func TestLikelyReferencesInSQLite(t *testing.T) {
 	}
 }
 
-// Integers in arrays, domains and composite types of PostgreSQL are found. The plan cannot
-// change them, so Change names a statement, and after these statements nothing is left.
+// Integers in arrays, domains and composite types of PostgreSQL are found. The plan
+// cannot change them, so Change names a statement, and after these statements nothing is
+// left.
 func TestLikelyReferencesInTypes(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -417,8 +420,8 @@ func TestLikelyReferencesInTypes(t *testing.T) {
 	}
 }
 
-// Tables with the same name in two schemas are distinguished, so that order_id refers to the
-// orders of its own schema. A column can be named with or without the current schema.
+// Tables with the same name in two schemas are distinguished, so that order_id refers to
+// the orders of its own schema. A column can be named with or without the current schema.
 func TestLikelyReferencesInSchema(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -444,8 +447,9 @@ func TestLikelyReferencesInSchema(t *testing.T) {
 	})
 }
 
-// A column that WithReference names and that is no integer is a blocker. Its fix is a statement
-// that fits the type and works or, for a type that cannot hold these keys, to leave it out.
+// A column that WithReference names and that is no integer is a blocker. Its fix is a
+// statement that fits the type and works or, for a type that cannot hold these keys, to
+// leave it out.
 func TestFixFitsType(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -469,8 +473,8 @@ func TestFixFitsType(t *testing.T) {
 	}
 }
 
-// A table that was never analyzed has no estimate of its rows, and the plan must not print that
-// it has 0 rows. A table that is really empty is not reported as not analyzed.
+// A table that was never analyzed has no estimate of its rows, and the plan must not
+// print that it has 0 rows. A table that is really empty is not reported as not analyzed.
 func TestNotAnalyzed(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -27,11 +27,11 @@ const (
 	millionInterval = 10 * time.Millisecond  // the time between two samples
 )
 
-// TestMillion moves large tables. It compares the estimates of the plan with the durations, and
-// fails if they are wrong by more than millionFactor, if Apply uses much memory, or if
-// another program gets an error. GORMFLAKE_TEST_ROWS is the number of parents, and
-// there are twice as many children. With 1000000 the test takes about 3 minutes on two
-// cores.
+// TestMillion moves large tables. It compares the estimates of the plan with the
+// durations, and fails if they are wrong by more than millionFactor, if Apply uses much
+// memory, or if another program gets an error. GORMFLAKE_TEST_ROWS is the number of
+// parents, and there are twice as many children. With 1000000 the test takes about 3
+// minutes on two cores.
 func TestMillion(t *testing.T) {
 	text := os.Getenv("GORMFLAKE_TEST_ROWS")
 	if text == "" {
@@ -48,7 +48,8 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// A million is a database with the tables of TestMillion, whose keys the database assigns.
+// A million is a database with the tables of TestMillion, whose keys the database
+// assigns.
 type million struct {
 	*gorm.DB
 	pool     *sql.DB
@@ -85,8 +86,9 @@ func newMillion(t *testing.T, target testdb.Target, parents int) *million {
 	return m
 }
 
-// numbers returns the end of a SELECT, after FROM, with all n from 1 to largest in order. On
-// MySQL and MariaDB, which have no generate_series, it joins a table of digits with itself.
+// numbers returns the end of a SELECT, after FROM, with all n from 1 to largest in order.
+// On MySQL and MariaDB, which have no generate_series, it joins a table of digits with
+// itself.
 func (m *million) numbers(largest int) string {
 	if m.Dialector.Name() == "postgres" {
 		return fmt.Sprintf("generate_series(1, %d) AS numbers (n)", largest)
@@ -126,8 +128,8 @@ func (m *million) move(t *testing.T) {
 	m.revert(t, plan)
 }
 
-// phase applies one phase while other programs read and write, and compares the estimates with
-// the durations.
+// phase applies one phase while other programs read and write, and compares the estimates
+// with the durations.
 func (m *million) phase(t *testing.T, plan *sqlmigrate.Plan, phase sqlmigrate.Phase) {
 	t.Helper()
 	clients := []*millionClient{
@@ -148,7 +150,7 @@ func (m *million) phase(t *testing.T, plan *sqlmigrate.Plan, phase sqlmigrate.Ph
 		estimate += step.Estimate
 		t.Logf("  %s, %s: took %v, estimate %v", step.Table, step.Text, times.taken[[2]string{step.Table.String(), step.Text}].Round(time.Millisecond), step.Estimate.Round(time.Millisecond))
 	}
-	t.Logf("phase %s took %v, estimate %v%s", phase.Name, taken.Round(time.Millisecond), estimate.Round(time.Millisecond), millionError(estimate, taken))
+	t.Logf("phase %s took %v, estimate %v%s", phase.Name, taken.Round(time.Millisecond), estimate.Round(time.Millisecond), errorPercent(estimate, taken))
 	if max(estimate, taken) > millionJudged && (estimate > millionFactor*taken || taken > millionFactor*estimate) {
 		t.Errorf("phase %s took %v, estimate %v: want it to be wrong by a factor of %d at most", phase.Name, taken, estimate, millionFactor)
 	}
@@ -157,8 +159,9 @@ func (m *million) phase(t *testing.T, plan *sqlmigrate.Plan, phase sqlmigrate.Ph
 	}
 }
 
-// millionError returns by how many percent an estimate was wrong, as a part of a log line.
-func millionError(estimate, taken time.Duration) string {
+// errorPercent returns by how many percent an estimate was wrong, as a part of a log
+// line.
+func errorPercent(estimate, taken time.Duration) string {
 	if estimate == 0 {
 		return ""
 	}
@@ -188,18 +191,20 @@ type millionClient struct {
 	err       error
 }
 
-// millionRead reads a parent with its children. It accesses the parents first, as the plan
-// does, because a transaction that accesses the children first can deadlock with the plan.
+// millionRead reads a parent with its children. It accesses the parents first, as the
+// plan does, because a transaction that accesses the children first can deadlock with the
+// plan.
 func millionRead(ctx context.Context, conn *sql.Conn) error {
 	var n int
 	return conn.QueryRowContext(ctx, "SELECT count(*) FROM parents p JOIN children c ON c.parent_id = p.id WHERE p.id = 7").Scan(&n)
 }
 
-// millionID is a key that no other row has, and that fits the columns before and after the move.
+// millionID is a key that no other row has, and that fits the columns before and after
+// the move.
 const millionID = 2_000_000_000
 
-// millionWrite inserts a parent with a child, and rolls back, so that the number of rows stays
-// the same.
+// millionWrite inserts a parent with a child, and rolls back, so that the number of rows
+// stays the same.
 func millionWrite(ctx context.Context, conn *sql.Conn) error {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -216,7 +221,7 @@ func millionWrite(ctx context.Context, conn *sql.Conn) error {
 // start returns after each client has completed one transaction. stop ends the clients.
 func (m *million) start(t *testing.T, clients []*millionClient) (stop func()) {
 	t.Helper()
-	over := make(chan struct{})
+	stopped := make(chan struct{})
 	var running sync.WaitGroup
 	for _, c := range clients {
 		conn, err := m.pool.Conn(t.Context())
@@ -228,17 +233,17 @@ func (m *million) start(t *testing.T, clients []*millionClient) (stop func()) {
 		}
 		running.Go(func() {
 			defer conn.Close()
-			c.run(t.Context(), conn, over)
+			c.run(t.Context(), conn, stopped)
 		})
 	}
 	return func() {
-		close(over)
+		close(stopped)
 		running.Wait()
 	}
 }
 
-// run repeats the transaction every millionInterval until over is closed.
-func (c *millionClient) run(ctx context.Context, conn *sql.Conn, over <-chan struct{}) {
+// run repeats the transaction every millionInterval until stopped is closed.
+func (c *millionClient) run(ctx context.Context, conn *sql.Conn, stopped <-chan struct{}) {
 	ticker := time.NewTicker(millionInterval)
 	defer ticker.Stop()
 	for c.err == nil {
@@ -253,7 +258,7 @@ func (c *millionClient) run(ctx context.Context, conn *sql.Conn, over <-chan str
 			c.err = err
 		}
 		select {
-		case <-over:
+		case <-stopped:
 			return
 		case <-ticker.C:
 		}
@@ -275,7 +280,7 @@ func watchHeap() (growth func() uint64) {
 	runtime.GC()
 	before := heapBytes()
 	most := before
-	over := make(chan struct{})
+	stopped := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
 		ticker := time.NewTicker(millionInterval)
@@ -283,14 +288,14 @@ func watchHeap() (growth func() uint64) {
 		for {
 			most = max(most, heapBytes())
 			select {
-			case <-over:
+			case <-stopped:
 				return
 			case <-ticker.C:
 			}
 		}
 	})
 	return func() uint64 {
-		close(over)
+		close(stopped)
 		running.Wait()
 		return most - before
 	}
@@ -303,9 +308,9 @@ func heapBytes() uint64 {
 	return stats.HeapAlloc
 }
 
-// checkMoved checks that no row is lost, that the foreign keys still refuse a child without a
-// parent and delete with a parent its children, that keys of today are accepted, and that
-// there is nothing more to do.
+// checkMoved checks that no row is lost, that the foreign keys still refuse a child
+// without a parent and delete with a parent its children, that keys of today are
+// accepted, and that there is nothing more to do.
 func (m *million) checkMoved(t *testing.T) {
 	t.Helper()
 	m.checkRows(t)
@@ -329,8 +334,8 @@ func (m *million) checkMoved(t *testing.T) {
 	}
 }
 
-// checkRows checks that all rows and their references are there. Of the parents, all have a
-// leader except the first hundred and each whose number is a multiple of a hundred.
+// checkRows checks that all rows and their references are there. Of the parents, all have
+// a leader except the first hundred and each whose number is a multiple of a hundred.
 func (m *million) checkRows(t *testing.T) {
 	t.Helper()
 	m.checkCount(t, m.parents, "SELECT count(*) FROM parents")

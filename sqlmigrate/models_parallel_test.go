@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// Models that refer to each other in every way that GORM has: has many, belongs to, many to
-// many and polymorphic.
+// Models that refer to each other in every way that GORM has: has many, belongs to, many
+// to many and polymorphic.
 type (
 	yard struct {
 		ID     int64
@@ -37,10 +37,10 @@ type (
 	}
 )
 
-// If goroutines use related models for the first time at once, each call of Inspect must find
-// all references. This could fail because GORM adds relations to the schema of a model
-// while it parses another model. Half of the goroutines parse the models as a program does,
-// and the others look for references.
+// If goroutines use related models for the first time at once, each call of Inspect must
+// find all references. This could fail because GORM adds relations to the schema of a
+// model while it parses another model. Half of the goroutines parse the models as a
+// program does, and the others look for references.
 func TestModelsInParallel(t *testing.T) {
 	t.Parallel()
 	models := []any{&yard{}, &crane{}, &hook{}, &tagOf{}}

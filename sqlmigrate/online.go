@@ -86,15 +86,15 @@ func (p *Plan) onlineTables() []Table {
 	return slices.DeleteFunc(slices.Clone(p.Tables), func(t Table) bool { return !slices.ContainsFunc(t.Columns, widens) })
 }
 
-// mergedBlockers returns the blockers of an online move. It takes own, the blockers of the
+// mergedBlockers returns the blockers of an online move. It takes the blockers of the
 // offline plan, without those that only prevent a change of a column's type in place,
-// because an online move creates new columns. It adds more, the blockers that the online
-// driver found, unless own has a blocker for the same object.
-func mergedBlockers(own, more []Blocker) []Blocker {
-	own = slices.DeleteFunc(slices.Clone(own), func(b Blocker) bool { return b.InPlace })
-	all := slices.Clone(own)
-	for _, b := range more {
-		if !slices.ContainsFunc(own, func(known Blocker) bool { return known.Table == b.Table && known.Object == b.Object }) {
+// because an online move creates new columns. It adds the blockers that the online driver
+// found, unless the offline plan has a blocker for the same object.
+func mergedBlockers(offline, online []Blocker) []Blocker {
+	offline = slices.DeleteFunc(slices.Clone(offline), func(b Blocker) bool { return b.InPlace })
+	all := slices.Clone(offline)
+	for _, b := range online {
+		if !slices.ContainsFunc(offline, func(known Blocker) bool { return known.Table == b.Table && known.Object == b.Object }) {
 			all = append(all, b)
 		}
 	}

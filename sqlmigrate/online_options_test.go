@@ -56,8 +56,8 @@ func TestOnlineOptionsAreCheckedTogether(t *testing.T) {
 	}
 }
 
-// The limits of each option, and its default, are valid. The error that the test expects is
-// about the database, and comes after the options have been accepted.
+// The limits of each option, and its default, are valid. The error that the test expects
+// is about the database, and comes after the options have been accepted.
 func TestOnlineOptionsAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	err := (&sqlmigrate.OnlinePlan{Dialect: "postgres"}).Apply(t.Context(), sqlite(t),

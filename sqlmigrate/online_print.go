@@ -38,18 +38,19 @@ func (o *OnlinePlan) WayBack() string {
 }
 
 func (o *OnlinePlan) headline() string {
-	what := fmt.Sprintf("%s: %s online", o.Dialect, engine.Count(len(o.Tables), "table"))
+	start := fmt.Sprintf("%s: %s online", o.Dialect, engine.Count(len(o.Tables), "table"))
 	switch {
 	case len(o.Blockers) > 0:
-		return what + ", " + engine.Count(len(o.Blockers), "blocker") + ": nothing will be changed"
+		return start + ", " + engine.Count(len(o.Blockers), "blocker") + ": nothing will be changed"
 	case o.Empty():
-		return what + ", nothing to do"
+		return start + ", nothing to do"
 	}
 	took, disk, log := o.Estimate()
-	return fmt.Sprintf("%s, %s, %s on disk and %s of log until the last stage", what, duration(took), size(disk), size(log))
+	return fmt.Sprintf("%s, %s, %s on disk and %s of log until the last stage", start, duration(took), size(disk), size(log))
 }
 
-// onlineSteps prints each step with its kind, its locks and its SQL, which is not wrapped.
+// onlineSteps prints each step with its kind, its locks and its SQL, which is not
+// wrapped.
 func (out *page) onlineSteps(steps []OnlineStep) {
 	for _, s := range steps {
 		text := s.Text
@@ -68,13 +69,13 @@ func (out *page) onlineSteps(steps []OnlineStep) {
 
 // kindOf describes how the step runs, how much it reads or writes, and how long it takes.
 func kindOf(s *OnlineStep) string {
-	of := volume(s.Rows, s.Bytes) + ", " + duration(s.Estimate)
+	amount := volume(s.Rows, s.Bytes) + ", " + duration(s.Estimate)
 	switch s.Kind {
 	case plan.Short:
 		return "for a moment"
 	case plan.Batches:
-		return "in batches, " + of
+		return "in batches, " + amount
 	default:
-		return of
+		return amount
 	}
 }

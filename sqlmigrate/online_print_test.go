@@ -77,8 +77,8 @@ func handOnline() *sqlmigrate.OnlinePlan {
 	}
 }
 
-// String prints the stages with their steps, WayBack prints the steps of Revert from the last
-// stage to the first, and Estimate adds the estimates of the stages.
+// String prints the stages with their steps, WayBack prints the steps of Revert from the
+// last stage to the first, and Estimate adds the estimates of the stages.
 func TestOnlineString(t *testing.T) {
 	t.Parallel()
 	plan := handOnline()
@@ -101,7 +101,7 @@ func TestOnlineHeadline(t *testing.T) {
 	if got, want := plan.String(), "postgres: 1 table online, nothing to do\n"; got != want || !plan.Empty() {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	plan.Blockers = blocked().Blockers
+	plan.Blockers = blockedPlan().Blockers
 	const want = `postgres: 1 table online, 2 blockers: nothing will be changed
 
 Blocked by
@@ -136,8 +136,8 @@ func TestOnlineRefusesPlans(t *testing.T) {
 	migratetest.WantError(t, err, "sqlmigrate: db is nil or was not opened")
 }
 
-// An OnlinePlan that a program has made itself has no move, so Apply refuses it instead of
-// failing with a nil pointer.
+// An OnlinePlan that a program has made itself has no move, so Apply refuses it instead
+// of failing with a nil pointer.
 func TestOnlineRefusesPlansMadeByHand(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres}, func(t *testing.T, db *gorm.DB) {

@@ -23,7 +23,7 @@ type config struct {
 	layout     snowflake.Layout
 	tables     []plan.TableName
 	references []engine.Reference // from WithReference
-	modelled   []engine.Reference // from the associations of models
+	fromModels []engine.Reference // from the associations of models
 	excluded   []engine.Reference // columns that hold no keys, from WithoutReference
 	keys       []likely.Key       // the keys for which likely references are searched
 

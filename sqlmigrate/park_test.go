@@ -17,11 +17,12 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// counted creates a wide table orders, as [gorm.Model] does, and a narrow table that refers to
-// it, as older applications have it, with a name that needs quoting. It deletes the last
-// order, so that the next key, 4, is in the counter alone. On PostgreSQL the key of orders is
-// GENERATED ALWAYS, so that the database refuses the keys of programs.
-func counted(t *testing.T, db *gorm.DB) {
+// createCounted creates a wide table orders, as [gorm.Model] does, and a narrow table
+// that refers to it, as older applications have it, with a name that needs quoting. It
+// deletes the last order, so that the next key, 4, is in the counter alone. On PostgreSQL
+// the key of orders is GENERATED ALWAYS, so that the database refuses the keys of
+// programs.
+func createCounted(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	migratetest.Run(t, db, map[string][]string{
 		"sqlite": {
@@ -47,7 +48,7 @@ func counted(t *testing.T, db *gorm.DB) {
 // returns its key.
 func insertOld(t *testing.T, db *gorm.DB, table string) types.ID {
 	t.Helper()
-	column, quoted := map[string]string{"orders": "note", em: "order_id"}[table], db.Statement.Quote(table)
+	column, quoted := map[string]string{"orders": "note", narrowTable: "order_id"}[table], db.Statement.Quote(table)
 	var before, after []types.ID
 	keys := "SELECT id FROM " + quoted
 	if err := db.Raw(keys).Scan(&before).Error; err != nil {
@@ -60,13 +61,14 @@ func insertOld(t *testing.T, db *gorm.DB, table string) types.ID {
 	return slices.DeleteFunc(after, func(id types.ID) bool { return slices.Contains(before, id) })[0]
 }
 
-// em is the name of the narrow table of counted.
-const em = "50% of 'em"
+// narrowTable is the name of the narrow table of createCounted.
+const narrowTable = "50% of 'em"
 
-// parkPlan plans the move of the tables of counted, with a layout whose IDs are below 2^53.
+// parkPlan plans the move of the tables of createCounted, with a layout whose IDs are
+// below 2^53.
 func parkPlan(t *testing.T, db *gorm.DB, opts ...sqlmigrate.Option) *sqlmigrate.Plan {
 	t.Helper()
-	plan, err := sqlmigrate.InspectWith(t.Context(), db, []any{"orders", em},
+	plan, err := sqlmigrate.InspectWith(t.Context(), db, []any{"orders", narrowTable},
 		append(opts, sqlmigrate.WithLayout(snowflake.JSSafeLayout()))...)
 	if err != nil {
 		t.Fatal(err)
@@ -83,23 +85,24 @@ func phaseNames(plan *sqlmigrate.Plan) string {
 	return strings.Join(names, " ")
 }
 
-// applied applies a plan and stops the test if that fails.
-func applied(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
+// mustApply applies a plan and stops the test if that fails.
+func mustApply(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
 	t.Helper()
 	if err := plan.Apply(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Phase park sets the counters above the IDs of the next ten years, and below 2^53, the limit of
-// the layout. The keys that old programs then get from a counter do not block a new plan or
-// phase detach. On PostgreSQL there is nothing to park, because inserting a key does not
-// raise a sequence; there, phase park lets programs write keys to GENERATED ALWAYS columns.
+// Phase park sets the counters above the IDs of the next ten years, and below 2^53, the
+// limit of the layout. The keys that old programs then get from a counter do not block a
+// new plan or phase detach. On PostgreSQL there is nothing to park, because inserting a
+// key does not raise a sequence; there, phase park lets programs write keys to GENERATED
+// ALWAYS columns.
 func TestPark(t *testing.T) {
 	t.Parallel()
 	park := sqlmigrate.WithParkedCounters()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		counted(t, db)
+		createCounted(t, db)
 		layout := snowflake.JSSafeLayout()
 		plan := parkPlan(t, db, park)
 		want := map[string]string{"sqlite": "park", "mysql": "widen park", "postgres": "widen park"}[db.Name()]
@@ -113,8 +116,8 @@ func TestPark(t *testing.T) {
 		if !strings.Contains(plan.String(), text) {
 			t.Errorf("the plan does not say %q:\n%v", text, plan)
 		}
-		applied(t, db, plan)
-		applied(t, db, plan) // the plan can be applied again
+		mustApply(t, db, plan)
+		mustApply(t, db, plan) // the plan can be applied again
 		if again := parkPlan(t, db, park); !again.Empty() || again.Err() != nil {
 			t.Errorf("planned again: %v", again)
 		}
@@ -128,7 +131,7 @@ func TestPark(t *testing.T) {
 			}
 			return
 		}
-		for _, table := range []string{"orders", em} {
+		for _, table := range []string{"orders", narrowTable} {
 			migratetest.Run(t, db, fmt.Sprintf("INSERT INTO `%s` (id) VALUES (%d)", table, layout.Min(time.Now())))
 			if id := insertOld(t, db, table); id < layout.Max(time.Now().AddDate(10, 0, 0)) || id > 1<<53 {
 				t.Errorf("%s: the database assigns %d", table, id)
@@ -141,19 +144,19 @@ func TestPark(t *testing.T) {
 		if err := detach.Err(); err != nil || phaseNames(detach) != "detach guard" {
 			t.Fatalf("phases %q, err = %v", phaseNames(detach), err)
 		}
-		applied(t, db, detach)
+		mustApply(t, db, detach)
 	})
 }
 
-// Revert restores the former values of the counters, so that the next keys are 4 and 1. It fails
-// while there is a key that a parked counter assigned, because the counter could not go
-// below it.
+// Revert restores the former values of the counters, so that the next keys are 4 and 1.
+// It fails while there is a key that a parked counter assigned, because the counter could
+// not go below it.
 func TestRevertPark(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		counted(t, db)
+		createCounted(t, db)
 		plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
-		applied(t, db, plan)
+		mustApply(t, db, plan)
 		if db.Name() != "postgres" {
 			insertOld(t, db, "orders")
 			migratetest.WantError(t, plan.Revert(t.Context(), db), "orders", "has Snowflake IDs")
@@ -162,7 +165,7 @@ func TestRevertPark(t *testing.T) {
 		if err := plan.Revert(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
-		for i, table := range []string{"orders", em} {
+		for i, table := range []string{"orders", narrowTable} {
 			if id, want := insertOld(t, db, table), []types.ID{4, 1}[i]; id != want {
 				t.Errorf("%s: the database assigns %d, want %d", table, id, want)
 			}
@@ -173,12 +176,12 @@ func TestRevertPark(t *testing.T) {
 	})
 }
 
-// Phase park fails before phase widen, because a narrow column would refuse every key of its
-// parked counter.
+// Phase park fails before phase widen, because a narrow column would refuse every key of
+// its parked counter.
 func TestParkNeedsWide(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
-		counted(t, db)
+		createCounted(t, db)
 		plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
 		err := plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Park))
 		migratetest.WantError(t, err, "50% of 'em.id is not a bigint with AUTO_INCREMENT: apply phase widen")
@@ -197,19 +200,19 @@ func TestParkWithoutAutoincrement(t *testing.T) {
 	if len(plan.Blockers) != 1 {
 		t.Errorf("blockers %v, want 1", plan.Blockers)
 	}
-	applied(t, db, parkPlan(t, db))
+	mustApply(t, db, parkPlan(t, db))
 	if plan := parkPlan(t, db, sqlmigrate.WithParkedCounters()); plan.Err() != nil || !plan.Empty() {
 		t.Errorf("with a guard: %v", plan)
 	}
 }
 
-// The statements of a plan park the counters even in a database whose counters have other values
-// than in the inspected database. This is the case for migration files, which run in several
-// databases. Running them twice changes nothing.
+// The statements of a plan park the counters even in a database whose counters have other
+// values than in the inspected database. This is the case for migration files, which run
+// in several databases. Running them twice changes nothing.
 func TestParkFiles(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
-	counted(t, db)
+	createCounted(t, db)
 	plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
 	migratetest.Run(t, db, "DELETE FROM sqlite_sequence", "INSERT INTO `50% of 'em` DEFAULT VALUES")
 	up := slices.Concat(plan.Phases[0].Steps[0].Up, plan.Phases[0].Steps[1].Up)
@@ -225,9 +228,9 @@ func TestParkFiles(t *testing.T) {
 	}
 }
 
-// With phase park, a trigger that assigns keys is accepted, as counters are. With phase detach,
-// after which the database must not assign keys, the plan lists it under Omitted, and Apply
-// returns ErrIncomplete.
+// With phase park, a trigger that assigns keys is accepted, as counters are. With phase
+// detach, after which the database must not assign keys, the plan lists it under Omitted,
+// and Apply returns ErrIncomplete.
 func TestParkedTriggersAssign(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -44,9 +44,9 @@ type Plan struct {
 	// Notes describe the limits of the plan, and facts to know before applying it.
 	Notes []string
 
-	engine engine.Engine // only set by tests; nil means the engine of Dialect
-	trial  engine.Trial  // the keys that Apply inserts into copies of the tables after the last phase
-	left   []Phase       // the phases that [Plan.Only] removed
+	engine  engine.Engine // only set by tests; nil means the engine of Dialect
+	trial   engine.Trial  // the keys that Apply inserts into copies of the tables after the last phase
+	removed []Phase       // the phases that [Plan.Only] removed
 }
 
 type (
@@ -91,12 +91,12 @@ func (p *Plan) Empty() bool { return len(p.Phases) == 0 }
 // other phases, because some must be applied first, see [Plan.Err].
 func (p *Plan) Only(names ...PhaseName) *Plan {
 	part := *p
-	part.Phases, part.Omitted, part.left = nil, nil, slices.Clone(p.left)
+	part.Phases, part.Omitted, part.removed = nil, nil, slices.Clone(p.removed)
 	for _, phase := range p.Phases {
 		if slices.Contains(names, phase.Name) {
 			part.Phases = append(part.Phases, phase)
 		} else {
-			part.left = append(part.left, phase)
+			part.removed = append(part.removed, phase)
 		}
 	}
 	for _, o := range p.Omitted {
@@ -121,5 +121,5 @@ func errorOf(blockers []Blocker) error {
 
 // work returns the part of the plan that package run applies or reverts.
 func (p *Plan) work() run.Work {
-	return run.Work{Dialect: p.Dialect, Phases: p.Phases, Left: p.left, Omitted: p.Omitted, Trial: p.trial}
+	return run.Work{Dialect: p.Dialect, Phases: p.Phases, Left: p.removed, Omitted: p.Omitted, Trial: p.trial}
 }

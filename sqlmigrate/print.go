@@ -61,7 +61,7 @@ func (p *Plan) SQL() string {
 			out.WriteString("BEGIN;\n")
 		}
 		for _, step := range phase.Steps {
-			out.work(0, &step)
+			out.stepHead(0, &step)
 			for _, statement := range step.Up {
 				if statement.Unless != "" && !phase.Transaction {
 					out.line(2, "left out if this is true: "+statement.Unless)
@@ -78,14 +78,14 @@ func (p *Plan) SQL() string {
 
 // headline describes the plan in the first line of the text.
 func (p *Plan) headline() string {
-	what := fmt.Sprintf("%s: %s", p.Dialect, engine.Count(len(p.Tables), "table"))
+	start := fmt.Sprintf("%s: %s", p.Dialect, engine.Count(len(p.Tables), "table"))
 	switch {
 	case len(p.Blockers) > 0:
-		return what + ", " + engine.Count(len(p.BlockingObjects()), "blocker") + ": nothing will be changed"
+		return start + ", " + engine.Count(len(p.BlockingObjects()), "blocker") + ": nothing will be changed"
 	case p.Empty():
-		return what + ", nothing to do"
+		return start + ", nothing to do"
 	default:
-		return what + ", " + engine.Count(len(p.Phases), "phase") + ", " + duration(p.Estimate())
+		return start + ", " + engine.Count(len(p.Phases), "phase") + ", " + duration(p.Estimate())
 	}
 }
 
@@ -102,20 +102,21 @@ func (out *page) summary(p *Plan) {
 		return
 	}
 	out.line(0, "\nSummary")
-	out.line(2, "tables: "+p.volume())
+	out.line(2, "tables: "+p.sizes())
 	if p.Empty() {
 		return
 	}
 	lock, phase := p.LongestLock()
-	// A lock is held for "a moment", while other durations of less than 10 ms are "at once".
+	// A lock is held for "a moment", while other durations of less than 10 ms are "at
+	// once".
 	out.line(2, "longest lock: "+strings.Replace(duration(lock), "at once", "a moment", 1)+", in phase "+string(phase))
 	if disk := p.Disk(); disk > 0 {
 		out.line(2, "disk: "+size(disk)+" more for a while, and about as much log")
 	}
 }
 
-// volume describes how many tables and rows the plan has, and their size.
-func (p *Plan) volume() string {
+// sizes describes how many tables and rows the plan has, and their size.
+func (p *Plan) sizes() string {
 	rows, bytes, unknown := p.Size()
 	text := engine.Thousands(int64(len(p.Tables))) + ", " + volume(rows, bytes)
 	if unknown > 0 {
@@ -229,8 +230,8 @@ func (out *page) table(t *Table, style Style) {
 	}
 }
 
-// phases prints a line for each phase or, with details, a paragraph for each phase with its
-// steps and their statements.
+// phases prints a line for each phase or, with details, a paragraph for each phase with
+// its steps and their statements.
 func (out *page) phases(phases []Phase, style Style) {
 	for i, phase := range phases {
 		if i == 0 || style.Details {
@@ -242,7 +243,7 @@ func (out *page) phases(phases []Phase, style Style) {
 		}
 		out.line(0, headlineOf(&phase))
 		for _, step := range phase.Steps {
-			out.work(2, &step)
+			out.stepHead(2, &step)
 			for _, statement := range step.Up {
 				out.line(6, statement.SQL+";")
 			}
@@ -262,8 +263,8 @@ func headlineOf(p *Phase) string {
 	return fmt.Sprintf("Phase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.Estimate()))
 }
 
-// work prints what a step does, how long it takes, and its locks.
-func (out *page) work(indent int, s *Step) {
+// stepHead prints what a step does, how long it takes, and its locks.
+func (out *page) stepHead(indent int, s *Step) {
 	out.line(indent, s.Table.String()+": "+s.Text)
 	out.line(indent+2, workOf(s))
 	if s.Locks != "" {
@@ -273,14 +274,14 @@ func (out *page) work(indent int, s *Step) {
 
 // workOf describes how much the step reads or rewrites, and how long it takes.
 func workOf(s *Step) string {
-	of := volume(s.Rows, s.Bytes) + "; " + duration(s.Estimate)
+	amount := volume(s.Rows, s.Bytes) + "; " + duration(s.Estimate)
 	switch {
 	case s.Rewrites:
-		return "rewrites " + of
+		return "rewrites " + amount
 	case s.Rows == 0 && s.Bytes == 0:
 		return "changes the catalog only; " + duration(s.Estimate)
 	default:
-		return "reads " + of
+		return "reads " + amount
 	}
 }
 

@@ -62,8 +62,8 @@ func TestString(t *testing.T) {
 	}
 }
 
-// The text names each blocking object once, with all its tables and reasons, and each fix once
-// for successive objects. "column id" of two tables is two objects. For the likely
+// The text names each blocking object once, with all its tables and reasons, and each fix
+// once for successive objects. "column id" of two tables is two objects. For the likely
 // references, a program can replace the names of options, for example by flags.
 func TestTextOfBlocked(t *testing.T) {
 	t.Parallel()
@@ -154,8 +154,9 @@ func TestTextOfManyTables(t *testing.T) {
 	}
 }
 
-// A transaction holds its locks and keeps its copies of tables until its end, so LongestLock
-// and Disk add the steps of a phase. Without a transaction, they return the largest step.
+// A transaction holds its locks and keeps its copies of tables until its end, so
+// LongestLock and Disk add the steps of a phase. Without a transaction, they return the
+// largest step.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	p := handPlan(nil)
@@ -185,8 +186,8 @@ up 4;
 COMMIT;
 `
 
-// SQL prints statements that a person can review. Without a transaction, a statement may be
-// skipped, so the condition is printed too.
+// SQL prints statements that a person can review. Without a transaction, a statement may
+// be skipped, so the condition is printed too.
 func TestSQL(t *testing.T) {
 	t.Parallel()
 	p := handPlan(nil)
@@ -221,7 +222,7 @@ func TestErr(t *testing.T) {
 	}
 	const want = `sqlmigrate: table orders: blocked by view v_orders: it uses column id: drop it before and create it afterwards
 sqlmigrate: table users: blocked by policy p: it uses column id: drop it`
-	if err := blocked().Err(); err == nil || err.Error() != want {
+	if err := blockedPlan().Err(); err == nil || err.Error() != want {
 		t.Errorf("Err: %v, want %s", err, want)
 	}
 }

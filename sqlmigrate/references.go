@@ -24,23 +24,23 @@ import (
 // error. If a reference of a model does not exist, it adds a note, because not every
 // model needs a table.
 func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) ([]engine.Reference, []string, error) {
-	look := columnLook{ctx, conn, e, map[engine.Reference]error{}}
+	check := columnCheck{ctx, conn, e, map[engine.Reference]error{}}
 	for _, ref := range c.references {
-		if err := look.reference(ref); err != nil {
+		if err := check.reference(ref); err != nil {
 			return nil, nil, fmt.Errorf("sqlmigrate: WithReference: %w", err)
 		}
 	}
 	for _, ref := range c.excluded {
 		// The name of an attribute of a composite type follows the name of its column.
 		column, _, _ := strings.Cut(ref.Column, ".")
-		if err := look.column(ref.Table, column); err != nil {
+		if err := check.column(ref.Table, column); err != nil {
 			return nil, nil, fmt.Errorf("sqlmigrate: WithoutReference: %w", err)
 		}
 	}
 	found := slices.Clone(c.references)
 	missing := map[string]bool{}
-	for _, ref := range c.modelled {
-		switch err := look.reference(ref); {
+	for _, ref := range c.fromModels {
+		switch err := check.reference(ref); {
 		case err == nil:
 			found = append(found, ref)
 		case errors.As(err, new(absentError)):
@@ -62,45 +62,45 @@ func sorted(references []engine.Reference) []engine.Reference {
 	return slices.Compact(references)
 }
 
-// A columnLook checks whether columns exist, with at most one query for each column.
-type columnLook struct {
-	ctx    context.Context
-	conn   *sql.Conn
-	engine engine.Engine
-	found  map[engine.Reference]error // the result of each check, by Table and Column
+// A columnCheck checks whether columns exist, and looks up each column only once.
+type columnCheck struct {
+	ctx     context.Context
+	conn    *sql.Conn
+	engine  engine.Engine
+	results map[engine.Reference]error // the result of each check, by Table and Column
 }
 
 // reference returns an error if a column of ref cannot be read. The error is an
 // absentError if the column or its table does not exist.
-func (l columnLook) reference(ref engine.Reference) error {
-	if err := l.column(ref.Table, ref.Column); err != nil {
+func (c columnCheck) reference(ref engine.Reference) error {
+	if err := c.column(ref.Table, ref.Column); err != nil {
 		return err
 	}
-	return l.column(ref.ToTable, ref.ToColumn)
+	return c.column(ref.ToTable, ref.ToColumn)
 }
 
 // column returns the same errors as reference, for a single column.
-func (l columnLook) column(table plan.TableName, column string) error {
+func (c columnCheck) column(table plan.TableName, column string) error {
 	key := engine.Reference{Table: table, Column: column}
-	err, known := l.found[key]
+	err, known := c.results[key]
 	if !known {
-		err = l.ask(table, column)
-		l.found[key] = err
+		err = c.lookUp(table, column)
+		c.results[key] = err
 	}
 	return err
 }
 
-// ask checks a column by a query that names it, because SELECT * does not show the
-// invisible columns of MySQL and MariaDB. If this query fails, SELECT * provides the names
-// of the other columns for the error.
-func (l columnLook) ask(table plan.TableName, column string) error {
-	quoted := l.engine.Quote(table)
-	if _, err := l.columns(table, quoted+"."+l.engine.Quote(plan.TableName{Name: column})); err == nil {
+// lookUp checks a column by a query that names it, because SELECT * does not show the
+// invisible columns of MySQL and MariaDB. If this query fails, SELECT * provides the
+// names of the other columns for the error.
+func (c columnCheck) lookUp(table plan.TableName, column string) error {
+	quoted := c.engine.Quote(table)
+	if _, err := c.columns(table, quoted+"."+c.engine.Quote(plan.TableName{Name: column})); err == nil {
 		return nil
 	}
-	names, err := l.columns(table, "*")
+	names, err := c.columns(table, "*")
 	if err != nil {
-		if l.engine.Absent(err) {
+		if c.engine.Absent(err) {
 			err = absentError(err.Error())
 		}
 		return fmt.Errorf("table %s cannot be read: %w", table, err)
@@ -108,14 +108,14 @@ func (l columnLook) ask(table plan.TableName, column string) error {
 	return absentError(fmt.Sprintf("table %s has no column %s, but %q", table, column, names))
 }
 
-// columns selects which, a column or *, from the table and returns the names of the
-// columns of the result. It repeats a query that fails, because a driver that prepared the
-// statement before the table was changed notices the change only by this error.
-func (l columnLook) columns(table plan.TableName, which string) ([]string, error) {
-	query := "SELECT " + which + " FROM " + l.engine.Quote(table) + " WHERE 1 = 0"
-	names, _, err := rows.Texts(l.ctx, l.conn, query)
+// columns selects a column or * from the table and returns the names of the columns of
+// the result. It repeats a query that fails, because a driver that prepared the statement
+// before the table was changed notices the change only by this error.
+func (c columnCheck) columns(table plan.TableName, selected string) ([]string, error) {
+	query := "SELECT " + selected + " FROM " + c.engine.Quote(table) + " WHERE 1 = 0"
+	names, _, err := rows.Texts(c.ctx, c.conn, query)
 	if err != nil {
-		names, _, err = rows.Texts(l.ctx, l.conn, query)
+		names, _, err = rows.Texts(c.ctx, c.conn, query)
 	}
 	return names, err
 }

@@ -82,8 +82,8 @@ func (c calledConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return calledConn{conn, c.version}, err
 }
 
-// A calledConn replaces version() in each statement by the version. It implements only the
-// required methods of a connection, so that every statement passes through Prepare.
+// A calledConn replaces version() in each statement by the version. It implements only
+// the required methods of a connection, so that every statement passes through Prepare.
 type calledConn struct {
 	driver.Conn
 	version string

@@ -96,7 +96,7 @@ func (p *Plan) BlockingObjects() []BlockingObject { return blockingObjects(p.Blo
 func blockingObjects(blockers []Blocker) []BlockingObject {
 	var objects []BlockingObject
 	for _, b := range blockers {
-		i := slices.IndexFunc(objects, func(o BlockingObject) bool { return o.is(b) })
+		i := slices.IndexFunc(objects, func(o BlockingObject) bool { return o.isObjectOf(b) })
 		if i < 0 {
 			objects, i = append(objects, BlockingObject{Object: b.Object, Fix: b.Fix}), len(objects)
 		}
@@ -111,10 +111,10 @@ func blockingObjects(blockers []Blocker) []BlockingObject {
 	return objects
 }
 
-// is reports whether b is about the same object as o. The description of most objects is
-// unique in the database. "column id" and "primary key" are not, so for these the table
-// must be the same too.
-func (o *BlockingObject) is(b Blocker) bool {
+// isObjectOf reports whether b is about the same object as o. The description of most
+// objects is unique in the database. "column id" and "primary key" are not, so for these
+// the table must be the same too.
+func (o *BlockingObject) isObjectOf(b Blocker) bool {
 	if o.Object != b.Object || o.Fix != b.Fix {
 		return false
 	}

@@ -26,7 +26,7 @@ func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
 	c := &config{layout: snowflake.TwitterLayout()}
 	var errs []error
 	for i, target := range targets {
-		if err := c.add(db, target); err != nil {
+		if err := c.addTarget(db, target); err != nil {
 			errs = append(errs, fmt.Errorf("sqlmigrate: target %d: %w", i+1, err))
 		}
 	}
@@ -34,8 +34,8 @@ func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-// add adds a target, which is the name of a table or a GORM model.
-func (c *config) add(db *gorm.DB, target any) error {
+// addTarget adds a target, which is the name of a table or a GORM model.
+func (c *config) addTarget(db *gorm.DB, target any) error {
 	switch target := target.(type) {
 	case nil:
 		return errors.New("nil: " + accepted)
@@ -68,7 +68,7 @@ func (c *config) addModel(db *gorm.DB, model any) error {
 	if err != nil {
 		return fmt.Errorf("%T: %w", model, err)
 	}
-	c.modelled = append(c.modelled, references...)
+	c.fromModels = append(c.fromModels, references...)
 	return nil
 }
 
@@ -101,8 +101,8 @@ type modelWalk struct {
 	references []engine.Reference
 }
 
-// visit collects the references of s and of all schemas that s leads to. A schema that was
-// seen before is skipped, because models may refer to each other in a circle.
+// visit collects the references of s and of all schemas that s leads to. A schema that
+// was seen before is skipped, because models may refer to each other in a circle.
 func (w *modelWalk) visit(s *schema.Schema) error {
 	if s == nil || w.seen[s] {
 		return nil
@@ -110,9 +110,9 @@ func (w *modelWalk) visit(s *schema.Schema) error {
 	w.seen[s] = true
 	for _, rel := range relationsOf(s) {
 		for _, ref := range rel.References {
-			w.add(ref)
+			w.addReference(ref)
 		}
-		if err := w.related(rel.FieldSchema); err != nil {
+		if err := w.visitRelated(rel.FieldSchema); err != nil {
 			return err
 		}
 		if err := w.visit(rel.JoinTable); err != nil {
@@ -122,10 +122,10 @@ func (w *modelWalk) visit(s *schema.Schema) error {
 	return nil
 }
 
-// related parses the model of s again before it visits it. Parsing waits until another
-// goroutine has finished parsing the same model; without it, the schema of a relation
-// might not have its own relations yet.
-func (w *modelWalk) related(s *schema.Schema) error {
+// visitRelated parses the model of s again before it visits it. Parsing waits until
+// another goroutine has finished parsing the same model; without it, the schema of a
+// relation might not have its own relations yet.
+func (w *modelWalk) visitRelated(s *schema.Schema) error {
 	if s == nil || w.seen[s] {
 		return nil
 	}
@@ -137,19 +137,19 @@ func (w *modelWalk) related(s *schema.Schema) error {
 }
 
 // relationsOf returns the relations that the model of s declares, and the relations that
-// GORM adds to the map of s when it parses a model that refers to it. The map alone is not
-// sufficient, because it has only one of several fields of the same name in embedded
+// GORM adds to the map of s when it parses a model that refers to it. The map alone is
+// not sufficient, because it has only one of several fields of the same name in embedded
 // structs. GORM may add a relation at any time, so the map is read under its lock.
 func relationsOf(s *schema.Schema) []*schema.Relationship {
-	own := model.Relations(s)
+	declared := model.Relations(s)
 	defer model.ReadLock(s)()
-	return slices.AppendSeq(own, maps.Values(s.Relationships.Relations))
+	return slices.AppendSeq(declared, maps.Values(s.Relationships.Relations))
 }
 
-// add records the reference if it has both columns. The type column of a polymorphic
-// association has no key to refer to, so add leaves it out. The referenced column does
-// not have to be a key: it can itself hold keys of another table.
-func (w *modelWalk) add(ref *schema.Reference) {
+// addReference records the reference if it has both columns. The type column of a
+// polymorphic association has no key to refer to, so addReference leaves it out. The
+// referenced column does not have to be a key: it can itself hold keys of another table.
+func (w *modelWalk) addReference(ref *schema.Reference) {
 	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
 		return
 	}

@@ -28,8 +28,8 @@ func mysqlHandle(t *testing.T) *gorm.DB {
 	return db
 }
 
-// Models with associations of each kind. badge refers to a column of person that is not its
-// key, elsewhere has a schema, and misnamed has a table name that cannot be quoted.
+// Models with associations of each kind. badge refers to a column of person that is not
+// its key, elsewhere has a schema, and misnamed has a table name that cannot be quoted.
 type (
 	person struct {
 		ID        int64
@@ -69,8 +69,8 @@ type (
 func (elsewhere) TableName() string { return "shop.elsewhere" }
 func (misnamed) TableName() string  { return "a.b.c" }
 
-// The references of a model's associations are found from every form in which a model can be
-// given, and also from a model that refers to it.
+// The references of a model's associations are found from every form in which a model can
+// be given, and also from a model that refers to it.
 func TestModelReferences(t *testing.T) {
 	t.Parallel()
 	want := []string{
@@ -114,8 +114,8 @@ type (
 	}
 )
 
-// The column to which a reference leads need not be a key. It can itself hold keys of another
-// table, as owner_badges.owner_id does, so that both columns must become wide.
+// The column to which a reference leads need not be a key. It can itself hold keys of
+// another table, as owner_badges.owner_id does, so that both columns must become wide.
 func TestModelReferencesToNoKey(t *testing.T) {
 	t.Parallel()
 	got, err := sqlmigrate.ModelReferences(sqlite(t), &owner{})
@@ -131,8 +131,8 @@ type house struct {
 	After  address `gorm:"embedded;embeddedPrefix:after_"`
 }
 
-// A model may embed the same struct twice. Both associations have the same name, and GORM keeps
-// only one of them in its map, but both columns must be found.
+// A model may embed the same struct twice. Both associations have the same name, and GORM
+// keeps only one of them in its map, but both columns must be found.
 func TestModelReferencesOfOneName(t *testing.T) {
 	t.Parallel()
 	got, err := sqlmigrate.ModelReferences(sqlite(t), &house{})
@@ -142,8 +142,8 @@ func TestModelReferencesOfOneName(t *testing.T) {
 	}
 }
 
-// Inspect returns an error for each target or option that is not valid, before it reads the
-// database.
+// Inspect returns an error for each target or option that is not valid, before it reads
+// the database.
 func TestBadTargets(t *testing.T) {
 	t.Parallel()
 	const accepted = "want the name of a table or a GORM model"
@@ -174,8 +174,8 @@ func TestBadTargets(t *testing.T) {
 	}
 }
 
-// Validate finds the mistakes of Inspect without reading the database, so a table that does not
-// exist is not a mistake.
+// Validate finds the mistakes of Inspect without reading the database, so a table that
+// does not exist is not a mistake.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -224,8 +224,8 @@ func TestBadHandles(t *testing.T) {
 	}
 }
 
-// Apply uses the connection to which its handle is pinned, and does not close it. The pool has
-// only this connection, so Apply would wait forever if it wanted another.
+// Apply uses the connection to which its handle is pinned, and does not close it. The
+// pool has only this connection, so Apply would wait forever if it wanted another.
 func TestPinnedConnection(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)

@@ -13,9 +13,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Inspect rejects TiDB, and the statements that docs/engines.md gives for it work in place of a
-// plan. After them, TiDB accepts Snowflake keys, and refuses rows without a key, keys that
-// are not positive, and rows without a parent.
+// Inspect rejects TiDB, and the statements that docs/engines.md gives for it work in
+// place of a plan. After them, TiDB accepts Snowflake keys, and refuses rows without a
+// key, keys that are not positive, and rows without a parent.
 func TestTiDBByHand(t *testing.T) {
 	t.Parallel()
 	db := testdb.OpenURL(t, testserver.TiDB(t).URL())

@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// ParseTable and ParseColumn split a name at the dots outside double quotes, and refuse a name
-// with an empty part, an open quote, or text behind a quote.
+// ParseTable and ParseColumn split a name at the dots outside double quotes, and refuse a
+// name with an empty part, an open quote, or text behind a quote.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

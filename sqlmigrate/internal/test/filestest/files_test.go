@@ -22,8 +22,9 @@ func allTargets() []testdb.Target {
 	return []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.MariaDB, testdb.MySQL, testdb.Postgres}
 }
 
-// shops are statements that create tables users and orders, by dialect. Comments and defaults
-// contain semicolons, $$ and marks of goose, at which a tool might split a migration file.
+// shops are statements that create tables users and orders, by dialect. Comments and
+// defaults contain semicolons, $$ and marks of goose, at which a tool might split a
+// migration file.
 var shops = map[string][]string{
 	"sqlite": {
 		"CREATE TABLE users (\n  id INTEGER PRIMARY KEY AUTOINCREMENT,\r\n-- +goose Down\n  name TEXT DEFAULT 'it''s; AUTOINCREMENT',\n  manager_id INTEGER REFERENCES users ON DELETE SET NULL\n)",
@@ -62,9 +63,9 @@ func inspect(t *testing.T, db *gorm.DB) *sqlmigrate.Plan {
 	return plan
 }
 
-// With every migration tool, the files of a plan move the tables, and its down files restore the
-// schema and the counters. The tools differ in how they split a file into statements and in
-// whether they run it in a transaction.
+// With every migration tool, the files of a plan move the tables, and its down files
+// restore the schema and the counters. The tools differ in how they split a file into
+// statements and in whether they run it in a transaction.
 func TestUpAndDown(t *testing.T) {
 	t.Parallel()
 	each(t, allTargets(), func(t *testing.T, db *gorm.DB, tool tool) {
@@ -174,8 +175,8 @@ func wantSchema(t *testing.T, db *gorm.DB, want map[string]string) {
 	}
 }
 
-// With every migration tool, the file of WriteLeaseTable creates a table that package sqllease can
-// use, and its down file drops it. The name of the table needs quoting.
+// With every migration tool, the file of WriteLeaseTable creates a table that package
+// sqllease can use, and its down file drops it. The name of the table needs quoting.
 func TestLeaseTable(t *testing.T) {
 	t.Parallel()
 	each(t, allTargets(), func(t *testing.T, db *gorm.DB, tool tool) {
@@ -200,8 +201,8 @@ func TestLeaseTable(t *testing.T) {
 	})
 }
 
-// If a table has changed since the inspection, its migration file fails and leaves the table
-// as it is, as Plan.Apply does.
+// If a table has changed since the inspection, its migration file fails and leaves the
+// table as it is, as Plan.Apply does.
 func TestSQLiteChanged(t *testing.T) {
 	t.Parallel()
 	each(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn}, func(t *testing.T, db *gorm.DB, tool tool) {

@@ -48,8 +48,8 @@ var (
 // which the test stopped a run.
 func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 	t.Helper()
-	if isFirst(t) {
-		compare(t, db, PlanText(t, p))
+	if isFirstPlan(t) {
+		comparePlan(t, db, PlanText(t, p))
 	}
 }
 
@@ -57,8 +57,8 @@ func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 // testdata/plans.txt as [Plan] does.
 func Online(t testing.TB, db *gorm.DB, p *sqlmigrate.OnlinePlan) {
 	t.Helper()
-	if isFirst(t) {
-		compare(t, db, OnlineText(t, p))
+	if isFirstPlan(t) {
+		comparePlan(t, db, OnlineText(t, p))
 	}
 }
 
@@ -86,44 +86,44 @@ func Whole(t testing.TB, db *gorm.DB, name, text string) {
 	t.Errorf("%s differs:\n%s", file, testdb.Diff(string(want), text))
 }
 
-// golden is shared by the tests of a package, which run in parallel.
-var golden struct {
+// recorded is shared by the tests of a package, which run in parallel.
+var recorded struct {
 	sync.Mutex
 
 	tests map[string]bool // names of the running tests that have made a plan
 	lines map[string]bool // the lines of testdata/plans.txt; nil before the first plan
 }
 
-// isFirst reports whether the test has not made a plan before. The first call of all tests
-// also reads testdata/plans.txt.
-func isFirst(t testing.TB) bool {
-	golden.Lock()
-	defer golden.Unlock()
-	if golden.lines == nil {
-		golden.tests, golden.lines = map[string]bool{}, readLines(t)
+// isFirstPlan reports whether the test has not made a plan before. The first call of all
+// tests also reads testdata/plans.txt.
+func isFirstPlan(t testing.TB) bool {
+	recorded.Lock()
+	defer recorded.Unlock()
+	if recorded.lines == nil {
+		recorded.tests, recorded.lines = map[string]bool{}, readLines(t)
 	}
-	if golden.tests[t.Name()] {
+	if recorded.tests[t.Name()] {
 		return false
 	}
-	golden.tests[t.Name()] = true
+	recorded.tests[t.Name()] = true
 	t.Cleanup(func() { // with -count the test runs again
-		golden.Lock()
-		defer golden.Unlock()
-		delete(golden.tests, t.Name())
+		recorded.Lock()
+		defer recorded.Unlock()
+		delete(recorded.tests, t.Name())
 	})
 	return true
 }
 
-// compare compares the hashes of the parts of a plan, which [PlanText] or [OnlineText]
-// returns, with testdata/plans.txt. With -update it writes them to the file instead, and
-// with -plans it also writes the parts to a folder.
-func compare(t testing.TB, db *gorm.DB, parts []string) {
+// comparePlan compares the hashes of the parts of a plan, which [PlanText] or
+// [OnlineText] returns, with testdata/plans.txt. With -update it writes them to the file
+// instead, and with -plans it also writes the parts to a folder.
+func comparePlan(t testing.TB, db *gorm.DB, parts []string) {
 	t.Helper()
 	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
 		return // with this variable the tests create larger schemas
 	}
-	// A test that stops a run at many places has a subtest for each place. All of them make
-	// the same plan and share a line, so only the first two parts of the name count.
+	// A test that stops a run at many places has a subtest for each place. All of them
+	// make the same plan and share a line, so only the first two parts of the name count.
 	names := strings.Split(t.Name(), "/")
 	test := strings.Join(names[:min(len(names), 2)], "/") + " " + server(t, db)
 	words := []string{test}
@@ -135,14 +135,14 @@ func compare(t testing.TB, db *gorm.DB, parts []string) {
 	if *plans != "" {
 		write(t, filepath.Join(*plans, strings.ReplaceAll(t.Name(), "/", "_")), strings.Join(parts, ""))
 	}
-	golden.Lock()
-	defer golden.Unlock()
-	known := slices.ContainsFunc(slices.Collect(maps.Keys(golden.lines)), func(known string) bool { return strings.HasPrefix(known, test+" ") })
+	recorded.Lock()
+	defer recorded.Unlock()
+	known := slices.ContainsFunc(slices.Collect(maps.Keys(recorded.lines)), func(known string) bool { return strings.HasPrefix(known, test+" ") })
 	switch {
 	case *update:
-		golden.lines[line] = true
-		write(t, linesFile, strings.Join(slices.Sorted(maps.Keys(golden.lines)), "\n")+"\n")
-	case known && !golden.lines[line]:
+		recorded.lines[line] = true
+		write(t, linesFile, strings.Join(slices.Sorted(maps.Keys(recorded.lines)), "\n")+"\n")
+	case known && !recorded.lines[line]:
 		t.Errorf("the plan is not in testdata/plans.txt: see package migratetest for how to see what differs:\n%s", line)
 	}
 }
@@ -212,8 +212,8 @@ func server(t testing.TB, db *gorm.DB) string {
 }
 
 // PlanText returns three parts: the text of a plan, its JSON and its migration files. It
-// leaves out the sizes and durations that the server estimates. The third part is empty if
-// the plan has no files.
+// leaves out the sizes and durations that the server estimates. The third part is empty
+// if the plan has no files.
 func PlanText(t testing.TB, p *sqlmigrate.Plan) []string {
 	t.Helper()
 	p = withoutEstimates(p)
@@ -225,8 +225,8 @@ func PlanText(t testing.TB, p *sqlmigrate.Plan) []string {
 }
 
 // OnlineText returns two parts: the text of an online plan with the steps of Revert, and
-// the JSON that the database stores. It leaves out the sizes and durations that the server
-// estimates.
+// the JSON that the database stores. It leaves out the sizes and durations that the
+// server estimates.
 func OnlineText(t testing.TB, p *sqlmigrate.OnlinePlan) []string {
 	t.Helper()
 	return []string{estimates.ReplaceAllString(p.String()+"\n"+p.WayBack(), "N"), KeptText(t, keptOf(p).Plan)}

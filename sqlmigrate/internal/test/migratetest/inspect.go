@@ -39,10 +39,11 @@ func MustInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	return plan
 }
 
-// A Mutant shows that the trial of [engine.Engine] is necessary. Tests of the trial have a
-// list of tables, each named t, that look as if they could be moved but reject a Snowflake
-// ID, for example because of a trigger. For each of these tables, a Mutant makes a plan
-// without the trial. It counts the plans, and the plans that wrongly have no blockers.
+// A Mutant shows that the trial of [engine.Engine] is necessary. Tests of the trial have
+// a list of tables, each named t, that look as if they could be moved but reject a
+// Snowflake ID, for example because of a trigger. For each of these tables, a Mutant
+// makes a plan without the trial. It counts the plans, and the plans that wrongly have no
+// blockers.
 type Mutant struct {
 	Engine        engine.Engine
 	tried, passed atomic.Int64
@@ -70,9 +71,9 @@ func (m *Mutant) Plan(t testing.TB, db *gorm.DB) {
 	}
 }
 
-// Want fails the test unless at least nine of ten plans had no blockers. If fewer had none,
-// the list would mostly have tables that the engine also refuses without a trial. It is a
-// fraction, because the list is shorter where servers or drivers are missing.
+// Want fails the test unless at least nine of ten plans had no blockers. If fewer had
+// none, the list would mostly have tables that the engine also refuses without a trial.
+// It is a fraction, because the list is shorter where servers or drivers are missing.
 func (m *Mutant) Want(t testing.TB) {
 	t.Helper()
 	if passed, tried := m.passed.Load(), m.tried.Load(); passed*10 < tried*9 {

@@ -64,11 +64,11 @@ func WantJoined(t *testing.T, db *gorm.DB, references []Reference) {
 	}
 }
 
-// A LargeSchema creates PostgreSQL tables that are all connected with each other, like the
-// tables of MusicBrainz. Table number n is called t0, t1 and so on. Each table refers to
-// itself and to two earlier tables, and has its own indexes. Views are based on each other
-// up to a depth of three. For every five views there is also a materialized view on a view,
-// a rule of a view, and a partitioned table that refers to a table.
+// A LargeSchema creates PostgreSQL tables that are all connected with each other, like
+// the tables of MusicBrainz. Table number n is called t0, t1 and so on. Each table refers
+// to itself and to two earlier tables, and has its own indexes. Views are based on each
+// other up to a depth of three. For every five views there is also a materialized view on
+// a view, a rule of a view, and a partitioned table that refers to a table.
 type LargeSchema struct {
 	Tables, Views int
 	text          strings.Builder
@@ -107,8 +107,8 @@ func (s *LargeSchema) Targets() []any {
 }
 
 // Rows returns the statements that insert a row into each table, and two rows into each
-// partitioned table. The row of table number n has the key first + n, and refers to rows of
-// the tables to which its table refers.
+// partitioned table. The row of table number n has the key first + n, and refers to rows
+// of the tables to which its table refers.
 func (s *LargeSchema) Rows(first int64) string {
 	var text strings.Builder
 	for i := range int64(s.Tables) {

@@ -13,10 +13,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A LockScene shows how a plan waits for a lock. A long transaction reads a table, and the
-// plan cannot change the table until the transaction ends. While the plan waits for the
-// lock, new readers wait behind it, so that it must give up after the lock timeout and try
-// again later.
+// A LockScene shows how a plan waits for a lock. A long transaction reads a table, and
+// the plan cannot change the table until the transaction ends. While the plan waits for
+// the lock, new readers wait behind it, so that it must give up after the lock timeout
+// and try again later.
 type LockScene struct {
 	DB      *gorm.DB
 	Plan    *sqlmigrate.Plan
@@ -31,13 +31,14 @@ type LockScene struct {
 // waited longer than Longest.
 func (s *LockScene) Play(t *testing.T) {
 	t.Helper()
-	long := s.DB.Begin()
-	rollback := sync.OnceFunc(func() { long.Rollback() })
+	holder := s.DB.Begin()
+	rollback := sync.OnceFunc(func() { holder.Rollback() })
 	defer rollback()
-	Run(t, long, "SELECT count(*) FROM "+s.Table)
-	// If the plan never retries, the transaction ends after a minute, so that the test does.
+	Run(t, holder, "SELECT count(*) FROM "+s.Table)
+	// If the plan never retries, the transaction ends after a minute, so that the test
+	// does.
 	defer time.AfterFunc(time.Minute, rollback).Stop()
-	later := sync.OnceFunc(func() { time.AfterFunc(s.Held, rollback) })
+	rollbackLater := sync.OnceFunc(func() { time.AfterFunc(s.Held, rollback) })
 	ended := make(chan struct{})
 	waits := make(chan time.Duration)
 	go func() { waits <- readAllTheTime(t, s.DB, s.Table, ended) }()
@@ -45,7 +46,7 @@ func (s *LockScene) Play(t *testing.T) {
 	err := s.Plan.Apply(t.Context(), s.DB, slices.Concat(s.Opts, []sqlmigrate.ApplyOption{sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
 		tries = max(tries, p.Retry)
 		if p.Retry > 0 {
-			later()
+			rollbackLater()
 		}
 		if p.Retry > 0 && (p.Err == nil || p.Wait <= 0 || p.SQL == "") {
 			t.Errorf("progress of a retry lacks its error, pause or statement: %+v", p)
@@ -113,17 +114,17 @@ func PostgresLockScene(t *testing.T, server *PgServer) {
 // timeout, but together they are longer, and readers of a would have to wait for all of
 // them.
 func PostgresLocksTogether(t *testing.T, server *PgServer) {
-	const timeout, each = 1200 * time.Millisecond, 900 * time.Millisecond
+	const timeout, interval = 1200 * time.Millisecond, 900 * time.Millisecond
 	const views = "; CREATE VIEW v AS SELECT a.id FROM a JOIN b USING (id); CREATE VIEW w AS SELECT v.id FROM v JOIN c USING (id) JOIN e USING (id)"
-	for _, test := range []struct{ name, ddl, views string }{
+	for _, test := range []struct{ direction, variant, views string }{
 		{"apply", "", ""}, {"apply", "with views", views}, {"revert", "", ""}, {"revert", "with views", views},
 	} {
-		t.Run(strings.TrimSpace(test.name+" "+test.ddl), func(t *testing.T) {
+		t.Run(strings.TrimSpace(test.direction+" "+test.variant), func(t *testing.T) {
 			t.Parallel()
 			d := server.Database(t, pgChain+test.views)
 			plan := d.Inspect(t, "a", sqlmigrate.WithRecreateViews())
 			move := plan.Apply
-			if test.name == "revert" {
+			if test.direction == "revert" {
 				d.Apply(t, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
 				move = plan.Revert
 			}
@@ -141,18 +142,20 @@ func PostgresLocksTogether(t *testing.T, server *PgServer) {
 			go func() {
 				done <- move(t.Context(), d.DB, sqlmigrate.WithLockTimeout(timeout), sqlmigrate.WithRetryFor(0), sqlmigrate.WithPhases(sqlmigrate.Widen))
 			}()
-			// Wait until the plan waits for table b. From then on the transactions end one by one.
+			// Wait until the plan waits for table b. From then on the transactions end
+			// one by one.
 			for len(done) == 0 && d.Value(t, PgWaiting) == "0" {
 				time.Sleep(time.Millisecond)
 			}
 			for i, rollback := range rollbacks {
-				time.AfterFunc(time.Duration(i+1)*each, rollback)
+				time.AfterFunc(time.Duration(i+1)*interval, rollback)
 			}
 			err := <-done
 			close(ended)
-			// If the timeout applied to each lock, a reader would wait for three times each,
-			// which is 2.7 s. The limit is far enough from that and from the timeout.
-			if waited := <-waits; waited > timeout+each*2/3 {
+			// If the timeout applied to each lock, a reader would wait for three
+			// intervals, which is 2.7 s. The limit is far enough from that and from the
+			// timeout.
+			if waited := <-waits; waited > timeout+interval*2/3 {
 				t.Errorf("a reader waited %v, want %v at most", waited, timeout)
 			}
 			WantError(t, err, "55P03", "until timestamptz") // a part of the first statement, which takes all locks before any table is copied
@@ -166,9 +169,9 @@ const pgChain = `CREATE TABLE a (id serial PRIMARY KEY);
 CREATE TABLE b (id serial PRIMARY KEY REFERENCES a); CREATE TABLE c (id serial PRIMARY KEY REFERENCES b); CREATE TABLE e (id serial PRIMARY KEY REFERENCES c)`
 
 // PostgresTimeoutAfterLocks tests that the statement that takes the locks sets
-// lock_timeout back to its former value. That statement sets lock_timeout to the time that
-// is left for its remaining locks. The statements after it need the whole timeout again, or
-// none if the session has no timeout.
+// lock_timeout back to its former value. That statement sets lock_timeout to the time
+// that is left for its remaining locks. The statements after it need the whole timeout
+// again, or none if the session has no timeout.
 func PostgresTimeoutAfterLocks(t *testing.T, server *PgServer) {
 	for _, timeout := range []string{"5s", "0"} {
 		t.Run(timeout, func(t *testing.T) {

@@ -57,9 +57,9 @@ func FilesOf(t *testing.T, plan *sqlmigrate.Plan, format sqlmigrate.Format) (up,
 	return up, down
 }
 
-// pgScript executes a half of a migration file. golang-migrate sends all its statements in
-// one call. goose sends the statements one by one, in a transaction, and needs a comment at
-// the beginning and end of each.
+// pgScript executes a half of a migration file. golang-migrate sends all its statements
+// in one call. goose sends the statements one by one, in a transaction, and needs a
+// comment at the beginning and end of each.
 func pgScript(t *testing.T, d *PgDatabase, text string, format sqlmigrate.Format) {
 	t.Helper()
 	if format == sqlmigrate.GolangMigrate {

@@ -165,9 +165,9 @@ func PgSame(t *testing.T, what, got, want string) {
 	}
 }
 
-// RoundTrip applies a plan and takes it back. It fails the test if Apply changes a property
-// that [PgDatabase.Kept] returns, if a plan that is made after Apply is not empty, or if the
-// database differs from its former state after Revert.
+// RoundTrip applies a plan and takes it back. It fails the test if Apply changes a
+// property that [PgDatabase.Kept] returns, if a plan that is made after Apply is not
+// empty, or if the database differs from its former state after Revert.
 func (d *PgDatabase) RoundTrip(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan := d.Inspect(t, targets...)

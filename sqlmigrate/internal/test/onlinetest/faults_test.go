@@ -12,24 +12,25 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A faulted is a database whose statements can be made to fail one after the other.
-type faulted struct {
+// A faultyDatabase is a database whose statements can be made to fail one after the
+// other.
+type faultyDatabase struct {
 	faulty *gorm.DB       // a pool into whose statements faults are injected
 	faults *testdb.Faults // selects the statement; the number 0 means none
 }
 
-func faultyOf(t *testing.T, db *gorm.DB) faulted {
+func newFaultyDatabase(t *testing.T, db *gorm.DB) faultyDatabase {
 	t.Helper()
 	faulty, faults := testdb.Faulty(t, db)
-	return faulted{faulty, faults}
+	return faultyDatabase{faulty, faults}
 }
 
-// resumes repeats a run, each time with a fault in a later statement, until a run ends
-// without an error. Each run makes a plan of its own and continues where the previous run
-// was stopped. If the previous run was stopped after its last step, there is no move any
-// more, which is a success too. The distance between the faults grows with their number,
-// so that a run of many statements is not repeated for each of them.
-func (f faulted) resumes(t *testing.T, plan *sqlmigrate.Plan, what string, run func(*sqlmigrate.OnlinePlan) error) {
+// runWithFaults repeats a run, each time with a fault in a later statement, until a run
+// ends without an error. Each run makes a plan of its own and continues where the
+// previous run was stopped. If the previous run was stopped after its last step, there is
+// no move any more, which is a success too. The distance between the faults grows with
+// their number, so that a run of many statements is not repeated for each of them.
+func (f faultyDatabase) runWithFaults(t *testing.T, plan *sqlmigrate.Plan, what string, run func(*sqlmigrate.OnlinePlan) error) {
 	t.Helper()
 	for n := 1; ; n += 1 + n/5 {
 		f.faults.Inject(testdb.Refused, 0)
@@ -48,11 +49,11 @@ func (f faulted) resumes(t *testing.T, plan *sqlmigrate.Plan, what string, run f
 	}
 }
 
-// steers tests the steering of a move from another process, which only knows the tables. It
-// pauses the move, reads its status, and lets it continue. It also tests what is refused
-// before there is a move. db is the pool that runs the move, and other is the pool of the
-// other process.
-func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB, targets ...any) {
+// checkSteering tests the steering of a move from another process, which only knows the
+// tables. It pauses the move, reads its status, and lets it continue. It also tests what
+// is refused before there is a move. db is the pool that runs the move, and other is the
+// pool of the other process.
+func checkSteering(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB, targets ...any) {
 	t.Helper()
 	find := func() *sqlmigrate.OnlinePlan {
 		found, err := sqlmigrate.FindOnline(context.Background(), other, targets...)
@@ -72,8 +73,8 @@ func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB
 	if err := pause(true); err != nil {
 		t.Fatal(err)
 	}
-	// Status must return what the database holds, so write values that a move of this size
-	// would not have.
+	// Status must return what the database holds, so write values that a move of this
+	// size would not have.
 	if err := other.Exec("UPDATE sqlmigrate_online SET rate = 7.5, waits = 3").Error; err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +101,12 @@ func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB
 	wantError(t, find().Steer(context.Background(), db, func(s *sqlmigrate.OnlineSteering) { s.MaxRunning = -1 }), "MaxRunning -1: want zero or more")
 }
 
-// plans tests that no online plan is incomplete because a query failed. It makes the plan
-// again and again, with a fault in each of its statements. The result must be an error or
-// the same plan as without a fault. If the plans differ, plans first makes the plan without
-// a fault again, because the estimated sizes of the tables may have changed.
-func (f faulted) plans(t *testing.T, plan *sqlmigrate.Plan) {
+// checkPlans tests that no online plan is incomplete because a query failed. It makes the
+// plan again and again, with a fault in each of its statements. The result must be an
+// error or the same plan as without a fault. If the plans differ, checkPlans first makes
+// the plan without a fault again, because the estimated sizes of the tables may have
+// changed.
+func (f faultyDatabase) checkPlans(t *testing.T, plan *sqlmigrate.Plan) {
 	t.Helper()
 	whole := func() string {
 		f.faults.Inject(testdb.Refused, 0)
@@ -140,18 +142,18 @@ func (f faulted) plans(t *testing.T, plan *sqlmigrate.Plan) {
 func pgFaults(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	before := d.dump(t)
-	f := faultyOf(t, d.DB)
+	f := newFaultyDatabase(t, d.DB)
 	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, "t", "u")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.plans(t, plan)
-	f.resumes(t, plan, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty) })
-	f.plans(t, plan) // while the move is under way
-	f.resumes(t, plan, "Revert", func(o *sqlmigrate.OnlinePlan) error { return o.Revert(context.Background(), f.faulty) })
+	f.checkPlans(t, plan)
+	f.runWithFaults(t, plan, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty) })
+	f.checkPlans(t, plan) // while the move is under way
+	f.runWithFaults(t, plan, "Revert", func(o *sqlmigrate.OnlinePlan) error { return o.Revert(context.Background(), f.faulty) })
 	same(t, "after the way back", d.dump(t), before)
-	pgTo(t, d, sqlmigrate.StageSwap)
-	f.resumes(t, plan, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), f.faulty) })
+	pgApplyTo(t, d, sqlmigrate.StageSwap)
+	f.runWithFaults(t, plan, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), f.faulty) })
 	d.want(t, "SELECT count(*) FROM u JOIN t ON t.id = t_id WHERE t.id::text = u.t_id::text", "1000")
 	d.want(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'", "0")
 }
@@ -168,7 +170,7 @@ var mariadbSmall = []string{
 // their statements. Revert is tested before stage swap, after which there is no Revert.
 func mariadbFaults(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbSmall...)
-	f := faultyOf(t, d.DB)
+	f := newFaultyDatabase(t, d.DB)
 	schema := func() string { // leaves out the journal, which remains after a fault in its DROP
 		return mariadbCounter.ReplaceAllString(d.second(t, "SHOW CREATE TABLE t", 2)+d.second(t, "SHOW CREATE TABLE u", 2), "")
 	}
@@ -177,14 +179,14 @@ func mariadbFaults(t *testing.T, server *mariadbServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.plans(t, plan)
+	f.checkPlans(t, plan)
 	constrain := sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)
-	f.resumes(t, plan, "Apply to constrain", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty, constrain) })
-	f.plans(t, plan) // while the move is under way
-	f.resumes(t, plan, "Revert", func(o *sqlmigrate.OnlinePlan) error { return o.Revert(context.Background(), f.faulty) })
+	f.runWithFaults(t, plan, "Apply to constrain", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty, constrain) })
+	f.checkPlans(t, plan) // while the move is under way
+	f.runWithFaults(t, plan, "Revert", func(o *sqlmigrate.OnlinePlan) error { return o.Revert(context.Background(), f.faulty) })
 	same(t, "schema after the way back", schema(), before)
 	d.want(t, "SELECT COUNT(*) FROM u JOIN t ON t.id = u.t_id", "1000")
-	f.resumes(t, plan, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty) })
-	f.resumes(t, plan, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), f.faulty) })
+	f.runWithFaults(t, plan, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty) })
+	f.runWithFaults(t, plan, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), f.faulty) })
 	d.want(t, "SELECT COUNT(*) FROM u JOIN t ON t.id = u.t_id", "1000")
 }

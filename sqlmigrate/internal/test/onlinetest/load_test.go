@@ -23,8 +23,8 @@ type load struct {
 	programs []*program
 }
 
-// A program calls do again and again on its connection, with a pause after each call, until
-// the load ends or do returns an error.
+// A program calls do again and again on its connection, with a pause after each call,
+// until the load ends or do returns an error.
 type program struct {
 	name  string
 	do    func(context.Context, *sql.Conn) error
@@ -85,10 +85,10 @@ func (l *load) end(t *testing.T) {
 	}
 }
 
-// shopWriter returns a program that changes orders of [pgShop]. In the same transaction it
-// makes the same change in table mirror, with which pgCheckRows compares the orders. Each
-// of the two writers has the orders whose parity in table mirror is its own, so that they
-// do not wait for each other.
+// shopWriter returns a program that changes orders of [pgShop]. In the same transaction
+// it makes the same change in table mirror, with which pgCheckRows compares the orders.
+// Each of the two writers has the orders whose parity in table mirror is its own, so that
+// they do not wait for each other.
 func shopWriter(parity, customers int) *program {
 	do := func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)

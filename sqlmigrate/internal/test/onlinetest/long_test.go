@@ -39,8 +39,8 @@ func longRows(t *testing.T) int {
 	return rows
 }
 
-// A longClient is a program that writes or reads at full speed. It records the longest time
-// and the number of its calls for each step of the move.
+// A longClient is a program that writes or reads at full speed. It records the longest
+// time and the number of its calls for each step of the move.
 type longClient struct {
 	program
 	stage   *atomic.Value            // the step that is under way, as a string, or before, finish or after
@@ -143,10 +143,11 @@ func (m longMove) measure(t *testing.T) {
 	stage.Store("before")
 	clients := []*longClient{newLongClient("writer", &stage, m.write), newLongClient("reader", &stage, m.read)}
 	programs := startLoad(t, m.programs, &clients[0].program, &clients[1].program)
-	// The programs run without a move before and after it. Both times together are as long
-	// as the copy, so that rare long transactions of the server itself are in them too.
-	window := 5*time.Second + time.Duration(m.rows)*200*time.Microsecond
-	time.Sleep(window)
+	// The programs run without a move before and after it. Both times together are as
+	// long as the copy, so that rare long transactions of the server itself are in them
+	// too.
+	idle := 5*time.Second + time.Duration(m.rows)*200*time.Microsecond
+	time.Sleep(idle)
 	t.Logf("database %s MB, log %s MB", m.size(), m.log())
 
 	plan := m.plan()
@@ -174,7 +175,7 @@ func (m longMove) measure(t *testing.T) {
 		t.Error(err)
 	}
 	stage.Store("after")
-	time.Sleep(window)
+	time.Sleep(idle)
 	programs.end(t)
 	for _, c := range clients {
 		c.judge(t)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	driver "github.com/go-sql-driver/mysql"
 	"gorm.io/driver/mysql"
@@ -32,12 +33,12 @@ type mariadbServer struct {
 
 func startMariaDB(t *testing.T, settings ...string) *mariadbServer {
 	t.Helper()
-	return startAlike(t, testserver.MariaDB, settings...)
+	return startMariaDBOrMySQL(t, testserver.MariaDB, settings...)
 }
 
-// startAlike starts a server of MariaDB or MySQL with start. It does not wait for the disk at
-// each commit, because its tests kill only clients.
-func startAlike(t *testing.T, start func(testing.TB, ...string) *testserver.Server, settings ...string) *mariadbServer {
+// startMariaDBOrMySQL starts a server of MariaDB or MySQL with start. It does not wait
+// for the disk at each commit, because its tests kill only clients.
+func startMariaDBOrMySQL(t *testing.T, start func(testing.TB, ...string) *testserver.Server, settings ...string) *mariadbServer {
 	t.Helper()
 	server := start(t, append(settings, "innodb_flush_log_at_trx_commit=0", "max_connections=300")...)
 	s := &mariadbServer{address: server.Address(), data: server.Data()}
@@ -226,22 +227,24 @@ func mariadbShop(rows int) []string {
 		"INSERT INTO notes (id, user_id) SELECT seq, NULLIF(seq, 7)" + from,
 		"INSERT INTO order_lines SELECT seq * 2, seq % 5" + from,
 		"CREATE TABLE mirror (id bigint PRIMARY KEY, user_id bigint NOT NULL, KEY (user_id)) SELECT id, user_id FROM orders",
-		// The counter is far above the rows, so that a move that computes it from the rows is noticed.
+		// The counter is far above the rows, so that a move that computes it from the
+		// rows is noticed.
 		fmt.Sprintf("INSERT INTO users VALUES (%d, 'last', NULL)", rows+4000), "DELETE FROM users WHERE email = 'last'",
 	}
 }
 
 // expected matches errors that a program also gets without a move. The key exists already
-// (1062), another row refers to it (1451), or there was a deadlock and the server asks the
-// program to repeat its transaction (1213).
+// (1062), another row refers to it (1451), or there was a deadlock and the server asks
+// the program to repeat its transaction (1213).
 var expected = regexp.MustCompile(`Error (1062|1213|1451)\b`)
 
 // unreadable matches the error of MariaDB for triggers that it cannot read after a
 // session was killed.
 var unreadable = regexp.MustCompile(`Error 1064\b.*has an error in its body`)
 
-// mariadbWriter returns a program that runs mariadbWrite in a transaction. It ignores errors
-// that are expected or that tolerated matches, after which the transaction is rolled back.
+// mariadbWriter returns a program that runs mariadbWrite in a transaction. It ignores
+// errors that are expected or that tolerated matches, after which the transaction is
+// rolled back.
 func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
 	do := func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)
@@ -260,7 +263,7 @@ func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
 		}
 		return tx.Commit()
 	}
-	return &program{name: fmt.Sprintf("writer %d", n), do: do, pause: 1e6}
+	return &program{name: fmt.Sprintf("writer %d", n), do: do, pause: time.Millisecond}
 }
 
 // mariadbWrite chooses a random kind of change and makes it in the tables, and in table
@@ -292,7 +295,7 @@ func mariadbWrite(ctx context.Context, tx *sql.Tx, rows int) error {
 
 // mariadbReader returns a program that reads the orders of a user through a view.
 func mariadbReader(rows int) *program {
-	return &program{name: "reader", pause: 1e6, do: func(ctx context.Context, conn *sql.Conn) error {
+	return &program{name: "reader", pause: time.Millisecond, do: func(ctx context.Context, conn *sql.Conn) error {
 		var n int
 		return conn.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM users u JOIN open_orders o ON o.user_id = u.id WHERE u.id = %d", 1+rand.IntN(rows))).Scan(&n)
 	}}

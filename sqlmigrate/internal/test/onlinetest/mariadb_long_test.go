@@ -16,14 +16,14 @@ import (
 // two cores. The server's log is large enough for all changes, because otherwise every
 // program would wait for checkpoints, also without a move.
 func TestLongMariaDB(t *testing.T) {
-	longAlike(t, startMariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M"), "INNODB_SYS_TABLESPACES",
+	runMariaDBLong(t, startMariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M"), "INNODB_SYS_TABLESPACES",
 		"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_LSN_CURRENT'")
 }
 
 // TestLongMySQL runs the test of TestLongMariaDB on MySQL.
 func TestLongMySQL(t *testing.T) {
-	server := startAlike(t, testserver.MySQL, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M")
-	longAlike(t, server, "INNODB_TABLESPACES", "SELECT SUM(VARIABLE_VALUE) FROM performance_schema.global_status WHERE VARIABLE_NAME IN ('Innodb_os_log_written')")
+	server := startMariaDBOrMySQL(t, testserver.MySQL, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M")
+	runMariaDBLong(t, server, "INNODB_TABLESPACES", "SELECT SUM(VARIABLE_VALUE) FROM performance_schema.global_status WHERE VARIABLE_NAME IN ('Innodb_os_log_written')")
 }
 
 // longSequence returns a FROM clause with the numbers from 1 to rows, which must be a
@@ -33,9 +33,9 @@ func longSequence(rows int) string {
 	return strings.Replace(sequence(1000), "SELECT seq FROM s)", thousands, 1)
 }
 
-// longAlike runs the test on a server. The parameters are the view with the sizes of the
-// tables, and a query for the number of bytes that were logged.
-func longAlike(t *testing.T, server *mariadbServer, tablespaces, logged string) {
+// runMariaDBLong runs the test on a server. The parameters are the view with the sizes of
+// the tables, and a query for the number of bytes that were logged.
+func runMariaDBLong(t *testing.T, server *mariadbServer, tablespaces, logged string) {
 	rows := longRows(t)
 	from := longSequence(rows)
 	d := server.database(

@@ -19,7 +19,7 @@ import (
 // TestMariaDB runs tests that share a server. Each of them creates its own database.
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
-	runAll(t, startMariaDB(t), slices.Concat(alike, []namedTest{
+	runAll(t, startMariaDB(t), slices.Concat(mariadbAndMySQLTests, []namedTest{
 		{"Unreadable", mariadbUnreadable},
 		{"TriggerFile", mariadbTriggerFile},
 	}))
@@ -28,9 +28,9 @@ func TestMariaDB(t *testing.T) {
 // TestMySQL leaves out the tests of unreadable triggers, which occur on MariaDB only.
 func TestMySQL(t *testing.T) {
 	t.Parallel()
-	server := startAlike(t, testserver.MySQL, "log_bin_trust_function_creators=1")
+	server := startMariaDBOrMySQL(t, testserver.MySQL, "log_bin_trust_function_creators=1")
 	server.mysql = true
-	runAll(t, server, alike)
+	runAll(t, server, mariadbAndMySQLTests)
 }
 
 // A namedTest is a test of [TestMariaDB] or [TestMySQL].
@@ -39,8 +39,8 @@ type namedTest struct {
 	run  func(*testing.T, *mariadbServer)
 }
 
-// alike are the tests that run on MariaDB and on MySQL.
-var alike = []namedTest{
+// mariadbAndMySQLTests are the tests that run on MariaDB and on MySQL.
+var mariadbAndMySQLTests = []namedTest{
 	{"Stages", mariadbStages},
 	{"Load", mariadbMoved},
 	{"Back", mariadbBack},
@@ -69,11 +69,11 @@ func runAll(t *testing.T, server *mariadbServer, tests []namedTest) {
 // mariadbSteered tests that another process can pause and continue a move.
 func mariadbSteered(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
-	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t) }, d.DB, mariadbOpen(t, d.dsn), mariadbTargets...)
+	checkSteering(t, func() *sqlmigrate.OnlinePlan { return d.online(t) }, d.DB, mariadbOpen(t, d.dsn), mariadbTargets...)
 }
 
-// mariadbStages tests that Revert restores the former schema and rows after each stage that
-// can be reverted.
+// mariadbStages tests that Revert restores the former schema and rows after each stage
+// that can be reverted.
 func mariadbStages(t *testing.T, server *mariadbServer) {
 	for _, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageConstrain} {
 		t.Run(string(last), func(t *testing.T) {
@@ -95,8 +95,8 @@ func mariadbStages(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbMoved tests that a whole move succeeds while programs use the tables, that no write
-// is lost, and that Revert is refused after stage swap.
+// mariadbMoved tests that a whole move succeeds while programs use the tables, that no
+// write is lost, and that Revert is refused after stage swap.
 func mariadbMoved(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	programs := mariadbLoad(t, d)
@@ -121,9 +121,9 @@ func mariadbMoved(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbCheckLikely checks that a new plan does not list the old tables, which exist until
-// Finish, or the journal under [sqlmigrate.Plan.Likely]. They have narrow columns with
-// keys, but nobody has to do anything about them.
+// mariadbCheckLikely checks that a new plan does not list the old tables, which exist
+// until Finish, or the journal under [sqlmigrate.Plan.Likely]. They have narrow columns
+// with keys, but nobody has to do anything about them.
 func mariadbCheckLikely(t *testing.T, d *mariadbDatabase) {
 	t.Helper()
 	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, mariadbTargets...)
@@ -159,8 +159,8 @@ func mariadbCheckEnd(t *testing.T, server *mariadbServer, d *mariadbDatabase) {
 		fmt.Sprintf("INSERT INTO order_lines VALUES (%d, 1)", wide+1), fmt.Sprintf("INSERT INTO notes VALUES (%d, %d)", wide+2, wide))
 }
 
-// mariadbBack tests Revert in the middle of a move, while programs use the tables. No write
-// may be lost.
+// mariadbBack tests Revert in the middle of a move, while programs use the tables. No
+// write may be lost.
 func mariadbBack(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	schema := d.schema(t)
@@ -178,10 +178,10 @@ func mariadbBack(t *testing.T, server *mariadbServer) {
 	same(t, "after the way back", d.schema(t), schema)
 }
 
-// mariadbKilled kills the process that moves the tables up to ten times, and starts it again
-// until the move is complete. The programs that use the tables must not get an error, and
-// no write may be lost. Five kills are enough, because on a busy machine the process gets
-// further before it is killed.
+// mariadbKilled kills the process that moves the tables up to ten times, and starts it
+// again until the move is complete. The programs that use the tables must not get an
+// error, and no write may be lost. Five kills are enough, because on a busy machine the
+// process gets further before it is killed.
 func mariadbKilled(t *testing.T, server *mariadbServer) {
 	const kills, enough = 10, 5
 	d := server.database(t, mariadbShop(customers)...)
@@ -207,10 +207,10 @@ func mariadbKilled(t *testing.T, server *mariadbServer) {
 }
 
 // mariadbEnded tests that a run can be resumed after its context was canceled or its
-// connection was killed, in turn. After a KILL the triggers may be unreadable until the run
-// is resumed, so programs may get that error here, and operators are told not to kill the
-// connection. In stage swap the test only cancels the context, because no run can repair
-// the damage that a killed RENAME leaves.
+// connection was killed, in turn. After a KILL the triggers may be unreadable until the
+// run is resumed, so programs may get that error here, and operators are told not to kill
+// the connection. In stage swap the test only cancels the context, because no run can
+// repair the damage that a killed RENAME leaves.
 func mariadbEnded(t *testing.T, server *mariadbServer) {
 	const ends = 10
 	d := server.database(t, mariadbShop(customers)...)
@@ -285,12 +285,12 @@ func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbTriggerFile tests the damage that a KILL during the RENAME of stage swap can leave.
-// MariaDB takes the RENAME back, cannot read the triggers because the session was killed,
-// and writes an unreadable file of triggers. The table cannot be opened until an operator
-// removes the file. The triggers of the table, which keep the new table the same, are lost
-// then. So the run must refuse the RENAME, and only Revert is possible. The test writes the
-// file itself, because a KILL rarely hits the moment.
+// mariadbTriggerFile tests the damage that a KILL during the RENAME of stage swap can
+// leave. MariaDB takes the RENAME back, cannot read the triggers because the session was
+// killed, and writes an unreadable file of triggers. The table cannot be opened until an
+// operator removes the file. The triggers of the table, which keep the new table the
+// same, are lost then. So the run must refuse the RENAME, and only Revert is possible.
+// The test writes the file itself, because a KILL rarely hits the moment.
 func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	schema := d.schema(t)
@@ -364,9 +364,9 @@ func mariadbBreak(t *testing.T, d *mariadbDatabase) bool {
 		if err := conn.QueryRowContext(context.Background(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
 			t.Fatal(err)
 		}
-		over := make(chan struct{})
+		closed := make(chan struct{})
 		go func() {
-			defer close(over)
+			defer close(closed)
 			for {
 				for _, s := range []string{"FLUSH TABLES notes", "SELECT COUNT(*) FROM notes WHERE id = 1"} {
 					if _, err := conn.ExecContext(context.Background(), s); err != nil {
@@ -377,7 +377,7 @@ func mariadbBreak(t *testing.T, d *mariadbDatabase) bool {
 		}()
 		time.Sleep(rand.N(2 * time.Millisecond))
 		d.exec(t, fmt.Sprintf("KILL %d", id))
-		<-over
+		<-closed
 		conn.Close()
 		if _, err := d.pool(t).Exec("INSERT INTO notes (user_id) VALUES (1)"); err != nil {
 			if !unreadable.MatchString(err.Error()) {
@@ -422,7 +422,8 @@ func mariadbRefuses(t *testing.T, server *mariadbServer) {
 			d.exec(t, strings.Split(test.change, "; ")...)
 			schema := d.schema(t)
 			plan := d.online(t)
-			// A case that creates a table with a key of its own tests a plan for this table.
+			// A case that creates a table with a key of its own tests a plan for this
+			// table.
 			if name, ok := strings.CutPrefix(test.object, "table "); ok && strings.HasPrefix(test.change, "CREATE TABLE "+name+" (id int AUTO_INCREMENT") {
 				plan = d.onlineOf(t, name)
 			}
@@ -433,8 +434,8 @@ func mariadbRefuses(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbChanged tests that the swap is refused if somebody changed a table during the move,
-// because the new table was created before the change and would replace it.
+// mariadbChanged tests that the swap is refused if somebody changed a table during the
+// move, because the new table was created before the change and would replace it.
 func mariadbChanged(t *testing.T, server *mariadbServer) {
 	for _, change := range []string{
 		"ALTER TABLE orders ADD extra int",
@@ -475,22 +476,22 @@ func mariadbCounts(t *testing.T, server *mariadbServer) {
 	d.want(t, "SELECT id FROM users WHERE email = 'next'", "9000")
 }
 
-// mariadbHeld tests that the swap tries again until a long transaction ends. On MySQL, where
-// the lock timeout of the server is at least a second, a program that waits behind a try
-// must wait for less than that. This is checked with GORMFLAKE_TEST_ROWS only, because
-// programs wait longer on a machine that runs other tests.
+// mariadbHeld tests that the swap tries again until a long transaction ends. On MySQL,
+// where the lock timeout of the server is at least a second, a program that waits behind
+// a try must wait for less than that. This is checked with GORMFLAKE_TEST_ROWS only,
+// because programs wait longer on a machine that runs other tests.
 func mariadbHeld(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
 		t.Fatal(err)
 	}
-	let := mariadbHold(t, d)
+	release := mariadbHold(t, d)
 	programs := mariadbLoad(t, d)
 	waited := 0
 	err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 		if strings.Contains(p.Waiting, "a lock, after") {
 			if waited++; waited == 2 {
-				let()
+				release()
 			}
 		}
 	}))
@@ -511,7 +512,7 @@ func mariadbHeld(t *testing.T, server *mariadbServer) {
 
 // mariadbHold opens a transaction that reads orders, and returns the function that ends
 // it.
-func mariadbHold(t *testing.T, d *mariadbDatabase) (let func()) {
+func mariadbHold(t *testing.T, d *mariadbDatabase) (release func()) {
 	t.Helper()
 	reader := d.Begin()
 	if err := reader.Exec("SELECT * FROM orders LIMIT 1").Error; err != nil {
@@ -522,15 +523,15 @@ func mariadbHold(t *testing.T, d *mariadbDatabase) (let func()) {
 
 // mariadbPolite tests that a short step first tries for three seconds without making
 // programs wait, so that a transaction of two seconds does not stop it. A statement that
-// waits for the lock in the queue would give up after a second, which is the lock timeout,
-// and the run would report the wait.
+// waits for the lock in the queue would give up after a second, which is the lock
+// timeout, and the run would report the wait.
 func mariadbPolite(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
 		t.Fatal(err)
 	}
-	plan, let := d.online(t), mariadbHold(t, d)
-	time.AfterFunc(2*time.Second, let)
+	plan, release := d.online(t), mariadbHold(t, d)
+	time.AfterFunc(2*time.Second, release)
 	err := plan.Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 		if p.Waiting != "" {
 			t.Errorf("it waits for %s", p.Waiting)
@@ -541,8 +542,8 @@ func mariadbPolite(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbTwice tests that a second run is refused while another run is under way. Two runs
-// would copy the same batches and drop each other's triggers.
+// mariadbTwice tests that a second run is refused while another run is under way. Two
+// runs would copy the same batches and drop each other's triggers.
 func mariadbTwice(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	plan, second := d.online(t), d.online(t)

@@ -37,7 +37,7 @@ func TestPeersPostgres(t *testing.T) {
 	t.Run("gormflake", func(t *testing.T) {
 		p, _ := peer(t)
 		p.targets = []any{"orders"}
-		p.measure(t, func() { p.moved(t) })
+		p.measure(t, func() { p.moveOnline(t) })
 	})
 	t.Run("pgroll", func(t *testing.T) {
 		pgroll := inPath(t, "pgroll")
@@ -49,34 +49,35 @@ func TestPeersPostgres(t *testing.T) {
 			if err := os.WriteFile(file, []byte(`{"operations": [`+operation+`]}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			ran(t, pgroll, append([]string{"--postgres-url", d.URL, "start", file}, more...)...)
+			runTool(t, pgroll, append([]string{"--postgres-url", d.URL, "start", file}, more...)...)
 			p.path.Store("public_" + version)
 		}
-		ran(t, pgroll, "--postgres-url", d.URL, "init")
-		ran(t, pgroll, "--postgres-url", d.URL, "baseline", "00_first", t.TempDir(), "--yes")
+		runTool(t, pgroll, "--postgres-url", d.URL, "init")
+		runTool(t, pgroll, "--postgres-url", d.URL, "baseline", "00_first", t.TempDir(), "--yes")
 		start("01_views", `{"sql": {"up": "SELECT 1"}}`, "--complete")
 		p.measure(t, func() {
 			start("02_wide", `{"alter_column": {"table": "orders", "column": "id", "type": "bigint", "up": "id", "down": "id::integer"}}`)
 			time.Sleep(time.Second) // so that all programs begin a transaction in the new schema
-			ran(t, pgroll, "--postgres-url", d.URL, "complete")
+			runTool(t, pgroll, "--postgres-url", d.URL, "complete")
 		})
 		t.Log("the type is", d.Value(t, "SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'orders'::regclass AND attname = 'id'"))
 	})
 }
 
-// TestPeersMariaDB compares the move with pt-online-schema-change, if that is in the PATH.
+// TestPeersMariaDB compares the move with pt-online-schema-change, if that is in the
+// PATH.
 func TestPeersMariaDB(t *testing.T) {
-	peersAlike(t, proofMariaDB(t))
+	runMariaDBPeers(t, proofMariaDB(t))
 }
 
 // TestPeersMySQL compares the move with pt-online-schema-change on MySQL.
 func TestPeersMySQL(t *testing.T) {
-	peersAlike(t, proofMySQL(t))
+	runMariaDBPeers(t, proofMySQL(t))
 }
 
-// peersAlike moves a table on a server of MariaDB or MySQL, and then an equal table with
-// pt-online-schema-change.
-func peersAlike(t *testing.T, server *testserver.Server) {
+// runMariaDBPeers moves a table on a server of MariaDB or MySQL, and then an equal table
+// with pt-online-schema-change.
+func runMariaDBPeers(t *testing.T, server *testserver.Server) {
 	rows := longRows(t)
 	s := &mariadbServer{address: server.Address()}
 	s.admin = mariadbOpen(t, s.dsn("test"))
@@ -96,7 +97,7 @@ func peersAlike(t *testing.T, server *testserver.Server) {
 	t.Run("gormflake", func(t *testing.T) {
 		p, _ := peer(t)
 		p.targets = []any{"orders"}
-		p.measure(t, func() { p.moved(t) })
+		p.measure(t, func() { p.moveOnline(t) })
 	})
 	t.Run("pt-online-schema-change", func(t *testing.T) {
 		change := inPath(t, "pt-online-schema-change")
@@ -106,7 +107,7 @@ func peersAlike(t *testing.T, server *testserver.Server) {
 			t.Fatal(err)
 		}
 		p.measure(t, func() {
-			ran(t, change, "--alter", "MODIFY id bigint NOT NULL AUTO_INCREMENT", "--execute", "--recursion-method=none",
+			runTool(t, change, "--alter", "MODIFY id bigint NOT NULL AUTO_INCREMENT", "--execute", "--recursion-method=none",
 				fmt.Sprintf("h=%s,P=%s,u=root,D=%s,t=orders", host, port, d.value(t, "SELECT DATABASE()")))
 		})
 		t.Log("the type is", d.value(t, "SELECT COLUMN_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'orders' AND COLUMN_NAME = 'id'"))
@@ -118,8 +119,8 @@ func peersAlike(t *testing.T, server *testserver.Server) {
 func (p *proof) measure(t *testing.T, move func()) {
 	t.Helper()
 	p.start(t)
-	// Without the move, the writers run for about as long as with it, so that their longest
-	// transactions can be compared.
+	// Without the move, the writers run for about as long as with it, so that their
+	// longest transactions can be compared.
 	idle := time.Duration(p.rows) * 12 * time.Microsecond
 	time.Sleep(idle)
 	begun := time.Now()
@@ -136,8 +137,8 @@ func (p *proof) measure(t *testing.T, move func()) {
 	p.longest(t)
 }
 
-// moved runs a whole online move with this library.
-func (p *proof) moved(t *testing.T) {
+// moveOnline runs a whole online move with this library.
+func (p *proof) moveOnline(t *testing.T) {
 	t.Helper()
 	p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), p.db) })
 	p.online(t, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), p.db) })
@@ -154,8 +155,8 @@ func inPath(t *testing.T, tool string) string {
 	return path
 }
 
-// ran runs a program and stops the test if it fails.
-func ran(t *testing.T, program string, args ...string) {
+// runTool runs a program and stops the test if it fails.
+func runTool(t *testing.T, program string, args ...string) {
 	t.Helper()
 	out, err := exec.Command(program, args...).CombinedOutput()
 	if err != nil {

@@ -20,17 +20,17 @@ CREATE TABLE u (id serial PRIMARY KEY, t_id integer NOT NULL REFERENCES t);
 INSERT INTO u (t_id) SELECT id FROM t;
 ANALYZE;`
 
-// pgTo applies the move of [pgSmall] up to and including stage last.
-func pgTo(t *testing.T, d *pgDatabase, last sqlmigrate.StageName) {
+// pgApplyTo applies the move of [pgSmall] up to and including stage last.
+func pgApplyTo(t *testing.T, d *pgDatabase, last sqlmigrate.StageName) {
 	t.Helper()
 	if err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(last)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// pgChangedView tests that the swap and Revert are refused if somebody changed a view or a
-// policy during the move. Both drop the view and create it again as it was when the plan was
-// made, so that the change would be lost.
+// pgChangedView tests that the swap and Revert are refused if somebody changed a view or
+// a policy during the move. Both drop the view and create it again as it was when the
+// plan was made, so that the change would be lost.
 func pgChangedView(t *testing.T, server *pgServer) {
 	const ddl = "CREATE TABLE t (id serial PRIMARY KEY, name text); INSERT INTO t (name) VALUES ('x'); CREATE VIEW v AS SELECT id FROM t; CREATE POLICY p ON t USING (id > 0)"
 	for _, change := range []string{"CREATE OR REPLACE VIEW v AS SELECT id, name FROM t", "GRANT SELECT ON v TO PUBLIC", "ALTER POLICY p ON t USING (id > 1)"} {
@@ -66,12 +66,13 @@ func pgChangedView(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgDiffer tests that stage constrain finds rows whose new column differs from the old one.
-// The test replaces the function of the trigger that keeps the columns the same, and changes
-// two rows. They are found and copied again, and from then on a CHECK rejects such changes.
+// pgDiffer tests that stage constrain finds rows whose new column differs from the old
+// one. The test replaces the function of the trigger that keeps the columns the same, and
+// changes two rows. They are found and copied again, and from then on a CHECK rejects
+// such changes.
 func pgDiffer(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
-	pgTo(t, d, sqlmigrate.StageCopy)
+	pgApplyTo(t, d, sqlmigrate.StageCopy)
 	d.Script(t, `CREATE OR REPLACE FUNCTION gormflake_sync_u() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 		INSERT INTO u (t_id) VALUES (7); UPDATE u SET t_id = 8 WHERE id = 9`)
 	var waited string
@@ -87,11 +88,11 @@ func pgDiffer(t *testing.T, server *pgServer) {
 	wantError(t, d.Exec("UPDATE u SET t_id = 9 WHERE id = 9").Error, "gormflake_same")
 }
 
-// pgChanged tests that the swap is refused, with the name of the object, if somebody changed
-// the tables between two stages. After the change is undone, the swap succeeds.
+// pgChanged tests that the swap is refused, with the name of the object, if somebody
+// changed the tables between two stages. After the change is undone, the swap succeeds.
 func pgChanged(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
-	pgTo(t, d, sqlmigrate.StageConstrain)
+	pgApplyTo(t, d, sqlmigrate.StageConstrain)
 	for _, test := range []struct{ change, undo, want string }{
 		{"CREATE VIEW v AS SELECT id FROM t", "DROP VIEW v", "v"},
 		{"CREATE TABLE w (t_id integer REFERENCES t)", "DROP TABLE w", "constraint w_t_id_fkey on table public.w"},
@@ -103,7 +104,7 @@ func pgChanged(t *testing.T, server *pgServer) {
 		d.want(t, "SELECT data_type FROM information_schema.columns WHERE table_name = 't' AND column_name = 'id'", "integer")
 		d.Script(t, test.undo)
 	}
-	pgTo(t, d, sqlmigrate.StageSwap)
+	pgApplyTo(t, d, sqlmigrate.StageSwap)
 }
 
 // pgNoWayBack tests that Revert is refused, before it changes anything, if the old column
@@ -112,9 +113,9 @@ func pgNoWayBack(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	wantError(t, d.online(t, "t").Finish(context.Background(), d.DB), "no online move of these tables is under way")
 	wantError(t, d.online(t, "t").Revert(context.Background(), d.DB), "no online move of these tables is under way")
-	pgTo(t, d, sqlmigrate.StageConstrain)
+	pgApplyTo(t, d, sqlmigrate.StageConstrain)
 	wantError(t, d.online(t, "t").Finish(context.Background(), d.DB), "the move is in stage swap: want all stages before finish applied")
-	pgTo(t, d, sqlmigrate.StageSwap)
+	pgApplyTo(t, d, sqlmigrate.StageSwap)
 	d.Script(t, "INSERT INTO t (id) VALUES (9007199254740993)")
 	plan := d.online(t, "t", "u")
 	wantError(t, plan.Revert(context.Background(), d.DB), "find keys of table t that the old columns do not hold: 1 row found, want none (nothing has been taken back)")
@@ -128,8 +129,8 @@ func pgNoWayBack(t *testing.T, server *pgServer) {
 	wantError(t, plan.Revert(context.Background(), d.DB), "no online move of these tables is under way")
 }
 
-// pgEachStep tests that the move can be resumed, and that no session keeps a transaction open,
-// after the context was canceled before any of its steps.
+// pgEachStep tests that the move can be resumed, and that no session keeps a transaction
+// open, after the context was canceled before any of its steps.
 func pgEachStep(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	stopped := errors.New("stopped")
@@ -157,7 +158,7 @@ func pgEachStep(t *testing.T, server *pgServer) {
 			if err := d.online(t, "t", "u").Revert(context.Background(), d.DB); err != nil {
 				t.Fatal(err)
 			}
-			pgTo(t, d, sqlmigrate.StageIndex)
+			pgApplyTo(t, d, sqlmigrate.StageIndex)
 		}
 		const open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
 		for began := time.Now(); d.Value(t, open) != "0" && time.Since(began) < time.Minute; { // the server needs a moment to notice that the connection is closed
@@ -168,12 +169,12 @@ func pgEachStep(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT count(*) FROM u JOIN t ON t.id = t_id WHERE t.id::text = u.t_id::text", "1000")
 }
 
-// pgBackStopped tests a Revert that was stopped before any of its steps. Apply is refused from
-// then on, because some stages have been taken back, and the next Revert continues.
+// pgBackStopped tests a Revert that was stopped before any of its steps. Apply is refused
+// from then on, because some stages have been taken back, and the next Revert continues.
 func pgBackStopped(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	before := d.dump(t)
-	pgTo(t, d, sqlmigrate.StageSwap)
+	pgApplyTo(t, d, sqlmigrate.StageSwap)
 	for done := 0; ; done++ {
 		ctx, cancel := context.WithCancel(context.Background())
 		err := d.online(t, "t", "u").Revert(ctx, d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
@@ -193,8 +194,8 @@ func pgBackStopped(t *testing.T, server *pgServer) {
 	same(t, "afterwards", d.dump(t), before)
 }
 
-// pgForgotten tests that a run stops if somebody deletes the row of table sqlmigrate_online
-// that stores the move. It deletes the row before a step of each kind.
+// pgForgotten tests that a run stops if somebody deletes the row of table
+// sqlmigrate_online that stores the move. It deletes the row before a step of each kind.
 func pgForgotten(t *testing.T, server *pgServer) {
 	for _, stage := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageSwap} {
 		t.Run(string(stage), func(t *testing.T) {
@@ -211,8 +212,8 @@ func pgForgotten(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgTwice tests that a move is completed once if two programs apply it at the same time. The
-// second program waits, or gets an error that names the other session.
+// pgTwice tests that a move is completed once if two programs apply it at the same time.
+// The second program waits, or gets an error that names the other session.
 func pgTwice(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	var both sync.WaitGroup
@@ -235,7 +236,7 @@ func pgTwice(t *testing.T, server *pgServer) {
 func pgHeld(t *testing.T, server *pgServer) {
 	const held, lockWait = 2 * time.Second, 100 * time.Millisecond
 	d := server.database(t, pgSmall)
-	pgTo(t, d, sqlmigrate.StageConstrain)
+	pgApplyTo(t, d, sqlmigrate.StageConstrain)
 	holder := migratetest.PgOpen(t, d.URL).Begin()
 	if err := holder.Exec("SELECT count(*) FROM t").Error; err != nil {
 		t.Fatal(err)
@@ -270,7 +271,7 @@ func pgHeld(t *testing.T, server *pgServer) {
 func pgHeldRow(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	holder := migratetest.PgOpen(t, d.URL).Begin()
-	pgTo(t, d, sqlmigrate.StagePrepare)
+	pgApplyTo(t, d, sqlmigrate.StagePrepare)
 	if err := holder.Exec("SELECT FROM t WHERE id < 10 FOR UPDATE").Error; err != nil {
 		t.Fatal(err)
 	}
@@ -289,10 +290,10 @@ func pgHeldRow(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT count(*) FROM t WHERE gormflake_new_id = id", "1000")
 }
 
-// pgCached tests programs that keep their statements prepared. When the columns of a table
-// change, PostgreSQL refuses a prepared statement with error 0A000, because the types of its
-// result would change, and the driver prepares the statement again. Programs may get only
-// this error, and once for each such change.
+// pgCached tests programs that keep their statements prepared. When the columns of a
+// table change, PostgreSQL refuses a prepared statement with error 0A000, because the
+// types of its result would change, and the driver prepares the statement again. Programs
+// may get only this error, and once for each such change.
 func pgCached(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	errorsSeen := 0
@@ -324,13 +325,14 @@ func pgCached(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgPositions tests that a program can execute INSERT without a list of columns in each stage.
-// The move appends its new columns behind the others. After the swap, such an INSERT writes
-// the key to the old column, which is still the first, and a trigger moves it to the new one.
+// pgPositions tests that a program can execute INSERT without a list of columns in each
+// stage. The move appends its new columns behind the others. After the swap, such an
+// INSERT writes the key to the old column, which is still the first, and a trigger moves
+// it to the new one.
 func pgPositions(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	for i, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {
-		pgTo(t, d, last)
+		pgApplyTo(t, d, last)
 		id := 5000 + i
 		if err := d.Exec("INSERT INTO t VALUES (?, 'by position')", id).Error; err != nil {
 			t.Fatal(err)

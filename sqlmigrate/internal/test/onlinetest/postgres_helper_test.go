@@ -63,8 +63,8 @@ func (d *pgDatabase) online(t *testing.T, targets ...any) *sqlmigrate.OnlinePlan
 	return online
 }
 
-// tryOnline makes the online plan for the targets, and returns an error instead of stopping
-// the test.
+// tryOnline makes the online plan for the targets, and returns an error instead of
+// stopping the test.
 func tryOnline(ctx context.Context, db *gorm.DB, targets ...any) (*sqlmigrate.OnlinePlan, error) {
 	plan, err := migratetest.Inspect(ctx, db, targets...)
 	if err != nil {

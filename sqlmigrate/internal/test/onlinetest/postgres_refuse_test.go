@@ -9,8 +9,9 @@ import (
 )
 
 // pgRefused are changes after which table t cannot be moved online, with the object that
-// blocks the move and a part of the reason. The trigger of the move must fire last, so that
-// it sees the values that other triggers set; triggers fire in the order of their names.
+// blocks the move and a part of the reason. The trigger of the move must fire last, so
+// that it sees the values that other triggers set; triggers fire in the order of their
+// names.
 var pgRefused = []struct{ name, ddl, object, reason string }{
 	{"materialized view", "CREATE MATERIALIZED VIEW v AS SELECT id FROM t", "view v", "it is materialized"},
 	{"check that the server refuses", "CREATE FUNCTION small(integer) RETURNS boolean LANGUAGE sql AS 'SELECT $1 > 0'; ALTER TABLE t ADD CHECK (small(id))", "table t", "function public.small(bigint) does not exist"},
@@ -40,8 +41,8 @@ var pgRefused = []struct{ name, ddl, object, reason string }{
 // pgPartitioned replaces table t by a partitioned table without partitions.
 const pgPartitioned = "DROP TABLE t; CREATE TABLE t (id serial, x text, PRIMARY KEY (id, x)) PARTITION BY LIST (x);"
 
-// pgRefuses tests that each table of pgRefused is refused with the name of the object before
-// anything is changed.
+// pgRefuses tests that each table of pgRefused is refused with the name of the object
+// before anything is changed.
 func pgRefuses(t *testing.T, server *pgServer) {
 	d := server.database(t, "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
 	for _, test := range pgRefused {
@@ -71,9 +72,9 @@ func wantBlocker(t *testing.T, name string, plan *sqlmigrate.OnlinePlan, object,
 	t.Errorf("%s: blockers %+v, want %s: %s", name, plan.Blockers, object, reason)
 }
 
-// pgRoles tests that a plan has a blocker for each right that a later step would need and its
-// role does not have. After the missing rights were granted, the move succeeds, also for a
-// program that logs in with another role and uses SET ROLE.
+// pgRoles tests that a plan has a blocker for each right that a later step would need and
+// its role does not have. After the missing rights were granted, the move succeeds, also
+// for a program that logs in with another role and uses SET ROLE.
 func pgRoles(t *testing.T, server *pgServer) {
 	d := server.database(t, `
 CREATE ROLE mover LOGIN; CREATE ROLE reader LOGIN; CREATE ROLE shower;

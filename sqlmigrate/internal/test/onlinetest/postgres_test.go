@@ -56,13 +56,13 @@ func TestPostgres(t *testing.T) {
 // pgSteered tests that another process can pause and continue a move.
 func pgSteered(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(300))
-	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t, pgTargets...) }, d.DB, migratetest.PgOpen(t, d.URL), pgTargets...)
+	checkSteering(t, func() *sqlmigrate.OnlinePlan { return d.online(t, pgTargets...) }, d.DB, migratetest.PgOpen(t, d.URL), pgTargets...)
 }
 
-// pgShop creates tables with all kinds of objects that a move has to preserve. Some of them
-// would break a careless move: the function known is called by a constraint and finds its
-// table by the search path, and the trigger function stamp remembers the type of the key
-// after its first call.
+// pgShop creates tables with all kinds of objects that a move has to preserve. Some of
+// them would break a careless move: the function known is called by a constraint and
+// finds its table by the search path, and the trigger function stamp remembers the type
+// of the key after its first call.
 const pgShop = `
 CREATE TABLE customers (id serial PRIMARY KEY, email text NOT NULL, boss_id integer CONSTRAINT fk_boss REFERENCES customers ON DELETE SET NULL);
 COMMENT ON COLUMN customers.id IS 'it''s \ the key';
@@ -110,8 +110,8 @@ ALTER TABLE "Orders" DISABLE TRIGGER off;
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON "Orders" FOR EACH ROW EXECUTE FUNCTION stamp();
 `
 
-// pgRows fills the tables of pgShop. Table mirror contains what the orders must contain, and
-// the programs of a load change it together with the orders.
+// pgRows fills the tables of pgShop. Table mirror contains what the orders must contain,
+// and the programs of a load change it together with the orders.
 const pgRows = `
 INSERT INTO items_later SELECT FROM generate_series(1, 50);
 INSERT INTO customers (email, boss_id) SELECT 'customer ' || n, nullif(n %% 7, 0) FROM generate_series(1, %[1]d) AS n;
@@ -207,8 +207,8 @@ CREATE TABLE p_1 PARTITION OF p DEFAULT;
 CREATE INDEX ON p (id) TABLESPACE space WHERE x > 0;
 INSERT INTO t (name, other) SELECT n, n FROM generate_series(1, 100) AS n; INSERT INTO p (x) SELECT n FROM generate_series(1, 100) AS n`
 
-// pgIndexes tests that each index is the same after Revert and after Finish, because the move
-// builds every index of a moved column again, from its definition in the catalog.
+// pgIndexes tests that each index is the same after Revert and after Finish, because the
+// move builds every index of a moved column again, from its definition in the catalog.
 func pgIndexes(t *testing.T, server *pgServer) {
 	d := server.database(t, "SELECT 1")
 	migratetest.Run(t, migratetest.PgOpen(t, d.URL+"&options=-c%20allow_in_place_tablespaces%3Don"), "CREATE TABLESPACE space LOCATION ''")
@@ -234,16 +234,17 @@ func pgIndexes(t *testing.T, server *pgServer) {
 // customers is the number of customers in the databases that programs use.
 const customers = 1000
 
-// pgStartLoad starts two writers and a reader. They send statements without preparing them,
-// because a prepared statement fails once when the type of a column changes, see pgCached.
+// pgStartLoad starts two writers and a reader. They send statements without preparing
+// them, because a prepared statement fails once when the type of a column changes, see
+// pgCached.
 func pgStartLoad(t *testing.T, d *pgDatabase) *load {
 	t.Helper()
 	return startLoad(t, migratetest.PgOpen(t, d.URL+"&default_query_exec_mode=exec"),
 		shopWriter(0, customers), shopWriter(1, customers), shopReader(customers))
 }
 
-// pgLoad tests that a whole move succeeds while programs use the tables, and that no write is
-// lost.
+// pgLoad tests that a whole move succeeds while programs use the tables, and that no
+// write is lost.
 func pgLoad(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(customers))
 	programs := pgStartLoad(t, d)
@@ -279,8 +280,8 @@ func pgCheckGone(t *testing.T, d *pgDatabase) {
 	d.want(t, "SELECT count(*) FROM pg_constraint WHERE conname LIKE '%gormflake%' OR NOT convalidated AND conname <> 'later'", "0")
 }
 
-// pgBack tests Revert in the middle of a move and after stage swap, while programs use the
-// tables. No write may be lost.
+// pgBack tests Revert in the middle of a move and after stage swap, while programs use
+// the tables. No write may be lost.
 func pgBack(t *testing.T, server *pgServer) {
 	d := server.database(t, pgShopDDL(customers))
 	before := d.Dumped(t, "--schema-only")
@@ -299,9 +300,9 @@ func pgBack(t *testing.T, server *pgServer) {
 	same(t, "after the way back", d.Dumped(t, "--schema-only"), before)
 }
 
-// pgKilled kills the process that moves the tables ten times, and starts it again until the
-// move is complete. The programs that use the tables must not get an error, and no write may
-// be lost.
+// pgKilled kills the process that moves the tables ten times, and starts it again until
+// the move is complete. The programs that use the tables must not get an error, and no
+// write may be lost.
 func pgKilled(t *testing.T, server *pgServer) {
 	const kills = 10
 	d := server.database(t, pgShopDDL(customers))

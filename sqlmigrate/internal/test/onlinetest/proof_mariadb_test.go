@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// mariadbProof returns the statements that create table orders with rows rows, a view, and
-// four tables that refer to it, and the tables of a [proof].
-func mariadbProof(rows int) []string {
+// mariadbProofDDL returns the statements that create table orders with rows rows, a view,
+// and four tables that refer to it, and the tables of a [proof].
+func mariadbProofDDL(rows int) []string {
 	from := longSequence(rows)
 	ddl := []string{
 		"CREATE TABLE users (id int AUTO_INCREMENT PRIMARY KEY, name varchar(40))",
@@ -36,10 +36,10 @@ func mariadbProof(rows int) []string {
 }
 
 // TestProofMariaDB runs a [proof]. After stage swap there is no Revert on MariaDB, so it
-// takes the move back before, and kills a second move in stage swap. With five million rows
-// it takes half an hour on two cores.
+// takes the move back before, and kills a second move in stage swap. With five million
+// rows it takes half an hour on two cores.
 func TestProofMariaDB(t *testing.T) {
-	proofAlike(t, proofMariaDB(t), &mariadbServer{})
+	runMariaDBProof(t, proofMariaDB(t), &mariadbServer{})
 }
 
 // proofMariaDB starts a server that keeps all acknowledged transactions if its process is
@@ -59,15 +59,15 @@ func proofMySQL(t *testing.T) *testserver.Server {
 
 // TestProofMySQL runs the test of TestProofMariaDB on MySQL, with an expression index.
 func TestProofMySQL(t *testing.T) {
-	proofAlike(t, proofMySQL(t), &mariadbServer{mysql: true}, "CREATE INDEX ix_tens ON orders ((amount DIV 10))")
+	runMariaDBProof(t, proofMySQL(t), &mariadbServer{mysql: true}, "CREATE INDEX ix_tens ON orders ((amount DIV 10))")
 }
 
-// proofAlike runs the proof on a server. more are further statements for the schema.
-func proofAlike(t *testing.T, server *testserver.Server, s *mariadbServer, more ...string) {
+// runMariaDBProof runs the proof on a server. more are further statements for the schema.
+func runMariaDBProof(t *testing.T, server *testserver.Server, s *mariadbServer, more ...string) {
 	rows := longRows(t)
 	s.address, s.data = server.Address(), server.Data()
 	s.admin = mariadbOpen(t, s.dsn("test"))
-	d := s.database(t, append(mariadbProof(rows), more...)...)
+	d := s.database(t, append(mariadbProofDDL(rows), more...)...)
 	p, copying := mariadbProofOf(t, server, d, rows), sqlmigrate.StageCopy
 	p.children = proofChildren
 	p.first = []sqlmigrate.StageName{sqlmigrate.StagePrepare, copying, copying, copying, sqlmigrate.StageConstrain}
@@ -76,8 +76,9 @@ func proofAlike(t *testing.T, server *testserver.Server, s *mariadbServer, more 
 	p.run(t)
 }
 
-// mariadbProofOf returns a proof for a database of MariaDB or MySQL. With clientFoundRows,
-// an UPDATE that sets a value to itself reports the row, so that it gets into the ledger.
+// mariadbProofOf returns a proof for a database of MariaDB or MySQL. With
+// clientFoundRows, an UPDATE that sets a value to itself reports the row, so that it gets
+// into the ledger.
 func mariadbProofOf(t *testing.T, server *testserver.Server, d *mariadbDatabase, rows int) *proof {
 	t.Helper()
 	programs, err := mariadbOpen(t, d.dsn+"&clientFoundRows=true").DB()

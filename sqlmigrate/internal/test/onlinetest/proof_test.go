@@ -26,8 +26,8 @@ import (
 //
 // Each transaction of a writer also writes to the table ledger, which has a row for each
 // order that was inserted, changed or deleted. All other orders must be as they were
-// created, so that every lost or repeated write is found. Table clients has a row for each
-// writer with the number of its transactions.
+// created, so that every lost or repeated write is found. Table clients has a row for
+// each writer with the number of its transactions.
 type proof struct {
 	server  *testserver.Server
 	rows    int
@@ -66,13 +66,13 @@ type dialect struct {
 // A proofWriter records how many of its transactions the server has acknowledged.
 type proofWriter struct {
 	*proof
-	number  int
-	acked   int // acknowledged transactions
-	doubted int // transactions that failed while the server was down, and may or may not be committed
-	refused int // transactions that another tool caused to fail
-	refusal error
-	longest map[string]time.Duration
-	err     error
+	number       int
+	acknowledged int // acknowledged transactions
+	uncertain    int // transactions that failed while the server was down, and may or may not be committed
+	refused      int // transactions that another tool caused to fail
+	refusal      error
+	longest      map[string]time.Duration
+	err          error
 }
 
 // proofChildren are the tables that refer to orders.
@@ -93,8 +93,8 @@ func (p *proof) start(t *testing.T) {
 	}
 }
 
-// run repeats transactions until the proof ends or a transaction fails for a reason that the
-// move must not cause.
+// run repeats transactions until the proof ends or a transaction fails for a reason that
+// the move must not cause.
 func (w *proofWriter) run(ctx context.Context) {
 	for w.err == nil {
 		select {
@@ -109,10 +109,10 @@ func (w *proofWriter) run(ctx context.Context) {
 		w.gate.RUnlock()
 		switch {
 		case err == nil:
-			w.acked++
+			w.acknowledged++
 			w.longest[at] = max(w.longest[at], took)
 		case w.down.Load():
-			w.doubted++
+			w.uncertain++
 		case w.tool != nil && w.tool.MatchString(err.Error()):
 			w.refused, w.refusal = w.refused+1, err
 		case !repeated.MatchString(err.Error()):
@@ -147,16 +147,16 @@ func (w *proofWriter) transact(ctx context.Context) error {
 func (w *proofWriter) write(ctx context.Context, tx *sql.Tx) error {
 	// Each of the eight writers changes only the orders whose ID has the remainder of its
 	// number, so that writers do not wait for each other.
-	own, value := 8*(1+rand.IntN(w.rows/8-1))+w.number, rand.IntN(8)
+	order, value := 8*(1+rand.IntN(w.rows/8-1))+w.number, rand.IntN(8)
 	switch rand.IntN(5) {
 	case 0:
-		return w.change(ctx, tx, fmt.Sprintf("UPDATE orders SET amount = %d WHERE id = %d", value, own), "amount", own, value)
+		return w.change(ctx, tx, fmt.Sprintf("UPDATE orders SET amount = %d WHERE id = %d", value, order), "amount", order, value)
 	case 1:
-		return w.change(ctx, tx, fmt.Sprintf("UPDATE orders SET tenant = %d WHERE id = %d", value, own), "tenant", own, value)
+		return w.change(ctx, tx, fmt.Sprintf("UPDATE orders SET tenant = %d WHERE id = %d", value, order), "tenant", order, value)
 	case 2:
-		return w.change(ctx, tx, fmt.Sprintf("DELETE FROM orders WHERE id = %d", own), "gone", own, 1)
+		return w.change(ctx, tx, fmt.Sprintf("DELETE FROM orders WHERE id = %d", order), "gone", order, 1)
 	}
-	id, err := w.dialect.insert(ctx, tx, fmt.Sprintf("INSERT INTO orders (tenant, user_id, amount, note) VALUES (%d, %d, 7, 'new')", value, 1+own%1000))
+	id, err := w.dialect.insert(ctx, tx, fmt.Sprintf("INSERT INTO orders (tenant, user_id, amount, note) VALUES (%d, %d, 7, 'new')", value, 1+order%1000))
 	if err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func (p *proof) loseServer(t *testing.T) {
 	if err := <-lost; err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second) // until then, transactions on broken connections count as doubted
+	time.Sleep(2 * time.Second) // until then, transactions on broken connections count as uncertain
 	p.down.Store(false)
 	t.Logf("the server was killed; the process said: %s", failed)
 }
@@ -342,23 +342,26 @@ func (p *proof) check(t *testing.T) {
 		if w.err != nil {
 			t.Fatalf("writer %d: %v", w.number, w.err)
 		}
-		committed += w.acked
-		p.want(fmt.Sprintf("SELECT COUNT(*) FROM clients WHERE id = %d AND transactions BETWEEN %d AND %d", w.number, w.acked, w.acked+w.doubted), "1")
+		committed += w.acknowledged
+		p.want(fmt.Sprintf("SELECT COUNT(*) FROM clients WHERE id = %d AND transactions BETWEEN %d AND %d", w.number, w.acknowledged, w.acknowledged+w.uncertain), "1")
 	}
 	t.Logf("%d transactions", committed)
-	// Orders of the ledger: each one that is not gone has the last value that was written, or
-	// the value with which it was created, and each one that is gone is not there.
+	// Orders of the ledger: each one that is not gone has the last value that was
+	// written, or the value with which it was created, and each one that is gone is not
+	// there.
 	p.want("SELECT COUNT(*) FROM ledger l LEFT JOIN orders o ON o.id = l.id WHERE l.gone IS NULL AND (o.id IS NULL OR o.amount <> COALESCE(l.amount, l.id % 1000) OR o.tenant <> COALESCE(l.tenant, l.id % 8))", "0")
 	p.want("SELECT COUNT(*) FROM ledger l JOIN orders o ON o.id = l.id WHERE l.gone = 1", "0")
 	// Orders that no writer changed have the values with which they were created.
 	p.want("SELECT COUNT(*) FROM orders o LEFT JOIN ledger l ON l.id = o.id WHERE l.id IS NULL AND (o.amount <> o.id % 1000 OR o.tenant <> o.id % 8 OR o.user_id <> 1 + o.id % 1000)", "0")
-	// The number of orders is right. The first p.rows orders were created before the writers.
+	// The number of orders is right. The first p.rows orders were created before the
+	// writers.
 	p.want(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM orders) - %d - (SELECT COUNT(*) FROM ledger WHERE id > %d) + (SELECT COUNT(*) FROM ledger WHERE id <= %[2]d AND gone = 1)", p.rows, p.rows), "0")
 	if len(p.children) == 0 {
 		return
 	}
-	// Each row of a child has its order. Every tenth order had a row in each child, which was
-	// deleted with the order. Each order that a writer inserted has a row in one child.
+	// Each row of a child has its order. Every tenth order had a row in each child, which
+	// was deleted with the order. Each order that a writer inserted has a row in one
+	// child.
 	children := ""
 	for _, table := range p.children {
 		p.want("SELECT COUNT(*) FROM "+table+" c LEFT JOIN orders o ON o.id = c.order_id WHERE o.id IS NULL", "0")

@@ -12,12 +12,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// The copy waits while a replica receives changes but does not apply them, because programs
-// that read from this replica would get old rows.
+// The copy waits while a replica receives changes but does not apply them, because
+// programs that read from this replica would get old rows.
 func TestReplicaMariaDB(t *testing.T) {
 	t.Parallel()
 	primary, replica, _ := testserver.MariaDBPair(t, false, "innodb_flush_log_at_trx_commit=0")
-	awaitsReplica(t, primary, replica, "STOP SLAVE SQL_THREAD", "START SLAVE SQL_THREAD")
+	checkReplicaWait(t, primary, replica, "STOP SLAVE SQL_THREAD", "START SLAVE SQL_THREAD")
 }
 
 // TestReplicaMySQL is TestReplicaMariaDB on MySQL, where the pair of servers is connected
@@ -35,13 +35,13 @@ func TestReplicaMySQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitsReplica(t, primary, replica, "STOP REPLICA SQL_THREAD", "START REPLICA SQL_THREAD")
+	checkReplicaWait(t, primary, replica, "STOP REPLICA SQL_THREAD", "START REPLICA SQL_THREAD")
 }
 
-// awaitsReplica stops the replica during the copy, and starts it again after the copy has
-// waited three times. stop and start are statements for the replica. awaitsReplica also
-// tests that the primary is not accepted as its own replica.
-func awaitsReplica(t *testing.T, primary, replica *testserver.Server, stop, start string) {
+// checkReplicaWait stops the replica during the copy, and starts it again after the copy
+// has waited three times. stop and start are statements for the replica. checkReplicaWait
+// also tests that the primary is not accepted as its own replica.
+func checkReplicaWait(t *testing.T, primary, replica *testserver.Server, stop, start string) {
 	t.Helper()
 	d := databaseOn(t, primary)
 	d.exec(t, mariadbShop(300)...)
