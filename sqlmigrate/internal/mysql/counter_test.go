@@ -1,9 +1,7 @@
 package mysql_test
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -41,31 +39,22 @@ func TestMySQLCounterNeverFalls(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		for _, way := range []string{"up", "down"} {
-			for n := rand.IntN(mysqlStep(on, 3)); ; n += mysqlStep(on, 3) {
-				reached := false
-				t.Run(fmt.Sprintf("%s %d", way, n), func(t *testing.T) {
-					db := mysqlDeleted(t, on)
-					before := mysqlDump(t, db)
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					fail := mysqlFailAt(t, db, n, mysqlFailures(on)[0], cancel, &reached)
-					plan := migratetest.MySQLInspect(t, db, "users", "orders")
-					if way == "up" {
-						_ = plan.Apply(ctx, db, fail)
-						mysqlApply(t, db, migratetest.MySQLInspect(t, db, "users", "orders"))
-					} else {
-						mysqlApply(t, db, plan)
-						_ = plan.Revert(ctx, db, fail)
-					}
-					mysqlRevert(t, db, plan)
-					if after := mysqlDump(t, db); after != before {
-						t.Errorf("after the way back:\n%s\nwant\n%s", after, before)
-					}
-				})
-				if !reached {
-					break
+			mysqlEachStop(t, way+" ", mysqlCanceled(mysqlStep(on, 3)), func(t *testing.T, stop *mysqlStop) {
+				db := mysqlDeleted(t, on)
+				before := mysqlDump(t, db)
+				plan := migratetest.MySQLInspect(t, db, "users", "orders")
+				if way == "up" {
+					_ = plan.Apply(stop.ctx, db, stop.at(t, db))
+					mysqlApply(t, db, migratetest.MySQLInspect(t, db, "users", "orders"))
+				} else {
+					mysqlApply(t, db, plan)
+					_ = plan.Revert(stop.ctx, db, stop.at(t, db))
 				}
-			}
+				mysqlRevert(t, db, plan)
+				if after := mysqlDump(t, db); after != before {
+					t.Errorf("after the way back:\n%s\nwant\n%s", after, before)
+				}
+			})
 		}
 	})
 }

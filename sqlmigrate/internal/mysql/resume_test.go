@@ -33,9 +33,16 @@ type mysqlFailure struct {
 	fail func(t *testing.T, db *gorm.DB, cancel context.CancelFunc)
 }
 
+// mysqlCanceled cancels the context of the run.
+func mysqlCanceled(step int) mysqlFailure {
+	return mysqlFailure{"context", step, func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }}
+}
+
+// mysqlFailures are the ways in which a run can be stopped. The second kills all other
+// connections to the database, of which the run uses one.
 func mysqlFailures(on testdb.Target) []mysqlFailure {
 	return []mysqlFailure{
-		{"context", mysqlStep(on, 2), func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }},
+		mysqlCanceled(mysqlStep(on, 2)),
 		{"connection", mysqlStep(on, 5), func(t *testing.T, db *gorm.DB, _ context.CancelFunc) {
 			for _, id := range migratetest.MySQLStrings(t, db, "SELECT id FROM information_schema.PROCESSLIST WHERE db = DATABASE() AND id <> CONNECTION_ID()") {
 				migratetest.MySQLExec(t, db, "KILL "+id)
@@ -44,20 +51,47 @@ func mysqlFailures(on testdb.Target) []mysqlFailure {
 	}
 }
 
-// mysqlFailAt returns an option that stops the run at statement n, counted from 0 over
-// all phases. It sets reached if the run has so many statements.
-func mysqlFailAt(t *testing.T, db *gorm.DB, n int, f mysqlFailure, cancel context.CancelFunc, reached *bool) sqlmigrate.ApplyOption {
+// A mysqlStop stops a run of Apply or Revert once.
+type mysqlStop struct {
+	mysqlFailure
+	statement int                // the statement at which the run is stopped, counted from 0 over all phases
+	reached   bool               // whether the run had so many statements, so that it was stopped
+	ctx       context.Context    // the context for the run
+	cancel    context.CancelFunc // cancels ctx
+}
+
+// at returns an option that stops the run in db at the statement.
+func (s *mysqlStop) at(t *testing.T, db *gorm.DB) sqlmigrate.ApplyOption {
 	seen := 0
 	return sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
 		if p.SQL == "" {
 			return
 		}
-		if seen == n {
-			*reached = true
-			f.fail(t, db, cancel)
+		if seen == s.statement {
+			s.reached = true
+			s.fail(t, db, s.cancel)
 		}
 		seen++
 	})
+}
+
+// mysqlEachStop calls test in a subtest again and again, each time with a stop at a later
+// statement, until the run in test ends before the stop. It starts at a random statement,
+// so that repeated tests stop at all of them. The name of a subtest is name and the number
+// of the statement.
+func mysqlEachStop(t *testing.T, name string, f mysqlFailure, test func(t *testing.T, stop *mysqlStop)) {
+	t.Helper()
+	for n := rand.IntN(f.step); ; n += f.step {
+		stop := &mysqlStop{mysqlFailure: f, statement: n}
+		t.Run(fmt.Sprint(name, n), func(t *testing.T) {
+			stop.ctx, stop.cancel = context.WithCancel(t.Context())
+			defer stop.cancel()
+			test(t, stop)
+		})
+		if !stop.reached {
+			return
+		}
+	}
 }
 
 // mysqlMoved returns the schema before a move, and the schema and the rows after a move
@@ -77,32 +111,24 @@ func TestMySQLResumesWithNewPlan(t *testing.T) {
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		before, schema, data := mysqlMoved(t, on)
 		for _, f := range mysqlFailures(on) {
-			for n := rand.IntN(f.step); ; n += f.step {
-				reached := false
-				t.Run(fmt.Sprintf("%s at %d", f.name, n), func(t *testing.T) {
-					db := migratetest.MySQLSmall(t, on)
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					first := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
-					err := first.Apply(ctx, db, mysqlFailAt(t, db, n, f, cancel, &reached))
-					if reached == (err == nil) {
-						t.Fatalf("Apply: %v, failure injected: %v", err, reached)
-					}
-					second := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
-					mysqlApply(t, db, second)
-					migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
-					migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
-					if third := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...); !third.Empty() {
-						t.Errorf("a third plan is not empty:\n%s", third)
-					}
-					mysqlRevert(t, db, first)
-					migratetest.MySQLSame(t, "schema after down", migratetest.MySQLSchema(t, db), before)
-					migratetest.MySQLSame(t, "data after down", mysqlData(t, db), data)
-				})
-				if !reached {
-					break
+			mysqlEachStop(t, f.name+" at ", f, func(t *testing.T, stop *mysqlStop) {
+				db := migratetest.MySQLSmall(t, on)
+				first := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				err := first.Apply(stop.ctx, db, stop.at(t, db))
+				if stop.reached == (err == nil) {
+					t.Fatalf("Apply: %v, failure injected: %v", err, stop.reached)
 				}
-			}
+				second := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				mysqlApply(t, db, second)
+				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
+				migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+				if third := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...); !third.Empty() {
+					t.Errorf("a third plan is not empty:\n%s", third)
+				}
+				mysqlRevert(t, db, first)
+				migratetest.MySQLSame(t, "schema after down", migratetest.MySQLSchema(t, db), before)
+				migratetest.MySQLSame(t, "data after down", mysqlData(t, db), data)
+			})
 		}
 	})
 }
@@ -111,32 +137,24 @@ func TestMySQLResumesWithNewPlan(t *testing.T) {
 func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
-		for n := rand.IntN(mysqlStep(on, 1)); ; n += mysqlStep(on, 1) {
-			reached := false
-			t.Run(fmt.Sprint(n), func(t *testing.T) {
-				db := mysqlImplicit(t, on)
-				before, data := migratetest.MySQLSchema(t, db), mysqlData(t, db)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				err := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...).Apply(ctx, db, sqlmigrate.WithPhases(sqlmigrate.Widen),
-					mysqlFailAt(t, db, n, mysqlFailures(on)[0], cancel, &reached))
-				if !reached {
-					return
-				}
-				if strings.Contains(err.Error(), "DROP TABLE `sqlmigrate_journal`") {
-					return // the phase is complete, and only the empty journal is left to drop
-				}
-				if !errors.Is(err, context.Canceled) {
-					t.Fatalf("Apply: %v, want context.Canceled", err)
-				}
-				mysqlRevert(t, db, migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...))
-				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
-				migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
-			})
-			if !reached {
-				break
+		mysqlEachStop(t, "", mysqlCanceled(mysqlStep(on, 1)), func(t *testing.T, stop *mysqlStop) {
+			db := mysqlImplicit(t, on)
+			before, data := migratetest.MySQLSchema(t, db), mysqlData(t, db)
+			err := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...).Apply(stop.ctx, db, sqlmigrate.WithPhases(sqlmigrate.Widen),
+				stop.at(t, db))
+			if !stop.reached {
+				return
 			}
-		}
+			if strings.Contains(err.Error(), "DROP TABLE `sqlmigrate_journal`") {
+				return // the phase is complete, and only the empty journal is left to drop
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("Apply: %v, want context.Canceled", err)
+			}
+			mysqlRevert(t, db, migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...))
+			migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
+			migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+		})
 	})
 }
 
@@ -146,51 +164,35 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		before, schema, data := mysqlMoved(t, on)
 		for _, f := range mysqlFailures(on) {
-			for n := rand.IntN(f.step); ; n += f.step {
-				reached := false
-				t.Run(fmt.Sprintf("%s at %d", f.name, n), func(t *testing.T) {
-					db := migratetest.MySQLSmall(t, on)
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
-					_ = plan.Apply(ctx, db, mysqlFailAt(t, db, n, f, cancel, &reached))
-					mysqlApply(t, db, plan)
-					migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
-					migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
-					mysqlApply(t, db, plan) // finds no work
-					migratetest.MySQLSame(t, "schema after another run", migratetest.MySQLSchema(t, db), schema)
-				})
-				if !reached {
-					break
-				}
-			}
+			mysqlEachStop(t, f.name+" at ", f, func(t *testing.T, stop *mysqlStop) {
+				db := migratetest.MySQLSmall(t, on)
+				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				_ = plan.Apply(stop.ctx, db, stop.at(t, db))
+				mysqlApply(t, db, plan)
+				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
+				migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+				mysqlApply(t, db, plan) // finds no work
+				migratetest.MySQLSame(t, "schema after another run", migratetest.MySQLSchema(t, db), schema)
+			})
 		}
 		for _, f := range mysqlFailures(on) {
-			for n := rand.IntN(f.step); ; n += f.step {
-				reached := false
-				t.Run(fmt.Sprintf("down, %s at %d", f.name, n), func(t *testing.T) {
-					db := migratetest.MySQLSmall(t, on)
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
-					mysqlApply(t, db, plan)
-					_ = plan.Revert(ctx, db, mysqlFailAt(t, db, n, f, cancel, &reached))
-					if n%2 == 0 {
-						mysqlApply(t, db, migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...))
-						migratetest.MySQLSame(t, "schema of the way back up", migratetest.MySQLSchema(t, db), schema)
-					}
-					mysqlRevert(t, db, plan)
-					migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
-					migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
-					migratetest.MySQLExec(t, db, "INSERT INTO users (boss_id) VALUES (1)", "INSERT INTO orders (a_id) VALUES (1)")
-					if got := migratetest.MySQLRow(t, db, "SELECT (SELECT MAX(id) FROM users), (SELECT MAX(id) FROM orders)"); strings.Join(got, " ") != "3 5" {
-						t.Errorf("next keys = %s, want 3 5", got)
-					}
-				})
-				if !reached {
-					break
+			mysqlEachStop(t, "down, "+f.name+" at ", f, func(t *testing.T, stop *mysqlStop) {
+				db := migratetest.MySQLSmall(t, on)
+				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				mysqlApply(t, db, plan)
+				_ = plan.Revert(stop.ctx, db, stop.at(t, db))
+				if stop.statement%2 == 0 {
+					mysqlApply(t, db, migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...))
+					migratetest.MySQLSame(t, "schema of the way back up", migratetest.MySQLSchema(t, db), schema)
 				}
-			}
+				mysqlRevert(t, db, plan)
+				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
+				migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+				migratetest.MySQLExec(t, db, "INSERT INTO users (boss_id) VALUES (1)", "INSERT INTO orders (a_id) VALUES (1)")
+				if got := migratetest.MySQLRow(t, db, "SELECT (SELECT MAX(id) FROM users), (SELECT MAX(id) FROM orders)"); strings.Join(got, " ") != "3 5" {
+					t.Errorf("next keys = %s, want 3 5", got)
+				}
+			})
 		}
 	})
 }
@@ -201,26 +203,18 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 func TestMySQLSamePlanTakesBackWiden(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
-		for n := rand.IntN(mysqlStep(on, 1)); ; n += mysqlStep(on, 1) {
-			reached := false
-			t.Run(fmt.Sprint(n), func(t *testing.T) {
-				db := mysqlImplicit(t, on)
-				before, data := migratetest.MySQLSchema(t, db), mysqlData(t, db)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
-				err := plan.Apply(ctx, db, sqlmigrate.WithPhases(sqlmigrate.Widen), mysqlFailAt(t, db, n, mysqlFailures(on)[0], cancel, &reached))
-				if reached == (err == nil) {
-					t.Fatalf("Apply: %v, failure injected: %v", err, reached)
-				}
-				mysqlRevert(t, db, plan)
-				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
-				migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
-			})
-			if !reached {
-				break
+		mysqlEachStop(t, "", mysqlCanceled(mysqlStep(on, 1)), func(t *testing.T, stop *mysqlStop) {
+			db := mysqlImplicit(t, on)
+			before, data := migratetest.MySQLSchema(t, db), mysqlData(t, db)
+			plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+			err := plan.Apply(stop.ctx, db, sqlmigrate.WithPhases(sqlmigrate.Widen), stop.at(t, db))
+			if stop.reached == (err == nil) {
+				t.Fatalf("Apply: %v, failure injected: %v", err, stop.reached)
 			}
-		}
+			mysqlRevert(t, db, plan)
+			migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
+			migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+		})
 	})
 }
 
