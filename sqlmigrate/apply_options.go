@@ -113,6 +113,7 @@ func WithPhases(names ...PhaseName) ApplyOption {
 	})
 }
 
+// configureApply returns the default configuration with the changes of the options.
 func configureApply(opts []ApplyOption) (run.Config, error) {
 	c := run.Defaults()
 	err := option.Apply("sqlmigrate", opts, func(o ApplyOption) error { return o.applyTo(&c) })

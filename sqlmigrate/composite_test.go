@@ -56,6 +56,7 @@ func TestCompositeKeys(t *testing.T) {
 	}
 }
 
+// movedColumns returns the names of the plan's columns, sorted.
 func movedColumns(plan *sqlmigrate.Plan) []string {
 	var names []string
 	for _, table := range plan.Tables {

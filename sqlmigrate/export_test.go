@@ -35,6 +35,7 @@ func (*FakeEngine) Try(context.Context, *sql.Conn, engine.Trial) (engine.Finding
 	return engine.Findings{}, nil
 }
 
+// Run records the statements instead of executing them, and fails at statement FailAt.
 func (f *FakeEngine) Run(_ context.Context, _ *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) error {
 	f.Runs = append(f.Runs, Ran{LockTimeout: s.LockTimeout})
 	ran := &f.Runs[len(f.Runs)-1]

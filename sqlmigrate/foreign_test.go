@@ -54,6 +54,7 @@ var foreignRows = map[string][]string{
 	"monitor": {"INSERT INTO triggers (triggerid) VALUES ({a})", "INSERT INTO functions (functionid, itemid, triggerid) VALUES ({b}, 23252, {a})"},
 }
 
+// created matches the statement that creates a table, and its name.
 var created = regexp.MustCompile(`CREATE TABLE (\w+)`)
 
 // Schemas in the style of well-known applications can be moved, accept keys of today, and
@@ -117,6 +118,7 @@ func moveThereAndBack(t *testing.T, db *gorm.DB, name string, targets []any, opt
 	}
 }
 
+// inserted matches the statement that inserts a row, and the name of the table.
 var inserted = regexp.MustCompile(`INSERT INTO (\w+)`)
 
 // removeForeignRows deletes the rows that the statements added have inserted, in reverse

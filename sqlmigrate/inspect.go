@@ -116,7 +116,9 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 			return engine.Findings{}, err
 		}
 		tried, err := e.Try(ctx, conn, c.trial(found))
-		for _, b := range found.Blockers { // blockers of tables that find left out
+		// The blockers of a plan for the tables that were tried do not matter here. For a
+		// table that find left out, they are the reason why it was not tried.
+		for _, b := range found.Blockers {
 			if !slices.ContainsFunc(found.Tables, func(t Table) bool { return t.TableName() == b.Table }) {
 				tried.Blockers = append(tried.Blockers, b)
 			}
@@ -150,7 +152,8 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	}
 	p := &Plan{
 		Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Omitted: found.Omitted,
-		Notes: found.Notes, trial: trial,
+		Notes: found.Notes,
+		trial: trial, // not afterMove, because Apply runs it when the tables have been moved
 	}
 	c.keys = p.keys()
 	p.Likely, err = c.findReferences(ctx, conn, e, p.movedColumns())
@@ -175,8 +178,9 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 	found, err := e.Inspect(ctx, conn, engine.Request{
 		Tables:     c.tables,
 		References: references,
-		Ahead:      c.layout.Min(now.Add(clockDifference)).Int64(),
-		Issued:     min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(earlyEpoch))).Int64(),
+		// Keys from Ahead on are ahead of the clock, and keys from Issued on are IDs.
+		Ahead:  c.layout.Min(now.Add(clockDifference)).Int64(),
+		Issued: min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(earlyEpoch))).Int64(),
 
 		RecreateViews: c.recreateViews,
 

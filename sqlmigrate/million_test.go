@@ -57,6 +57,8 @@ type million struct {
 	children int
 }
 
+// newMillion creates and fills the tables: parents, of which most refer to another parent
+// as their leader, and children, which refer to a parent.
 func newMillion(t *testing.T, target testdb.Target, parents int) *million {
 	t.Helper()
 	db := testdb.Open(t, target)

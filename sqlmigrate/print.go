@@ -97,6 +97,8 @@ type page struct {
 	prefix string // the beginning of each row, for example "-- " in SQL
 }
 
+// summary prints the sizes of the tables, the longest lock, and the disk space that the
+// plan needs. Without work to do, it prints the sizes only.
 func (out *page) summary(p *Plan) {
 	if len(p.Tables) == 0 {
 		return
@@ -193,6 +195,8 @@ func fixOf(l *LikelyReference, reference func(column, key string) string) string
 // plan has more, the text lists the largest tables.
 const mostTables = 20
 
+// tables prints a line for each table or, without details, for each of the largest
+// tables.
 func (out *page) tables(tables []Table, style Style) {
 	if len(tables) == 0 {
 		return
@@ -212,6 +216,7 @@ func (out *page) tables(tables []Table, style Style) {
 	}
 }
 
+// table prints the size and the largest key of a table and, with details, its columns.
 func (out *page) table(t *Table, style Style) {
 	line := t.TableName().String() + ": "
 	if t.NotAnalyzed {

@@ -89,6 +89,7 @@ type calledConn struct {
 	version string
 }
 
+// Prepare replaces the function version() in a statement by a text.
 func (c calledConn) Prepare(statement string) (driver.Stmt, error) {
 	return c.Conn.Prepare(strings.Replace(statement, "version()", "'"+c.version+"'", 1))
 }

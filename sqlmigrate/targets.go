@@ -148,7 +148,8 @@ func relationsOf(s *schema.Schema) []*schema.Relationship {
 
 // addReference records the reference if it has both columns. The type column of a
 // polymorphic association has no key to refer to, so addReference leaves it out. The
-// referenced column does not have to be a key: it can itself hold keys of another table.
+// referenced column does not have to be a key, because it can itself hold keys of another
+// table. A table whose name has too many parts is left out, because it cannot exist.
 func (w *modelWalk) addReference(ref *schema.Reference) {
 	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
 		return

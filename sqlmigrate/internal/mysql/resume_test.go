@@ -77,8 +77,8 @@ func (s *mysqlStop) at(t *testing.T, db *gorm.DB) sqlmigrate.ApplyOption {
 
 // mysqlEachStop calls test in a subtest again and again, each time with a stop at a later
 // statement, until the run in test ends before the stop. It starts at a random statement,
-// so that repeated tests stop at all of them. The name of a subtest is name and the number
-// of the statement.
+// so that repeated tests stop at all of them. The name of a subtest is name and the
+// number of the statement.
 func mysqlEachStop(t *testing.T, name string, f mysqlFailure, test func(t *testing.T, stop *mysqlStop)) {
 	t.Helper()
 	for n := rand.IntN(f.step); ; n += f.step {

@@ -122,8 +122,8 @@ func comparePlan(t testing.TB, db *gorm.DB, parts []string) {
 	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
 		return // with this variable the tests create larger schemas
 	}
-	// A test that stops a run at many places has a subtest for each place. All of them
-	// make the same plan and share a line, so only the first two parts of the name count.
+	// A test that stops a run at random places has a subtest for each place, whose name
+	// is different in each run. So only the first two parts of the name count.
 	names := strings.Split(t.Name(), "/")
 	test := strings.Join(names[:min(len(names), 2)], "/") + " " + server(t, db)
 	words := []string{test}

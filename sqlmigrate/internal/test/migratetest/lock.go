@@ -35,8 +35,7 @@ func (s *LockScene) Play(t *testing.T) {
 	rollback := sync.OnceFunc(func() { holder.Rollback() })
 	defer rollback()
 	Run(t, holder, "SELECT count(*) FROM "+s.Table)
-	// If the plan never retries, the transaction ends after a minute, so that the test
-	// does.
+	// Without a retry, the transaction ends after a minute, so that the test ends too.
 	defer time.AfterFunc(time.Minute, rollback).Stop()
 	rollbackLater := sync.OnceFunc(func() { time.AfterFunc(s.Held, rollback) })
 	ended := make(chan struct{})

@@ -23,6 +23,7 @@ import (
 // can kill the process.
 const childURL = "GORMFLAKE_ONLINE_CHILD"
 
+// TestMain runs the tests or, in a child process, the move.
 func TestMain(m *testing.M) {
 	if url := os.Getenv(childURL); url != "" {
 		os.Exit(childMove(url))

@@ -19,6 +19,7 @@ type faultyDatabase struct {
 	faults *testdb.Faults // selects the statement; the number 0 means none
 }
 
+// newFaultyDatabase opens the database of db once more. No statement fails yet.
 func newFaultyDatabase(t *testing.T, db *gorm.DB) faultyDatabase {
 	t.Helper()
 	faulty, faults := testdb.Faulty(t, db)

@@ -59,6 +59,7 @@ func startLoad(t *testing.T, db *gorm.DB, programs ...*program) *load {
 	return l
 }
 
+// run repeats do until stop is closed or do returns an error, which it keeps in p.err.
 func (p *program) run(ctx context.Context, conn *sql.Conn, stop <-chan struct{}) {
 	for p.err == nil {
 		begun := time.Now()

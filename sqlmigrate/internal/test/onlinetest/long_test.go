@@ -48,6 +48,8 @@ type longClient struct {
 	times   map[string]int           // by step
 }
 
+// newLongClient returns a client that calls do, and counts each call for the step that is
+// under way when the call ends.
 func newLongClient(name string, stage *atomic.Value, do func(context.Context, *sql.Conn) error) *longClient {
 	c := &longClient{stage: stage, longest: map[string]time.Duration{}, times: map[string]int{}}
 	c.program = program{name: name, do: func(ctx context.Context, conn *sql.Conn) error {

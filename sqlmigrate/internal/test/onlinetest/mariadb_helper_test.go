@@ -46,6 +46,8 @@ func startMariaDBOrMySQL(t *testing.T, start func(testing.TB, ...string) *testse
 	return s
 }
 
+// dsn returns the data source of a database. With interpolateParams the driver
+// does not prepare the statements that have parameters.
 func (s *mariadbServer) dsn(database string) string {
 	return fmt.Sprintf("root@tcp(%s)/%s?interpolateParams=true&parseTime=true", s.address, database)
 }
@@ -76,6 +78,7 @@ type mariadbDatabase struct {
 	dsn string
 }
 
+// database creates a database and executes the statements in it.
 func (s *mariadbServer) database(t *testing.T, statements ...string) *mariadbDatabase {
 	t.Helper()
 	name := fmt.Sprintf("db%d", s.count.Add(1))
@@ -96,6 +99,7 @@ func (d *mariadbDatabase) pool(t *testing.T) *sql.DB {
 	return pool
 }
 
+// exec executes the statements and stops the test at the first error.
 func (d *mariadbDatabase) exec(t *testing.T, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -105,6 +109,7 @@ func (d *mariadbDatabase) exec(t *testing.T, statements ...string) {
 	}
 }
 
+// value returns the single value of a query as text, and "" for NULL.
 func (d *mariadbDatabase) value(t *testing.T, query string) string {
 	t.Helper()
 	var value sql.NullString

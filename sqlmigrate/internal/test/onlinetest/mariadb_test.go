@@ -57,6 +57,7 @@ var mariadbAndMySQLTests = []namedTest{
 	{"Steered", mariadbSteered},
 }
 
+// runAll runs the tests in parallel on one server.
 func runAll(t *testing.T, server *mariadbServer, tests []namedTest) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -477,9 +478,10 @@ func mariadbCounts(t *testing.T, server *mariadbServer) {
 }
 
 // mariadbHeld tests that the swap tries again until a long transaction ends. On MySQL,
-// where the lock timeout of the server is at least a second, a program that waits behind
-// a try must wait for less than that. This is checked with GORMFLAKE_TEST_ROWS only,
-// because programs wait longer on a machine that runs other tests.
+// where the shortest lock timeout is a second, the run ends its waiting statement earlier
+// over another connection, so a program behind the statement must wait for less than a
+// second. This is checked with GORMFLAKE_TEST_ROWS only, because programs wait longer on
+// a machine that runs other tests at the same time.
 func mariadbHeld(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
@@ -542,8 +544,8 @@ func mariadbPolite(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbTwice tests that a second run is refused while another run is under way. Two
-// runs would copy the same batches and drop each other's triggers.
+// mariadbTwice tests that a second run is refused while another run is under way, because
+// two runs would do the same steps at once.
 func mariadbTwice(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	plan, second := d.online(t), d.online(t)

@@ -21,6 +21,7 @@ func startPostgres(t *testing.T, settings ...string) *pgServer {
 	return pgServerOf(t, testserver.Postgres(t, append(settings, "max_connections=200", "wal_level=logical")...))
 }
 
+// pgServerOf returns a pgServer for a server that the test has started itself.
 func pgServerOf(t *testing.T, server *testserver.Server) *pgServer {
 	t.Helper()
 	return &pgServer{migratetest.NewPgServer(t, server)}
@@ -29,6 +30,7 @@ func pgServerOf(t *testing.T, server *testserver.Server) *pgServer {
 // pgDatabase is the database of a single test.
 type pgDatabase struct{ *migratetest.PgDatabase }
 
+// database creates a database and executes ddl in it.
 func (s *pgServer) database(t *testing.T, ddl string) *pgDatabase {
 	t.Helper()
 	return &pgDatabase{s.Database(t, ddl)}

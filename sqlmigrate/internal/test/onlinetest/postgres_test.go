@@ -124,6 +124,9 @@ CREATE INDEX ON mirror (parity, id);
 ANALYZE;
 `
 
+// pgShopDDL returns the statements that create and fill the tables of pgShop and table
+// mirror. rows is the number of customers. Table items_later is created first, because
+// lines refers to it.
 func pgShopDDL(rows int) string {
 	return "CREATE TABLE items_later (id smallserial PRIMARY KEY);" + pgShop + fmt.Sprintf(pgRows, rows)
 }

@@ -236,7 +236,9 @@ func (p *proof) end(t *testing.T, idle time.Duration) {
 	p.running.Wait()
 }
 
-const busy = "another run is under way" // the server may still execute the last statement of a killed process
+// busy is a part of the error of a run on MariaDB or MySQL if the server still executes
+// the last statement of a process that was killed. On PostgreSQL the run itself waits.
+const busy = "another run is under way"
 
 // online makes a plan like a program that has just started, and calls do with it. It
 // repeats this while the server still executes a statement of a killed process.
