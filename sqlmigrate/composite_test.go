@@ -95,6 +95,7 @@ func TestDefaultsThatAreNoCounters(t *testing.T) {
 		if err := db.Raw("SELECT count(*) FROM ps WHERE store_id = 0").Scan(&zero).Error; err != nil || zero != 1 {
 			t.Errorf("rows of store 0: %d, %v, want one", zero, err)
 		}
+		// A key of a tenant and a text, of which the tenant has a default, is not moved.
 		if tenant[db.Name()] == "" {
 			return // SQLite has no settings of a session
 		}

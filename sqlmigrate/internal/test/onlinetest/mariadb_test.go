@@ -263,8 +263,10 @@ func mariadbEnd(d *mariadbDatabase, kill bool, cancel context.CancelFunc) {
 	d.Exec(fmt.Sprintf("KILL %d", id)) // the connection may be gone already
 }
 
-// mariadbUnreadable tests that a resumed run repairs triggers that are unreadable after a
-// KILL.
+// mariadbUnreadable tests that a resumed run repairs triggers that MariaDB cannot read
+// after a KILL. Until then, programs cannot write to the table. Column open of the
+// journal is true while a run is in progress. If it is true when a run begins, the
+// previous run was killed, and the run repairs the triggers.
 func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy)); err != nil {
@@ -309,7 +311,10 @@ func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
 			lose()
 		}
 	}))
+	// The four tables of the move have three triggers each.
 	wantError(t, err, "stage swap", "9 triggers that can be read, want 12", "take the move back")
+	// Now the operator removes the file. A row that is written from then on is not copied
+	// to the new table, and must not be lost.
 	_, err = tryOnline(context.Background(), mariadbOpen(t, d.dsn), mariadbTargets...)
 	wantError(t, err, "table users", "users.TRG", "FLUSH TABLES", "1343")
 	if err := os.Remove(path); err != nil {
@@ -317,7 +322,7 @@ func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
 	}
 	d.exec(t, "FLUSH TABLES")
 	d.exec(t, "INSERT INTO users (email) VALUES ('not in the shadow')")
-	d.exec(t, "UPDATE sqlmigrate_online SET open = TRUE") // as a killed run leaves it
+	d.exec(t, "UPDATE sqlmigrate_online SET open = TRUE") // as a killed run leaves it, see mariadbUnreadable
 	wantError(t, d.online(t).Apply(context.Background(), d.DB), "stage swap", "take the move back")
 	if err := d.online(t).Revert(context.Background(), d.DB); err != nil {
 		t.Fatal(err)
@@ -337,6 +342,8 @@ func mariadbForgotten(t *testing.T, server *mariadbServer) {
 		t.Run(string(stage), func(t *testing.T) {
 			t.Parallel()
 			d := server.database(t, mariadbShop(300)...)
+			// In stage swap, delete the row before the last step, which renames the
+			// tables.
 			forget := sync.OnceFunc(func() { d.exec(t, "DELETE FROM sqlmigrate_online") })
 			err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 				if p.Stage == stage && (stage != sqlmigrate.StageSwap || strings.Contains(strings.Join(p.SQL, "\n"), "RENAME TABLE")) {

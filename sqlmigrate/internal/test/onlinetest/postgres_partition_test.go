@@ -313,7 +313,8 @@ func pgPartedChanged(t *testing.T, server *pgServer) {
 
 // pgPartedMany tests that a plan is refused if both tables of a foreign key have so many
 // partitions that the server could not lock them all in a transaction. Otherwise the swap
-// would fail after a long copy.
+// would fail after a long copy. The foreign key has a part, with a lock of its own, for
+// each pair of the 55 partitions.
 func pgPartedMany(t *testing.T, server *pgServer) {
 	d := server.database(t, `CREATE TABLE t (id serial, x text, PRIMARY KEY (id, x)) PARTITION BY LIST (x);
 CREATE TABLE u (t_id integer, x text, FOREIGN KEY (t_id, x) REFERENCES t) PARTITION BY LIST (x);

@@ -45,6 +45,7 @@ func checkReplicaWait(t *testing.T, primary, replica *testserver.Server, stop, s
 	t.Helper()
 	d := databaseOn(t, primary)
 	d.exec(t, mariadbShop(300)...)
+	// With 6,300 notes, the copy has more than a thousand batches of at most five rows.
 	d.exec(t, "INSERT INTO notes (user_id) SELECT o.user_id FROM orders o, (SELECT 1"+sequence(20)+") more")
 	follower := databaseOn(t, replica)
 	options := func(more ...sqlmigrate.OnlineOption) []sqlmigrate.OnlineOption {
@@ -58,8 +59,8 @@ func checkReplicaWait(t *testing.T, primary, replica *testserver.Server, stop, s
 			t.Error(err)
 		}
 	}
-	var stopped time.Time
-	var rows []int64 // the copied rows at each wait
+	var stopped time.Time // when the test stopped the replica
+	var rows []int64      // the number of copied rows at each wait, which must not grow
 	err = d.online(t).Apply(t.Context(), d.DB, options(sqlmigrate.WithReplicas(follower.DB), sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 		switch behind := strings.HasPrefix(p.Waiting, "a replica that is "); {
 		case stopped.IsZero() && p.Table.Name == "notes" && p.OfRows > 0:
