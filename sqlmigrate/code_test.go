@@ -117,8 +117,8 @@ func dropCode(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// If a DEFAULT calls a function that returns a key, the code works after the move,
-// because the plan keeps the DEFAULT.
+// If the DEFAULT of a key calls a function, code that inserts rows without a key works
+// after the move, because the plan keeps such a DEFAULT.
 func TestCodeWithComputedKeys(t *testing.T) {
 	t.Parallel()
 	for target, created := range map[testdb.Target][]string{

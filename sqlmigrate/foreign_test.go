@@ -153,7 +153,7 @@ var foreignDumps = map[string][]string{
 func foreignDump(t *testing.T, db *gorm.DB) string {
 	t.Helper()
 	var lines []string
-	for _, query := range foreignDumps[db.Name()] {
+	for _, query := range foreignDumps[db.Name()] { // MySQLStrings works with every database
 		lines = append(lines, migratetest.MySQLStrings(t, db, query)...)
 	}
 	if db.Name() == "mysql" {

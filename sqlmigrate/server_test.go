@@ -35,15 +35,15 @@ func TestServerIsAnotherEngine(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, test.target)
 			migratetest.Run(t, db, "CREATE TABLE orders (id int PRIMARY KEY)")
-			_, err := sqlmigrate.Inspect(t.Context(), calling(t, db, test.version), "orders")
+			_, err := sqlmigrate.Inspect(t.Context(), openWithVersion(t, db, test.version), "orders")
 			migratetest.WantError(t, err, test.want)
 		})
 	}
 }
 
-// calling opens the database of db through a driver in which the server reports this
+// openWithVersion opens the database of db through a driver in which the server reports this
 // version.
-func calling(t *testing.T, db *gorm.DB, version string) *gorm.DB {
+func openWithVersion(t *testing.T, db *gorm.DB, version string) *gorm.DB {
 	t.Helper()
 	var dialector gorm.Dialector
 	var pool *sql.DB
@@ -53,48 +53,48 @@ func calling(t *testing.T, db *gorm.DB, version string) *gorm.DB {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool = sql.OpenDB(calledConnector{connector, version})
+		pool = sql.OpenDB(versionConnector{connector, version})
 		dialector = mysql.New(mysql.Config{Conn: pool})
 	case *postgres.Dialector:
 		config, err := pgx.ParseConfig(testdb.PostgresURL(t, db))
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool = sql.OpenDB(calledConnector{stdlib.GetConnector(*config), version})
+		pool = sql.OpenDB(versionConnector{stdlib.GetConnector(*config), version})
 		dialector = postgres.New(postgres.Config{Conn: pool})
 	}
 	t.Cleanup(func() { pool.Close() })
-	renamed, err := gorm.Open(dialector)
+	opened, err := gorm.Open(dialector)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return renamed
+	return opened
 }
 
-// A calledConnector opens connections on which the server reports version.
-type calledConnector struct {
+// A versionConnector opens connections on which the server reports version.
+type versionConnector struct {
 	driver.Connector
 	version string
 }
 
-func (c calledConnector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c versionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
-	return calledConn{conn, c.version}, err
+	return versionConn{conn, c.version}, err
 }
 
-// A calledConn replaces version() in each statement by the version. It implements only
+// A versionConn replaces version() in each statement by the version. It implements only
 // the required methods of a connection, so that every statement passes through Prepare.
-type calledConn struct {
+type versionConn struct {
 	driver.Conn
 	version string
 }
 
 // Prepare replaces the function version() in a statement by a text.
-func (c calledConn) Prepare(statement string) (driver.Stmt, error) {
+func (c versionConn) Prepare(statement string) (driver.Stmt, error) {
 	return c.Conn.Prepare(strings.Replace(statement, "version()", "'"+c.version+"'", 1))
 }
 
 // BeginTx passes the isolation level on.
-func (c calledConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+func (c versionConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
 }

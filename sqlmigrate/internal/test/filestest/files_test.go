@@ -278,6 +278,8 @@ func TestOnlineStages(t *testing.T) {
 			must(plan.WriteStage(t.Context(), db, stage, dir, tool.format))
 			return tool.open(t, db, dir)
 		}
+		// The library's Revert takes back the file of stage prepare. The down file then has
+		// nothing more to do, and the up file can run again.
 		up, down := stage(sqlmigrate.StagePrepare)
 		must(up())
 		online, err := plan.Online(t.Context(), db)
@@ -286,6 +288,7 @@ func TestOnlineStages(t *testing.T) {
 		wantSchema(t, db, before)
 		must(down())
 		must(up())
+		// The library runs the long stages, and the files the others.
 		must(online.Apply(t.Context(), db, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)))
 		for _, name := range []sqlmigrate.StageName{sqlmigrate.StageSwap, sqlmigrate.StageFinish} {
 			up, _ = stage(name)
