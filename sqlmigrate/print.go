@@ -3,18 +3,11 @@ package sqlmigrate
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
-
-// pageWidth is the default width of a printed plan, in characters.
-const pageWidth = 100
 
 // A Style sets how [Plan.Text] prints a plan. The zero value prints a summary.
 type Style struct {
@@ -87,14 +80,6 @@ func (p *Plan) headline() string {
 	default:
 		return start + ", " + engine.Count(len(p.Phases), "phase") + ", " + duration(p.Estimate())
 	}
-}
-
-// A page collects the lines of a printed plan.
-type page struct {
-	strings.Builder
-
-	width  int    // the longest row, in characters
-	prefix string // the beginning of each row, for example "-- " in SQL
 }
 
 // summary prints the sizes of the tables, the longest lock, and the disk space that the
@@ -298,90 +283,4 @@ func (out *page) notes(notes []string) {
 	for _, note := range notes {
 		out.wrapped(2, 4, "- ", note)
 	}
-}
-
-// line writes text, which may have several lines. It indents each line by indent spaces
-// and wraps it between words. The continuation of a wrapped line is indented by two more
-// spaces than its beginning.
-func (out *page) line(indent int, text string) {
-	for line := range strings.SplitSeq(text, "\n") {
-		// Indented SQL keeps its indentation.
-		lead := len(line) - len(strings.TrimLeft(line, " "))
-		out.wrapped(indent+lead, indent+lead+2, "", line)
-	}
-}
-
-// wrapped writes text on rows of at most out.width characters. The first row is indented
-// by first spaces and begins with mark; the others are indented by next spaces.
-func (out *page) wrapped(first, next int, mark, text string) {
-	row := out.prefix + strings.Repeat(" ", first) + mark
-	empty := true
-	for word := range strings.FieldsSeq(text) {
-		if !empty && utf8.RuneCountInString(row)+1+utf8.RuneCountInString(word) > out.width {
-			out.row(row)
-			row, empty = out.prefix+strings.Repeat(" ", next), true
-		}
-		if !empty {
-			row += " "
-		}
-		row, empty = row+word, false
-	}
-	out.row(row)
-}
-
-// row writes text without the spaces at its end, and without wrapping it.
-func (out *page) row(text string) {
-	out.WriteString(strings.TrimRight(text, " ") + "\n")
-}
-
-// volume returns rows and bytes in words, without the number that is unknown. A size of 0
-// is unknown, and so are 0 rows in a table with a size.
-func volume(rows, bytes int64) string {
-	switch {
-	case bytes == 0:
-		return engine.Count(rows, "row")
-	case rows == 0:
-		return size(bytes)
-	}
-	return engine.Count(rows, "row") + ", " + size(bytes)
-}
-
-// size returns bytes in a decimal unit, such as "1.5 MB".
-func size(bytes int64) string {
-	value, unit := float64(bytes), 0
-	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"}
-	// 999.5 would be rounded to 1,000, which is 1.0 of the next unit.
-	for value >= 999.5 && unit < len(units)-1 {
-		value, unit = value/1000, unit+1
-	}
-	if unit == 0 {
-		return engine.Count(bytes, "byte")
-	}
-	return significant(value) + " " + units[unit]
-}
-
-// duration returns d in words with about two digits, because estimates are not more
-// accurate.
-func duration(d time.Duration) string {
-	switch {
-	case d < 10*time.Millisecond:
-		return "at once"
-	case d < time.Second:
-		return fmt.Sprintf("about %d ms", d.Round(10*time.Millisecond).Milliseconds())
-	case d < time.Minute:
-		return "about " + significant(d.Seconds()) + " s"
-	case d < time.Hour:
-		return "about " + significant(d.Minutes()) + " min"
-	default:
-		return "about " + significant(d.Hours()) + " h"
-	}
-}
-
-// significant returns x with one decimal place if it is less than 10, and as an integer
-// otherwise.
-func significant(x float64) string {
-	if x < 9.95 { // 9.95 would be rounded to 10.0
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	}
-	return engine.Thousands(int64(math.Round(x)))
 }
