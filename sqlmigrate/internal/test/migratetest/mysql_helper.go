@@ -127,14 +127,10 @@ func MySQLSchema(t *testing.T, db *gorm.DB, more ...string) map[string]string {
 			in, prefix = "'"+schema+"'", schema+"."
 		}
 		for _, name := range MySQLStrings(t, db, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = "+in) {
-			quoted := MySQLQuoted(name)
-			if prefix != "" {
-				quoted = schema + "." + quoted
-			}
-			found[prefix+name] = mysqlCounter.ReplaceAllString(MySQLRow(t, db, "SHOW CREATE TABLE "+quoted)[1], "")
+			found[prefix+name] = mysqlCounter.ReplaceAllString(MySQLRow(t, db, "SHOW CREATE TABLE "+prefix+MySQLQuoted(name))[1], "")
 		}
 		for _, name := range MySQLStrings(t, db, "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = "+in) {
-			found["trigger "+prefix+name] = MySQLRow(t, db, "SHOW CREATE TRIGGER "+MySQLQuoted(name))[2]
+			found["trigger "+prefix+name] = MySQLRow(t, db, "SHOW CREATE TRIGGER "+prefix+MySQLQuoted(name))[2]
 		}
 	}
 	return found
