@@ -13,7 +13,8 @@ import (
 // over it.
 const EndTimeout = 5 * time.Second
 
-// A Backend is the server's session of a connection.
+// A Backend is the session that a server keeps for a connection. The session can outlive
+// the connection, because the server continues a statement whose client is gone.
 type Backend interface {
 	// End tells the server, over another connection, to end the session. It has no effect
 	// if the session's ID belongs to another session in the meantime.
@@ -26,24 +27,28 @@ type Backend interface {
 	EndSQL() string
 }
 
-// EndBackend ends b after conn was lost, and waits until it has ended. This is necessary
-// because a server that waits for a lock does not notice that its client is gone, and
-// later sessions would wait behind it. It returns err; if ending failed, the error tells
-// how to end b by hand.
+// EndBackend ends the session b of the server after conn, the connection of this session,
+// was lost, and waits until it has ended. This is necessary because a server that waits
+// for a lock does not notice that its client is gone, and later sessions would wait
+// behind it. EndBackend returns err, which is the error of the statement on conn. If the
+// session cannot be ended, the returned error also tells how to end it by hand.
 func EndBackend(ctx context.Context, conn *sql.Conn, pool *sql.DB, b Backend, err error) error {
 	Discard(conn)
-	if failed := endElsewhere(ctx, pool, b); failed != nil && err != nil {
-		return fmt.Errorf("%w; the statement may still be running and blocking others; stop it with: %s (%w)", err, b.EndSQL(), failed)
+	if endErr := endElsewhere(ctx, pool, b); endErr != nil && err != nil {
+		return fmt.Errorf("%w; the statement may still be running and blocking others; stop it with: %s (%w)", err, b.EndSQL(), endErr)
 	}
 	return err
 }
 
-// Discard closes conn, whose state is unknown, instead of returning it to the pool. If
-// the pool allows only one connection, it can then open another.
+// Discard closes conn, whose state is unknown, instead of returning it to the pool,
+// because database/sql drops a connection that reports ErrBadConn. A pool that allows
+// only one connection can then open a new connection.
 func Discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
+// endElsewhere ends b over another connection of pool, within EndTimeout, even if ctx has
+// ended, because a canceled ctx is often the reason why conn was lost.
 func endElsewhere(ctx context.Context, pool *sql.DB, b Backend) (err error) {
 	if pool == nil {
 		return errors.New("db was opened on one connection, and there is no other to stop it from")
@@ -61,6 +66,9 @@ func endElsewhere(ctx context.Context, pool *sql.DB, b Backend) (err error) {
 	return awaitEnd(ctx, other, b)
 }
 
+// awaitEnd asks the server until b has ended, because a server may confirm the command to
+// end a session before the session has released its locks. It pauses for 1 ms at first,
+// and for twice as long before each further question, up to 50 ms.
 func awaitEnd(ctx context.Context, other *sql.Conn, b Backend) error {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		ended, err := b.Ended(ctx, other)
@@ -73,31 +81,6 @@ func awaitEnd(ctx context.Context, other *sql.Conn, b Backend) error {
 	}
 }
 
-// Sleep waits for d. If ctx ends first, it returns the cause of ctx.
-func Sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
-
-// WithCause returns err, wrapped with the cause of ctx if ctx has ended. It is needed
-// because a driver may report a bad connection instead, even for the next statement.
-func WithCause(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
-	if err == nil || cause == nil || errors.Is(err, cause) {
-		return err
-	}
-	return fmt.Errorf("%w (%w)", cause, err)
-}
-
 // ReturnConn returns conn to its pool. If the engine or the database has already closed
 // the connection, this is not an error.
 func ReturnConn(conn *sql.Conn) error {
@@ -105,22 +88,4 @@ func ReturnConn(conn *sql.Conn) error {
 		return fmt.Errorf("sqlmigrate: return the connection to its pool: %w", err)
 	}
 	return nil
-}
-
-// Tries counts the attempts at a statement that needs a lock which other sessions hold.
-type Tries struct {
-	Limit time.Duration // the time for all attempts, from the first failure on
-	Count int           // the number of failed attempts
-
-	begun time.Time
-}
-
-// Failed counts a failed attempt, and reports whether there is time for a pause and
-// another attempt.
-func (t *Tries) Failed(pause time.Duration) bool {
-	if t.Count == 0 {
-		t.begun = time.Now()
-	}
-	t.Count++
-	return time.Since(t.begun)+pause < t.Limit
 }

@@ -23,18 +23,20 @@ type Engine interface {
 	// returns either the phases of the move or its blockers. It only reads.
 	Inspect(ctx context.Context, conn *sql.Conn, want Request) (*Result, error)
 
-	// Try inserts keys into an empty copy of each table. If a copy rejects a key of
-	// today, the finding is a blocker. If it rejects the last key of the layout, or no
-	// copy of a table can be tried, the finding is a note. Try does not change the
-	// tables, takes no lock for which a writer would have to wait, and fires no trigger
-	// of a table. If the account may not create copies, Try adds a note and returns.
+	// Try inserts keys into an empty copy of each table. If a copy rejects a key that
+	// would be issued today, the finding is a blocker. If it rejects only the last key of
+	// the layout, or if no copy of a table can be tried, the finding is a note. Try does
+	// not change the tables, takes no lock for which a writer would have to wait, and
+	// fires no trigger of a table. If the account may not create copies, Try adds a note
+	// and returns.
 	Try(ctx context.Context, conn *sql.Conn, t Trial) (Findings, error)
 
-	// Run runs statements on conn, which only Run uses at that time. It sets up the
-	// connection, and restores its settings afterwards. On a database with transactions
-	// for such statements, all statements are one transaction. On other databases it
-	// skips the statements that have been done already. Run calls done after each
-	// statement, also after a skipped one; done is never nil.
+	// Run runs statements on conn, which no one else uses during the call. It changes the
+	// settings of the connection, and restores them afterwards. On a database that can
+	// undo changes of a schema, all statements are one transaction. On other databases
+	// Run skips the statements that have been done already, as their Unless queries show.
+	// Run calls done after each statement, also after a skipped statement; done is never
+	// nil.
 	Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s Settings, done func(plan.Statement)) error
 
 	// Transactions reports whether Run is one transaction. If it is, an error undoes all
@@ -46,8 +48,8 @@ type Engine interface {
 	// held a lock for too long or that there was a deadlock.
 	LockTimeout(err error) bool
 
-	// Script returns the text of a migration file, or of its up or down half, in which
-	// the migration tool of the format runs the statements. The text sets up the
+	// Script returns the text of a migration file, or of its half for one direction, in
+	// which the migration tool of the format runs the statements. The text sets up the
 	// connection by itself, because the settings of the tool's connection are unknown.
 	// The text can contain "-- +goose NO TRANSACTION"; the caller adds the lines "--
 	// +goose Up" and "-- +goose Down".
@@ -69,7 +71,7 @@ type Engine interface {
 	Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []NarrowColumn) ([][]sql.NullString, error)
 }
 
-// A Result is the database's part of a plan.
+// A Result is the part of a plan that [Engine.Inspect] computes.
 type Result struct {
 	Tables []plan.Table
 	Phases []plan.Phase
@@ -85,19 +87,20 @@ type Request struct {
 
 	RecreateViews bool // drop the views that block the plan, and create them again
 
-	Park  bool // plan phase park instead of phases detach and guard
-	Place parking.Place
+	Park  bool          // plan phase park instead of phases detach and guard
+	Place parking.Place // where phase park sets the counters, out of the range of IDs
 }
 
-// IsAhead reports whether key is a blocker because it is ahead of the clock. The keys of
-// a parked counter are excluded, although they are larger than present IDs.
+// IsAhead reports whether key is a blocker because it is ahead of the clock. It excludes
+// the keys that a parked counter assigns, because they are larger than present IDs on
+// purpose.
 func (r Request) IsAhead(key int64) bool {
 	return r.Ahead > 0 && key >= r.Ahead && !r.Place.Holds(types.ID(key))
 }
 
-// ParkStep returns the step that sets a counter to the parking place. from is the present
-// value of the counter, for Down. move returns the statements that set the counter to a
-// value.
+// ParkStep returns the step that sets the counter of a table to the parking place, and
+// the way back, which sets it to from, its present value. move returns the statements
+// that set the counter to a value.
 func (r Request) ParkStep(table plan.TableName, locks string, from types.ID, move func(types.ID) []plan.Statement) plan.Step {
 	return plan.Step{Table: table, Text: "the counter is parked " + r.Place.String(), Up: move(r.Place.ID), Down: move(from), Locks: locks}
 }
@@ -130,15 +133,15 @@ type Settings struct {
 	Pool        *sql.DB       // for further connections; nil means that there are no others
 }
 
-// A Survey lists, from the catalog, columns that may hold keys, and the evidence for it.
-// The schema of a table is empty if it is the current schema.
+// A Survey lists columns that may hold keys, and the evidence for it, both from the
+// catalog. A table of the current schema has no schema in its name.
 type Survey struct {
 	Current     string // the current schema
 	Columns     []NarrowColumn
 	Tables      []plan.TableName
 	ForeignKeys []Reference
 	TypeColumns []Reference // columns whose name ends with _type; only Table and Column are set
-	Texts       []Text
+	Texts       []Text      // whose joins show which columns refer to which keys
 }
 
 // A NarrowColumn is a column that is too narrow for a Snowflake ID.
@@ -170,33 +173,4 @@ func CheckServer(ctx context.Context, conn *sql.Conn, want string) error {
 		return fmt.Errorf("sqlmigrate: the server is %s (%s): want %s: move its tables with its own tools, as docs/engines.md shows", found, version, want)
 	}
 	return nil
-}
-
-// Findings are the blockers of a plan, the work that its phases leave undone, and notes
-// for its users.
-type Findings struct {
-	Blockers []plan.Blocker
-	Omitted  []plan.Omission
-	Notes    []string
-}
-
-// Block adds a blocker of a table.
-func (f *Findings) Block(table plan.TableName, object, reason, fix string) {
-	f.Blockers = append(f.Blockers, plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
-}
-
-// Omit adds work that a phase leaves undone in a table. The other phases are not
-// affected.
-func (f *Findings) Omit(phase plan.PhaseName, table plan.TableName, object, reason, fix string) {
-	f.Omitted = append(f.Omitted, plan.Omission{Phase: phase, Blocker: plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix}})
-}
-
-// Note adds a note.
-func (f *Findings) Note(format string, args ...any) {
-	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
-}
-
-// Add appends the findings of more.
-func (f *Findings) Add(more Findings) {
-	f.Blockers, f.Omitted, f.Notes = append(f.Blockers, more.Blockers...), append(f.Omitted, more.Omitted...), append(f.Notes, more.Notes...)
 }

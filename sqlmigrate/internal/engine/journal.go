@@ -13,9 +13,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Journal holds the SQL for the table in which a database stores moves. The ID of a
-// move is the name of its first table. A table can be in one move only. The drivers of
-// online moves embed a Journal, and set its fields for their database.
+// A Journal holds the SQL for the table in which a database stores online moves, a row
+// for each move. The ID of a move is the name of its first table. A table can be in one
+// move only. The drivers of online moves embed a Journal, and set its fields for their
+// database.
 type Journal struct {
 	Table func(m *Move) string      // returns the name of the journal, as SQL writes it
 	Mark  func(argument int) string // returns the placeholder of an argument; arguments are counted from 1
@@ -23,8 +24,8 @@ type Journal struct {
 	Parts string                    // the objects that a move adds, except triggers, in words for an error
 }
 
-// Find returns the move that contains any of the tables, from the journal named table. It
-// returns nil if there is no such move.
+// Find returns the move that contains any of the tables, from the journal with the name
+// table. It returns nil if there is no such move.
 func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tables []plan.TableName) (*Move, error) {
 	found, err := rows.Read[struct {
 		Move
@@ -63,14 +64,8 @@ func (j Journal) Begin(ctx context.Context, conn *sql.Conn, m *Move, create, ins
 	return JournalError("write", j.Table(m), err)
 }
 
-// A Conn is a connection or its transaction.
-type Conn interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // Set updates columns in the row of the move, and returns the number of changed rows. It
-// also writes after ctx has ended, so that completed work is recorded.
+// also writes if ctx has ended, because work that is complete must be recorded.
 func (j Journal) Set(ctx context.Context, conn Conn, m *Move, columns []string, values ...any) (n int64, err error) {
 	set := make([]string, len(columns))
 	for i, column := range columns {
@@ -94,11 +89,12 @@ func (j Journal) SaveMove(ctx context.Context, conn Conn, m *Move) error {
 	return j.Check(ctx, conn, m) // MariaDB does not count a row whose values are the same as before
 }
 
-// Check returns an error if the row of the move does not exist any more.
+// Check returns an error if the row of the move does not exist any more. Without it, the
+// progress of the move is unknown, so that no further step may run.
 func (j Journal) Check(ctx context.Context, conn Conn, m *Move) error {
-	var there bool
-	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM "+j.Table(m)+" WHERE id = "+j.Mark(1), m.Plan.ID()).Scan(&there)
-	if err == nil && !there {
+	var exists bool
+	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM "+j.Table(m)+" WHERE id = "+j.Mark(1), m.Plan.ID()).Scan(&exists)
+	if err == nil && !exists {
 		return fmt.Errorf("sqlmigrate: online: table %s has lost the move of table %s: restore it from a backup, or drop %s and triggers by hand", j.Table(m), m.Plan.ID(), j.Parts)
 	}
 	return JournalError("read", j.Table(m), err)

@@ -14,13 +14,15 @@ import (
 // An Online is the driver of online moves for a database. Package online decides which
 // step comes next; the driver runs it.
 //
-// The plan is made once, and stored in the database with its progress as a [Move]. A step
-// and the record of its completion are one transaction if the database has transactions
-// for such statements. Otherwise a step is recorded when it is over, and is run again if
-// the process ends in between. Therefore such a step must be safe to run twice.
+// PlanOnline makes the plan once. The database stores it with its progress as a [Move]. A
+// step and the record of its completion are one transaction if the database has
+// transactions for the statements of the step. Otherwise the step is recorded after it
+// has ended, and is run again if the process ends in between. Therefore the driver must
+// be able to run such a step twice.
 type Online interface {
 	// PlanOnline returns a plan for the tables that have columns to widen, or the
-	// blockers of the move. All objects that it creates are gone when it returns.
+	// blockers of the move. It may create objects to find out, which it drops before it
+	// returns.
 	PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*OnlinePlan, error)
 
 	// LoadMove returns the stored move that contains any of the tables, or nil. It only
@@ -39,10 +41,10 @@ type Online interface {
 	// CloseMove deletes the record of a move that has been finished or reverted.
 	CloseMove(ctx context.Context, conn *sql.Conn, m *Move) error
 
-	// RunStep runs a step that is not [plan.Batches] and is not done yet, and records
-	// next, which is the move with the step done. It makes one attempt, and waits for a
-	// lock for at most s.LockTimeout. If it returns a [DifferError] in stage constrain,
-	// the caller repeats the copy.
+	// RunStep runs a step that is not of kind [plan.Batches] and is not done yet, and
+	// records next, which is the move with the step done. It makes one attempt, and waits
+	// for a lock for at most s.LockTimeout. If it returns a [DifferError] in stage
+	// constrain, rows of the copy differ from the table, and the caller repeats the copy.
 	RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, s Settings) error
 
 	// RunBatch runs a batch of a [plan.Batches] step with about rows rows, beginning at
@@ -55,11 +57,12 @@ type Online interface {
 	// it is empty if unknown.
 	Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (again bool, holder string)
 
-	// Steer records m.Steering.
+	// Steer records m.Steering, the wishes of an operator, which the process that runs
+	// the move reads.
 	Steer(ctx context.Context, conn *sql.Conn, m *Move) error
 
-	// Running returns the number of statements that run on the server, without this
-	// query. It counts only the statements that the account is allowed to see.
+	// Running returns the number of statements that run on the server, except this query.
+	// It counts only the statements that the account is allowed to see.
 	Running(ctx context.Context, conn *sql.Conn) (int, error)
 
 	// Lag returns how far the slowest replica is behind. On MariaDB and MySQL it checks
@@ -67,6 +70,12 @@ type Online interface {
 	// zero if there are no replicas, or if the account cannot see them. If a given
 	// replica cannot be read, the error is a [ReplicaError].
 	Lag(ctx context.Context, conn *sql.Conn, m *Move, replicas []*sql.DB) (time.Duration, error)
+}
+
+// A Conn is a connection or its transaction.
+type Conn interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // An OnlinePlan is the internal form of sqlmigrate's OnlinePlan, stored as JSON.
@@ -77,11 +86,12 @@ type OnlinePlan struct {
 	Notes    []string       `json:",omitempty"`
 }
 
-// MovedTables are the tables of a move. Its JSON form is an object with Schema and Name
-// for each table, because databases hold stored moves in this form; elsewhere a
-// [plan.TableName] is a text.
+// MovedTables are the tables of a move. In JSON each table is an object with Schema and
+// Name, because databases hold stored moves in this form. The JSON of a [plan.TableName]
+// alone is a text.
 type MovedTables []plan.TableName
 
+// A movedTable is the JSON form of a table of [MovedTables].
 type movedTable struct{ Schema, Name string }
 
 // MarshalJSON implements [json.Marshaler].
@@ -132,8 +142,9 @@ type Move struct {
 // ID returns the ID of the move, which is the name of its first table.
 func (p *OnlinePlan) ID() string { return p.Tables[0].String() }
 
-// RunLong runs a step that is [plan.Long] or [plan.Verify]. It returns a [DifferError] if
-// the query of a Verify step finds rows.
+// RunLong runs a step of kind [plan.Long] or [plan.Verify]. The only statement of a
+// Verify step counts the rows that are wrong; RunLong returns a [DifferError] if there
+// are any.
 func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	if step.Kind == plan.Verify {
 		var n int64

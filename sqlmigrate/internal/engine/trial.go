@@ -29,80 +29,19 @@ type Trial struct {
 	Last  types.ID // the last key of the layout
 }
 
-// Unassigned returns the keys of a table that the database must not assign after the
-// move. A trigger must not assign them either.
-func (t Trial) Unassigned(of plan.Table) (names []string) {
+// Unassigned returns the columns of a table whose keys the database must not assign after
+// the move, because programs assign them. A trigger must not assign them either. A key
+// that the database assigns today is one of them only if the plan has phase detach. Keys
+// that refer to another key, keys with a computed default, and the keys of parked
+// counters are not, because the move does not change how they get their values.
+func (t Trial) Unassigned(table plan.Table) (names []string) {
 	detached := slices.ContainsFunc(t.Phases, func(p plan.Phase) bool { return p.Name == plan.Detach })
-	for _, c := range of.Columns {
+	for _, c := range table.Columns {
 		if c.Key && len(c.Refers) == 0 && !t.Parked && c.Auto != plan.Computed && (c.Auto == "" || detached) {
 			names = append(names, c.Name)
 		}
 	}
 	return names
-}
-
-// Fills is the number of ways to fill the columns that hold no key. In the first way they
-// get values that fit their types, in the second NULL.
-const Fills = 2
-
-// Copies are the empty copies of tables in which a trial runs. The databases implement
-// it. A second result that is not nil ends the trial.
-type Copies interface {
-	// Enter inserts each row into its copy, independently of the other rows. It returns
-	// for each row the error of the database, which is nil if the row was accepted. An
-	// [Unanswered] error means that the key was not the cause.
-	Enter(ctx context.Context, rows []Row) ([]error, error)
-
-	// Views reads each view on the copies, after it has inserted rows with the key. It is
-	// called last. asIs reads the views over copies with the present types.
-	Views(ctx context.Context, key types.ID, asIs bool) ([]Shown, error)
-
-	// Assigning returns the triggers that assign keys to rows without a key.
-	Assigning(ctx context.Context) ([]Assigning, error)
-
-	// Codes returns the triggers, rules, functions, procedures and events that insert
-	// rows, if their text can be analyzed.
-	Codes(ctx context.Context) ([]Code, error)
-}
-
-// A Row is a row to insert, as a map from columns to keys.
-type Row struct {
-	Table int // index in the tables that [Trial.Run] received
-	Fill  int
-	AsIs  bool // whether the copy has the present types of the table even if [Trial.Moved] is true
-	Keys  map[string]types.ID
-}
-
-// An Unanswered error prevented the database from judging a key.
-type Unanswered struct {
-	Cause   error
-	Written bool // whether the database accepted the key and failed later, at a write that the trial does not allow
-}
-
-func (u Unanswered) Error() string { return u.Cause.Error() }
-
-// A Shown is the result of reading a view.
-type Shown struct {
-	Table, View plan.TableName // Table is empty for a view on views
-	Rows        int64
-	Err         error
-	Fix         string // additional advice; by default the fix is to change or drop the view
-}
-
-// An Assigning is a trigger that assigns keys.
-type Assigning struct {
-	Table        plan.TableName
-	Trigger, Fix string
-}
-
-// A Code is an object of the database whose code inserts rows.
-type Code struct {
-	Object  string         // for example trigger t on table o
-	Table   plan.TableName // the table of a trigger
-	Fires   bool           // whether a write runs it, so that the write fails if it fails; otherwise programs call it
-	View    bool           // whether it is a view into which programs can insert; its only Insert has the columns that it reads
-	Inserts []sqltext.Insert
-	Narrow  []string // columns, with their tables and types, into which it writes a key for which they are too narrow
 }
 
 // Run tries today's key and then the layout's last key in the copies. It reports the
@@ -113,6 +52,7 @@ type Code struct {
 func (t Trial) Run(ctx context.Context, c Copies, copied []plan.Table) (found Findings, err error) {
 	r := &trialRun{Trial: t, Copies: c, Findings: &found, copied: copied, decided: map[plan.TableName]bool{}}
 	err = r.tryKeys(ctx, t.Today, r.Reject, r.NotTried)
+	// A table that cannot be tried was reported for the first key.
 	if err == nil {
 		err = r.tryKeys(ctx, t.Last, r.RejectLast, func(plan.TableName, error) {})
 	}
@@ -128,19 +68,21 @@ func (t Trial) Run(ctx context.Context, c Copies, copied []plan.Table) (found Fi
 	return found, err
 }
 
+// A trialRun is one call of [Trial.Run]. Its methods add their results to Findings.
 type trialRun struct {
 	Trial
 	Copies
 	*Findings
 
-	copied  []plan.Table
+	copied  []plan.Table            // the table of each copy
 	decided map[plan.TableName]bool // the tables whose result is known, so that they are not tried again
 
 	assigning []plan.TableName // the tables with a trigger that assigns keys
 }
 
-// tryKeys inserts rows with the key in all columns of the copies at once. For a table
-// that rejects such a row, it examines each column.
+// tryKeys inserts into each copy rows that have keys close to key in all columns at once.
+// For a table that rejects such a row, it examines each column, and calls reject or
+// notTried with the result.
 func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
 	var rows []Row
 	for i, t := range r.copied {
@@ -163,9 +105,10 @@ func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table 
 	return err
 }
 
-// examine reports the columns of a table that reject the key. Columns that fail with the
-// same error are reported once, because they have the same cause. If no column is found,
-// it reports that the table could not be tried.
+// examine tries the key in each column of copy i, whose table is t, and calls reject for
+// the columns that reject it. It calls reject once for columns that fail with the same
+// error, because they have the same cause. If no column rejects the key, but an insertion
+// failed, it calls notTried.
 func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
 	var untried error
 	reasons := map[string]bool{}
@@ -180,7 +123,7 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 		case refusal != nil:
 			untried = cmp.Or(untried, refusal)
 		}
-		if errors.As(refusal, new(Unanswered)) {
+		if errors.As(refusal, new(Unanswered)) { // a further column would probably not be judged either, and take as long
 			break
 		}
 	}
@@ -191,22 +134,27 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 	return nil
 }
 
-// rejects tries a key in a column, with several combinations of keys in the other columns
-// and in both fills. The column rejects the key if every row with the key fails and the
-// same row with a small key succeeds.
+// rejects reports whether a column of copy i rejects the key, and returns the error of
+// the database. It combines the key with several keys in the other columns, and with each
+// of the [Fills]. The column rejects the key if, with one fill, every row with the key
+// fails, and one of these rows is accepted with a small key in the column. If an
+// insertion failed for an unknown cause, rejects returns false and the error.
 func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column string, key types.ID) (rejected bool, refusal, err error) {
+	// The keys to compare: the key itself, and small keys that the table accepts. The
+	// largest key of the table is one of them, because a CHECK may reject keys below a
+	// limit.
 	values := []types.ID{key, r.Small}
 	if t.MaxKey > r.Small && t.MaxKey < key {
 		values = append(values, t.MaxKey)
 	}
-	tried := false
+	accepted := false
 	for fill := range Fills {
 		var rows []Row
-		for _, others := range r.others(t, column, key) {
+		for _, other := range r.otherKeys(t, column, key) {
 			for _, value := range values {
-				keys := maps.Clone(others)
+				keys := maps.Clone(other)
 				keys[column] = value
-				rows = append(rows, Row{i, fill, value != key, keys})
+				rows = append(rows, Row{i, fill, value != key, keys}) // small keys are tried with the present types
 			}
 		}
 		refusals, err := r.Enter(ctx, rows)
@@ -220,118 +168,75 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 		if !accepts && failure != nil {
 			return true, failure, nil
 		}
-		tried, refusal = tried || accepts, cmp.Or(refusal, refusals[0])
+		accepted, refusal = accepted || accepts, cmp.Or(refusal, refusals[0])
 	}
-	if tried {
+	if accepted {
 		refusal = nil
 	}
 	return false, refusal, nil
 }
 
-// decide judges a key from the errors of several rows. Each element of shapes has the
-// error of the row with the key, and then the errors of the same row with small keys. If
-// accepts is false and failure is nil, the cause of the errors is unknown.
-func decide(shapes [][]error) (accepts bool, failure error) {
-	for _, refusals := range shapes {
+// decide judges a key from the errors of several rows. Each element of combinations holds
+// first the error of a row with the key, and then the errors of the same row with small
+// keys. The key is accepted if one of the rows with the key is. Otherwise, failure is the
+// error of a row that is accepted with a small key. If there is no such row, failure is
+// nil, because the cause of the errors is unknown.
+func decide(combinations [][]error) (accepts bool, failure error) {
+	for _, refusals := range combinations {
 		if refusals[0] == nil {
 			return true, nil
 		}
-		if slices.ContainsFunc(refusals[1:], hasCome) {
+		if slices.ContainsFunc(refusals[1:], reachedTable) {
 			failure = cmp.Or(failure, refusals[0])
 		}
 	}
 	return false, failure
 }
 
-// hasCome reports whether the row reached the table, which means that the database has
-// accepted its keys.
-func hasCome(refusal error) bool {
+// reachedTable reports whether the row with this error was written to the table, which
+// means that the database has accepted its keys.
+func reachedTable(refusal error) bool {
 	var unanswered Unanswered
 	return refusal == nil || errors.As(refusal, &unanswered) && unanswered.Written
 }
 
-// others returns combinations of keys for the other columns. In the first combination the
-// keys are large, in the second small, and in the third NULL. Each further combination
-// has a key in a single column.
-func (r *trialRun) others(t plan.Table, column string, key types.ID) []map[string]types.ID {
+// otherKeys returns combinations of keys for the columns other than column: large keys,
+// small keys, NULL in all of them, and then a small key in a single column. A CHECK may
+// require any of these, for example that exactly one of two references is set. A
+// combination with large keys also has an entry for column, which the caller overwrites.
+func (r *trialRun) otherKeys(t plan.Table, column string, key types.ID) []map[string]types.ID {
 	large, small := Near(t, key), Near(t, r.Small+types.ID(len(t.Columns)))
 	delete(small, column)
-	shapes := []map[string]types.ID{large, small, {}}
+	combinations := []map[string]types.ID{large, small, {}}
 	if len(small) > 1 {
 		for name, other := range small {
-			shapes = append(shapes, map[string]types.ID{name: other})
+			combinations = append(combinations, map[string]types.ID{name: other})
 		}
 	}
-	return shapes
+	return combinations
 }
 
-// Near returns a different key for each column. The row's own key is the largest, as in a
-// real row, which is inserted after the rows to which it refers.
-func Near(t plan.Table, key types.ID) map[string]types.ID {
-	keys := map[string]types.ID{}
-	less := types.ID(0)
-	for _, c := range slices.Backward(t.Columns) {
-		if c.Key && len(c.Refers) == 0 {
-			keys[c.Name] = key
-		} else {
-			less++
-			keys[c.Name] = key - less
-		}
-	}
-	return keys
-}
-
-// Same returns the same key for all columns, so that a join finds the row itself and rows
-// of other tables.
-func Same(t plan.Table, key types.ID) map[string]types.ID {
-	keys := map[string]types.ID{}
-	for _, c := range t.Columns {
-		keys[c.Name] = key
-	}
-	return keys
-}
-
-// chained is the number of rows of a [Chain].
-const chained = 4
-
-// Chain returns the keys of several rows. Each row refers to the next row, in its own and
-// in other tables, so that joins find rows. The last row refers to no row, so that
-// recursive views end.
-func Chain(t plan.Table, key types.ID) (rows []map[string]types.ID) {
-	for range chained {
-		keys := map[string]types.ID{}
-		for _, c := range t.Columns {
-			if c.Key && len(c.Refers) == 0 {
-				keys[c.Name] = key
-			} else if len(rows)+1 < chained {
-				keys[c.Name] = key - 1
-			}
-		}
-		rows, key = append(rows, keys), key-1
-	}
-	return rows
-}
-
-// tryViews reports the views that can be read with a small key, but not with today's key.
-// It notes the views that showed no row or that fail with any key.
+// tryViews reports the views that can be read with a small key, but not with a key of
+// today. It adds a note on views that return no row or that fail with any key, because
+// the trial shows nothing about them.
 func (r *trialRun) tryViews(ctx context.Context) error {
 	views, err := r.Views(ctx, r.Today, false)
 	var before []Shown
 	if err == nil && slices.ContainsFunc(views, func(v Shown) bool { return v.Err != nil }) {
 		before, err = r.Views(ctx, r.Small, true)
 	}
-	var unseen []string
+	var untried []string
 	for i, v := range views {
 		switch {
 		case v.Rows > 0:
 		case v.Err != nil && err == nil && before[i].Rows > 0 && !errors.As(v.Err, new(Unanswered)):
 			r.Unreadable(v, r.Today)
 		case v.Table.Name != "":
-			unseen = append(unseen, v.View.String())
+			untried = append(untried, v.View.String())
 		}
 	}
-	if len(unseen) > 0 {
-		r.Note("No key was tried in view %s: over copies, it shows no row, or fails with any key.", strings.Join(unseen, ", "))
+	if len(untried) > 0 {
+		r.Note("No key was tried in view %s: over copies, it shows no row, or fails with any key.", strings.Join(untried, ", "))
 	}
 	return err
 }
@@ -381,8 +286,11 @@ func (r *trialRun) findViews(codes []Code) {
 	}
 }
 
-// findInsert reports each key of the table that the code omits, once. If a write runs the
-// code, the finding is a blocker; otherwise it is a note.
+// findInsert reports each key of table t that the code omits in an INSERT. It reports a
+// key once, even if several statements omit it. If a write runs the code, the finding is
+// a blocker, because the write fails. Otherwise only calls of the code fail, so it is a
+// note. A table whose keys a trigger assigns is left out, because findAssigning has
+// reported the trigger.
 func (r *trialRun) findInsert(code Code, t plan.Table) {
 	const reason = "inserts into table %s without its key %s, which the database does not assign after phase detach"
 	const fix = "let it insert a key, give column %s a DEFAULT that calls a function which returns one, or leave table %s out"
@@ -398,48 +306,8 @@ func (r *trialRun) findInsert(code Code, t plan.Table) {
 	}
 }
 
-// isInto reports whether an INSERT is into the table. If the INSERT or the table has no
-// schema, it compares only the names.
+// isInto reports whether an INSERT is into the table. If the schema of one of them is
+// unknown, it compares only the names.
 func isInto(in sqltext.Insert, t plan.Table) bool {
 	return strings.EqualFold(in.Table, t.Name) && (in.Schema == "" || t.Schema == "" || strings.EqualFold(in.Schema, t.Schema))
-}
-
-// Reject adds a blocker for a column that rejects a key of today. err is the error of the
-// server.
-func (f *Findings) Reject(table plan.TableName, column string, key types.ID, err error) {
-	f.Block(table, columnOf(table, column), fmt.Sprintf("a copy of the table rejects key %d: %v", key, err),
-		"change what rejects the key, or leave the table out")
-}
-
-// RejectLast adds a note on a column that accepts today's keys, but rejects the last key
-// of the layout.
-func (f *Findings) RejectLast(table plan.TableName, column string, key types.ID, err error) {
-	f.Note("Column %s of table %s takes keys of today, but not %d, the last one of the layout: %v", column, table, key, err)
-}
-
-// Unreadable adds a blocker for a view that fails when it is read with a key of today.
-func (f *Findings) Unreadable(v Shown, key types.ID) {
-	f.Block(cmp.Or(v.Table, v.View), "view "+v.View.String(), fmt.Sprintf("it cannot be read with key %d in a copy of the table: %v", key, v.Err),
-		"change the view, or drop it"+v.Fix)
-}
-
-// NotTried adds a note on a table of which a copy could not be tried. An empty name means
-// that there are no copies at all.
-func (f *Findings) NotTried(table plan.TableName, why error) {
-	of := ""
-	if table.Name != "" {
-		of = " of table " + table.String()
-	}
-	f.Note("No key was tried in a copy%s: %v", of, why)
-}
-
-// NotPositive adds an omission for a key that violates the guard. guard tells which part
-// of the guard is in place nevertheless.
-func (f *Findings) NotPositive(table plan.TableName, column string, key int64, guard string) {
-	f.Omit(plan.Guard, table, columnOf(table, column), fmt.Sprintf("it holds key %d, which is not positive: %s", key, guard),
-		"give the row another key, and apply phase guard again")
-}
-
-func columnOf(table plan.TableName, column string) string {
-	return "column " + column + " of table " + table.String()
 }

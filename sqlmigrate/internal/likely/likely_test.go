@@ -8,6 +8,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
+// Names of columns of table audits, and what they mean. The meaning is named if the
+// column refers to a given key, weak if it may, role if it refers to some table,
+// elsewhere if it refers to a table whose key is not given, and empty otherwise.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	var all []plan.TableName
@@ -71,6 +74,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// The keys are definitions of views and functions. The values are the pairs of columns of
+// the tables a and b that they compare.
 func TestJoins(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
@@ -91,6 +96,8 @@ func TestJoins(t *testing.T) {
 	}
 }
 
+// The keys are comments of columns. The values are whether they say that the column holds
+// a key of order_lines.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	key := likely.Key{Table: plan.TableName{Name: "order_lines"}, Column: "id"}

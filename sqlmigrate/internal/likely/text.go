@@ -9,14 +9,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// columnOf returns a column with its names in lower case.
-func columnOf(table plan.TableName, name string) Key {
-	return Key{plan.TableName{Schema: strings.ToLower(table.Schema), Name: strings.ToLower(table.Name)}, strings.ToLower(name)}
-}
-
+// fillers are words that wordsOfSQL leaves out. keywords cannot be the alias of a table.
 var (
-	fillers  = set("select distinct any all some")
-	keywords = set("on where join left right inner outer full cross natural using set group order having limit union and or values returning straight_join for when then do from")
+	fillers  = wordSet("select distinct any all some")
+	keywords = wordSet("on where join left right inner outer full cross natural using set group order having limit union and or values returning straight_join for when then do from")
 )
 
 // joins returns the pairs of columns that a definition compares, with their names in
@@ -35,6 +31,7 @@ func joins(text string, known map[string][]plan.TableName) [][2]Key {
 		if after[1] == "." && after[3] == "." { // the name has the form schema.table.column
 			after = after[2:]
 		}
+		// The three words before the sign are table.column, also of a longer name.
 		for _, left := range names.columns(words[i-3:]) {
 			for _, right := range names.columns(after) {
 				if left != right {
@@ -47,7 +44,7 @@ func joins(text string, known map[string][]plan.TableName) [][2]Key {
 }
 
 // signs are the signs that joins needs.
-var signs = set(":: = . , ; < > ! <> <= >= !=")
+var signs = wordSet(":: = . , ; < > ! <> <= >= !=")
 
 // wordsOfSQL returns the words and signs of a text. It leaves out strings, parentheses,
 // casts and the beginning of a subquery, so that a.b = ANY (SELECT c.d::bigint becomes
@@ -78,7 +75,9 @@ func wordsOfSQL(text string) []string {
 // An aliased maps a name or alias to the tables for which it may stand.
 type aliased map[string][]plan.TableName
 
-// aliases returns the tables in words by their names and aliases.
+// aliases returns the tables in words by their names and aliases. known has all tables by
+// their names in lower case. words begins and ends with empty words, so that it can look
+// at the words around each.
 func aliases(words []string, known map[string][]plan.TableName) aliased {
 	found := aliased{}
 	for i, word := range words {
@@ -103,6 +102,7 @@ func aliases(words []string, known map[string][]plan.TableName) aliased {
 	return found
 }
 
+// add adds the tables to the entry of a name or alias.
 func (a aliased) add(name string, tables []plan.TableName) {
 	name = strings.ToLower(name)
 	for _, t := range tables {
@@ -110,6 +110,7 @@ func (a aliased) add(name string, tables []plan.TableName) {
 	}
 }
 
+// isName reports whether a word can be a name, and is neither a sign nor a number.
 func isName(word string) bool {
 	return word != "" && !strings.ContainsAny(word[:1], ".,;=<>![:0123456789")
 }
@@ -147,4 +148,5 @@ func mentions(comment string, key Key) bool {
 	return false
 }
 
-var aboutKeys = set("id ids key keys fk foreign ref refs reference references referring refers refer points identifier identifies belongs")
+// aboutKeys are the words with which a comment speaks of keys.
+var aboutKeys = wordSet("id ids key keys fk foreign ref refs reference references referring refers refer points identifier identifies belongs")

@@ -5,9 +5,9 @@ type File struct{ Name, Text string }
 
 // WriteAll exposes writeAll, which writes all files or no file.
 func WriteAll(dir string, files []File) error {
-	var own []file
+	var converted []file
 	for _, f := range files {
-		own = append(own, file{f.Name, f.Text})
+		converted = append(converted, file{f.Name, f.Text})
 	}
-	return writeAll(dir, own)
+	return writeAll(dir, converted)
 }

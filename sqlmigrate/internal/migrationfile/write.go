@@ -36,17 +36,17 @@ func Write(dir string, format engine.Format, migrations []Migration) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return fmt.Errorf("sqlmigrate: %w", err)
 	}
-	present, err := readFolder(dir, format)
+	existing, err := readFolder(dir, format)
 	if err != nil {
 		return err
 	}
-	versions, err := present.versions(len(migrations), time.Now().UTC())
+	versions, err := existing.versions(len(migrations), time.Now().UTC())
 	if err != nil {
 		return err
 	}
 	var files []file
 	for i, m := range migrations {
-		if err := present.refuse(m, format); err != nil {
+		if err := existing.rejectDuplicate(m, format); err != nil {
 			return err
 		}
 		files = append(files, m.files(versions[i]+"_"+m.Name, format)...)
@@ -58,17 +58,20 @@ func Write(dir string, format engine.Format, migrations []Migration) error {
 // read subfolders.
 const atlasDown = "down"
 
+// files returns the files of the migration in the format. base is their name without the
+// ending.
 func (m Migration) files(base string, format engine.Format) []file {
 	switch format {
 	case engine.Goose:
-		return []file{{base + ".sql", "-- +goose Up\n" + ended(m.Up) + "\n-- +goose Down\n" + ended(m.Down)}}
+		return []file{{base + ".sql", "-- +goose Up\n" + withFinalNewline(m.Up) + "\n-- +goose Down\n" + withFinalNewline(m.Down)}}
 	case engine.Atlas:
-		return []file{{base + ".sql", engine.AtlasHead + ended(m.Up)}, {filepath.Join(atlasDown, base+".sql"), engine.AtlasHead + ended(m.Down)}}
+		return []file{{base + ".sql", engine.AtlasHead + withFinalNewline(m.Up)}, {filepath.Join(atlasDown, base+".sql"), engine.AtlasHead + withFinalNewline(m.Down)}}
 	}
-	return []file{{base + ".up.sql", ended(m.Up)}, {base + ".down.sql", ended(m.Down)}}
+	return []file{{base + ".up.sql", withFinalNewline(m.Up)}, {base + ".down.sql", withFinalNewline(m.Down)}}
 }
 
-func ended(text string) string { return strings.TrimRight(text, "\n") + "\n" }
+// withFinalNewline returns the text with exactly one newline at its end.
+func withFinalNewline(text string) string { return strings.TrimRight(text, "\n") + "\n" }
 
 // writeAll writes all files. After an error it removes the files that it has written.
 func writeAll(dir string, files []file) error {
@@ -84,8 +87,8 @@ func writeAll(dir string, files []file) error {
 	return nil
 }
 
-// writeNew creates a file with the text. It returns an error if the file exists, and leaves
-// that file unchanged. If writing fails, it removes the file that it has created.
+// writeNew creates a file with the text. It returns an error if the file exists, and
+// leaves that file unchanged. If writing fails, it removes the file that it has created.
 func writeNew(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -108,18 +111,24 @@ const (
 )
 
 var (
+	// versioned matches the name of a migration file, and captures its version.
 	versioned = regexp.MustCompile(`^(\d+)_(.*)\.sql$`)
-	half      = regexp.MustCompile(`\.(up|down)\.sql$`)
+
+	// oneDirection matches the name of a file for one direction only, as golang-migrate
+	// has them.
+	oneDirection = regexp.MustCompile(`\.(up|down)\.sql$`)
 )
 
-// A folder describes the migrations in a directory.
+// A folder describes the migration files that a directory holds already.
 type folder struct {
 	dir     string
-	names   []string // names of the migrations
-	newest  string   // the migration with the largest version
-	version uint64
+	names   []string // names of the files
+	newest  string   // the file with the largest version; empty if there is none
+	version uint64   // the largest version
 }
 
+// readFolder reads the names of the files in dir. It returns an error if a file is of
+// another tool, because the tools would run the files of each other.
 func readFolder(dir string, format engine.Format) (*folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -132,7 +141,7 @@ func readFolder(dir string, format engine.Format) (*folder, error) {
 		if match == nil {
 			continue
 		}
-		if half.MatchString(name) != (format == engine.GolangMigrate) {
+		if oneDirection.MatchString(name) != (format == engine.GolangMigrate) {
 			return nil, fmt.Errorf("sqlmigrate: %s is not a file of %s, and the tools do not share a directory: write to another one", filepath.Join(dir, name), format)
 		}
 		f.names = append(f.names, name)
@@ -147,11 +156,12 @@ func readFolder(dir string, format engine.Format) (*folder, error) {
 	return f, nil
 }
 
-// versions returns n versions above all versions in the folder, because the tools skip
-// files with smaller versions than the last that they have run. If the folder has
-// sequential numbers, it returns the next numbers. With a timestamp, later sequential
-// numbers would be smaller.
+// versions returns n versions above all versions in the folder, because the tools skip a
+// file with a smaller version than the last that they have run. If the folder has
+// sequential numbers, it returns the next numbers. A timestamp would be wrong there,
+// because a later sequential number would be smaller than the timestamp.
 func (f *folder) versions(n int, now time.Time) ([]string, error) {
+	// A sequential number gets as many digits as the largest has.
 	next := func(i int) string { return fmt.Sprintf("%0*d", strings.Index(f.newest, "_"), f.version+1+uint64(i)) }
 	if f.newest == "" || f.version >= firstStamp {
 		stamp, err := f.stampAfter(now)
@@ -167,6 +177,8 @@ func (f *folder) versions(n int, now time.Time) ([]string, error) {
 	return versions, nil
 }
 
+// stampAfter returns now or, if the largest version is not below it, the second after
+// that version.
 func (f *folder) stampAfter(now time.Time) (time.Time, error) {
 	next := now.Truncate(time.Second)
 	if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); f.version < first {
@@ -179,9 +191,10 @@ func (f *folder) stampAfter(now time.Time) (time.Time, error) {
 	return stamp.Add(time.Second), nil
 }
 
-// refuse returns an error if the folder has the same migration under another version. A
-// migration with the same name and another text, for other tables, is not an error.
-func (f *folder) refuse(m Migration, format engine.Format) error {
+// rejectDuplicate returns an error if the folder already has the same migration under
+// another version. A migration with the same name and another text is for other tables,
+// and not an error.
+func (f *folder) rejectDuplicate(m Migration, format engine.Format) error {
 	for _, name := range f.names {
 		base, _, _ := strings.Cut(name, ".")
 		if !strings.HasSuffix(base, "_"+m.Name) {

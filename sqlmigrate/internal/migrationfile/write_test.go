@@ -9,7 +9,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migrationfile"
 )
 
-// If a file cannot be written, the other files are not left behind.
+// If a file of a migration cannot be written, no other file is left behind, because a
+// tool would run an incomplete migration.
 func TestWriteFilesAllOrNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,11 +9,11 @@ import (
 )
 
 // elementsOf splits the text of SHOW CREATE TABLE into the definitions of columns, keys
-// and constraints, and the options that follow. A MODIFY has to repeat the whole
-// definition of a column. This text is used for it, because it is complete on every
-// server.
+// and constraints, and the options that follow. A plan needs these definitions because a
+// MODIFY has to repeat the whole definition of a column. No other source is complete on
+// every server.
 func elementsOf(create string) (elements []string, options string, err error) {
-	text := bare(create)
+	text := maskQuoted(create)
 	open := strings.IndexByte(text, '(')
 	if open < 0 {
 		return nil, "", errors.New("no parenthesis in it")
@@ -39,14 +39,14 @@ func elementsOf(create string) (elements []string, options string, err error) {
 // quoted matches a string or a quoted name.
 var quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|` + "`(?:[^`]|``)*`")
 
-// bare returns s with each byte of quoted texts replaced by x, so that indexes stay the
-// same.
-func bare(s string) string {
+// maskQuoted returns s with each byte of its strings and quoted names replaced by x, so
+// that a search finds only the words outside of quotes, at their indexes in s.
+func maskQuoted(s string) string {
 	return quoted.ReplaceAllStringFunc(s, func(q string) string { return strings.Repeat("x", len(q)) })
 }
 
 // indexUnquoted returns the first index of words outside of quotes, or -1.
-func indexUnquoted(s, words string) int { return strings.Index(bare(s), words) }
+func indexUnquoted(s, words string) int { return strings.Index(maskQuoted(s), words) }
 
 // QuotedNames returns the names between backticks in s, in order.
 func QuotedNames(s string) []string {
@@ -59,15 +59,19 @@ func QuotedNames(s string) []string {
 	return names
 }
 
-// An Integer is an integer type. The zero value stands for all other types.
+// An Integer is an integer type, for example int unsigned. The zero value stands for all
+// other types.
 type Integer struct {
 	Base     string
 	Unsigned bool
 }
 
-// UnsignedBigint is the type that does not change, because it holds every ID.
+// UnsignedBigint is the type of a key that a plan does not change, because it holds every
+// ID.
 var UnsignedBigint = Integer{"bigint", true}
 
+// integer matches an integer type at the beginning of a text. ZEROFILL makes a type
+// unsigned.
 var integer = regexp.MustCompile(`^(?i)(tinyint|smallint|mediumint|int|bigint)(\(\d+\))?( unsigned)?( zerofill)?(?: |$)`)
 
 // IntegerOf parses the type of a column. s is the type in information_schema, or a
@@ -111,6 +115,7 @@ func (t Integer) Range() (low, high int64) {
 // text that follows.
 type Definition string
 
+// split returns the quoted name, and the text after it.
 func (d Definition) split() (name, rest string) {
 	end := quoted.FindStringIndex(string(d))[1]
 	return string(d[:end]), strings.TrimSpace(string(d[end:]))
@@ -147,6 +152,7 @@ func (d Definition) Nullable() Definition { return d.replace(" NOT NULL", " NULL
 // computed when a row is written.
 func (d Definition) Stored() Definition { return d.replace(") VIRTUAL", ") STORED") }
 
+// replace returns the definition with the first unquoted words replaced.
 func (d Definition) replace(words, by string) Definition {
 	if i := indexUnquoted(string(d), words); i >= 0 {
 		return d[:i] + Definition(by) + d[i+len(words):]
@@ -154,12 +160,13 @@ func (d Definition) replace(words, by string) Definition {
 	return d
 }
 
-// A ForeignKey is a foreign key from the text of SHOW CREATE TABLE.
+// A ForeignKey is a foreign key of table Child from the text of SHOW CREATE TABLE. Its
+// Columns refer to the columns Refers of Parent, in the same order.
 type ForeignKey struct {
 	Name            string
 	Child, Parent   plan.TableName
 	Columns, Refers []string
-	Text            string
+	Text            string // the whole element, as SHOW CREATE TABLE writes it
 }
 
 // foreignKey matches CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES `schema`.`table`
@@ -167,6 +174,9 @@ type ForeignKey struct {
 var foreignKey = regexp.MustCompile(strings.NewReplacer("NAMES", "((?:`(?:[^`]|``)+`(?:, )?)+)", "NAME", "(`(?:[^`]|``)+`)").
 	Replace(`^CONSTRAINT NAME FOREIGN KEY \(NAMES\) REFERENCES (?:NAME\.)?NAME \(NAMES\)`))
 
+// parseForeignKey returns the foreign key that an element of the definition of table
+// child describes, and whether it describes one. The parent is in the database of child
+// unless the text names another.
 func parseForeignKey(child plan.TableName, text string) (ForeignKey, bool) {
 	m := foreignKey.FindStringSubmatch(text)
 	if m == nil {

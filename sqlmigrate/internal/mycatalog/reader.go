@@ -18,9 +18,9 @@ type Server struct {
 	MariaDB  bool
 }
 
-// Normal returns the name without its schema if the schema is the current database, so
-// that each table has a single name.
-func (s Server) Normal(t plan.TableName) plan.TableName {
+// Normalize returns the name without its schema if the schema is the current database, so
+// that each table has only one name.
+func (s Server) Normalize(t plan.TableName) plan.TableName {
 	if t.Schema == s.Database {
 		t.Schema = ""
 	}
@@ -49,7 +49,7 @@ func Open(ctx context.Context, conn *sql.Conn) (Server, error) {
 	return Server{database.String, mariadb}, nil
 }
 
-// A Reader reads tables, each table only once.
+// A Reader reads the tables of a plan, each table only once.
 type Reader struct {
 	Server
 
@@ -60,8 +60,8 @@ type Reader struct {
 	conn *sql.Conn
 }
 
-// A Pair is a table with a foreign key and its parent. It also stands for a foreign key
-// that an unfinished run has dropped.
+// A Pair is a table with a foreign key, and the table to which the foreign key refers.
+// The foreign key exists, or an unfinished run has dropped it.
 type Pair struct{ Child, Parent plan.TableName }
 
 // Read reads the journal, and the pairs of all databases.
@@ -84,6 +84,7 @@ func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
 // plan is always the same.
 const journalSQL = "SELECT kind, table_schema, table_name, name, definition FROM `" + JournalTable + "` ORDER BY id"
 
+// readJournal reads the journal of an unfinished run, if it exists.
 func (r *Reader) readJournal(ctx context.Context) error {
 	err := r.conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.TABLES WHERE "+
 		WhereTable(plan.TableName{Name: JournalTable})).Scan(&r.Journal.Exists)
@@ -104,13 +105,14 @@ func (r *Reader) readJournal(ctx context.Context) error {
 const pairsSQL = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME " +
 	"FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL"
 
+// readPairs reads the pairs of all databases, and adds those of the journal.
 func (r *Reader) readPairs(ctx context.Context) error {
 	pairs, err := rows.Read[Pair](ctx, r.conn, pairsSQL)
 	if err == nil {
-		err = r.noneSkipped(ctx)
+		err = r.rejectSkipped(ctx)
 	}
 	for _, p := range pairs {
-		r.Pairs = append(r.Pairs, Pair{r.Normal(p.Child), r.Normal(p.Parent)})
+		r.Pairs = append(r.Pairs, Pair{r.Normalize(p.Child), r.Normalize(p.Parent)})
 	}
 	for _, e := range r.Journal.Entries {
 		if f, ok := e.ForeignKey(); ok {
@@ -120,10 +122,11 @@ func (r *Reader) readPairs(ctx context.Context) error {
 	return err
 }
 
-// noneSkipped returns an error if MariaDB has warned that it left out a table which is
-// being changed, because the foreign keys of that table would be missing.
-func (r *Reader) noneSkipped(ctx context.Context) error {
-	const skipped = 1684
+// rejectSkipped returns an error if MariaDB has warned that the last query left out a
+// table of the current database, because another session is changing it. The plan would
+// then miss the foreign keys of this table.
+func (r *Reader) rejectSkipped(ctx context.Context) error {
+	const skipped = 1684 // the number of the warning
 	warnings, err := rows.Read[struct {
 		Level  string
 		Number int
@@ -139,13 +142,13 @@ func (r *Reader) noneSkipped(ctx context.Context) error {
 
 // Table reads a table, and restores the definitions from the journal.
 func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error) {
-	name = r.Normal(name)
+	name = r.Normalize(name)
 	if t := r.Tables[name]; t != nil {
 		return t, nil
 	}
 	t, err := r.readTable(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, withTriggerFile(name, err))
+		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, addTriggerFileFix(name, err))
 	}
 	// Some servers fold names, so that two spellings can mean the same table.
 	if known := r.Tables[t.TableName]; known != nil {
@@ -168,12 +171,13 @@ func (r *Reader) Column(ctx context.Context, table plan.TableName, name string) 
 	return c, nil
 }
 
+// emptyTriggers matches the error of MariaDB for a file of triggers that is empty.
 var emptyTriggers = regexp.MustCompile(`Error 1343\b.*'triggers'`)
 
-// withTriggerFile adds the repair to the error that MariaDB returns for a table whose
+// addTriggerFileFix adds the repair to the error that MariaDB returns for a table whose
 // file of triggers it cannot read. A KILL of a RENAME can leave such a file, which no
 // statement can repair.
-func withTriggerFile(name plan.TableName, err error) error {
+func addTriggerFileFix(name plan.TableName, err error) error {
 	if !emptyTriggers.MatchString(err.Error()) {
 		return err
 	}
@@ -183,6 +187,7 @@ func withTriggerFile(name plan.TableName, err error) error {
 // ErrView is the error for a view in place of a table.
 var ErrView = errors.New("it is a view: name a table")
 
+// readTable reads the kind, definition, columns and indexes of a table.
 func (r *Reader) readTable(ctx context.Context, name plan.TableName) (*Table, error) {
 	t, err := r.readKind(ctx, name)
 	if err != nil {
@@ -194,9 +199,9 @@ func (r *Reader) readTable(ctx context.Context, name plan.TableName) (*Table, er
 	if err := t.readColumns(ctx, r.conn); err != nil {
 		return nil, err
 	}
-	t.Indexes, err = r.byName(ctx, fmt.Sprintf(indexesSQL, WhereTable(t.TableName)))
+	t.Indexes, err = r.readTexts(ctx, fmt.Sprintf(indexesSQL, WhereTable(t.TableName)))
 	if r.MariaDB && err == nil { // on MariaDB, a CHECK may belong to a column, and MODIFY has to repeat it
-		t.checks, err = r.byName(ctx, "SELECT LOWER(CONSTRAINT_NAME), CHECK_CLAUSE "+t.fromChecks()+" ORDER BY CONSTRAINT_NAME, CHECK_CLAUSE")
+		t.checks, err = r.readTexts(ctx, "SELECT LOWER(CONSTRAINT_NAME), CHECK_CLAUSE "+t.fromChecks()+" ORDER BY CONSTRAINT_NAME, CHECK_CLAUSE")
 	}
 	if err != nil {
 		return nil, err
@@ -206,6 +211,7 @@ func (r *Reader) readTable(ctx context.Context, name plan.TableName) (*Table, er
 	return t, nil
 }
 
+// readDefinition sets the elements and the options of the table.
 func (t *Table) readDefinition(ctx context.Context, conn *sql.Conn) (err error) {
 	var ignored, create string
 	if err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+QuoteTable(t.TableName)).Scan(&ignored, &create); err != nil {
@@ -245,6 +251,8 @@ func Definitions(ctx context.Context, conn *sql.Conn, name plan.TableName) (*Tab
 const tableSQL = "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(TABLE_ROWS, 0), " +
 	"COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) FROM information_schema.TABLES WHERE "
 
+// readKind reads the kind and size of a table. It returns an error for a view or a
+// sequence.
 func (r *Reader) readKind(ctx context.Context, name plan.TableName) (*Table, error) {
 	t := &Table{TableName: name}
 	err := r.conn.QueryRowContext(ctx, tableSQL+WhereTable(name)).Scan(&t.Name, &t.Kind, &t.Engine, &t.Rows, &t.Bytes)
@@ -264,8 +272,9 @@ func (r *Reader) readKind(ctx context.Context, name plan.TableName) (*Table, err
 // columnsSQL returns the properties of columns that SHOW CREATE TABLE writes differently
 // on different servers, or in a form that a condition cannot compare.
 const columnsSQL = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALESCE(GENERATION_EXPRESSION, ''), " +
-	presetIs + ", " + restIs + " FROM information_schema.COLUMNS WHERE %s ORDER BY ORDINAL_POSITION"
+	presetSQL + ", " + restSQL + " FROM information_schema.COLUMNS WHERE %s ORDER BY ORDINAL_POSITION"
 
+// readColumns reads the columns of the table from information_schema.
 func (t *Table) readColumns(ctx context.Context, conn *sql.Conn) error {
 	columns, err := rows.Read[Column](ctx, conn, fmt.Sprintf(columnsSQL, WhereTable(t.TableName)))
 	for i := range columns {
@@ -277,10 +286,11 @@ func (t *Table) readColumns(ctx context.Context, conn *sql.Conn) error {
 
 // indexesSQL returns all properties of each column of an index, because a plan may create
 // the index again if it is unchanged.
-const indexesSQL = "SELECT INDEX_NAME, " + indexIs + " FROM information_schema.STATISTICS WHERE %s ORDER BY INDEX_NAME, SEQ_IN_INDEX"
+const indexesSQL = "SELECT INDEX_NAME, " + indexSQL + " FROM information_schema.STATISTICS WHERE %s ORDER BY INDEX_NAME, SEQ_IN_INDEX"
 
-// byName returns the texts of a query for pairs of name and text.
-func (r *Reader) byName(ctx context.Context, query string) (map[string][]string, error) {
+// readTexts returns the texts of a query whose rows are a name and a text, grouped by
+// name.
+func (r *Reader) readTexts(ctx context.Context, query string) (map[string][]string, error) {
 	texts := map[string][]string{}
 	found, err := rows.Read[struct{ Name, Text string }](ctx, r.conn, query)
 	for _, row := range found {
@@ -289,7 +299,7 @@ func (r *Reader) byName(ctx context.Context, query string) (map[string][]string,
 	return texts, err
 }
 
-// define sets the definitions of the columns and the foreign keys from t.Elements.
+// define sets the definitions of the columns, and the foreign keys, from t.Elements.
 func (t *Table) define(s Server) {
 	for _, e := range t.Elements {
 		if strings.HasPrefix(e, "`") {
@@ -297,7 +307,7 @@ func (t *Table) define(s Server) {
 				c.Definition = Definition(e)
 			}
 		} else if f, ok := parseForeignKey(t.TableName, e); ok {
-			f.Parent = s.Normal(f.Parent)
+			f.Parent = s.Normalize(f.Parent)
 			t.Foreign = append(t.Foreign, f)
 		}
 	}

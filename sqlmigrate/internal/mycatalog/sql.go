@@ -19,6 +19,7 @@ func Quote(name string) string { return QuoteTable(plan.TableName{Name: name}) }
 // QuoteTable quotes the name of a table, with its schema if it has one.
 func QuoteTable(t plan.TableName) string { return t.Quoted("`") }
 
+// escaper escapes the characters of a string literal.
 var escaper = strings.NewReplacer(`\`, `\\`, `'`, `''`, "\x00", `\0`)
 
 // Literal quotes a string for the SQL mode that package mysql sets, in which a backslash
@@ -31,8 +32,8 @@ func Literals(list []string) string { return Join(list, ", ", Literal) }
 // Join joins the texts of all elements of list.
 func Join[T any](list []T, separator string, text func(T) string) string {
 	texts := make([]string, len(list))
-	for i, one := range list {
-		texts[i] = text(one)
+	for i, element := range list {
+		texts[i] = text(element)
 	}
 	return strings.Join(texts, separator)
 }
@@ -51,20 +52,21 @@ func SchemaOf(t plan.TableName) string {
 }
 
 // These expressions describe a row of information_schema.COLUMNS without the properties
-// that a phase changes. presetIs removes leading zeros from the default, because a
-// default loses them together with ZEROFILL. restIs removes auto_increment, and the words
-// that servers write differently, from EXTRA.
+// that a phase changes. presetSQL removes leading zeros from the default, because a
+// default loses them together with ZEROFILL. restSQL removes auto_increment, and the
+// words that servers write differently, from EXTRA.
 const (
-	presetIs = "QUOTE(TRIM(LEADING '0' FROM COLUMN_DEFAULT))"
-	restIs   = "CONCAT_WS(' ', IS_NULLABLE, QUOTE(COLLATION_NAME), QUOTE(" +
+	presetSQL = "QUOTE(TRIM(LEADING '0' FROM COLUMN_DEFAULT))"
+	restSQL   = "CONCAT_WS(' ', IS_NULLABLE, QUOTE(COLLATION_NAME), QUOTE(" +
 		"REPLACE(REPLACE(REPLACE(REPLACE(EXTRA, 'auto_increment', ''), 'DEFAULT_GENERATED', ''), ',', ''), ' ', '')), QUOTE(COLUMN_COMMENT))"
 )
 
-// indexIs describes a row of information_schema.STATISTICS.
-const indexIs = "CONCAT_WS(' ', SEQ_IN_INDEX, NON_UNIQUE, QUOTE(COLUMN_NAME), QUOTE(SUB_PART), QUOTE(COLLATION), INDEX_TYPE, QUOTE(INDEX_COMMENT))"
+// indexSQL describes a row of information_schema.STATISTICS, which is a column of an
+// index.
+const indexSQL = "CONCAT_WS(' ', SEQ_IN_INDEX, NON_UNIQUE, QUOTE(COLUMN_NAME), QUOTE(SUB_PART), QUOTE(COLLATION), INDEX_TYPE, QUOTE(INDEX_COMMENT))"
 
-// exactly returns a condition that compares all bytes. The collation of the catalog would
-// ignore case and accents.
+// exactly returns a condition that an expression has the value, with all bytes compared.
+// The collation of the catalog would ignore case and accents.
 func exactly(expression, value string) string {
 	return "CAST(" + expression + " AS BINARY) = CAST(" + Literal(value) + " AS BINARY)"
 }
@@ -80,16 +82,18 @@ func (c *Column) Has(conditions ...string) string {
 // column is as it was read, except for its type, AUTO_INCREMENT and generation
 // expression.
 func (c *Column) Same(preset string) string {
-	return exactly(presetIs, preset) + " AND " + exactly(restIs, c.Rest)
+	return exactly(presetSQL, preset) + " AND " + exactly(restSQL, c.Rest)
 }
 
 // AndChecks returns a condition, beginning with AND, that the column has as many checks
-// as at the inspection. If texts is true, the checks must also have the same texts. After
-// a change of the type the texts may differ, because the server writes 1000 for 1e3.
+// as at the inspection. If texts is true, the checks must also have the same texts. The
+// caller passes false if the type of the column may have changed, because the server then
+// writes the texts differently, for example 1000 for 1e3.
 //
-// It only matters on MariaDB, where a CHECK can belong to a column. MODIFY drops such a
-// CHECK unless it repeats it. The catalog gives it the name of its column. In MySQL every
-// CHECK belongs to the table, and MODIFY does not change it, so AndChecks returns "".
+// The condition only matters on MariaDB, where a CHECK can belong to a column. MODIFY
+// drops such a CHECK unless it repeats it. The catalog gives it the name of its column.
+// In MySQL every CHECK belongs to the table, and MODIFY does not change it, so AndChecks
+// returns "".
 func (c *Column) AndChecks(texts bool) string {
 	if c.Table.checks == nil {
 		return ""
@@ -104,6 +108,8 @@ func (c *Column) AndChecks(texts bool) string {
 	return and
 }
 
+// fromChecks returns the FROM and WHERE clauses of a query for the checks of the table on
+// MariaDB.
 func (t *Table) fromChecks() string {
 	return fmt.Sprintf("FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s", SchemaOf(t.TableName), Literal(t.Name))
 }
@@ -112,16 +118,16 @@ func (t *Table) fromChecks() string {
 func (t *Table) IndexUnchanged(name string) string {
 	parts := t.Indexes[name]
 	return fmt.Sprintf("(SELECT COUNT(*) = %[1]d AND SUM(%[2]s) = %[1]d FROM information_schema.STATISTICS WHERE %[3]s AND INDEX_NAME = %[4]s)",
-		len(parts), Join(parts, " OR ", func(part string) string { return exactly(indexIs, part) }), WhereTable(t.TableName), Literal(name))
+		len(parts), Join(parts, " OR ", func(part string) string { return exactly(indexSQL, part) }), WhereTable(t.TableName), Literal(name))
 }
 
-// State returns an expression for the state of the table in the catalog, without
-// triggers. It is the number of the catalog's rows for the table and a hash of them that
-// does not depend on their order.
-func (t *Table) State() string {
+// Fingerprint returns an expression for a text that changes when somebody changes the
+// table in the catalog, except its triggers. The text is the number of rows that describe
+// the table in the catalog, and a hash of these rows that does not depend on their order.
+func (t *Table) Fingerprint() string {
 	return fmt.Sprintf("(SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CAST(CONV(LEFT(SHA2(state, 256), 16), 16, 10) AS UNSIGNED))) FROM (\n"+
-		"  SELECT CONCAT_WS(' ', BINARY 'column', QUOTE(COLUMN_NAME), COLUMN_TYPE, "+presetIs+", "+restIs+", QUOTE(GENERATION_EXPRESSION)) AS state FROM information_schema.COLUMNS WHERE %[1]s\n"+
-		"  UNION ALL SELECT CONCAT_WS(' ', BINARY 'index', QUOTE(INDEX_NAME), "+indexIs+") FROM information_schema.STATISTICS WHERE %[1]s\n"+
+		"  SELECT CONCAT_WS(' ', BINARY 'column', QUOTE(COLUMN_NAME), COLUMN_TYPE, "+presetSQL+", "+restSQL+", QUOTE(GENERATION_EXPRESSION)) AS state FROM information_schema.COLUMNS WHERE %[1]s\n"+
+		"  UNION ALL SELECT CONCAT_WS(' ', BINARY 'index', QUOTE(INDEX_NAME), "+indexSQL+") FROM information_schema.STATISTICS WHERE %[1]s\n"+
 		"  UNION ALL SELECT CONCAT_WS(' ', BINARY CONSTRAINT_TYPE, CONSTRAINT_NAME) FROM information_schema.TABLE_CONSTRAINTS WHERE %[1]s\n"+
 		"  UNION ALL SELECT CONCAT_WS(' ', BINARY 'refers', QUOTE(CONSTRAINT_NAME), ORDINAL_POSITION, QUOTE(COLUMN_NAME), REFERENCED_TABLE_SCHEMA = TABLE_SCHEMA, QUOTE(REFERENCED_TABLE_NAME), QUOTE(REFERENCED_COLUMN_NAME)) FROM information_schema.KEY_COLUMN_USAGE WHERE %[1]s\n"+
 		"  UNION ALL SELECT CONCAT_WS(' ', BINARY 'rules', QUOTE(CONSTRAINT_NAME), QUOTE(TABLE_NAME), DELETE_RULE, UPDATE_RULE) FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE() AND %[2]s IN (TABLE_NAME, REFERENCED_TABLE_NAME)) AS states)",
@@ -136,21 +142,22 @@ const (
 
 // HasAll returns a query that is true if all of these constraints exist.
 func HasAll(t plan.TableName, kind string, names ...string) string {
-	return hasSome(t, kind, names, len(names))
+	return constraintCount(t, kind, names, len(names))
 }
 
 // HasNone returns a query that is true if these constraints do not exist.
 func HasNone(t plan.TableName, kind string, names ...string) string {
-	return hasSome(t, kind, names, 0)
+	return constraintCount(t, kind, names, 0)
 }
 
-func hasSome(t plan.TableName, kind string, names []string, n int) string {
+// constraintCount returns a query that is true if exactly n of the constraints exist.
+func constraintCount(t plan.TableName, kind string, names []string, n int) string {
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLE_CONSTRAINTS WHERE %s AND CONSTRAINT_TYPE = '%s' AND CONSTRAINT_NAME IN (%s)",
 		n, WhereTable(t), kind, Literals(names))
 }
 
 // Unchanged returns a condition that the foreign key is as it was inspected, or that it
-// does not exist while there is a journal.
+// does not exist and there is a journal, because an unfinished run has then dropped it.
 func (f ForeignKey) Unchanged() string {
 	same := make([]string, len(f.Columns))
 	for i := range f.Columns {
@@ -158,17 +165,20 @@ func (f ForeignKey) Unchanged() string {
 			i+1, Literal(f.Columns[i]), Literal(f.Refers[i]))
 	}
 	name, n := Literal(f.Name), len(f.Columns)
+	// The catalog has exactly the n columns of the foreign key.
 	columns := fmt.Sprintf("(SELECT COUNT(*) = %d AND SUM(REFERENCED_TABLE_SCHEMA = %s AND REFERENCED_TABLE_NAME = %s AND (%s)) = %d "+
 		"FROM information_schema.KEY_COLUMN_USAGE WHERE %s AND CONSTRAINT_NAME = %s AND REFERENCED_TABLE_NAME IS NOT NULL)",
 		n, SchemaOf(f.Parent), Literal(f.Parent.Name), strings.Join(same, " OR "), n, WhereTable(f.Child), name)
+	// The actions of ON DELETE and ON UPDATE are the same.
 	rules := fmt.Sprintf("(SELECT COUNT(*) = 1 FROM information_schema.REFERENTIAL_CONSTRAINTS "+
 		"WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_NAME = %s AND DELETE_RULE IN (%s) AND UPDATE_RULE IN (%s))",
 		SchemaOf(f.Child), Literal(f.Child.Name), name, f.rule("DELETE"), f.rule("UPDATE"))
 	return "(" + columns + " AND " + rules + "\nOR (" + HasNone(f.Child, ForeignKind, f.Name) + ") AND " + hasJournal + ")"
 }
 
-// Between returns the definition of the foreign key with another name and another parent.
-func (f ForeignKey) Between(name string, parent plan.TableName) string {
+// Renamed returns the definition of the foreign key with another name and another parent,
+// for the copy of a table.
+func (f ForeignKey) Renamed(name string, parent plan.TableName) string {
 	const references = " REFERENCES "
 	text := strings.Replace(f.Text, Quote(f.Name), Quote(name), 1)
 	at := indexUnquoted(text, references) + len(references)

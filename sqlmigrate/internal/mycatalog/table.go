@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Table is a table as it was before an unfinished run. Its schema is empty if it is in
-// the current database, so that the plan also works in a database with another name.
+// A Table is a table as it was before an unfinished run, see [JournalTable]. Its schema
+// is empty if it is in the current database, so that the plan also works in a database
+// with another name.
 type Table struct {
 	plan.TableName
 
@@ -21,7 +22,7 @@ type Table struct {
 	Options      string   // the text that follows the definitions
 	Columns      []*Column
 	Foreign      []ForeignKey        // including the foreign keys that an unfinished run has dropped
-	Indexes      map[string][]string // the rows of each index in the catalog, see indexIs
+	Indexes      map[string][]string // for each index, its rows in the catalog in the form of the expression indexSQL
 
 	checks map[string][]string // on MariaDB, the checks of columns by their names in lower case; nil on MySQL
 }
@@ -34,8 +35,8 @@ type Column struct {
 	Name, Type string // as in information_schema
 	Primary    bool   // whether it is part of the primary key
 	Generated  string // the expression of a generated column
-	Preset     string // its default, see presetIs
-	Rest       string // its other properties, see restIs
+	Preset     string // its default, in the form of the expression presetSQL
+	Rest       string // its other properties, in the form of the expression restSQL
 }
 
 func (c *Column) String() string { return c.Table.String() + "." + c.Name }
@@ -54,8 +55,8 @@ func (c *Column) Assigned() string {
 	return ""
 }
 
-// Computed reports whether the default of the column is an expression that is not a
-// counter.
+// Computed reports whether the default of the column is an expression, and not a function
+// that counts or draws numbers, such as nextval.
 func (c *Column) Computed() bool {
 	if slices.ContainsFunc([]string{"nextval(", "NEXTVAL(", "uuid_short(", "rand("}, c.Definition.Has) {
 		return false
@@ -72,7 +73,7 @@ func (c *Column) HasForeignKey() bool {
 	return slices.ContainsFunc(c.Table.Foreign, func(f ForeignKey) bool { return contains(f.Columns, c.Name) })
 }
 
-// contains compares names without regard to case, like the servers.
+// contains reports whether name is in names. It ignores case, like the servers.
 func contains(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(s string) bool { return strings.EqualFold(s, name) })
 }
@@ -105,7 +106,7 @@ func IsIndex(element string) bool { return strings.HasPrefix(element, "KEY `") }
 
 // IsFunctional reports whether an element is an index with an expression.
 func IsFunctional(element string) bool {
-	return strings.Contains(element, "KEY `") && (strings.Contains(bare(element), "((") || strings.Contains(bare(element), ",("))
+	return strings.Contains(element, "KEY `") && (strings.Contains(maskQuoted(element), "((") || strings.Contains(maskQuoted(element), ",("))
 }
 
 // IndexOf returns the position of the index with exactly the columns of the foreign key,
@@ -120,16 +121,17 @@ func Serves(element string, f ForeignKey) bool {
 	return IsIndex(element) && !IsFunctional(element) && slices.EqualFunc(f.Columns, QuotedNames(element)[1:], strings.EqualFold)
 }
 
-// JournalTable is the name of the journal in the current database. A phase that could be
-// interrupted half-way first stores there the definitions that its statements remove,
-// which are foreign keys that are dropped for a while, and the original columns. At its
-// end it drops the journal. While the journal exists, an inspection sees the schema as it
-// was before the phase. Therefore it makes the same plan, and the statements skip what
-// has been done. Only packages mycatalog and mysql read the journal.
+// JournalTable is the name of the journal in the current database. It stores what a phase
+// that is interrupted half-way would lose, because its statements remove it: the foreign
+// keys that the phase drops for a while, and the original definitions of columns. The
+// phase writes the journal first, and drops it at its end. While the journal exists, an
+// inspection sees the schema as it was before the phase. Therefore it makes the same
+// plan, and the statements skip what has been done. Only packages mycatalog and mysql
+// read the journal.
 const JournalTable = "sqlmigrate_journal"
 
-// OnlineTable is the name of the table that has a row for each online move that has
-// begun.
+// OnlineTable is the name of the table in which package myonline stores online moves, a
+// row for each move that has begun.
 const OnlineTable = "sqlmigrate_online"
 
 // hasJournal is a condition that the journal exists, so that an unfinished run may have
@@ -180,7 +182,7 @@ func (j Journal) Has(f ForeignKey) bool {
 	})
 }
 
-// overlay sets the definitions of t to their state before the run.
+// overlay changes the definitions of t to those before the unfinished run.
 func (j Journal) overlay(t *Table) {
 	for _, e := range j.Entries {
 		if e.Table != t.TableName {

@@ -10,6 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// A plan must name the object that makes a move impossible. Apply must then refuse before
+// it changes anything, even table fine, which could be moved alone.
 func TestMySQLBlockers(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -18,7 +20,7 @@ func TestMySQLBlockers(t *testing.T) {
 			make    []string
 			targets []any
 			want    string // the object of the blocker
-			reason  string
+			reason  string // part of the reason of the blocker
 		}{
 			{"no key", []string{"CREATE TABLE t (id int)"}, []any{"t"}, "table t", "no primary key"},
 			{"text key", []string{"CREATE TABLE t (id varchar(36) PRIMARY KEY)"}, []any{"t"}, "column id", "varchar(36)"},
@@ -98,6 +100,7 @@ func TestMySQLBlockers(t *testing.T) {
 	})
 }
 
+// These tables resemble those that block a plan, but can be moved and moved back.
 func TestMySQLNotBlocked(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -229,6 +232,7 @@ func TestMySQLUnsigned(t *testing.T) {
 	})
 }
 
+// A request for a table that does not exist, or for a view, is an error that says so.
 func TestMySQLMissingTable(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -242,8 +246,8 @@ func TestMySQLMissingTable(t *testing.T) {
 }
 
 // Revert refuses if there are Snowflake IDs, because they do not fit the former types,
-// and because a database that assigns keys again would continue after the largest of
-// them.
+// and because a database that assigns keys again would continue after the largest
+// Snowflake ID.
 func TestMySQLRevertRefusesLargeIDs(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -13,8 +13,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
-// readKeys reads the largest key of each column, because it may be ahead of the clock,
-// and the smallest, because a CHECK for positive keys may refuse it.
+// readKeys reads the largest key of each column that is part of a primary key, because it
+// may be ahead of the clock, and the smallest, because a CHECK for positive keys may
+// refuse it. LEAST and GREATEST keep each of them in the range of its Go type.
 func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*column]keyRange, error) {
 	const query = "SELECT LEAST(MIN(%[1]s), 1), GREATEST(MAX(%[1]s), 0) FROM %[2]s"
 	keys := map[*column]keyRange{}
@@ -22,12 +23,12 @@ func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*column
 		if !c.Primary || c.Integer().Base == "" {
 			continue
 		}
-		var of keyRange
+		var found keyRange
 		row := conn.QueryRowContext(ctx, fmt.Sprintf(query, mycatalog.Quote(c.Name), mycatalog.QuoteTable(c.Table.TableName)))
-		if err := row.Scan(&of.smallest, &of.largest); err != nil {
+		if err := row.Scan(&found.smallest, &found.largest); err != nil {
 			return nil, fmt.Errorf("sqlmigrate: table %s: read the largest key: %w", c.Table, err)
 		}
-		keys[c] = of
+		keys[c] = found
 	}
 	return keys, nil
 }
@@ -35,7 +36,7 @@ func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*column
 // findBlockers returns the blockers of the plan, and notes.
 func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, want engine.Request) (engine.Findings, error) {
 	var found engine.Findings
-	for _, columns := range byTable(g.all()) {
+	for _, columns := range byTable(g.allColumns()) {
 		t := columns[0].Table
 		found.Add(blockTable(t))
 		for _, c := range columns {
@@ -53,11 +54,13 @@ func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, want engine.Req
 	return found, nil
 }
 
-// restrictedSQL returns a row if restrict_fk_on_non_standard_key is on, as on MySQL 8.4
-// and later. Such a server does not add a foreign key back if it refers to columns that
-// are not a unique key, although an earlier version has created it.
+// restrictedSQL returns a row if the setting restrict_fk_on_non_standard_key is on, which
+// is the default of MySQL 8.4 and later. The server then rejects a new foreign key that
+// refers to columns without a unique key, although an earlier version has accepted it.
 const restrictedSQL = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk_on_non_standard_key' AND Value = 'ON'"
 
+// blockRestricted adds a blocker for each foreign key that the server would not add back,
+// because it refers to columns that are not a unique key. See restrictedSQL.
 func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	restricted, err := rows.Read[struct{ Name, Value string }](ctx, conn, restrictedSQL)
 	if err != nil || len(restricted) == 0 {
@@ -72,10 +75,10 @@ func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engin
 	return found, nil
 }
 
-// noteUnsigned adds a single note on all keys that stay bigint unsigned. With GORM's uint
-// keys, these are all keys.
+// noteUnsigned adds one note on all keys that stay bigint unsigned. It is one note
+// because a program with GORM's uint keys has such a key in every table.
 func noteUnsigned(g *graph) (found engine.Findings) {
-	keys := slices.DeleteFunc(slices.Concat(byTable(g.all())...), func(c *column) bool { return c.Integer() != mycatalog.UnsignedBigint || !c.Primary })
+	keys := slices.DeleteFunc(slices.Concat(byTable(g.allColumns())...), func(c *column) bool { return c.Integer() != mycatalog.UnsignedBigint || !c.Primary })
 	if len(keys) > 0 {
 		found.Note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on the field of the key, and GORM gives such columns its type.",
 			mycatalog.Join(keys, ", ", (*column).String))
@@ -83,6 +86,8 @@ func noteUnsigned(g *graph) (found engine.Findings) {
 	return found
 }
 
+// blockTable adds a blocker for a system-versioned table, and a note on a table of
+// another storage engine than InnoDB.
 func blockTable(t *mycatalog.Table) (found engine.Findings) {
 	if t.Kind == "SYSTEM VERSIONED" {
 		found.Block(t.TableName, "table "+t.String(), "it is system-versioned, and its history keeps such a table from being changed",
@@ -94,6 +99,8 @@ func blockTable(t *mycatalog.Table) (found engine.Findings) {
 	return found
 }
 
+// blockColumn adds the blockers of a column of the connected set, and notes on changes
+// that its user may not expect.
 func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findings) {
 	switch {
 	case c.Generated != "":
@@ -111,20 +118,23 @@ func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findin
 }
 
 // mentions reports whether an expression from the catalog contains the name of the
-// column.
+// column, with or without quotes.
 func mentions(expression, column string) bool {
-	bare := strings.FieldsFunc(expression, func(r rune) bool { return strings.ContainsRune(" (),+-*/%", r) })
-	return slices.ContainsFunc(append(mycatalog.QuotedNames(expression), bare...), func(name string) bool { return strings.EqualFold(name, column) })
+	unquoted := strings.FieldsFunc(expression, func(r rune) bool { return strings.ContainsRune(" (),+-*/%", r) })
+	return slices.ContainsFunc(append(mycatalog.QuotedNames(expression), unquoted...), func(name string) bool { return strings.EqualFold(name, column) })
 }
 
-// ranges matches the clause that partitions a table by RANGE or LIST. It captures only
-// the first column, because only that can decide the partition alone.
-var ranges = regexp.MustCompile(`(?m)^[ /*!\d]*PARTITION BY (?:RANGE|LIST) +(?:COLUMNS)?\((.*?)(?:,.*)?\)$`)
+// rangePartitions matches the clause of a table that is partitioned by RANGE or LIST. It
+// captures only the first column or expression, because only the first can decide the
+// partition alone.
+var rangePartitions = regexp.MustCompile(`(?m)^[ /*!\d]*PARTITION BY (?:RANGE|LIST) +(?:COLUMNS)?\((.*?)(?:,.*)?\)$`)
 
-// partitionedBy returns the expression that decides the partition of a row. It returns ""
-// if a partition exists for every key.
+// partitionedBy returns the expression that decides the partition of a row, if it may
+// have a value for which there is no partition. It returns "" for a table without
+// partitions, or one that is partitioned by HASH or KEY, which have a partition for every
+// key.
 func partitionedBy(t *mycatalog.Table) string {
-	if m := ranges.FindStringSubmatch(t.Options); m != nil {
+	if m := rangePartitions.FindStringSubmatch(t.Options); m != nil {
 		return m[1]
 	}
 	return ""

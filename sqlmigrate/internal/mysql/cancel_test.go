@@ -42,8 +42,9 @@ func mysqlWaits(t *testing.T, db *gorm.DB, end func(waiting string), apply func(
 	return migratetest.MySQLStrings(t, db, mysqlAtWork), err
 }
 
-// When Apply returns after its context was canceled, no connection of it waits for a lock
-// any more, so it does not block later statements.
+// When Apply returns after its context was canceled, none of its connections waits for a
+// lock any more. Otherwise it would block later statements. With a pool of one
+// connection, Apply must first close it to get another one for the KILL.
 func TestMySQLCancelled(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -56,27 +57,27 @@ func TestMySQLCancelled(t *testing.T) {
 				db := migratetest.MySQLSmall(t, on)
 				schema := migratetest.MySQLSchema(t, db)
 				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
-				own := migratetest.MySQLWith(t, db, func(*driver.Config) {})
-				migratetest.MySQLPool(t, own).SetMaxOpenConns(test.conns)
+				separate := migratetest.MySQLWith(t, db, func(*driver.Config) {})
+				migratetest.MySQLPool(t, separate).SetMaxOpenConns(test.conns)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				waiting, err := mysqlWaits(t, db, func(string) { cancel() }, func() error { return plan.Apply(ctx, own) })
+				waiting, err := mysqlWaits(t, db, func(string) { cancel() }, func() error { return plan.Apply(ctx, separate) })
 				if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "KILL") {
 					t.Errorf("error %v, want its context's alone", err)
 				}
 				if len(waiting) > 0 {
 					t.Errorf("connections %s wait after Apply has returned, want none", waiting)
 				}
-				mysqlApply(t, own, plan)
-				mysqlRevert(t, own, plan)
+				mysqlApply(t, separate, plan)
+				mysqlRevert(t, separate, plan)
 				migratetest.MySQLSame(t, "schema after down", migratetest.MySQLSchema(t, db), schema)
 			})
 		}
 	})
 }
 
-// If a program has only a single connection, Apply cannot end a statement that waits, and
-// its error says so.
+// If a program has only a single connection and no pool, Apply cannot end a statement
+// that waits for a lock. Its error says so, and how to end the statement by hand.
 func TestMySQLCancelledOnOneConnection(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

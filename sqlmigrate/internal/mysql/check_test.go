@@ -13,16 +13,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// On MariaDB a MODIFY drops the CHECK of the column if the statement does not repeat it,
-// so a CHECK that was added after the inspection must be noticed. On MySQL every CHECK
-// belongs to the table and stays.
+// On MariaDB a MODIFY drops the CHECK of the column if the statement does not repeat it.
+// The plan cannot repeat a CHECK that was added after the inspection, so the phase must
+// refuse. On MySQL every CHECK belongs to the table and stays.
 func TestMySQLNewCheck(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		widen, detach := sqlmigrate.WithPhases(sqlmigrate.Widen), sqlmigrate.WithPhases(sqlmigrate.Detach)
 		tests := []struct {
 			name, table, add string
-			before           []sqlmigrate.ApplyOption // the phases that are applied before the CHECK is added
+			before           []sqlmigrate.ApplyOption // the phases that are applied before add adds the CHECK
 			run              func(plan *sqlmigrate.Plan, db *gorm.DB) error
 		}{
 			{"widen", "orders", "ALTER TABLE orders MODIFY a_id int CHECK (a_id <> 9)", nil, func(p *sqlmigrate.Plan, db *gorm.DB) error {
@@ -66,8 +66,9 @@ func TestMySQLNewCheck(t *testing.T) {
 	})
 }
 
-// A CHECK that existed at the inspection does not count as a new one, although the server
-// writes its expression differently after the type of a column has changed.
+// A CHECK that existed at the inspection does not count as new, although the server
+// writes its expression differently after the type of a column has changed. The plan must
+// be able to resume, to run again and to be taken back.
 func TestMySQLOldCheck(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -100,7 +101,7 @@ func TestMySQLOldCheck(t *testing.T) {
 }
 
 // A user who may only read sees no foreign keys on MariaDB, but sees every CHECK. A plan
-// by such a user keeps the CHECK.
+// that such a user has made must keep the CHECK.
 func TestMySQLCheckInspectedByReader(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

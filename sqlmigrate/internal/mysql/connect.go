@@ -11,14 +11,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A connector follows references from column to column, and reads the tables to which
-// they lead.
+// A connector computes the connected set, which are the columns whose types must stay
+// equal because one refers to the other. It follows references from column to column, and
+// reads the tables to which they lead.
 type connector struct {
 	*graph
 	engine.Findings
 
 	references []engine.Reference // references in addition to the foreign keys of the database
-	found      []*column          // the columns that the present call of connect has placed
+	placed     []*column          // the columns that the present call of connect has placed
 }
 
 // connect returns the graph of the requested tables, and of the tables of an unfinished
@@ -27,27 +28,29 @@ func connect(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*gr
 	g := &graph{Reader: r, parks: want.Park, columns: map[*mycatalog.Column]*column{}}
 	n := &connector{graph: g, references: want.References}
 	var err error
-	if g.moved, err = n.wanted(ctx, want.Tables); err == nil {
-		g.resumed, err = n.unfinished(ctx)
+	if g.moved, err = n.requestedKeys(ctx, want.Tables); err == nil {
+		g.resumed, err = n.unfinishedColumns(ctx)
 	}
 	g.dropped = g.findDropped()
 	return g, n.Findings, err
 }
 
-func (n *connector) wanted(ctx context.Context, names []plan.TableName) ([]*column, error) {
-	asked := map[*mycatalog.Table]bool{}
+// requestedKeys returns the keys of the requested tables, and all columns connected with
+// them. It adds a note on each table that was not requested, but whose keys change too.
+func (n *connector) requestedKeys(ctx context.Context, names []plan.TableName) ([]*column, error) {
+	requested := map[*mycatalog.Table]bool{}
 	var keys []*mycatalog.Column
 	for _, name := range names {
 		t, err := n.Table(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		asked[t] = true
+		requested[t] = true
 		keys = append(keys, n.keyOf(t)...)
 	}
 	moved, err := n.connect(ctx, keys)
 	for _, c := range moved {
-		if c.assigned() != "" && !asked[c.Table] {
+		if c.assigned() != "" && !requested[c.Table] {
 			n.Note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", c.Table)
 		}
 	}
@@ -55,13 +58,12 @@ func (n *connector) wanted(ctx context.Context, names []plan.TableName) ([]*colu
 }
 
 // keyOf returns the column of the primary key that is moved, or no column. If the primary
-// key has several columns, that is the column that the database assigns, or else the only
-// integer whose default is not computed. The other columns have another meaning, such as
-// the tenant. If there are several integers, it adds a note, because it cannot tell which
-// is the ID.
+// key has several columns, keyOf returns the column with AUTO_INCREMENT, or else the only
+// integer column, unless its default is computed. The other columns have another meaning,
+// such as the tenant. If keyOf cannot tell which column is the ID, it adds a note.
 func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	key := t.Key()
-	if len(key) == 0 || isMadeUp(key[0]) {
+	if len(key) == 0 || isGeneratedKey(key[0]) {
 		n.Block(t.TableName, "table "+t.String(), "it has no primary key", "give it one, or leave it out")
 		return nil
 	}
@@ -81,15 +83,16 @@ func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	return nil
 }
 
-// isMadeUp reports whether the server generated the primary key because
-// sql_generate_invisible_primary_key is on. No program knows such a key.
-func isMadeUp(key *mycatalog.Column) bool {
+// isGeneratedKey reports whether the server generated the primary key, as MySQL does with
+// the setting sql_generate_invisible_primary_key. No program knows such a key, so a plan
+// must not move it.
+func isGeneratedKey(key *mycatalog.Column) bool {
 	return key.Name == "my_row_id" && key.Definition.Has("INVISIBLE")
 }
 
-// unfinished returns the columns of a run that did not complete, and all columns
-// connected with them.
-func (n *connector) unfinished(ctx context.Context) ([]*column, error) {
+// unfinishedColumns returns the columns in the journal of a run that did not complete,
+// and all columns connected with them, so that this plan completes that run.
+func (n *connector) unfinishedColumns(ctx context.Context) ([]*column, error) {
 	if !n.Journal.Exists {
 		return nil, nil
 	}
@@ -109,35 +112,40 @@ func (n *connector) unfinished(ctx context.Context) ([]*column, error) {
 }
 
 // connect returns columns, and all columns that references connect with them in either
-// direction. It also decides on their types.
+// direction. It also sets their new types.
 func (n *connector) connect(ctx context.Context, columns []*mycatalog.Column) ([]*column, error) {
-	n.found = nil
+	n.placed = nil
 	for _, c := range columns {
-		first := len(n.found)
+		// The columns from first on are connected with c. The list grows while follow
+		// places more of them.
+		first := len(n.placed)
 		n.place(c)
-		for i := first; i < len(n.found); i++ {
-			if err := n.follow(ctx, n.found[i]); err != nil {
+		for i := first; i < len(n.placed); i++ {
+			if err := n.follow(ctx, n.placed[i]); err != nil {
 				return nil, err
 			}
 		}
-		widen(n.found[first:])
+		setNewTypes(n.placed[first:])
 	}
-	return n.found, nil
+	return n.placed, nil
 }
 
-// place adds a column to the connected set, unless it is there already.
+// place returns the column of the connected set for c. It adds c to the set if it is not
+// there yet.
 func (n *connector) place(c *mycatalog.Column) *column {
-	placed := n.columns[c]
-	if placed == nil {
-		placed = &column{Column: c}
-		n.columns[c], n.found = placed, append(n.found, placed)
+	known := n.columns[c]
+	if known == nil {
+		known = &column{Column: c}
+		n.columns[c], n.placed = known, append(n.placed, known)
 	}
-	return placed
+	return known
 }
 
-// widen sets the new types of connected columns. Foreign keys require that they are
-// equal.
-func widen(connected []*column) {
+// setNewTypes sets the new types of connected columns. Foreign keys require that these
+// types are equal. A narrow unsigned column therefore becomes bigint unsigned if a
+// connected column is bigint unsigned, which does not change. In all other cases a narrow
+// column becomes bigint.
+func setNewTypes(connected []*column) {
 	unsigned := slices.ContainsFunc(connected, func(c *column) bool { return c.Integer() == mycatalog.UnsignedBigint })
 	for _, c := range connected {
 		if t := c.Integer(); t.Base != "" && t.Base != "bigint" {
@@ -146,8 +154,10 @@ func widen(connected []*column) {
 	}
 }
 
-// follow places the columns that refer to c, and the columns to which c refers.
+// follow places the columns that refer to c, and the columns to which c refers. For this,
+// it reads the tables that have a foreign key to the table of c.
 func (n *connector) follow(ctx context.Context, c *column) error {
+	// The foreign keys of the table of c, and of the tables that refer to it.
 	foreign := slices.Clone(c.Table.Foreign)
 	for _, p := range n.Pairs {
 		if p.Parent == c.Table.TableName && p.Child != p.Parent {
@@ -164,8 +174,9 @@ func (n *connector) follow(ctx context.Context, c *column) error {
 			references = append(references, engine.Reference{Table: f.Child, Column: f.Columns[i], ToTable: f.Parent, ToColumn: f.Refers[i]})
 		}
 	}
+	// is reports whether a name is that of c.
 	is := func(t plan.TableName, name string) bool {
-		return n.Normal(t) == c.Table.TableName && strings.EqualFold(name, c.Name)
+		return n.Normalize(t) == c.Table.TableName && strings.EqualFold(name, c.Name)
 	}
 	for _, r := range references {
 		if is(r.Table, r.Column) || is(r.ToTable, r.ToColumn) {

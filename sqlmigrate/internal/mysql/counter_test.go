@@ -33,8 +33,9 @@ func mysqlDump(t *testing.T, db *gorm.DB) string {
 	return text.String()
 }
 
-// If a run is stopped at any statement and resumed, every counter is afterwards where it
-// was, after Apply and after Revert.
+// If a run is stopped at any statement and resumed, and then taken back, every
+// AUTO_INCREMENT counter has its original value. If a counter fell, the database would
+// assign the key of a deleted row again.
 func TestMySQLCounterNeverFalls(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -60,8 +61,8 @@ func TestMySQLCounterNeverFalls(t *testing.T) {
 }
 
 // The counter that phase detach stores includes keys that were assigned after the
-// inspection. Without the stored counter Revert continues after the one that the plan has
-// read.
+// inspection. If somebody drops the stored counters, Revert uses the counter that the
+// plan has read.
 func TestMySQLCounterOfDetach(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -111,7 +112,7 @@ func TestMySQLCounterOfScript(t *testing.T) {
 }
 
 // If a row is inserted between two statements of phase detach and deleted later, its key
-// counts as used.
+// counts as used, so the database does not assign it again after Revert.
 func TestMySQLCounterDuringDetach(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

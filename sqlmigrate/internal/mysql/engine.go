@@ -4,8 +4,10 @@
 // [Engine.Inspect] reads tables through package mycatalog, connects their columns to a
 // graph (connect.go, graph.go), and finds the blockers (blockers.go, orphans.go,
 // routines.go). phases.go, widen.go, detach.go and guard.go compute the phases from the
-// graph without further queries. [Engine.Run] runs the statements (run.go, session.go).
-// trial.go tries keys in copies of tables.
+// graph without further queries; statement.go and unchanged.go have the statements that
+// several phases use. [Engine.Run] runs the statements (run.go, session.go). [Engine.Try]
+// tries keys in copies of tables (trial.go and the files whose names begin with it).
+// survey.go reads the evidence for references without a foreign key.
 package mysql
 
 import (
@@ -42,6 +44,8 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 	return inspect(ctx, conn, want)
 }
 
+// inspect returns the plan of the requested tables. It computes phases only if it finds
+// no blocker.
 func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
 	reader, err := mycatalog.Read(ctx, conn)
 	if err != nil {

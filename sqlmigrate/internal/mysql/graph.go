@@ -14,19 +14,21 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A column is a column of the connected set.
+// A column is a column of the connected set, which are the keys of the requested tables
+// and all columns that references connect with them.
 type column struct {
 	*mycatalog.Column
 
 	wide   mycatalog.Integer // the new type; zero if the type does not change
-	refers []*column
+	refers []*column         // the columns to which it refers
 }
 
+// widens reports whether phase widen changes the type of the column.
 func (c *column) widens() bool { return c.wide.Base != "" }
 
-// assigned returns how the database assigns the column, or "". A default does not count
-// if the column refers to another key, because then the column is not the key of its
-// table.
+// assigned returns how the database assigns the column, for example "auto_increment", or
+// "" if it does not. If the column refers to another key, its default is not an
+// assignment, because it is not the key of its table.
 func (c *column) assigned() string {
 	if c.Definition.Auto() || len(c.refers) == 0 {
 		return c.Assigned()
@@ -42,6 +44,12 @@ func (c *column) afterWiden() mycatalog.Definition {
 	return c.Definition
 }
 
+// from returns the type of the column before phase widen.
+func (c *column) from() mycatalog.Integer { return c.Integer() }
+
+// to returns the type of the column after phase widen.
+func (c *column) to() mycatalog.Integer { return c.wide }
+
 // A keyRange holds the smallest and the largest key of a column. Both are NULL in an
 // empty table.
 type keyRange struct {
@@ -52,7 +60,8 @@ type keyRange struct {
 // last returns the largest key, or the largest int64 if the key is larger.
 func (k keyRange) last() types.ID { return types.ID(min(k.largest.V, math.MaxInt64)) }
 
-// A graph is the connected set as it was before an unfinished run.
+// A graph holds the tables of the plan and the connected set of their columns. If a run
+// did not complete, it describes them as they were before this run.
 type graph struct {
 	*mycatalog.Reader
 
@@ -69,11 +78,12 @@ type graph struct {
 	dropped [][]mycatalog.ForeignKey
 }
 
-func (g *graph) all() []*column { return slices.Concat(g.moved, g.resumed) }
+// allColumns returns the connected set, and the columns of an unfinished run.
+func (g *graph) allColumns() []*column { return slices.Concat(g.moved, g.resumed) }
 
 // widened returns the columns whose type changes.
 func (g *graph) widened() []*column {
-	return slices.DeleteFunc(g.all(), func(c *column) bool { return !c.widens() })
+	return slices.DeleteFunc(g.allColumns(), func(c *column) bool { return !c.widens() })
 }
 
 // assigned returns the columns that the database assigns.
@@ -81,8 +91,9 @@ func (g *graph) assigned() []*column {
 	return slices.DeleteFunc(slices.Clone(g.moved), func(c *column) bool { return c.assigned() == "" })
 }
 
-// changed returns the columns of the foreign key, on either side, whose type changes.
-func (g *graph) changed(f mycatalog.ForeignKey) []*column {
+// changedColumns returns the columns of the foreign key, on either side, whose type
+// changes.
+func (g *graph) changedColumns(f mycatalog.ForeignKey) []*column {
 	var columns []*column
 	add := func(t *mycatalog.Table, names []string) {
 		for _, name := range names {
@@ -98,11 +109,12 @@ func (g *graph) changed(f mycatalog.ForeignKey) []*column {
 	return columns
 }
 
+// findDropped returns the value of field dropped.
 func (g *graph) findDropped() [][]mycatalog.ForeignKey {
 	var dropped [][]mycatalog.ForeignKey
-	for _, columns := range byTable(g.all()) {
+	for _, columns := range byTable(g.allColumns()) {
 		t := columns[0].Table
-		keys := slices.DeleteFunc(slices.Clone(t.Foreign), func(f mycatalog.ForeignKey) bool { return len(g.changed(f)) == 0 && !g.Journal.Has(f) })
+		keys := slices.DeleteFunc(slices.Clone(t.Foreign), func(f mycatalog.ForeignKey) bool { return len(g.changedColumns(f)) == 0 && !g.Journal.Has(f) })
 		slices.SortFunc(keys, func(a, b mycatalog.ForeignKey) int {
 			return cmp.Or(cmp.Compare(t.IndexOf(a), t.IndexOf(b)), strings.Compare(a.Name, b.Name))
 		})
@@ -117,25 +129,25 @@ func (g *graph) findDropped() [][]mycatalog.ForeignKey {
 func (g *graph) allDropped() []mycatalog.ForeignKey { return slices.Concat(g.dropped...) }
 
 // rebuilt returns the definitions of the indexes that phase widen drops and creates
-// again. The server has created some indexes for a foreign key by itself. When the
-// foreign key is added back, the server would replace such an index by an index with
+// again. The server has created some indexes for a foreign key without being asked. When
+// the foreign key is added back, the server would replace such an index by an index with
 // another name or in another place. If phase widen creates the index explicitly, the
-// server keeps it. The indexes after it are created again too, which keeps the order of
-// all indexes. The table is copied anyway.
+// server keeps it. The indexes after it are created again too, so that all indexes stay
+// in their order. This takes little time, because phase widen copies the table anyway.
 func (g *graph) rebuilt(t *mycatalog.Table) []string {
-	var own []string
+	var indexes []string
 	for _, e := range t.Elements {
-		if mycatalog.IsIndex(e) && (len(own) > 0 || slices.ContainsFunc(g.allDropped(), func(f mycatalog.ForeignKey) bool {
+		if mycatalog.IsIndex(e) && (len(indexes) > 0 || slices.ContainsFunc(g.allDropped(), func(f mycatalog.ForeignKey) bool {
 			return f.Child == t.TableName && mycatalog.Serves(e, f)
 		})) {
-			own = append(own, e)
+			indexes = append(indexes, e)
 		}
 	}
-	return own
+	return indexes
 }
 
-// nameOf returns the name of an index from its definition.
-func nameOf(element string) string { return mycatalog.QuotedNames(element)[0] }
+// indexName returns the name of an index from its definition.
+func indexName(element string) string { return mycatalog.QuotedNames(element)[0] }
 
 // byTable groups columns by table, in the order of the tables' names.
 func byTable(columns []*column) [][]*column {
@@ -148,6 +160,7 @@ func byTable(columns []*column) [][]*column {
 	})
 }
 
+// foreignNames returns the names of foreign keys.
 func foreignNames(keys []mycatalog.ForeignKey) []string {
 	names := make([]string, len(keys))
 	for i, f := range keys {
@@ -159,12 +172,12 @@ func foreignNames(keys []mycatalog.ForeignKey) []string {
 // tablesOf returns the connected set in the form of a plan.
 func tablesOf(g *graph) []plan.Table {
 	var tables []plan.Table
-	for _, columns := range byTable(g.all()) {
+	for _, columns := range byTable(g.allColumns()) {
 		t := columns[0].Table
 		table := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes}
 		for _, c := range columns {
 			table.MaxKey = max(table.MaxKey, g.keys[c].last())
-			table.Columns = append(table.Columns, c.describe())
+			table.Columns = append(table.Columns, c.planColumn())
 		}
 		slices.SortFunc(table.Columns, func(a, b plan.Column) int { return strings.Compare(a.Name, b.Name) })
 		tables = append(tables, table)
@@ -172,20 +185,23 @@ func tablesOf(g *graph) []plan.Table {
 	return tables
 }
 
-func (c *column) describe() plan.Column {
-	described := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.assigned()}
-	if described.Auto == "" && c.Primary && len(c.refers) == 0 && c.Computed() {
-		described.Auto = plan.Computed
+// planColumn returns the column in the form of a plan.
+func (c *column) planColumn() plan.Column {
+	planned := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.assigned()}
+	if planned.Auto == "" && c.Primary && len(c.refers) == 0 && c.Computed() {
+		planned.Auto = plan.Computed
 	}
 	if c.widens() {
-		described.To = c.wide.String()
+		planned.To = c.wide.String()
 	}
-	if was := c.Integer(); was.Base != "" && was != mycatalog.IntegerOf(c.Type) {
-		described.Type = was.String()
+	// If an unfinished run has changed the type already, the plan shows the original
+	// type.
+	if original := c.Integer(); original.Base != "" && original != mycatalog.IntegerOf(c.Type) {
+		planned.Type = original.String()
 	}
 	for _, to := range c.refers {
-		described.Refers = append(described.Refers, to.String())
+		planned.Refers = append(planned.Refers, to.String())
 	}
-	slices.Sort(described.Refers)
-	return described
+	slices.Sort(planned.Refers)
+	return planned
 }

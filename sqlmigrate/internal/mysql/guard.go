@@ -9,12 +9,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// guardPhase returns the phase that adds a CHECK to each key. It leaves out keys that
-// refer to another key, because the table of that key has the CHECK.
+// guardPhase returns the phase that adds a CHECK that the key is positive, so that the
+// server rejects a row whose key a program has not set. It leaves out keys that refer to
+// another key, because the table of that key has the CHECK.
 func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 	phase.Name = plan.Guard
 	for _, c := range slices.Concat(byTable(g.moved)...) {
-		switch keys := g.keys[c]; {
+		switch keys := g.keys[c]; { // the first case has the columns that need no CHECK
 		case !c.Primary || c.HasForeignKey() || len(c.refers) > 0 || c.Integer().Base == "" || guarded(c):
 		case keys.smallest.Valid && keys.smallest.Int64 < 1:
 			found.NotPositive(c.Table.TableName, c.Name, keys.smallest.Int64, "the table gets no CHECK")
@@ -33,6 +34,8 @@ func guarded(c *column) bool {
 	})
 }
 
+// guardStep returns the step that adds the CHECK. It chooses a name that no constraint of
+// the table has; 64 is the largest length of a name.
 func guardStep(g *graph, c *column) plan.Step {
 	t := c.Table
 	name := engine.GuardName(t.Name, c.Name, 64, func(name string) bool {

@@ -39,6 +39,7 @@ func mysqlOpenOrSkip(t *testing.T, on testdb.Target, statements ...string) *gorm
 	return db
 }
 
+// mysqlMariaDB reports whether the server is MariaDB.
 func mysqlMariaDB(t *testing.T, db *gorm.DB) bool {
 	t.Helper()
 	return strings.Contains(migratetest.MySQLRow(t, db, "SELECT VERSION()")[0], "MariaDB")
@@ -70,6 +71,7 @@ func mysqlLoose(t *testing.T, db *gorm.DB, on testdb.Target) *gorm.DB {
 	return migratetest.MySQLWith(t, db, func(c *driver.Config) { c.Params = map[string]string{"restrict_fk_on_non_standard_key": "OFF"} })
 }
 
+// mysqlApply applies the plan, and fails the test if that fails.
 func mysqlApply(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan, opts ...sqlmigrate.ApplyOption) {
 	t.Helper()
 	if err := plan.Apply(t.Context(), db, opts...); err != nil {
@@ -77,6 +79,7 @@ func mysqlApply(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan, opts ...sqlmig
 	}
 }
 
+// mysqlRevert reverts the plan, and fails the test if that fails.
 func mysqlRevert(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
 	t.Helper()
 	if err := plan.Revert(t.Context(), db); err != nil {
@@ -84,7 +87,8 @@ func mysqlRevert(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
 	}
 }
 
-// mysqlData returns the rows of each table as text, without the table of counters.
+// mysqlData returns the rows of each table as text, without the table of counters. more
+// are further databases to read.
 func mysqlData(t *testing.T, db *gorm.DB, more ...string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -114,6 +118,7 @@ func mysqlColumnType(t *testing.T, db *gorm.DB, table, column string) string {
 	return strings.TrimSpace(regexp.MustCompile(`\(\d+\)`).ReplaceAllString(row[0], "") + " " + row[1])
 }
 
+// mysqlForeignKeys returns the foreign keys of the database in the form table.name.
 func mysqlForeignKeys(t *testing.T, db *gorm.DB) []string {
 	t.Helper()
 	return migratetest.MySQLStrings(t, db, "SELECT CONCAT(TABLE_NAME, '.', CONSTRAINT_NAME) FROM information_schema.TABLE_CONSTRAINTS "+

@@ -8,15 +8,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// This file has the statements that write the journal, see [mycatalog.JournalTable].
+// This file has the statements that write the journal, a table with the definitions that
+// an interrupted run would lose. See [mycatalog.JournalTable].
 
+// createJournal creates the journal. Its column id identifies the object of an entry, see
+// [mycatalog.Entry.ID].
 const createJournal = "CREATE TABLE IF NOT EXISTS `" + mycatalog.JournalTable + "` (" +
 	"id char(64) CHARACTER SET ascii NOT NULL PRIMARY KEY, kind varchar(16) NOT NULL, " +
 	"table_schema varchar(64) NOT NULL, table_name varchar(64) NOT NULL, name varchar(64) NOT NULL, definition mediumtext NOT NULL" +
 	") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: what a run that is under way has to put back'"
 
 // journalled adds a step before the steps of a phase that writes the journal, and a step
-// after them that removes it.
+// after them that removes it. On the way back, the last step writes the journal and the
+// first removes it.
 func journalled(steps []plan.Step, entries []mycatalog.Entry) []plan.Step {
 	open, end := openJournal(entries), closeJournal(entries)
 	journal := plan.TableName{Name: mycatalog.JournalTable}
@@ -26,12 +30,14 @@ func journalled(steps []plan.Step, entries []mycatalog.Entry) []plan.Step {
 		[]plan.Step{{Table: journal, Text: "remove it: everything is in place", Up: end, Down: open}})
 }
 
+// openJournal returns the statements that create the journal and insert the entries. An
+// entry that exists already stays as it is, because it has the original definition.
 func openJournal(entries []mycatalog.Entry) []plan.Statement {
 	statements := []plan.Statement{{SQL: createJournal}}
 	if len(entries) == 0 {
 		return statements
 	}
-	statements = append(statements, missing(entries)...)
+	statements = append(statements, rejectMissing(entries)...)
 	return append(statements, plan.Statement{SQL: "INSERT INTO `" + mycatalog.JournalTable +
 		"` (id, kind, table_schema, table_name, name, definition) VALUES\n" +
 		mycatalog.Join(entries, ",\n", func(e mycatalog.Entry) string {
@@ -54,11 +60,11 @@ func closeJournal(entries []mycatalog.Entry) []plan.Statement {
 	return []plan.Statement{{SQL: "DELETE FROM `" + mycatalog.JournalTable + "` WHERE id IN (" + ids + ")"}, drop}
 }
 
-// missing returns statements that fail if a foreign key does not exist although no
-// earlier run has dropped it. The journal must exist when they run. They only matter if
-// the journal existed before, because otherwise the statements of rejectChanged have
-// already failed.
-func missing(entries []mycatalog.Entry) []plan.Statement {
+// rejectMissing returns statements that fail if a foreign key of the entries does not
+// exist, although no earlier run has dropped it. They read the journal, so they must run
+// after it has been created. They only matter if the journal existed before, because
+// otherwise the statements of rejectChanged have already failed.
+func rejectMissing(entries []mycatalog.Entry) []plan.Statement {
 	u := unchanged{}
 	for _, e := range entries {
 		if f, ok := e.ForeignKey(); ok {
@@ -69,11 +75,12 @@ func missing(entries []mycatalog.Entry) []plan.Statement {
 	return u.rejections()
 }
 
-// merge returns the older entries, and the entries of objects that have no older entry.
-func merge(entries, older []mycatalog.Entry) []mycatalog.Entry {
-	known := map[string]bool{}
+// mergeEntries adds to the older entries, which an unfinished run has written, the
+// entries of other objects. The older entry of an object has its original definition.
+func mergeEntries(entries, older []mycatalog.Entry) []mycatalog.Entry {
+	recorded := map[string]bool{}
 	for _, e := range older {
-		known[e.ID()] = true
+		recorded[e.ID()] = true
 	}
-	return append(slices.Clone(older), slices.DeleteFunc(entries, func(e mycatalog.Entry) bool { return known[e.ID()] })...)
+	return append(slices.Clone(older), slices.DeleteFunc(entries, func(e mycatalog.Entry) bool { return recorded[e.ID()] })...)
 }

@@ -18,11 +18,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// kills is a number of attempts of which several end a session while it opens a table.
+// kills is so large that several of the kills end a session while it opens a table.
 const kills = 60
 
 // If a session of MariaDB is killed while it opens a table, the triggers of the table
-// cannot be read any more. EndBackend repairs the table.
+// cannot be read any more, and every insert fails. After EndSession, which ends a session
+// as a run does, an insert must succeed. An account that may not flush tables needs
+// another repair.
 func TestKilledWhileItOpensTriggers(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MariaDB)
@@ -44,6 +46,7 @@ func TestKilledWhileItOpensTriggers(t *testing.T) {
 	t.Run("may not flush", func(t *testing.T) { killAll(t, unprivileged(t, db)) })
 }
 
+// killAll kills sessions, and checks after each kill that a row can be inserted.
 func killAll(t *testing.T, pool *sql.DB) {
 	t.Helper()
 	for range kills {
@@ -96,6 +99,7 @@ func killOpening(t *testing.T, pool *sql.DB) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), mathrand.N(3*time.Millisecond))
 	defer cancel()
+	// ENABLE KEYS closes the table, so that the SELECT opens it again.
 	_, err = conn.ExecContext(ctx, "BEGIN NOT ATOMIC WHILE TRUE DO ALTER TABLE notes ENABLE KEYS; SELECT COUNT(*) INTO @n FROM notes WHERE id = 1; END WHILE; END")
 	if err == nil {
 		t.Fatal("the loop has ended")

@@ -106,6 +106,9 @@ func mysqlLargeRows(names []string) (statements []string) {
 	return statements
 }
 
+// A connected set of many tables moves in a bearable time, all references still hold for
+// keys that a float cannot store, and the way back restores the database as a dump
+// program sees it.
 func TestMySQLLarge(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -146,6 +149,7 @@ func TestMySQLLarge(t *testing.T) {
 		if got := migratetest.MySQLRow(t, db, "SELECT most > 9007199254740992 FROM xt006")[0]; got != "1" {
 			t.Errorf("the largest key of a view is above 2^53: %s, want 1", got)
 		}
+		// The way back is refused while there are Snowflake IDs.
 		moved := mysqlDump(t, db)
 		migratetest.WantError(t, plan.Revert(t.Context(), db), "refused")
 		if mysqlDump(t, db) != moved {

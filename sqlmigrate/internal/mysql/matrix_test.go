@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlShop returns the statements that create tables with every kind of reference to
-// keys of a given type.
+// mysqlShop returns the statements that create tables with every kind of reference. key
+// is the type of their keys, auto is AUTO_INCREMENT or empty, and second is the name of a
+// second database.
 func mysqlShop(key, auto, second string) []string {
 	r := strings.NewReplacer("{KEY}", key, "{AUTO}", auto, "{SECOND}", second)
 	statements := []string{
@@ -49,6 +50,8 @@ func mysqlShop(key, auto, second string) []string {
 	return statements
 }
 
+// mysqlShopTargets returns the arguments of Inspect for the tables of mysqlShop. All
+// other tables are connected with them by foreign keys.
 func mysqlShopTargets() []any {
 	return []any{"users", "items", "p", "q", sqlmigrate.WithReference("logs.user_id", "users.id")}
 }
@@ -71,6 +74,9 @@ func mysqlShopIn(t *testing.T, db *gorm.DB, key, auto string) (second string) {
 	return second
 }
 
+// Keys of every integer type, with and without AUTO_INCREMENT, become bigint in all
+// tables that refer to them, also in another database. The rows stay, the foreign keys
+// are enforced, and the way back restores the schema.
 func TestMySQLMatrix(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -91,6 +97,7 @@ func TestMySQLMatrix(t *testing.T) {
 	})
 }
 
+// testMySQLMatrix moves the tables of mysqlShop, uses them, and moves them back.
 func testMySQLMatrix(t *testing.T, on testdb.Target, key, auto string) {
 	db := migratetest.MySQLOpen(t, on)
 	second := mysqlShopIn(t, db, key, auto)
@@ -142,7 +149,8 @@ func testMySQLMatrix(t *testing.T, on testdb.Target, key, auto string) {
 }
 
 // testMySQLInUse inserts Snowflake IDs into parents and children, checks that the foreign
-// keys are enforced, and deletes the rows.
+// keys are enforced, and deletes the rows. items is whether the key of table items has
+// been moved.
 func testMySQLInUse(t *testing.T, db *gorm.DB, second string, items bool) {
 	t.Helper()
 	id := fmt.Sprint(mysqlID)

@@ -44,6 +44,8 @@ func mysqlFind(t *testing.T, db *gorm.DB, text string, want ...string) {
 	}
 }
 
+// Orphans, which are rows that violate a foreign key, block a plan, because the server
+// would not add the foreign key back. The blocker has a query that finds them.
 func TestMySQLOrphansBlock(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -61,8 +63,9 @@ func TestMySQLOrphansBlock(t *testing.T) {
 	})
 }
 
-// Apply finds orphans before it changes the database, also those that were inserted after
-// the inspection and those of large tables, which Inspect does not search.
+// Apply finds orphans before it changes the database. These can be orphans that were
+// inserted after the inspection, or orphans in large tables, which Inspect does not
+// search.
 func TestMySQLOrphansRejectedFirst(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -130,7 +133,8 @@ func mysqlOnce(text string, do func()) sqlmigrate.ApplyOption {
 	})
 }
 
-// Revert restores the whole schema even if orphans were inserted meanwhile.
+// Revert restores the whole schema even if orphans were inserted while it ran, and then
+// reports them.
 func TestMySQLRevertEndsWithOrphans(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -154,8 +158,9 @@ func TestMySQLRevertEndsWithOrphans(t *testing.T) {
 	})
 }
 
-// A transaction may delete a parent and commit while the foreign key is being added.
-// Apply waits for the transaction and reports the orphan.
+// A transaction that began before the foreign key was added back may delete a parent
+// without a check, and commit later. Apply waits for the transaction before it looks for
+// orphans.
 func TestMySQLOrphanOfOpenTransaction(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

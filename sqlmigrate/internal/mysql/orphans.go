@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
@@ -19,14 +20,16 @@ import (
 // added without a check of the existing rows, which also takes only a moment. From then
 // on the server checks new rows, and the statements of this file check the existing rows.
 
-// orphansFrom is the largest number of rows in a table in which an inspection looks for
-// orphans.
+// orphansFrom is the largest number of rows of a table in which an inspection looks for
+// orphans. A search in more rows would take too long; there, Apply finds the orphans.
 const orphansFrom = 200_000
 
 // The query for orphans is between these marks in an Unless query. They help people to
 // read it, and explain to extract it.
 const orphansBegin, orphansEnd = "NOT EXISTS (/* rows that break it: */ ", " /* until here */)"
 
+// rejectOrphans returns a statement that fails if the foreign key has orphans. unless is
+// empty, or a condition followed by OR, under which the statement does not fail.
 func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: table %s has rows whose %s is not in table %s", f.Child, strings.Join(f.Columns, ", "), f.Parent),
@@ -34,23 +37,24 @@ func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) plan.Stateme
 }
 
 // rejectOrphansFirst returns statements that fail if there are orphans before foreign
-// keys are dropped. They do not fail after an earlier run, if the foreign key has been
-// dropped already, because it must be added back first, or if the columns have their new
-// types.
+// keys are dropped. When the phase resumes after an interruption, they must not fail any
+// more. So they succeed if the foreign key has been dropped already, because it must be
+// added back before orphans are reported, and if the columns have their new types.
 func rejectOrphansFirst(g *graph) []plan.Statement {
 	var statements []plan.Statement
 	for _, f := range g.allDropped() {
 		unless := "(" + mycatalog.HasNone(f.Child, mycatalog.ForeignKind, f.Name) + ")\nOR " +
-			mycatalog.Join(byTable(g.changed(f)), "", func(columns []*column) string { return "(" + columnsAre(columns, (*column).to) + ")\nOR " })
+			mycatalog.Join(byTable(g.changedColumns(f)), "", func(columns []*column) string { return "(" + columnsAre(columns, (*column).to) + ")\nOR " })
 		statements = append(statements, rejectOrphans(g, f, unless))
 	}
 	return statements
 }
 
-// verify returns statements that look for orphans after the foreign keys have been added
-// back. The LOCK TABLES waits for transactions that began before that, because such a
-// transaction may have deleted a parent without a check of the foreign key.
-func verify(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
+// verifyRows returns statements that look for orphans after the foreign keys have been
+// added back. LOCK TABLES waits for the transactions that began before that. Such a
+// transaction does not know the foreign key yet, so it may have deleted a parent without
+// a check.
+func verifyRows(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
 	var statements, orphans []plan.Statement
 	var parents []plan.TableName
 	for _, f := range keys {
@@ -63,19 +67,31 @@ func verify(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
 	return append(statements, orphans...)
 }
 
+// verifyStep returns the step that looks for orphans after the foreign keys of a table
+// have been added back.
 func verifyStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
 		Table: t.TableName,
 		Text:  "look for rows that broke foreign key " + strings.Join(foreignNames(keys), ", ") + " while it was away",
-		Up:    verify(g, keys),
+		Up:    verifyRows(g, keys),
 		Rows:  t.Rows, Bytes: t.Bytes, Estimate: lookupTime(t, g.MariaDB),
 		Locks: "waits for transactions that write the tables that it refers to; all that write them after it wait for that",
 	}
 }
 
-// blockOrphans adds a blocker for each foreign key that has orphans. It checks only
-// tables in which that takes a moment.
+// lookupTime estimates how long an idle server needs to look up each row of t in another
+// table.
+func lookupTime(t *mycatalog.Table, mariadb bool) time.Duration {
+	if mariadb {
+		return time.Duration(t.Rows) * 2500 * time.Nanosecond
+	}
+	return time.Duration(t.Rows) * 3 * time.Microsecond
+}
+
+// blockOrphans adds a blocker for each foreign key that has orphans. It leaves out large
+// tables, in which the search takes long, and foreign keys that an unfinished run may
+// have dropped, because the plan must add these back in any case.
 func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	for _, f := range g.allDropped() {
 		child, parent := g.Tables[f.Child], g.Tables[f.Parent]
@@ -94,20 +110,21 @@ func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.F
 	return found, nil
 }
 
+// orphansFix returns the advice for orphans, with the query that finds them.
 func orphansFix(query string) string {
 	return "correct or delete what this finds: " + query
 }
 
-// explain adds to the error of a statement of rejectOrphans which rows the query has
-// found.
-func explain(ctx context.Context, conn *sql.Conn, s plan.Statement, err error) error {
+// explainOrphans adds to the error of a statement of rejectOrphans how many rows break
+// the foreign key, and an example. It returns the error of any other statement unchanged.
+func explainOrphans(ctx context.Context, conn *sql.Conn, s plan.Statement, err error) error {
 	_, query, ok := strings.Cut(s.Unless, orphansBegin)
 	if !ok {
 		return err
 	}
 	query, _, _ = strings.Cut(query, orphansEnd)
-	found, failed := engine.DescribeRows(ctx, conn, query)
-	if failed != nil || found == "" {
+	found, describeErr := engine.DescribeRows(ctx, conn, query)
+	if describeErr != nil || found == "" {
 		return err
 	}
 	return fmt.Errorf("%w: %s; %s, and run the same again", err, found, orphansFix(query))

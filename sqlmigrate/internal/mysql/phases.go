@@ -1,19 +1,17 @@
 package mysql
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// phasesOf returns the phases that have steps, and the work that they leave undone.
-// Statements for the journal enclose each phase that an error could interrupt half-way.
-// The entries of an unfinished run are part of the first phase.
+// phasesOf returns the phases that have steps, and the work that they leave undone. A
+// phase of several steps begins and ends with a step for the journal, because an error
+// could interrupt it half-way. The entries of an unfinished run become part of the first
+// phase, so that it completes this run.
 func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.Findings) {
 	widen := widenPhase(g)
 	if len(g.dropped) > 0 {
@@ -24,9 +22,9 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 		park = parkPhase(g, want)
 	} else {
 		detach = detachPhase(g, want.Issued)
-		var left engine.Findings
-		guard, left = guardPhase(g)
-		found.Add(left)
+		var omitted engine.Findings
+		guard, omitted = guardPhase(g)
+		found.Add(omitted)
 	}
 	first := &widen
 	if len(widen.Steps) == 0 && len(detach.Steps) > 0 {
@@ -35,7 +33,7 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 	for _, phase := range []*plan.Phase{&widen, &detach} {
 		entries, resumes := entriesOf(g, phase.Name), g.Journal.Exists && phase == first
 		if resumes {
-			entries = merge(entries, g.Journal.Entries)
+			entries = mergeEntries(entries, g.Journal.Entries)
 		}
 		if len(phase.Steps) > 1 || resumes {
 			phase.Steps = journalled(phase.Steps, entries)
@@ -46,8 +44,9 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 	return phases, found
 }
 
-// entriesOf returns the journal's entries for a phase. They are the definitions that the
-// phase changes or drops.
+// entriesOf returns the journal's entries for a phase, which are the definitions that the
+// phase changes or drops. For phase detach, the definitions already have the types of
+// phase widen, which comes before it.
 func entriesOf(g *graph, phase plan.PhaseName) []mycatalog.Entry {
 	var entries []mycatalog.Entry
 	if phase == plan.Detach {
@@ -65,9 +64,10 @@ func entriesOf(g *graph, phase plan.PhaseName) []mycatalog.Entry {
 	return entries
 }
 
-// rejectChanged adds statements to the beginning of the phase, in both directions, that
-// fail if the schema has changed since the inspection. They come before the journal is
-// written.
+// rejectChanged adds statements to the beginning of the phase that fail if the schema has
+// changed since the inspection. On the way back, the last step comes first, so it gets
+// such statements too. They precede the statements that write the journal, so that a
+// phase that fails has changed nothing.
 func rejectChanged(g *graph, phase *plan.Phase) {
 	if len(phase.Steps) == 0 {
 		return
@@ -83,64 +83,4 @@ func rejectChanged(g *graph, phase *plan.Phase) {
 		rejections = append(rejections, countersFit(g.widened())...)
 	}
 	last.Down = append(rejections, last.Down...)
-}
-
-func alter(t *mycatalog.Table, changes ...string) string {
-	return "ALTER TABLE " + mycatalog.QuoteTable(t.TableName) + " " + strings.Join(changes, ", ")
-}
-
-// columnsAre returns a query that is true if each column of a table has its type of
-// typeOf, which is (*column).to or (*column).from.
-func columnsAre(columns []*column, typeOf func(*column) mycatalog.Integer) string {
-	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE %s AND (%s)",
-		len(columns), mycatalog.WhereTable(columns[0].Table.TableName), mycatalog.Join(columns, " OR ", func(c *column) string {
-			return "(COLUMN_NAME = " + mycatalog.Literal(c.Name) + " AND " + typeOf(c).Condition() + ")"
-		}))
-}
-
-func (c *column) from() mycatalog.Integer { return c.Integer() }
-
-func (c *column) to() mycatalog.Integer { return c.wide }
-
-const signal = "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = "
-
-// rejectUnless returns a statement that fails with text unless the query returns true. It
-// cuts text to 128 characters, which is the limit of a SIGNAL's message.
-func rejectUnless(text, unless string) plan.Statement {
-	const most = 128
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most-1]) + "…"
-	}
-	return plan.Statement{SQL: signal + mycatalog.Literal(text), Unless: unless}
-}
-
-func unchecked(s ...plan.Statement) []plan.Statement {
-	s = append([]plan.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}}, s...)
-	return append(s, plan.Statement{SQL: "SET SESSION foreign_key_checks = 1"})
-}
-
-// rewrite completes a step that copies the table.
-func rewrite(g *graph, t *mycatalog.Table, step plan.Step) plan.Step {
-	step.Table, step.Rows, step.Bytes, step.Rewrites = t.TableName, t.Rows, t.Bytes, true
-	step.Estimate = CopyTime(t, g.MariaDB)
-	step.Locks = "writes to the table wait until it is copied; reads wait for a moment at its end"
-	return step
-}
-
-// CopyTime estimates how long the server needs to copy a table.
-func CopyTime(t *mycatalog.Table, mariadb bool) time.Duration {
-	row, perByte := 700*time.Nanosecond, 47.0
-	if mariadb {
-		row, perByte = 1600*time.Nanosecond, 12.0
-	}
-	return time.Duration(t.Rows)*row + time.Duration(float64(t.Bytes)*perByte)
-}
-
-// lookupTime estimates how long the server needs to look up each row of t in another
-// table.
-func lookupTime(t *mycatalog.Table, mariadb bool) time.Duration {
-	if mariadb {
-		return time.Duration(t.Rows) * 2500 * time.Nanosecond
-	}
-	return time.Duration(t.Rows) * 3 * time.Microsecond
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlImplicit adds a table with indexes that the server creates for foreign keys and
-// names differently.
+// mysqlImplicit creates the tables of MySQLSmall and a table with foreign keys for which
+// the server creates indexes. The server names such an index after the column, but after
+// the constraint when the foreign key is added again.
 func mysqlImplicit(t *testing.T, on testdb.Target) *gorm.DB {
 	t.Helper()
 	db := migratetest.MySQLSmall(t, on)
@@ -38,8 +39,8 @@ func mysqlCanceled(step int) mysqlFailure {
 	return mysqlFailure{"context", step, func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }}
 }
 
-// mysqlFailures are the ways in which a run can be stopped. The second kills all other
-// connections to the database, of which the run uses one.
+// mysqlFailures returns the ways to stop a run. The first cancels its context, and the
+// second kills its connections.
 func mysqlFailures(on testdb.Target) []mysqlFailure {
 	return []mysqlFailure{
 		mysqlCanceled(mysqlStep(on, 2)),
@@ -133,7 +134,8 @@ func TestMySQLResumesWithNewPlan(t *testing.T) {
 	})
 }
 
-// If phase widen has stopped half-way, a new plan takes all of it back.
+// If phase widen has stopped half-way, a new plan can take all of it back, although it
+// has not seen the original schema.
 func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -158,7 +160,8 @@ func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 	})
 }
 
-// The same plan resumes a run where it stopped, up and down.
+// The same plan resumes a run where it stopped, in both directions. On the way back, a
+// new plan can also apply the move again.
 func TestMySQLResumesWithSamePlan(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -197,9 +200,8 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 	})
 }
 
-// If phase widen has stopped half-way, the same plan takes back all that it did. The
-// server names the index of a foreign key after the column, and names it after the
-// constraint when the foreign key is added again.
+// If phase widen has stopped half-way, the same plan takes back all that it did, also the
+// names of indexes that the server has created.
 func TestMySQLSamePlanTakesBackWiden(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -233,8 +235,9 @@ func TestMySQLRevertLeavesIndex(t *testing.T) {
 	})
 }
 
-// A plan for other tables completes the interrupted changes of an earlier run, but does
-// not start new ones for the tables of that run.
+// A plan for other tables completes the interrupted phase of an earlier run, because no
+// foreign key may stay dropped. It does not begin the next phases for the tables of that
+// run.
 func TestMySQLOtherPlanFinishes(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -267,6 +270,8 @@ func TestMySQLOtherPlanFinishes(t *testing.T) {
 	})
 }
 
+// If a transaction uses a table for longer than the lock timeout, Apply returns the error
+// of the server and names the statement. Later the same plan can be applied.
 func TestMySQLLockTimeout(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -290,6 +295,8 @@ func TestMySQLLockTimeout(t *testing.T) {
 	})
 }
 
+// A second run in the same database does not begin while the first is in progress,
+// because both would change the same tables.
 func TestMySQLOneRunAtATime(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -307,7 +314,8 @@ func TestMySQLOneRunAtATime(t *testing.T) {
 	})
 }
 
-// Without the right to create the journal, Apply does not change the database.
+// Without a right that it needs, such as to create the journal, Apply does not change the
+// database, and the error names the cause.
 func TestMySQLRights(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -40,7 +40,9 @@ var mysqlRentals = []string{
 	"CREATE EVENT nightly ON SCHEDULE EVERY 1 DAY DISABLE DO BEGIN DECLARE last INT; SELECT MAX(rental_id) INTO last FROM rental; END",
 }
 
-// The notes of a plan name each routine that uses a key, with its narrow variables.
+// A routine fails if it copies a Snowflake ID into a narrow variable. Therefore the notes
+// of a plan name each routine that uses a moved key, with its narrow variables, and no
+// other routine.
 func TestMySQLNotesRoutines(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

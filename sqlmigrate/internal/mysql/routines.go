@@ -22,7 +22,9 @@ import (
 // can prevent every write to its table, so it is a blocker, but only if its text assigns
 // a key to a narrow variable.
 
-// A routine is a procedure, function, trigger or event.
+// A routine is a procedure, function, trigger or event. Table is the table of a trigger.
+// Body is its text as the server has it, or after readRoutines in the form that
+// normalizeBody returns.
 type routine struct {
 	Kind, Name, Table, Body string
 	Narrow                  map[string]string `row:"-"` // types of the narrow variables, and under "" of the result of a function
@@ -45,7 +47,7 @@ const (
 // noteRoutines reads the routines in the databases of all widened tables, and adds notes
 // and blockers.
 func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
-	keys := keysOf(g.widened())
+	keys := keyNamesOf(g.widened())
 	for _, schema := range keys.schemas {
 		routines, err := readRoutines(ctx, conn, mycatalog.SchemaOf(plan.TableName{Schema: schema}))
 		if err != nil {
@@ -58,6 +60,8 @@ func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found engine.F
 	return found, nil
 }
 
+// readRoutines reads the routines, events and triggers of a database, with their narrow
+// variables, parameters and results. schema is an SQL expression.
 func readRoutines(ctx context.Context, conn *sql.Conn, schema string) (routines []routine, err error) {
 	params, err := rows.Read[struct{ Kind, Of, Name, Type string }](ctx, conn, fmt.Sprintf(paramsSQL, schema))
 	for _, query := range []string{routinesSQL, eventsSQL, triggersSQL} {
@@ -70,10 +74,10 @@ func readRoutines(ctx context.Context, conn *sql.Conn, schema string) (routines 
 	}
 	for i := range routines {
 		r := &routines[i]
-		r.Body, r.Narrow = wordsOf(r.Body), map[string]string{}
+		r.Body, r.Narrow = normalizeBody(r.Body), map[string]string{}
 		for _, p := range params {
 			if r.Kind == p.Kind && r.Name == p.Of {
-				r.Narrow[wordOf(p.Name)] = p.Type
+				r.Narrow[normalizeName(p.Name)] = p.Type
 			}
 		}
 		for _, m := range declaration.FindAllStringSubmatch(r.Body, -1) {
@@ -88,26 +92,28 @@ func readRoutines(ctx context.Context, conn *sql.Conn, schema string) (routines 
 }
 
 // report adds a blocker if the routine is a trigger of a widened table that assigns a key
-// to a narrow variable. It adds a note if the routine has narrow variables and mentions a
-// key.
+// to a narrow variable, because every write to the table could then fail. It adds a note
+// if the routine has narrow variables and mentions a key, because it is unknown whether
+// they hold it.
 func (r routine) report(schema string, k keyNames) (found engine.Findings) {
 	const reason = "has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID"
-	words := append(strings.Fields(r.Body), wordOf(r.Table))
+	words := append(strings.Fields(r.Body), normalizeName(r.Table))
 	for name := range r.Narrow {
 		words = append(words, name)
 	}
-	taken := r.taken(k)
+	targets := r.narrowTargets(k)
 	switch {
-	case r.Kind == "TRIGGER" && k.tables[wordOf(r.Table)] && len(taken) > 0:
-		found.Block(plan.TableName{Schema: schema, Name: r.Table}, "trigger "+r.Name, fmt.Sprintf("it "+reason, describe(taken)), "make it bigint")
+	case r.Kind == "TRIGGER" && k.tables[normalizeName(r.Table)] && len(targets) > 0:
+		found.Block(plan.TableName{Schema: schema, Name: r.Table}, "trigger "+r.Name, fmt.Sprintf("it "+reason, describeVariables(targets)), "make it bigint")
 	case len(r.Narrow) > 0 && slices.ContainsFunc(words, k.mentionedBy):
-		found.Note("%s %s "+reason+". Make it bigint.", r.Kind[:1]+strings.ToLower(r.Kind[1:]), r.Name, describe(r.Narrow))
+		found.Note("%s %s "+reason+". Make it bigint.", r.Kind[:1]+strings.ToLower(r.Kind[1:]), r.Name, describeVariables(r.Narrow))
 	}
 	return found
 }
 
-// describe returns variables with their types, sorted.
-func describe(variables map[string]string) string {
+// describeVariables returns variables with their types, sorted. The empty name stands for
+// the result of a function.
+func describeVariables(variables map[string]string) string {
 	var all []string
 	for name, typ := range variables {
 		if name == "" {
@@ -119,84 +125,98 @@ func describe(variables map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// taken returns the narrow variables to which a statement assigns a key. In a list, it
-// matches each variable with the expression at the same place. If the places are not
-// clear, it returns the variables only if all targets are narrow. An expression with
-// COUNT is not a key.
-func (r routine) taken(k keyNames) map[string]string {
-	taken := map[string]string{}
+// narrowTargets returns the narrow variables to which a statement assigns a key, with
+// their types. It analyzes SELECT INTO, the default of a declaration, and assignments. In
+// a list, it matches each variable with the expression at the same place. If the places
+// are not clear, because a function call contains commas, it returns the variables only
+// if all targets are narrow. An expression with COUNT is not a key.
+func (r routine) narrowTargets(k keyNames) map[string]string {
+	found := map[string]string{}
 	isKey := func(word string) bool { return k.columns[word] || word == "last_insert_id" }
 	isWide := func(name string) bool { return r.Narrow[name] == "" }
-	give := func(targets []string, expression string) {
-		given := strings.Fields(expression)
-		if slices.ContainsFunc(given, isKey) && !slices.Contains(given, "count") && !slices.ContainsFunc(targets, isWide) {
+	assign := func(targets []string, expression string) {
+		words := strings.Fields(expression)
+		if slices.ContainsFunc(words, isKey) && !slices.Contains(words, "count") && !slices.ContainsFunc(targets, isWide) {
 			for _, name := range targets {
-				taken[name] = r.Narrow[name]
+				found[name] = r.Narrow[name]
 			}
 		}
 	}
 	for _, statement := range statementEnd.Split(r.Body, -1) {
-		if m := selection.FindStringSubmatch(statement); m != nil {
+		// SELECT … INTO
+		if m := selectInto.FindStringSubmatch(statement); m != nil {
 			targets, items := namesIn(m[2]), strings.Split(m[1], " , ")
 			if len(items) != len(targets) { // a call of a function also contains commas
-				give(targets, m[1])
+				assign(targets, m[1])
 				items = nil
 			}
 			for i, item := range items {
-				give(targets[i:i+1], item)
+				assign(targets[i:i+1], item)
 			}
 		}
-		if m := preset.FindStringSubmatch(statement); m != nil {
-			give(namesIn(m[1]), m[2])
+		// DECLARE … DEFAULT
+		if m := declaredDefault.FindStringSubmatch(statement); m != nil {
+			assign(namesIn(m[1]), m[2])
 		}
+		// SET … = and :=
 		for _, m := range assignment.FindAllStringSubmatch(statement, -1) {
-			give(m[1:2], m[2])
+			assign(m[1:2], m[2])
 		}
 	}
-	return taken
+	return found
 }
 
-// These expressions match parts of a body in the form that wordsOf returns.
+// These expressions match parts of a body in the form that normalizeBody returns, in
+// which a blank separates all words and signs.
 var (
-	declaration  = regexp.MustCompile(`(?:^| )(?:declare ((?:[^ ]+ , )+))?([\pL_$][^ ]*) ((?:tiny|small|medium)?int|integer|int[1-4]|middleint)\b`)
-	statementEnd = regexp.MustCompile(`\b(?:begin|then|else|do)\b|;`)
-	selection    = regexp.MustCompile(`\bselect (.+?)(?: from .*)? into (.+?)(?: (?:from|for) .*)? ?$`)
-	preset       = regexp.MustCompile(`\bdeclare ((?:[^ ]+ , )*[^ ]+) .* default (.+?)(?: from .*)?$`)
-	assignment   = regexp.MustCompile(`((?:[@.] )?[^ ]+) :?= (?:[^ ]+ \. )?([^ ]+)`)
+	// declaration captures further names of a DECLARE, the last name, and the narrow
+	// type. selectInto captures the expressions and the targets of SELECT … INTO.
+	// declaredDefault captures the names and the default of a DECLARE. assignment
+	// captures a target and the first word of its value.
+	declaration     = regexp.MustCompile(`(?:^| )(?:declare ((?:[^ ]+ , )+))?([\pL_$][^ ]*) ((?:tiny|small|medium)?int|integer|int[1-4]|middleint)\b`)
+	statementEnd    = regexp.MustCompile(`\b(?:begin|then|else|do)\b|;`)
+	selectInto      = regexp.MustCompile(`\bselect (.+?)(?: from .*)? into (.+?)(?: (?:from|for) .*)? ?$`)
+	declaredDefault = regexp.MustCompile(`\bdeclare ((?:[^ ]+ , )*[^ ]+) .* default (.+?)(?: from .*)?$`)
+	assignment      = regexp.MustCompile(`((?:[@.] )?[^ ]+) :?= (?:[^ ]+ \. )?([^ ]+)`)
 )
 
 // namesIn returns the names in a list that is separated by commas.
 func namesIn(list string) []string { return strings.Fields(strings.ReplaceAll(list, ",", "")) }
 
-// wordsOf returns a body with a blank between all words and signs, and without comments.
-// It replaces each string by a quote.
-func wordsOf(body string) string {
+// normalizeBody returns a body in lower case, without comments, and with a blank between
+// all words and signs. It replaces each string by a quote, so that a search does not
+// match its content.
+func normalizeBody(body string) string {
 	return mycatalog.Join(sqltext.Scan(body, bodyRules), " ", func(t sqltext.Token) string {
 		if t.Kind == sqltext.Text || body[t.Start] == '"' {
 			return "'"
 		}
-		return wordOf(t.Text)
+		return normalizeName(t.Text)
 	})
 }
 
-// wordOf returns a name in lower case, with underscores in place of blanks.
-func wordOf(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "_") }
+// normalizeName returns a name in lower case, with underscores in place of blanks.
+func normalizeName(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "_") }
 
-// keyNames holds the names of the widened columns and their tables, for a search in
-// texts.
+// bodyRules are the rules of the text of routines and triggers.
+var bodyRules = sqltext.Rules{Backslash: true, Hash: true, Backticks: true}
+
+// A keyNames holds the names of the widened columns and their tables, in the form that
+// normalizeName returns, for a search in texts.
 type keyNames struct {
 	schemas []string
 	tables  map[string]bool
 	columns map[string]bool
 }
 
-func keysOf(columns []*column) keyNames {
+// keyNamesOf returns the names of the columns and of their tables.
+func keyNamesOf(columns []*column) keyNames {
 	k := keyNames{tables: map[string]bool{}, columns: map[string]bool{}}
 	for _, c := range columns {
 		k.schemas = engine.AppendNew(k.schemas, c.Table.Schema)
-		name := wordOf(c.Table.Name)
+		name := normalizeName(c.Table.Name)
 		k.tables[name] = true
-		k.columns[wordOf(c.Name)] = true
+		k.columns[normalizeName(c.Name)] = true
 		if c.Primary { // a variable with a key of users is often called user_id
 			k.columns[strings.TrimSuffix(name, "s")+"_id"] = true
 		}
@@ -204,8 +224,9 @@ func keysOf(columns []*column) keyNames {
 	return k
 }
 
-// mentionedBy reports whether a word is the name of a table or a column, also with a
-// prefix, as in p_user_id. A column id does not count, because every table may have one.
+// mentionedBy reports whether a word is the name of a table or a column. The name of a
+// column may have a prefix, as in p_user_id. A column id does not count, because every
+// table may have one.
 func (k keyNames) mentionedBy(word string) bool {
 	for name, more := word, true; more; _, name, more = strings.Cut(name, "_") {
 		if k.columns[name] && name != "id" {

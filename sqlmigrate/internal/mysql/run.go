@@ -28,7 +28,7 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 		}
 	}
 	for _, statement := range statements {
-		if err := carryOut(ctx, conn, statement); err != nil {
+		if err := runUnlessDone(ctx, conn, statement); err != nil {
 			return err
 		}
 		done(statement)
@@ -36,46 +36,49 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	return nil
 }
 
-func carryOut(ctx context.Context, conn *sql.Conn, s plan.Statement) error {
+// runUnlessDone runs a statement, unless its Unless query returns that it has been done.
+func runUnlessDone(ctx context.Context, conn *sql.Conn, s plan.Statement) error {
 	if s.Unless != "" {
-		var over bool
-		if err := conn.QueryRowContext(ctx, s.Unless).Scan(&over); err != nil {
+		var isDone bool
+		if err := conn.QueryRowContext(ctx, s.Unless).Scan(&isDone); err != nil {
 			return fmt.Errorf("ask whether that has been done: %w", err)
 		}
-		if over {
+		if isDone {
 			return nil
 		}
 	}
 	if _, err := conn.ExecContext(ctx, s.SQL); err != nil {
-		return explain(ctx, conn, s, err)
+		return explainOrphans(ctx, conn, s, err)
 	}
 	return nil
 }
 
 // The statements of a script that save, change and restore the settings of the
-// connection. If a script fails, it does not restore the settings. When it is run again
-// on the same connection, COALESCE keeps the original values.
+// connection, and delete the variables in which they are saved. A script that fails does
+// not restore the settings. When it is run again on the same connection, COALESCE keeps
+// the original values. The servers differ in the comments /*!80000 … */, which only MySQL
+// runs.
 const (
-	scriptSet = "SET @sqlmigrate_mode = COALESCE(@sqlmigrate_mode, @@SESSION.sql_mode), " +
+	scriptSave = "SET @sqlmigrate_mode = COALESCE(@sqlmigrate_mode, @@SESSION.sql_mode), " +
 		"@sqlmigrate_checks = COALESCE(@sqlmigrate_checks, @@SESSION.foreign_key_checks)" +
 		" /*!80000, @sqlmigrate_expiry = COALESCE(@sqlmigrate_expiry, " + expiry + ") */"
-	scriptUse  = "SET SESSION sql_mode = '" + sqlMode + "', SESSION foreign_key_checks = 1 /*!80000, " + expiry + " = 0 */"
-	scriptBack = "SET SESSION sql_mode = @sqlmigrate_mode, SESSION foreign_key_checks = @sqlmigrate_checks" +
+	scriptUse     = "SET SESSION sql_mode = '" + sqlMode + "', SESSION foreign_key_checks = 1 /*!80000, " + expiry + " = 0 */"
+	scriptRestore = "SET SESSION sql_mode = @sqlmigrate_mode, SESSION foreign_key_checks = @sqlmigrate_checks" +
 		" /*!80000, " + expiry + " = CAST(@sqlmigrate_expiry AS UNSIGNED) */"
-	scriptEnd = "SET @sqlmigrate_mode = NULL, @sqlmigrate_checks = NULL, @sqlmigrate_expiry = NULL, @sqlmigrate = NULL"
+	scriptForget = "SET @sqlmigrate_mode = NULL, @sqlmigrate_checks = NULL, @sqlmigrate_expiry = NULL, @sqlmigrate = NULL"
 )
 
 // Script implements [engine.Engine]. All statements must run on the same connection,
 // which the tools ensure.
 func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	var lines []string
-	guarded := false
+	conditional := false // whether a statement depends on a query, and so on the settings
 	for _, s := range statements {
-		guarded = guarded || s.Unless != ""
+		conditional = conditional || s.Unless != ""
 		lines = append(lines, scripted(s)...)
 	}
-	if guarded {
-		lines = append(append([]string{scriptSet, scriptUse}, lines...), scriptBack, scriptEnd)
+	if conditional {
+		lines = append(append([]string{scriptSave, scriptUse}, lines...), scriptRestore, scriptForget)
 	}
 	return format.Script(lines)
 }
@@ -88,7 +91,7 @@ func scripted(s plan.Statement) []string {
 		return []string{s.SQL}
 	}
 	sql := s.SQL
-	if message, ok := strings.CutPrefix(sql, signal); ok {
+	if message, ok := strings.CutPrefix(sql, signalSQL); ok {
 		// MySQL cannot prepare a SIGNAL. An invalid SQL mode fails with an error that
 		// contains the text up to a comma.
 		sql = "SET SESSION sql_mode = " + strings.ReplaceAll(message, ",", ";")

@@ -49,6 +49,8 @@ func mysqlScripts(t *testing.T, plan *sqlmigrate.Plan, format sqlmigrate.Format)
 	return up, down
 }
 
+// mysqlGooseStatements returns the statements of a file for goose. Each must be between
+// the markers, because goose would otherwise split it at semicolons.
 func mysqlGooseStatements(t *testing.T, text string) []string {
 	t.Helper()
 	var statements []string
@@ -64,7 +66,9 @@ func mysqlGooseStatements(t *testing.T, text string) []string {
 	return statements
 }
 
-// mysqlTool executes each script on a new connection, as migration tools do.
+// mysqlTool executes each script on a new connection, as migration tools do. A script of
+// one text is sent as a whole. It checks that each script restores the settings of the
+// session.
 func mysqlTool(t *testing.T, db *gorm.DB, scripts [][]string) error {
 	t.Helper()
 	for _, script := range scripts {
@@ -86,6 +90,8 @@ func mysqlTool(t *testing.T, db *gorm.DB, scripts [][]string) error {
 	return nil
 }
 
+// The files for migration tools move the tables as Apply does. They can be run again, and
+// the way back refuses while there are Snowflake IDs.
 func TestMySQLScripts(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -103,6 +109,7 @@ func TestMySQLScripts(t *testing.T) {
 					migratetest.MySQLSame(t, "data after up", mysqlData(t, db), data)
 				}
 				migratetest.MySQLExec(t, db, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", mysqlID))
+				// The first file takes phase guard back, for which large keys do not matter.
 				err := mysqlTool(t, db, down[1:])
 				if err == nil || !strings.Contains(err.Error(), "refused: orders.id has Snowflake IDs") {
 					t.Errorf("down with a large key: %v, want an error that says so", err)
@@ -121,6 +128,8 @@ func TestMySQLScripts(t *testing.T) {
 	})
 }
 
+// If a script has failed because of an orphan, it can be run again after the orphan is
+// deleted.
 func TestMySQLScriptsAfterOrphan(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -146,8 +155,8 @@ func TestMySQLScriptsAfterOrphan(t *testing.T) {
 	})
 }
 
-// If a tool is killed after any statement, the script can be run again, also after the
-// library has completed the move.
+// If a tool is killed after any statement, the script can be run again from its
+// beginning, also if the library has completed the move in between.
 func TestMySQLScriptsResume(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -202,7 +211,7 @@ func TestMySQLResumesBehindLostStatement(t *testing.T) {
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		before, schema, _ := mysqlMoved(t, on)
 		db := migratetest.MySQLSmall(t, on)
-		for range 15 {
+		for range 15 { // doubles the rows, so that the copy of the table takes long enough to be canceled
 			migratetest.MySQLExec(t, db, "INSERT INTO orders (a_id) SELECT 1 FROM orders")
 		}
 		rows := migratetest.MySQLRow(t, db, "SELECT COUNT(*) FROM orders")
@@ -225,6 +234,8 @@ func TestMySQLResumesBehindLostStatement(t *testing.T) {
 	})
 }
 
+// After the move, GORM's AutoMigrate finds that the tables agree with models that have
+// keys of type types.ID, and changes nothing.
 func TestMySQLAutoMigrateHasNothingToDo(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -30,6 +30,8 @@ const (
 	// /*!80000 as a comment.
 	expiry = "@@SESSION.information_schema_stats_expiry"
 
+	// restoreTimeout limits the time to restore the settings, or to drop the copies of a
+	// trial.
 	restoreTimeout = 5 * time.Second
 )
 
@@ -38,11 +40,11 @@ const (
 type Session struct {
 	conn *sql.Conn
 
-	id       int64
-	lockWait int64
+	id       int64  // the ID of the connection
+	lockWait int64  // the connection's own lock_wait_timeout, in seconds
 	restore  string // the statement that restores the settings
-	name     string
-	killed   bool
+	lockName string // the name of the lock
+	killed   bool   // whether End has sent a KILL
 }
 
 // settingsSQL returns the ID of the connection, which a KILL needs, the database, from
@@ -53,17 +55,20 @@ const settingsSQL = "SELECT CONNECTION_ID(), COALESCE(DATABASE(), ''), @@SESSION
 	"', SESSION autocommit = ', @@SESSION.autocommit, ', SESSION lock_wait_timeout = ', @@SESSION.lock_wait_timeout, " +
 	"', SESSION innodb_lock_wait_timeout = ', @@SESSION.innodb_lock_wait_timeout /*!80000, ', " + expiry + " = ', " + expiry + " */)"
 
-// OpenSession waits until no other run has the lock, at most for wait, and changes the
-// settings of conn. The caller restores them with [Session.Restore].
+// OpenSession acquires the lock of the database and changes the settings of conn. It
+// waits for the lock for at most wait, or for the connection's lock_wait_timeout if wait
+// is 0. The caller restores the settings with [Session.Restore].
 func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Session, error) {
 	s := &Session{conn: conn}
 	var database string
 	if err := conn.QueryRowContext(ctx, settingsSQL).Scan(&s.id, &database, &s.lockWait, &s.restore); err != nil {
 		return nil, fmt.Errorf("sqlmigrate: read the settings of the connection: %w", err)
 	}
+	// The name of a lock has at most 64 characters. The name of the database can have as
+	// many, so the lock's name contains a hash of it.
 	sum := sha256.Sum256([]byte(database))
-	s.name = "sqlmigrate " + hex.EncodeToString(sum[:])[:40]
-	if err := s.claim(ctx, wait); err != nil {
+	s.lockName = "sqlmigrate " + hex.EncodeToString(sum[:])[:40]
+	if err := s.acquireLock(ctx, wait); err != nil {
 		return nil, err
 	}
 	if err := s.exec(ctx, "SET SESSION sql_mode = '"+sqlMode+"', SESSION foreign_key_checks = 1, SESSION autocommit = 1 /*!80000, "+expiry+" = 0 */"); err != nil {
@@ -72,22 +77,23 @@ func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Sess
 	return s, nil
 }
 
-// claim acquires the lock, which may have to wait for another run.
-func (s *Session) claim(ctx context.Context, wait time.Duration) error {
+// acquireLock acquires the lock. It waits while another run or inspection has it.
+func (s *Session) acquireLock(ctx context.Context, wait time.Duration) error {
 	seconds := wholeSeconds(wait)
 	if seconds == 0 {
 		seconds = s.lockWait
 	}
-	var got sql.NullBool
-	if err := s.conn.QueryRowContext(ctx, fmt.Sprintf("SELECT GET_LOCK('%s', %d)", s.name, seconds)).Scan(&got); err != nil {
+	var acquired sql.NullBool
+	if err := s.conn.QueryRowContext(ctx, fmt.Sprintf("SELECT GET_LOCK('%s', %d)", s.lockName, seconds)).Scan(&acquired); err != nil {
 		return fmt.Errorf("sqlmigrate: wait for another run to end: %w", err)
 	}
-	if !got.Bool {
+	if !acquired.Bool {
 		return errors.New("sqlmigrate: another run is under way in this database, perhaps the last statement of one that has lost its connection: try again when it has ended")
 	}
 	return nil
 }
 
+// exec runs a statement on the connection.
 func (s *Session) exec(ctx context.Context, statement string) error {
 	_, err := s.conn.ExecContext(ctx, statement)
 	return err
@@ -102,7 +108,8 @@ func (s *Session) SetTimeouts(ctx context.Context, lockWait, innodb int64) error
 // wholeSeconds rounds up to seconds, which is the unit of the servers.
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// close restores the connection, or closes it if that fails. It returns err.
+// close restores the settings of the connection. If that fails, it closes the connection,
+// so that no program gets it with other settings. It returns err.
 func (s *Session) close(ctx context.Context, err error) error {
 	if s.Restore(ctx) != nil {
 		engine.Discard(s.conn)
@@ -116,7 +123,7 @@ func (s *Session) close(ctx context.Context, err error) error {
 func (s *Session) Restore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
-	return errors.Join(s.exec(ctx, "UNLOCK TABLES"), s.exec(ctx, s.restore), s.exec(ctx, "DO RELEASE_LOCK('"+s.name+"')"))
+	return errors.Join(s.exec(ctx, "UNLOCK TABLES"), s.exec(ctx, s.restore), s.exec(ctx, "DO RELEASE_LOCK('"+s.lockName+"')"))
 }
 
 // End implements [engine.Backend].
@@ -133,11 +140,11 @@ func (s *Session) End(ctx context.Context, other *sql.Conn) error {
 	return err
 }
 
-// Ended implements [engine.Backend]. It returns true once the named lock is free, because
-// the server releases it after the locks on tables.
+// Ended implements [engine.Backend]. It returns true once the session no longer has the
+// named lock, because the server releases this lock after the locks on tables.
 func (s *Session) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var ended bool
-	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", s.name, s.id)).Scan(&ended)
+	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", s.lockName, s.id)).Scan(&ended)
 	return ended, err
 }
 
@@ -145,23 +152,27 @@ func (s *Session) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 func (s *Session) EndSQL() string { return fmt.Sprintf("KILL %d", s.id) }
 
 // end kills the session on the server after conn was lost. If a session of MariaDB is
-// killed while it opens a table, other sessions may not be able to read the table's
-// triggers. Therefore end also makes the server read the triggers again.
+// killed while it opens a table, other sessions may no longer be able to read the
+// triggers of the table, and their writes fail. Therefore end also makes the server read
+// the triggers again. pool provides the other connection for both. end returns err, with
+// advice if one of them fails.
 func (s *Session) end(ctx context.Context, conn *sql.Conn, pool *sql.DB, err error) error {
 	err = engine.EndBackend(ctx, conn, pool, s, err)
 	if !s.killed {
 		return err
 	}
-	if failed := readTriggersAgain(ctx, pool); failed != nil && err != nil {
-		return fmt.Errorf("%w; if programs get error 1064, “has an error in its body”, run: FLUSH TABLES (%w)", err, failed)
+	if reloadErr := readTriggersAgain(ctx, pool); reloadErr != nil && err != nil {
+		return fmt.Errorf("%w; if programs get error 1064, “has an error in its body”, run: FLUSH TABLES (%w)", err, reloadErr)
 	}
 	return err
 }
 
-var lockWait = regexp.MustCompile(`Error 1205\b`)
+// lockTimedOut matches the error of a lock that was not available in time.
+var lockTimedOut = regexp.MustCompile(`Error 1205\b`)
 
 // readTriggersAgain makes MariaDB close all tables of the database that have triggers, so
-// that it reads their triggers again.
+// that it reads their triggers again. It first tries FLUSH TABLES. If the account may not
+// flush tables, it alters each table without a change, which closes the table too.
 func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
@@ -175,7 +186,7 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 		return err
 	}
 	_, err = conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR FLUSH TABLES "+mycatalog.Join(tables, ", ", mycatalog.Quote))
-	if err == nil || lockWait.MatchString(err.Error()) { // after a timeout, the server closes a table as soon as it is free
+	if err == nil || lockTimedOut.MatchString(err.Error()) { // after a timeout, the server closes a table as soon as it is free
 		return nil
 	}
 	for _, t := range tables { // the account may not flush tables

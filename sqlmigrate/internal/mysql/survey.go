@@ -13,41 +13,41 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// surveyed is the condition for the schemas of a survey. Each query reads a single view
+// inSchemas is the condition for the schemas of a survey. Each query reads a single view
 // of information_schema, because MariaDB needs quadratic time to join two of its views.
 const (
-	surveyed = `TABLE_SCHEMA IN (DATABASE(), %s)`
+	inSchemas = `TABLE_SCHEMA IN (DATABASE(), %s)`
 
 	// tablesSQL returns all tables, because the name of a column may refer to a table.
 	// Views are excluded, and with them their columns.
-	tablesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE ` + surveyed + ` AND TABLE_TYPE NOT LIKE '%%VIEW%%'
+	tablesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE ` + inSchemas + ` AND TABLE_TYPE NOT LIKE '%%VIEW%%'
 AND TABLE_NAME NOT IN ('` + mycatalog.JournalTable + `', '` + mycatalog.OnlineTable + `') ORDER BY 1, 2`
 
 	// keysSQL returns the columns that alone are the primary key. Their values show
 	// nothing, because they look like the keys of every other table.
 	keysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, MAX(COLUMN_NAME), '', '', '' FROM information_schema.STATISTICS
-WHERE ` + surveyed + ` AND INDEX_NAME = 'PRIMARY' GROUP BY TABLE_SCHEMA, TABLE_NAME HAVING COUNT(*) = 1`
+WHERE ` + inSchemas + ` AND INDEX_NAME = 'PRIMARY' GROUP BY TABLE_SCHEMA, TABLE_NAME HAVING COUNT(*) = 1`
 
 	// narrowSQL returns the columns that are too narrow and may hold keys. It excludes
 	// the shadows and old tables of an online move, because they are not tables of the
 	// application.
 	narrowSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_COMMENT, EXTRA LIKE '%%auto_increment%%', FALSE FROM information_schema.COLUMNS
-WHERE ` + surveyed + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int')
+WHERE ` + inSchemas + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int')
 AND RIGHT(TABLE_NAME, 6) NOT IN ('_sfnew', '_sfold') -- of an online move that is under way
 ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
 	// typesSQL returns columns such as owner_type. They show that owner_id refers to
 	// several tables.
 	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, '', '', '' FROM information_schema.COLUMNS
-WHERE ` + surveyed + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
+WHERE ` + inSchemas + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
 
 	// foreignKeysSQL returns the columns of all foreign keys, which are known references.
 	foreignKeysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
-FROM information_schema.KEY_COLUMN_USAGE WHERE ` + surveyed + ` AND REFERENCED_TABLE_NAME IS NOT NULL`
+FROM information_schema.KEY_COLUMN_USAGE WHERE ` + inSchemas + ` AND REFERENCED_TABLE_NAME IS NOT NULL`
 
 	// viewsSQL, routineTextsSQL and triggerTextsSQL return the SQL of the application in
 	// the database. Its joins show which columns refer to which keys.
-	viewsSQL = `SELECT CONCAT('view ', TABLE_NAME), VIEW_DEFINITION FROM information_schema.VIEWS WHERE ` + surveyed + ` ORDER BY 1`
+	viewsSQL = `SELECT CONCAT('view ', TABLE_NAME), VIEW_DEFINITION FROM information_schema.VIEWS WHERE ` + inSchemas + ` ORDER BY 1`
 
 	routineTextsSQL = `SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES
 WHERE ROUTINE_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
@@ -56,15 +56,16 @@ WHERE ROUTINE_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
 WHERE TRIGGER_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
 )
 
-// A surveyor reads the rows of these queries. After an error it does not send any further
-// query.
+// A surveyor reads the rows of the queries above. After an error it does not send any
+// further query.
 type surveyor struct {
 	mycatalog.Server
 	conn    *sql.Conn
-	schemas string // in addition to the current schema
+	schemas string // the schemas in addition to the current schema, as a list of literals
 	err     error
 }
 
+// rowsOf returns the rows of a query, in which it inserts the schemas.
 func rowsOf[T any](ctx context.Context, r *surveyor, query string) (found []T) {
 	if r.err == nil {
 		found, r.err = rows.Read[T](ctx, r.conn, fmt.Sprintf(query, r.schemas))
@@ -72,10 +73,12 @@ func rowsOf[T any](ctx context.Context, r *surveyor, query string) (found []T) {
 	return found
 }
 
+// references returns the rows of a query for references. The tables of the current schema
+// have no schema in their names.
 func (r *surveyor) references(ctx context.Context, query string) []engine.Reference {
 	found := rowsOf[engine.Reference](ctx, r, query)
 	for i, f := range found {
-		found[i].Table, found[i].ToTable = r.Normal(f.Table), r.Normal(f.ToTable)
+		found[i].Table, found[i].ToTable = r.Normalize(f.Table), r.Normalize(f.ToTable)
 	}
 	return found
 }
@@ -90,14 +93,14 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 	s := &engine.Survey{Current: server.Database}
 	tables, keys := map[plan.TableName]bool{}, map[engine.Reference]bool{}
 	for _, t := range rowsOf[plan.TableName](ctx, r, tablesSQL) {
-		s.Tables = append(s.Tables, r.Normal(t))
-		tables[r.Normal(t)] = true
+		s.Tables = append(s.Tables, r.Normalize(t))
+		tables[r.Normalize(t)] = true
 	}
 	for _, c := range r.references(ctx, keysSQL) {
 		keys[c] = true
 	}
 	for _, c := range rowsOf[engine.NarrowColumn](ctx, r, narrowSQL) {
-		c.Table = r.Normal(c.Table)
+		c.Table = r.Normalize(c.Table)
 		c.Alone = keys[engine.Reference{Table: c.Table, Column: c.Name}]
 		if tables[c.Table] {
 			s.Columns = append(s.Columns, c)
@@ -114,11 +117,11 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 // The condition on the table is repeated for both views, because MariaDB would open the
 // tables of all databases for a view without a constant table name.
 func firstKeyColumn(table plan.TableName) string {
-	of := func(view string) string {
+	isTable := func(view string) string {
 		return view + ".TABLE_SCHEMA = " + mycatalog.SchemaOf(table) + " AND " + view + ".TABLE_NAME = " + mycatalog.Literal(table.Name)
 	}
 	return "SELECT s.COLUMN_NAME, c.DATA_TYPE FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c ON c.COLUMN_NAME = s.COLUMN_NAME " +
-		"WHERE " + of("s") + " AND " + of("c") + " AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1"
+		"WHERE " + isTable("s") + " AND " + isTable("c") + " AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1"
 }
 
 // Sample implements [engine.Engine]. It reads rows from both ends of the primary key and,
@@ -133,8 +136,12 @@ func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, 
 	return texts, err
 }
 
+// sampleSQL returns a query for values of the columns. key is the first column of the
+// primary key and typ its type, or "" if there is no primary key. Each of the parts of
+// the query reads rows in the order of the primary key, so that it reads only these rows
+// of a large table.
 func sampleSQL(table plan.TableName, columns []engine.NarrowColumn, key, typ string) string {
-	const ends, places, each = 300, 6, 100
+	const ends, places, each = 300, 6, 100 // rows at each end, places between them, and rows at each place
 	from := mycatalog.QuoteTable(table)
 	all := "SELECT " + mycatalog.Join(columns, ", ", func(c engine.NarrowColumn) string { return "CAST(" + mycatalog.Quote(c.Name) + " AS CHAR)" }) + " FROM " + from
 	if key == "" {

@@ -91,6 +91,8 @@ var mysqlAsMariaDB = strings.NewReplacer(
 	"CHECK ((`id` > 0))", "CHECK (`id` > 0)",
 )
 
+// Names with quotes, line ends and verbs of a format, names that differ only in case, and
+// the longest names do not break a statement.
 func TestMySQLOddNames(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -132,7 +134,7 @@ func TestMySQLForeignSettings(t *testing.T) {
 			"INSERT INTO users (id) VALUES (3)", "INSERT INTO orders VALUES (3)")
 		schema := migratetest.MySQLSchema(t, db)
 		pool := migratetest.MySQLPool(t, db)
-		pool.SetMaxOpenConns(1)
+		pool.SetMaxOpenConns(1) // all statements run in the session whose settings are set here
 		migratetest.MySQLExec(t, db, "SET SESSION sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES,NO_ZERO_DATE', SESSION foreign_key_checks = 0, SESSION lock_wait_timeout = 77, SESSION autocommit = 0 /*!80000, SESSION information_schema_stats_expiry = 77 */")
 		settings := "SELECT @@sql_mode, @@foreign_key_checks, @@lock_wait_timeout, @@autocommit, @@innodb_lock_wait_timeout /*!80000, @@information_schema_stats_expiry */"
 		before := migratetest.MySQLRow(t, db, settings)
@@ -172,6 +174,8 @@ func TestMySQLKeyZero(t *testing.T) {
 	})
 }
 
+// A key whose values come from a DEFAULT loses it, as another key loses AUTO_INCREMENT.
+// The text of a comment does not count as a DEFAULT.
 func TestMySQLDefaultOfKey(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

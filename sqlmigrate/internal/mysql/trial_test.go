@@ -27,8 +27,11 @@ type hostile struct {
 	note   string // part of the note about what was not tried
 }
 
+// hostileInsert is the insert of a table that does not need another one.
 const hostileInsert = "INSERT INTO t (id, r) VALUES (%[1]d, %[1]d)"
 
+// hostileTables returns the tables. Some have a feature that rejects large keys, and some
+// have it in a form that accepts them.
 func hostileTables() []hostile {
 	const columns, assigned = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, r int, ", "CREATE TABLE t (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, r int, "
 	return []hostile{
@@ -81,6 +84,7 @@ func hostileTables() []hostile {
 	}
 }
 
+// open creates the tables of h. It skips the test on a server that lacks the feature.
 func (h hostile) open(t *testing.T, on testdb.Target) *gorm.DB {
 	t.Helper()
 	if h.only != "" && h.only != on {
@@ -89,6 +93,7 @@ func (h hostile) open(t *testing.T, on testdb.Target) *gorm.DB {
 	return migratetest.MySQLOpen(t, on, h.make...)
 }
 
+// targets returns the arguments of Inspect.
 func (h hostile) targets() []any {
 	if h.child {
 		return []any{"u", sqlmigrate.WithReference("t.id", "u.id"), sqlmigrate.WithReference("t.r", "u.id")}
@@ -101,7 +106,7 @@ func (h hostile) targets() []any {
 func TestMySQLHostileTables(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
-		mutant := &migratetest.Mutant{Engine: mysql.Engine{}}
+		mutant := &migratetest.Mutant{Engine: mysql.Engine{}} // counts the tables that are refused only because of the trial
 		t.Cleanup(func() { mutant.Want(t) })
 		for _, h := range hostileTables() {
 			t.Run(h.name, func(t *testing.T) {
@@ -139,8 +144,9 @@ func TestMySQLHostileTables(t *testing.T) {
 	})
 }
 
-// A table with the invisible key that MySQL generates has no primary key for a plan, so
-// the plan refuses the table and names it.
+// With sql_generate_invisible_primary_key, MySQL adds a key that no program knows, so the
+// plan refuses the table as one without a key. With sql_require_primary_key, it rejects
+// changes of a table without a key, so the plan names such a table.
 func TestMySQLTablesWithoutKey(t *testing.T) {
 	t.Parallel()
 	with := func(t *testing.T, params map[string]string, statements ...string) *gorm.DB {
@@ -179,8 +185,8 @@ func TestMySQLTablesWithoutKey(t *testing.T) {
 	}
 }
 
-// The trial does not change the database, does not wait for the locks of other sessions
-// and does not advance a sequence.
+// The trial of keys in copies does not change the database, does not wait for the locks
+// of other sessions, fires no trigger and does not advance a sequence.
 func TestMySQLTrialChangesNothing(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -212,8 +218,8 @@ func TestMySQLTrialChangesNothing(t *testing.T) {
 	})
 }
 
-// A plan does not need the rights for the trial, and its notes say that the trial was
-// left out.
+// A user without the right to create copies can still make a plan. One note says that no
+// key was tried.
 func TestMySQLTrialWithoutRights(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -230,8 +236,9 @@ func TestMySQLTrialWithoutRights(t *testing.T) {
 	})
 }
 
-// A trigger that assigns keys is reported in Omitted, with the statement that drops it
-// and the statement that restores it.
+// A trigger that assigns keys would still do so after phase detach. The trial reports it,
+// with the statement that drops it and the statement that restores it. It does not report
+// triggers that only read the key.
 func TestMySQLTriggersThatAssign(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -14,9 +14,12 @@ import (
 // silently restore the old definitions. The statements in this file make a phase fail
 // before that. They do not fail for parts of the phase that have already been done.
 
-// unchanged holds the conditions for each table.
+// unchanged holds, for each table, the conditions that all hold if nobody has changed the
+// table.
 type unchanged map[plan.TableName][]string
 
+// rejections returns a statement for each table, which fails unless all conditions of the
+// table hold.
 func (u unchanged) rejections() []plan.Statement {
 	tables := slices.SortedFunc(maps.Keys(u), plan.TableName.Compare)
 	statements := make([]plan.Statement, len(tables))
@@ -27,17 +30,18 @@ func (u unchanged) rejections() []plan.Statement {
 	return statements
 }
 
-// unchangedFor returns the statements that fail if a table of the phase has changed.
+// unchangedFor returns the statements that fail if a table of the phase has changed. down
+// means that they are for the way back, before which the phase has been applied.
 func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	u := unchanged{}
 	if phase == plan.Detach {
 		for _, c := range g.assigned() {
-			u[c.Table.TableName] = append(u[c.Table.TableName], unassignedOr(c, down))
+			u[c.Table.TableName] = append(u[c.Table.TableName], unassignedOrUnchanged(c, down))
 		}
 		return u.rejections()
 	}
 	for _, columns := range byTable(g.widened()) {
-		u[columns[0].Table.TableName] = append(u[columns[0].Table.TableName], widenedOr(g, columns, down))
+		u[columns[0].Table.TableName] = append(u[columns[0].Table.TableName], widenedOrUnchanged(g, columns, down))
 	}
 	for _, f := range g.allDropped() {
 		u[f.Child] = append(u[f.Child], f.Unchanged())
@@ -45,41 +49,46 @@ func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	return u.rejections()
 }
 
-// widenedOr returns a condition that the columns of a table have their new types already
-// or, with the indexes that are created again, are as they were inspected.
-func widenedOr(g *graph, columns []*column, down bool) string {
+// widenedOrUnchanged returns a condition that the columns of a table have their new types
+// already or, together with the indexes that phase widen creates again, are as they were
+// inspected. On the way back, the condition is that the columns have their original types
+// already, or are as they were inspected except for the type.
+func widenedOrUnchanged(g *graph, columns []*column, down bool) string {
 	t, done := columns[0].Table, (*column).to
 	if down {
 		done = (*column).from
 	}
-	var same []string
+	var conditions []string
 	for _, c := range columns {
-		same = append(same, columnUnchanged(c, c.Definition.Auto(), c.Preset)+c.AndChecks(!down))
+		conditions = append(conditions, columnUnchanged(c, c.Definition.Auto(), c.Preset)+c.AndChecks(!down))
 	}
 	if !down {
 		for _, e := range g.rebuilt(t) {
-			same = append(same, t.IndexUnchanged(nameOf(e)))
+			conditions = append(conditions, t.IndexUnchanged(indexName(e)))
 		}
 	}
-	return "((" + columnsAre(columns, done) + ")\nOR " + strings.Join(same, "\nAND ") + ")"
+	return "((" + columnsAre(columns, done) + ")\nOR " + strings.Join(conditions, "\nAND ") + ")"
 }
 
-// unassignedOr returns a condition that the change of the column's AUTO_INCREMENT or
-// default has been done already, or that the column is as it was inspected.
-func unassignedOr(c *column, down bool) string {
-	with, without := isAssigned(c)
-	auto, preset, done := c.Definition.Auto(), c.Preset, without
+// unassignedOrUnchanged returns a condition that phase detach has already removed the
+// AUTO_INCREMENT or the default of the column, or that the column is as it was inspected.
+// On the way back, the condition is that the column has the AUTO_INCREMENT or the default
+// again, or is as phase detach leaves it.
+func unassignedOrUnchanged(c *column, down bool) string {
+	whenAssigned, whenUnassigned := assignmentQueries(c)
+	auto, preset, done := c.Definition.Auto(), c.Preset, whenUnassigned
 	if down {
 		if !auto {
 			preset = "NULL"
 		}
-		auto, done = false, with
+		auto, done = false, whenAssigned
 	}
 	return "((" + done + ")\nOR " + columnUnchanged(c, auto, preset) + c.AndChecks(false) + ")"
 }
 
 // columnUnchanged returns a condition that the column is as it was inspected, except that
-// it may have the old or the new type.
+// it may have the old or the new type. auto is whether it must have AUTO_INCREMENT, and
+// preset is the default that it must have.
 func columnUnchanged(c *column, auto bool, preset string) string {
 	extra := "EXTRA NOT LIKE '%auto_increment%'"
 	if auto {

@@ -12,12 +12,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// mysqlChanged is a part of the error.
 const mysqlChanged = "has changed since it was inspected"
 
 // mysqlAnyKey makes MySQL from 8.4 on accept foreign keys to columns without a unique
 // key, as MariaDB and older versions do.
 const mysqlAnyKey = "SET SESSION foreign_key_checks = 0 /*!80400 , SESSION restrict_fk_on_non_standard_key = 0 */"
 
+// A mysqlDrift is a change of a table by somebody else after the inspection. In change,
+// {T} and {AUTO} stand for the type of the column and for AUTO_INCREMENT. fit is a
+// statement that the change needs first, if any.
 type mysqlDrift struct{ name, table, change, fit string }
 
 // mysqlDrifts are changes to the schema of MySQLSmall that an older plan would undo, or
@@ -34,17 +38,19 @@ func mysqlDrifts() []mysqlDrift {
 	}
 }
 
+// make changes the table. columnType and auto are what the column has at that time.
 func (d mysqlDrift) make(t *testing.T, db *gorm.DB, columnType, auto string) {
 	t.Helper()
 	// Without foreign_key_checks = 0 the server rejects changes of the columns of a
 	// foreign key.
-	own := migratetest.MySQLWith(t, db, mysqlUncheckedSession)
+	unchecked := migratetest.MySQLWith(t, db, mysqlUncheckedSession)
 	if d.fit != "" {
-		migratetest.MySQLExec(t, own, d.fit)
+		migratetest.MySQLExec(t, unchecked, d.fit)
 	}
-	migratetest.MySQLExec(t, own, strings.NewReplacer("{T}", columnType, "{AUTO}", auto).Replace(d.change))
+	migratetest.MySQLExec(t, unchecked, strings.NewReplacer("{T}", columnType, "{AUTO}", auto).Replace(d.change))
 }
 
+// mysqlWantChanged fails the test unless err says that the table has changed.
 func mysqlWantChanged(t *testing.T, err error, table string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "table "+table+" "+mysqlChanged) {
@@ -52,8 +58,9 @@ func mysqlWantChanged(t *testing.T, err error, table string) {
 	}
 }
 
-// If somebody has changed a table after the inspection, Apply and the migration files
-// refuse before they change the schema.
+// If somebody has changed a table after the inspection, a plan or a migration file would
+// silently undo the change, because they contain whole definitions. They must refuse
+// before they change the schema.
 func TestMySQLRefusesChanged(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -80,6 +87,8 @@ func TestMySQLRefusesChanged(t *testing.T) {
 	})
 }
 
+// The way back contains whole definitions too, so Revert must refuse if somebody has
+// changed a table after Apply.
 func TestMySQLRefusesChangedDown(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -127,7 +136,9 @@ func TestMySQLRefusesChangedDetach(t *testing.T) {
 	})
 }
 
-// An existing journal is no excuse for a missing foreign key that it does not contain.
+// A foreign key may be missing because an interrupted run has dropped it, which the
+// journal then contains. A foreign key that is not in the journal was dropped by somebody
+// else, so the phase refuses, although there is a journal.
 func TestMySQLRefusesMissingWithJournal(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -142,8 +153,8 @@ func TestMySQLRefusesMissingWithJournal(t *testing.T) {
 	})
 }
 
-// The server writes the default of a ZEROFILL column differently when ZEROFILL is gone.
-// This is not a change by somebody else.
+// A default of a ZEROFILL column loses its leading zeros when ZEROFILL is gone. The plan
+// must not take this for a change by somebody else.
 func TestMySQLUnchangedZerofill(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -159,6 +170,8 @@ func TestMySQLUnchangedZerofill(t *testing.T) {
 	})
 }
 
+// mysqlUncheckedSession configures a connection without checks of foreign keys, on which
+// a text can have several statements.
 func mysqlUncheckedSession(c *driver.Config) {
 	c.MultiStatements = true
 	c.Params = map[string]string{"foreign_key_checks": "0"}

@@ -69,6 +69,8 @@ func TestMySQLNewTableReferringToUnsignedKey(t *testing.T) {
 	})
 }
 
+// GORM's uint keys make every key bigint unsigned. One note names all of them, because a
+// note for each key would hide the other notes.
 func TestMySQLUnsignedKeysShareOneNote(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -8,6 +8,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
+// widenNote is the note of a plan that drops foreign keys.
 const widenNote = "MySQL and MariaDB cannot change the type of a column that has a foreign key. Phase widen drops foreign keys at its beginning and adds them back at its end: nothing checks rows that are written in between, and the children of a deleted row stay. If a row then breaks a foreign key, that is added back all the same, and the phase ends with an error that has the query for such rows: fix them, and run the same again."
 
 // widenPhase returns the phase that widens columns. It drops their foreign keys first,
@@ -20,7 +21,7 @@ func widenPhase(g *graph) plan.Phase {
 	}
 	for _, columns := range byTable(g.widened()) {
 		phase.Steps = append(phase.Steps, widenStep(g, columns))
-		phase.Check = append(phase.Check, fit(columns, !g.parks)...) // with phase park, the counters are still parked when the checks run; rejectChanged checks them later
+		phase.Check = append(phase.Check, fitOldTypes(columns, !g.parks)...) // with phase park, the counters are still parked when the checks run; rejectChanged checks them later
 	}
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, addStep(g, keys))
@@ -28,9 +29,10 @@ func widenPhase(g *graph) plan.Phase {
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, verifyStep(g, keys))
 	}
+	// On the way back, the first step is the last, after which all foreign keys are back.
 	if len(g.dropped) > 0 {
 		first := &phase.Steps[0]
-		first.Down = append(first.Down, verify(g, g.allDropped())...)
+		first.Down = append(first.Down, verifyRows(g, g.allDropped())...)
 	}
 	return phase
 }
@@ -41,7 +43,7 @@ func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	return plan.Step{
 		Table: t.TableName,
 		Text:  "drop foreign key " + strings.Join(foreignNames(keys), ", ") + " for the time being",
-		Up:    []plan.Statement{drop(g, t, keys, (*column).to)},
+		Up:    []plan.Statement{dropForeignKeys(g, t, keys, (*column).to)},
 		Down:  addBeforeIndexes(g, t, keys),
 		Locks: "waits for transactions that use the table or the tables that it refers to; all others wait until it is done",
 	}
@@ -55,17 +57,19 @@ func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 		Table: t.TableName,
 		Text:  "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
 		Up:    unchecked(addForeignKeys(t, keys)),
-		Down:  []plan.Statement{drop(g, t, keys, (*column).from)},
+		Down:  []plan.Statement{dropForeignKeys(g, t, keys, (*column).from)},
 		Locks: "waits for transactions that use the table and, on MySQL, for those that write the tables that it refers to; all others wait until it is done",
 	}
 }
 
-// drop returns a statement that drops all these foreign keys together, so that either all
-// of them exist or none. It is skipped if the columns have their new types already.
-func drop(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func(*column) mycatalog.Integer) plan.Statement {
+// dropForeignKeys returns a statement that drops all these foreign keys together, so that
+// either all of them exist or none. The statement is skipped if they do not exist, or if
+// the columns have already the types that typeOf returns. If no column of them changes,
+// the statement is always skipped, because only an earlier run can have dropped them.
+func dropForeignKeys(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func(*column) mycatalog.Integer) plan.Statement {
 	var columns []*column
 	for _, f := range keys {
-		columns = append(columns, g.changed(f)...)
+		columns = append(columns, g.changedColumns(f)...)
 	}
 	drops := mycatalog.Join(foreignNames(keys), ", ", func(name string) string { return "DROP FOREIGN KEY " + mycatalog.Quote(name) })
 	unless := "SELECT TRUE" // only an earlier run has dropped them
@@ -76,31 +80,39 @@ func drop(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func
 	return plan.Statement{SQL: alter(t, drops), Unless: unless}
 }
 
+// addForeignKeys returns a statement that adds the foreign keys, unless they exist.
 func addForeignKeys(t *mycatalog.Table, keys []mycatalog.ForeignKey) plan.Statement {
 	return plan.Statement{SQL: alter(t, addClauses(keys)), Unless: mycatalog.HasAll(t.TableName, mycatalog.ForeignKind, foreignNames(keys)...)}
 }
 
+// addClauses returns the changes of an ALTER TABLE that add the foreign keys.
 func addClauses(keys []mycatalog.ForeignKey) string {
 	return mycatalog.Join(keys, ", ", func(f mycatalog.ForeignKey) string { return "ADD " + f.Text })
 }
 
 // addBeforeIndexes returns the statements that add the foreign keys back when the phase
-// is taken back. If widenStep has not created the indexes explicitly, the first statement
-// does, unless somebody has changed the indexes since.
+// is taken back. The server would then replace the indexes that it has created for these
+// foreign keys, see (*graph).rebuilt. In case widenStep has not created these indexes
+// explicitly, because the phase has stopped before it, the first statement creates them
+// together with the foreign keys. If somebody has changed the indexes since the
+// inspection, the first statement is skipped, and the second only adds the foreign keys.
 func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey) []plan.Statement {
 	add := addForeignKeys(t, keys)
-	own := g.rebuilt(t)
-	if len(own) == 0 {
+	indexes := g.rebuilt(t)
+	if len(indexes) == 0 {
 		return unchecked(add)
 	}
-	unchanged := mycatalog.Join(own, " AND ", func(e string) string { return t.IndexUnchanged(nameOf(e)) })
+	indexesUnchanged := mycatalog.Join(indexes, " AND ", func(e string) string { return t.IndexUnchanged(indexName(e)) })
 	both := plan.Statement{
-		SQL:    alter(t, rebuild(own), addClauses(keys)),
-		Unless: "SELECT (" + add.Unless + ") OR NOT (" + unchanged + ")",
+		SQL:    alter(t, recreateIndexes(indexes), addClauses(keys)),
+		Unless: "SELECT (" + add.Unless + ") OR NOT (" + indexesUnchanged + ")",
 	}
 	return unchecked(both, add)
 }
 
+// widenStep returns the step that changes the types of the columns, and creates the
+// indexes of (*graph).rebuilt, in a single ALTER TABLE, so that the server copies the
+// table only once.
 func widenStep(g *graph, columns []*column) plan.Step {
 	var up, down []string
 	for _, c := range columns {
@@ -108,8 +120,8 @@ func widenStep(g *graph, columns []*column) plan.Step {
 		down = append(down, "MODIFY "+string(c.Definition))
 	}
 	t := columns[0].Table
-	if own := g.rebuilt(t); len(own) > 0 {
-		up = append(up, rebuild(own))
+	if indexes := g.rebuilt(t); len(indexes) > 0 {
+		up = append(up, recreateIndexes(indexes))
 	}
 	return rewrite(g, t, plan.Step{
 		Text: mycatalog.Join(columns, ", ", func(c *column) string { return c.Name + " becomes " + c.wide.String() }),
@@ -118,13 +130,15 @@ func widenStep(g *graph, columns []*column) plan.Step {
 	})
 }
 
-func rebuild(indexes []string) string {
-	return mycatalog.Join(indexes, ", ", func(e string) string { return "DROP KEY " + mycatalog.Quote(nameOf(e)) }) + ", ADD " + strings.Join(indexes, ", ADD ")
+// recreateIndexes returns the changes of an ALTER TABLE that drop indexes and create them
+// again.
+func recreateIndexes(indexes []string) string {
+	return mycatalog.Join(indexes, ", ", func(e string) string { return "DROP KEY " + mycatalog.Quote(indexName(e)) }) + ", ADD " + strings.Join(indexes, ", ADD ")
 }
 
-// fit returns statements that fail if the old types are too narrow for the present keys
-// or, if counters is true, for the present counters.
-func fit(columns []*column, counters bool) []plan.Statement {
+// fitOldTypes returns statements that fail if the old types are too narrow for the
+// present keys or, if counters is true, for the present counters.
+func fitOldTypes(columns []*column, counters bool) []plan.Statement {
 	var statements []plan.Statement
 	for _, c := range columns {
 		low, high := c.Integer().Range()

@@ -9,32 +9,24 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// copy runs a step in batches, beginning at the stored position.
+// copy runs a step in batches, beginning at the stored position, and records the step as
+// done.
 func (r *Run) copy(ctx context.Context, t task) error {
-	if err := r.batches(ctx, t); err != nil {
+	if err := r.copyAll(ctx, t); err != nil {
 		return err
 	}
-	return r.save(ctx, after(*r.move))
+	return r.save(ctx, withStepDone(*r.move))
 }
 
-// save records next as the progress of the move.
-func (r *Run) save(ctx context.Context, next *engine.Move) error {
-	if err := r.driver.SaveMove(ctx, r.conn, next); err != nil {
-		return err
-	}
-	r.move = next
-	return nil
-}
-
-// copyAgain repeats all Batches steps, because rows differ that had been copied. The
-// statements write only the rows that differ.
+// copyAgain repeats all Batches steps, because rows of the copy differ from the table.
+// The statements write only the rows that differ.
 func (r *Run) copyAgain(ctx context.Context) error {
 	for _, t := range tasks(r.move) {
 		if t.Kind != plan.Batches {
 			continue
 		}
 		r.move.Position, r.move.Until, r.move.Copied = 0, 0, 0
-		if err := r.batches(ctx, t); err != nil {
+		if err := r.copyAll(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -42,18 +34,19 @@ func (r *Run) copyAgain(ctx context.Context) error {
 	return nil
 }
 
-// A copying is one pass over the rows of a step.
-type copying struct {
+// A copyPass is one pass over the rows of a step.
+type copyPass struct {
 	*Run
 	task
 	pace    *pace
 	skipped []int64 // positions of the batches that skipped rows which another program had locked
 }
 
-func (r *Run) batches(ctx context.Context, t task) error {
-	c := &copying{Run: r, task: t, pace: &pace{&r.config, r.config.Smallest}}
+// copyAll runs batches until all rows of a step are copied.
+func (r *Run) copyAll(ctx context.Context, t task) error {
+	c := &copyPass{Run: r, task: t, pace: &pace{&r.config, r.config.Smallest}}
 	r.report.beginCopy(r.move)
-	r.asked = time.Time{} // check the replicas at once, because the step before may not have checked them
+	r.lastCheck = time.Time{} // waitUntilAllowed checks the replicas at once, because it does not check them before other steps
 	for last := false; !last; {
 		from := r.move.Position
 		b, err := c.batch(ctx, *r.move, c.pace.rows)
@@ -65,13 +58,13 @@ func (r *Run) batches(ctx context.Context, t task) error {
 		}
 		last = b.Last
 	}
-	return c.rest(ctx)
+	return c.copySkipped(ctx)
 }
 
-// batch runs a batch of about rows rows, and then pauses. It repeats the batch, with
-// fewer rows, while it fails for lack of a lock.
-func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine.Batch, error) {
-	if err := c.awaitLeave(ctx, c.task); err != nil {
+// batch runs a batch of about rows rows, beginning at the position of next, and then
+// pauses. It repeats the batch, with fewer rows, while it fails for lack of a lock.
+func (c *copyPass) batch(ctx context.Context, next engine.Move, rows int) (engine.Batch, error) {
+	if err := c.waitUntilAllowed(ctx, c.task); err != nil {
 		return engine.Batch{}, err
 	}
 	next.Waits = c.move.Waits
@@ -80,15 +73,15 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 		b, err := c.driver.RunBatch(ctx, c.conn, c.OnlineStep, &attempt, rows, c.config.Settings)
 		if err == nil {
 			c.move = &attempt
-			c.pace.after(b)
+			c.pace.adapt(b)
 			c.report.copied(c.move, c.pace.rows)
-			return b, engine.Sleep(ctx, c.pace.rest(b))
+			return b, engine.Sleep(ctx, c.pace.pauseAfter(b))
 		}
 		again, holder := c.driver.Retry(ctx, c.conn, c.OnlineStep, err)
 		if ctx.Err() != nil || !again || !tries.Failed(0) {
 			return b, err
 		}
-		c.pace.failed()
+		c.pace.halve()
 		rows = c.pace.rows
 		c.report.waiting("rows that another program holds: " + holder)
 		if err := engine.Sleep(ctx, pause()); err != nil {
@@ -97,8 +90,9 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 	}
 }
 
-// rest repeats the batches that skipped locked rows until all their rows are copied.
-func (c *copying) rest(ctx context.Context) error {
+// copySkipped repeats the batches that skipped locked rows until all their rows are
+// copied.
+func (c *copyPass) copySkipped(ctx context.Context) error {
 	for tries := (engine.Tries{Limit: c.config.Patience}); len(c.skipped) > 0; {
 		if !tries.Failed(0) {
 			return fmt.Errorf("rows of table %s are held by another program for longer than %v", c.Table, c.config.Patience)
@@ -110,7 +104,7 @@ func (c *copying) rest(ctx context.Context) error {
 		positions, end := c.skipped, c.move.Position
 		c.skipped = nil
 		for _, from := range positions {
-			if err := c.again(ctx, from, end); err != nil {
+			if err := c.repeatBatch(ctx, from, end); err != nil {
 				return err
 			}
 		}
@@ -118,9 +112,10 @@ func (c *copying) rest(ctx context.Context) error {
 	return nil
 }
 
-// again repeats a batch that skipped rows. It asks for the largest size, because the size
-// of the batch at that time is unknown, and may have been larger than the present size.
-func (c *copying) again(ctx context.Context, from, end int64) error {
+// repeatBatch repeats a batch that skipped rows, which began at from, and sets the
+// position back to end. It asks for the largest number of rows, because the batch may
+// have been larger than the present size.
+func (c *copyPass) repeatBatch(ctx context.Context, from, end int64) error {
 	next := *c.move
 	next.Position = from
 	b, err := c.batch(ctx, next, c.config.Largest)
@@ -137,10 +132,11 @@ type pace struct {
 	rows int
 }
 
-// after adapts the number of rows to the time that the batch took, which is also how long
+// adapt adapts the number of rows to the time that the batch took, which is also how long
 // a program may have had to wait for a row of the batch. The number shrinks at once but
 // grows slowly, because the next rows may be on pages that are not in memory.
-func (p *pace) after(b engine.Batch) {
+func (p *pace) adapt(b engine.Batch) {
+	// The number grows by at most a quarter, and shrinks to at least a quarter.
 	factor := 1.25
 	if b.Took > 0 {
 		factor = min(factor, float64(p.Stall)/float64(b.Took))
@@ -151,12 +147,13 @@ func (p *pace) after(b engine.Batch) {
 	}
 }
 
-// failed halves the size after a batch that did not get its locks in time.
-func (p *pace) failed() { p.rows = max(p.rows/2, p.Smallest) }
+// halve halves the size after a batch that did not get its locks in time.
+func (p *pace) halve() { p.rows = max(p.rows/2, p.Smallest) }
 
-// rest returns the pause after a batch. It is at least as long as the batch, so that
-// programs have half of the time for themselves. It is longer while commits are slow,
-// because then the disk is busy, which slows all programs.
-func (p *pace) rest(b engine.Batch) time.Duration {
+// pauseAfter returns the pause after a batch. It is at least as long as the batch, so
+// that programs have the database to themselves for half of the time. A commit that takes
+// more than a fifth of the allowed stall shows that the disk is busy, which slows all
+// programs, so the pause is longer by twice the excess.
+func (p *pace) pauseAfter(b engine.Batch) time.Duration {
 	return b.Took + 2*max(0, b.Commit-p.Stall/5)
 }

@@ -17,7 +17,7 @@ type task struct {
 // tasks returns all steps of m in its present direction.
 func tasks(m *engine.Move) []task {
 	if m.Back {
-		return backOf(m, m.From, 0)
+		return backTasks(m, m.From, 0)
 	}
 	var all []task
 	for i, stage := range m.Plan.Stages {
@@ -26,6 +26,7 @@ func tasks(m *engine.Move) []task {
 	return all
 }
 
+// appendTasks adds the steps of a stage to all.
 func appendTasks(all []task, stage int, steps []plan.OnlineStep) []task {
 	for i := range steps {
 		all = append(all, task{stage, &steps[i]})
@@ -33,14 +34,15 @@ func appendTasks(all []task, stage int, steps []plan.OnlineStep) []task {
 	return all
 }
 
-// after returns m with one more step done.
-func after(m engine.Move) *engine.Move {
+// withStepDone returns m with one more step done.
+func withStepDone(m engine.Move) *engine.Move {
 	m.Done, m.Position, m.Until, m.Copied, m.Rate = m.Done+1, 0, 0, 0, 0
 	return &m
 }
 
-// through returns the number of steps in the stages up to and including last.
-func through(p *engine.OnlinePlan, last plan.StageName) int {
+// stepsThrough returns the number of steps up to and including the stage last, or of all
+// stages if there is no such stage.
+func stepsThrough(p *engine.OnlinePlan, last plan.StageName) int {
 	n := 0
 	for _, stage := range p.Stages {
 		n += len(stage.Steps)
@@ -67,15 +69,18 @@ func At(m *engine.Move) (stage plan.StageName, of int) {
 func Left(m *engine.Move) (rows int64, took time.Duration) {
 	all := tasks(m)
 	if !m.Back {
-		all = all[:max(m.Done, through(&m.Plan, plan.StageSwap))]
+		all = all[:max(m.Done, stepsThrough(&m.Plan, plan.StageSwap))]
 	}
-	return left(m, all, 1)
+	return remaining(m, all, 1)
 }
 
-// left returns the same for the steps in all. factor corrects the plan's estimates.
-func left(m *engine.Move, all []task, factor float64) (rows int64, took time.Duration) {
+// remaining returns the number of rows of the first remaining step of all, if it works in
+// batches, and the estimated time of all remaining steps. factor corrects the estimates
+// of the plan.
+func remaining(m *engine.Move, all []task, factor float64) (rows int64, took time.Duration) {
 	for i, t := range all[min(m.Done, len(all)):] {
 		part, whole := 1.0, float64(t.Estimate)*factor
+		// Of the next step, a part may be done.
 		if i == 0 && t.Kind == plan.Batches && t.Rows > 0 {
 			rows, part = t.Rows, max(0, 1-float64(m.Copied)/float64(t.Rows))
 			if m.Rate > 0 {
@@ -87,17 +92,18 @@ func left(m *engine.Move, all []task, factor float64) (rows int64, took time.Dur
 	return rows, took
 }
 
-// Swapped reports whether the new columns have the names of the old ones.
+// Swapped reports whether the swap is done, after which the new columns have the names of
+// the old columns, and has not been taken back.
 func Swapped(m *engine.Move) bool {
 	swap := slices.IndexFunc(m.Plan.Stages, func(s plan.Stage) bool { return s.Name == plan.StageSwap })
 	if m.Back {
-		return m.From >= swap && m.Done < len(backOf(m, m.From, swap))
+		return m.From >= swap && m.Done < len(backTasks(m, m.From, swap))
 	}
-	return m.Done >= through(&m.Plan, plan.StageSwap)
+	return m.Done >= stepsThrough(&m.Plan, plan.StageSwap)
 }
 
-// backOf returns the steps that take back the stages from index from down to index to.
-func backOf(m *engine.Move, from, to int) []task {
+// backTasks returns the steps that take back the stages from index from down to index to.
+func backTasks(m *engine.Move, from, to int) []task {
 	var all []task
 	for i := from; i >= max(to, 0); i-- {
 		all = appendTasks(all, i, m.Plan.Stages[i].Back)

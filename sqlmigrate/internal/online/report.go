@@ -7,22 +7,24 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A reporter computes the progress of a run, and calls the caller's progress function.
+// A reporter computes the progress of a run, and calls callback, the progress function of
+// the caller.
 type reporter struct {
-	fn    func(plan.OnlineProgress)
-	begun time.Time
-	now   plan.OnlineProgress
-	all   []task
-	end   int
+	callback func(plan.OnlineProgress)
+	begun    time.Time
+	now      plan.OnlineProgress
+	all      []task // the steps of the move in its direction
+	end      int    // the number of steps after which this call ends
 
 	spent, planned time.Duration // the time of the steps that this call completed, and their planned time
-	stepBegun      time.Time
+	stepBegun      time.Time     // when the present step began
 
 	copyBegun  time.Time // when the present copy began, and how many rows had been copied then
 	copiedThen int64
 	last       time.Time // when the copy was last reported
 }
 
+// begin sets the steps that the run has to do.
 func (r *reporter) begin(m *engine.Move, all []task, end int) {
 	r.all, r.end, r.stepBegun = all, end, time.Time{}
 	r.now.Done, r.now.Of = m.Done, end
@@ -30,7 +32,7 @@ func (r *reporter) begin(m *engine.Move, all []task, end int) {
 
 // step reports t, which is about to begin. done is the number of completed steps.
 func (r *reporter) step(m *engine.Move, t task, done int) {
-	r.passed(done)
+	r.addTime(done)
 	r.now = plan.OnlineProgress{
 		Stage: m.Plan.Stages[t.stage].Name, Table: t.Table, Step: t.Text, SQL: t.SQL, Done: done, Of: r.end, Rows: m.Copied,
 	}
@@ -38,8 +40,8 @@ func (r *reporter) step(m *engine.Move, t task, done int) {
 	r.send()
 }
 
-// passed adds the time of the step that has just ended to the totals.
-func (r *reporter) passed(done int) {
+// addTime adds the time of the step that has just ended to the totals.
+func (r *reporter) addTime(done int) {
 	if !r.stepBegun.IsZero() && done > 0 {
 		r.spent += time.Since(r.stepBegun)
 		r.planned += r.all[done-1].Estimate
@@ -51,10 +53,10 @@ func (r *reporter) passed(done int) {
 // than planned, it corrects the plan's estimates by the same factor.
 func (r *reporter) estimate(m *engine.Move) {
 	factor := 1.0
-	if r.planned > time.Second {
+	if r.planned > time.Second { // shorter steps say little about the speed of the server
 		factor = float64(r.spent) / float64(r.planned)
 	}
-	r.now.OfRows, r.now.Remaining = left(m, r.all[:r.end], factor)
+	r.now.OfRows, r.now.Remaining = remaining(m, r.all[:r.end], factor)
 }
 
 // beginCopy sets the start from which the rate of a copy is measured.
@@ -74,18 +76,21 @@ func (r *reporter) copied(m *engine.Move, batch int) {
 	r.send()
 }
 
+// waiting reports that the run waits, and for what.
 func (r *reporter) waiting(what string) {
 	r.now.Waiting = what
 	r.send()
 	r.now.Waiting = ""
 }
 
-func (r *reporter) over(end int) {
+// finished reports that all steps up to end are done.
+func (r *reporter) finished(end int) {
 	r.now = plan.OnlineProgress{Done: end, Of: end}
 	r.send()
 }
 
+// send calls the progress function of the caller.
 func (r *reporter) send() {
 	r.now.Elapsed = time.Since(r.begun)
-	r.fn(r.now)
+	r.callback(r.now)
 }

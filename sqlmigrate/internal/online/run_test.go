@@ -15,22 +15,23 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A fake is an engine whose steps only count the calls and fail as often as a test wants.
+// A fake is a driver of online moves whose steps only count the calls, and fail as often
+// as a test wants.
 type fake struct {
 	move   *engine.Move
 	steps  int
-	waits  []time.Duration // the lock timeout of each try
-	rows   []int           // the rows of each batch
-	begun  []time.Time     // the begin of each batch
-	busy   int             // so many tries get no lock
-	differ int             // so many tries find different rows
-	lag    []time.Duration // one value for each call, and zero after that
-	rate   float64         // after the last batch
-	took   func(rows int) time.Duration
-	table  int // number of rows
+	waits  []time.Duration              // the lock timeout of each try
+	rows   []int                        // the rows of each batch
+	begun  []time.Time                  // the begin of each batch
+	busy   int                          // the number of tries that get no lock from now on
+	differ int                          // the number of tries that find different rows from now on
+	lag    []time.Duration              // the result of each call of Lag, and zero after that
+	rate   float64                      // the rate that the move had at the last batch
+	took   func(rows int) time.Duration // how long a batch takes
+	table  int                          // number of rows of the table
 
 	steering plan.Steering
-	running  int // number of statements
+	running  int // number of statements that run on the server
 }
 
 var (
@@ -66,6 +67,8 @@ func (f *fake) CloseMove(context.Context, *sql.Conn, *engine.Move) error {
 	return nil
 }
 
+// RunStep fails while f.busy or f.differ counts failures, and otherwise records the step
+// as done.
 func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	f.waits = append(f.waits, s.LockTimeout)
 	if f.busy > 0 {
@@ -81,6 +84,7 @@ func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next 
 	return nil
 }
 
+// RunBatch copies as many rows as it is asked for, in the time that f.took returns.
 func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, rows int, _ engine.Settings) (engine.Batch, error) {
 	f.rows, f.begun, f.rate = append(f.rows, rows), append(f.begun, time.Now()), next.Rate
 	took := f.took(rows)
@@ -99,6 +103,7 @@ func (f *fake) Steer(context.Context, *sql.Conn, *engine.Move) error { return ni
 
 func (f *fake) Running(context.Context, *sql.Conn) (int, error) { return f.running, nil }
 
+// Lag returns the next value of f.lag, or an error if the value is unanswered.
 func (f *fake) Lag(context.Context, *sql.Conn, *engine.Move, []*sql.DB) (time.Duration, error) {
 	if len(f.lag) == 0 {
 		return 0, nil
@@ -114,6 +119,8 @@ func (f *fake) Lag(context.Context, *sql.Conn, *engine.Move, []*sql.DB) (time.Du
 
 const unanswered = -1 // a lag that means that the replica did not answer
 
+// newMove returns a move with one step in each of the stages prepare, copy and swap, and
+// two in the last stage.
 func newMove() engine.Move {
 	step := func(kind plan.StepKind) []plan.OnlineStep {
 		return []plan.OnlineStep{{Text: string(kind), Kind: kind}}
@@ -126,10 +133,13 @@ func newMove() engine.Move {
 	}}}
 }
 
+// newFake returns a driver for a table of 100,000 rows that copies 20,000 rows in a
+// second.
 func newFake() *fake {
 	return &fake{table: 100_000, took: func(rows int) time.Duration { return time.Duration(rows) * 50 * time.Microsecond }}
 }
 
+// run returns a run of a new move.
 func (f *fake) run(c online.Config) *online.Run { return online.New(f, nil, nil, newMove(), c) }
 
 // The size of a batch adapts until a batch takes about half of the allowed stall, and the
@@ -154,7 +164,8 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// When the disk becomes slow, the next batch is smaller at once.
+// When a batch takes long, for example because the disk has become slow, the next batch
+// is smaller at once, and its number of rows stays within the bounds.
 func TestPaceShrinks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +191,8 @@ func TestPaceShrinks(t *testing.T) {
 	})
 }
 
-// The copy waits while a replica is behind or does not answer.
+// The copy waits while a replica is behind, or does not answer any more. A replica that
+// does not answer at the first check is an error, because its address may be wrong.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,7 +249,8 @@ func TestTries(t *testing.T) {
 	})
 }
 
-// Rows that differ are copied again, but only a limited number of times.
+// If stage constrain finds rows that differ, they are copied again, but at most three
+// times. After that, the difference is an error.
 func TestDiffers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -306,8 +319,9 @@ func TestWayBack(t *testing.T) {
 	})
 }
 
-// The remaining time is the sum of the estimates of the steps that are left. A copy that
-// is under way counts in part.
+// The remaining time is the sum of the estimates of the steps until the end of the swap,
+// or of the way back. The second step copies 1,000 rows. If it has copied some of them,
+// the rest of its time counts, by its measured rate if there is one.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	m := newMove()
@@ -324,8 +338,8 @@ func TestLeft(t *testing.T) {
 		done, from int
 		back       bool
 		copied     int64
-		rows       int64
-		took       time.Duration
+		rows       int64         // the expected number of rows of the next step
+		took       time.Duration // the expected time
 		rate       float64
 	}{
 		{0, 0, false, 0, 0, 3 * time.Minute, 0},

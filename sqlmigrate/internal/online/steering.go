@@ -10,19 +10,20 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// askInterval is how often a run reads its steering and the lag of replicas.
+// askInterval is how often a run reads the lag of the replicas, and its steering, which
+// are the wishes of an operator that the journal stores.
 const askInterval = time.Second
 
-// awaitLeave waits until heldUp finds no reason to wait, and sets the stall that the
-// steering asks for. On the way back, only a pause holds the run up.
-func (r *Run) awaitLeave(ctx context.Context, t task) error {
-	for time.Since(r.asked) >= askInterval {
-		reason, err := r.heldUp(ctx, t)
+// waitUntilAllowed waits until reasonToWait finds no reason to wait before t. It checks
+// this at most once in each askInterval.
+func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
+	for time.Since(r.lastCheck) >= askInterval {
+		reason, err := r.reasonToWait(ctx, t)
 		if err != nil {
 			return err
 		}
 		if reason == "" {
-			r.asked = time.Now()
+			r.lastCheck = time.Now()
 			return nil
 		}
 		r.report.waiting(reason)
@@ -33,14 +34,16 @@ func (r *Run) awaitLeave(ctx context.Context, t task) error {
 	return nil
 }
 
-// heldUp returns the reason why the run has to wait before t, or "" if it can go on.
-func (r *Run) heldUp(ctx context.Context, t task) (string, error) {
+// reasonToWait returns the reason why the run has to wait before t, or "" if it can go
+// on. It reads the steering, and sets the stall that it asks for. On the way back, only a
+// pause makes the run wait.
+func (r *Run) reasonToWait(ctx context.Context, t task) (string, error) {
 	found, err := r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables)
 	if err != nil || found == nil {
 		return "", err // the step itself will report that the move is gone
 	}
 	s := found.Steering
-	r.config.Stall = r.stall
+	r.config.Stall = r.configuredStall
 	if s.Stall > 0 {
 		r.config.Stall = s.Stall
 	}
@@ -59,31 +62,32 @@ func (r *Run) heldUp(ctx context.Context, t task) (string, error) {
 			return fmt.Sprintf("the server's load: %d statements are running, want %d at most", running, s.MaxRunning), err
 		}
 	}
-	return r.heldUpByReplica(ctx, t)
+	return r.replicaToWaitFor(ctx, t)
 }
 
-// heldUpByReplica returns the reason why a batch has to wait for a replica, or "". It
-// waits for a replica that is too far behind, and for a replica that answered before but
-// no longer does. If a replica has not answered at all, it returns an error, because the
-// configuration may be wrong.
-func (r *Run) heldUpByReplica(ctx context.Context, t task) (string, error) {
+// replicaToWaitFor returns the reason why a batch has to wait for a replica, or "". The
+// run waits for a replica that is too far behind, and for a replica that does not answer
+// any more. If a replica does not answer at the first check, it returns an error, because
+// the configuration may be wrong.
+func (r *Run) replicaToWaitFor(ctx context.Context, t task) (string, error) {
 	if t.Kind != plan.Batches || r.config.MaxLag == 0 {
 		return "", nil
 	}
 	lag, err := r.driver.Lag(ctx, r.conn, r.move, r.config.Replicas)
 	reason := fmt.Sprintf("a replica that is %v behind: want %v at most", lag.Round(time.Millisecond), r.config.MaxLag)
 	switch {
-	case errors.As(err, &engine.ReplicaError{}) && r.answered:
+	case errors.As(err, &engine.ReplicaError{}) && r.replicasAnswered:
 		reason = err.Error()
 	case err != nil:
 		return "", err
 	}
-	waited := r.behind
-	r.answered, r.behind = true, err != nil || lag > r.config.MaxLag
-	if !r.behind {
+	// A wait counts once in the move, although it is checked every second.
+	wasBehind := r.replicaBehind
+	r.replicasAnswered, r.replicaBehind = true, err != nil || lag > r.config.MaxLag
+	if !r.replicaBehind {
 		return "", nil
 	}
-	if waited {
+	if wasBehind {
 		return reason, nil
 	}
 	next := *r.move

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Each kind of steering makes a move wait before one of its steps until the setting is
-// removed.
+// Each wish of an operator makes a move wait before one of its steps, until the wish is
+// withdrawn.
 func TestSteering(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -55,7 +55,8 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// Of all settings only a pause makes Revert wait.
+// Of all wishes of an operator, only a pause makes Revert wait, because the way back must
+// not be held up.
 func TestSteeringOfTheWayBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,8 +76,8 @@ func TestSteeringOfTheWayBack(t *testing.T) {
 	})
 }
 
-// A shorter stall makes the batches smaller. When it is removed, the stall of the
-// configuration counts again.
+// An operator can ask for a shorter stall, which makes the batches smaller. When the wish
+// is withdrawn, the stall of the configuration counts again.
 func TestSteeringOfThePace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,6 +104,8 @@ func TestSteeringOfThePace(t *testing.T) {
 	})
 }
 
+// Hours may extend over midnight. Their beginning belongs to them, and their end does
+// not.
 func TestHours(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -36,11 +36,14 @@ func Read[T any](ctx context.Context, from Querier, query string, args ...any) (
 	return found, nil
 }
 
-// Fields returns the destinations of a scan of row, which is a pointer. A struct is
-// replaced by its fields, except fields with the tag row:"-". A slice, and a field with
-// the tag row:"json", is decoded from JSON text.
+// Fields returns the destinations of a scan of row, which is a pointer. For a struct,
+// these are the destinations of its fields, also of fields in nested structs, except
+// fields with the tag row:"-". A slice, and a field with the tag row:"json", is decoded
+// from JSON text.
 func Fields(row any) []any { return fields(reflect.ValueOf(row).Elem()) }
 
+// fields returns the destinations of the value v. A type that implements [sql.Scanner] is
+// one destination, even if it is a struct.
 func fields(v reflect.Value) []any {
 	into := v.Addr().Interface()
 	if _, scans := into.(sql.Scanner); scans {
@@ -66,7 +69,8 @@ func fields(v reflect.Value) []any {
 	}
 }
 
-// A fromJSON decodes JSON text. NULL leaves the destination unchanged.
+// A fromJSON is the destination of a column whose JSON text it decodes. NULL leaves the
+// value unchanged.
 type fromJSON struct{ into any }
 
 // Scan implements [sql.Scanner].
@@ -78,7 +82,8 @@ func (j fromJSON) Scan(value any) error {
 	return json.Unmarshal([]byte(text.String), j.into)
 }
 
-// Texts returns the names of the columns of a query, and its rows as texts.
+// Texts returns the names of the columns of a query, and its rows, whose values are NULL
+// or text.
 func Texts(ctx context.Context, from Querier, query string) (names []string, texts [][]sql.NullString, err error) {
 	rows, err := from.QueryContext(ctx, query)
 	if err != nil {

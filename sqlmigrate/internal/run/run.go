@@ -17,7 +17,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Work is a plan, or a part of a plan, to apply or revert.
+// A Work is a plan, or some phases of a plan, to apply or revert.
 type Work struct {
 	Dialect string
 	Engine  engine.Engine
@@ -35,6 +35,7 @@ type Work struct {
 //     a CHECK of a column whose keys they assign.
 func (w Work) ErrOrder() error { return errors.Join(w.errDetach(), w.errGuard()) }
 
+// errDetach returns the error of ErrOrder for phase detach without phase widen.
 func (w Work) errDetach() error {
 	narrow := tablesIn(w.Left, plan.Widen)
 	if len(narrow) == 0 || len(tablesIn(w.Phases, plan.Detach)) == 0 {
@@ -43,6 +44,7 @@ func (w Work) errDetach() error {
 	return fmt.Errorf("sqlmigrate: phase detach is blocked by phase widen: table %s: no program could insert, because the database would no longer assign keys, and the columns are too narrow for Snowflake IDs: apply phase widen before or with it", narrow[0])
 }
 
+// errGuard returns the error of ErrOrder for phase guard without phase detach.
 func (w Work) errGuard() error {
 	detach, guard := tablesIn(w.Left, plan.Detach), tablesIn(w.Phases, plan.Guard)
 	if w.Dialect != "mysql" || !slices.ContainsFunc(guard, func(table plan.TableName) bool { return slices.Contains(detach, table) }) {
@@ -51,6 +53,7 @@ func (w Work) errGuard() error {
 	return errors.New("sqlmigrate: phase guard is blocked by phase detach: MySQL and MariaDB have no CHECK of a column whose keys they assign: apply phase detach before or with it")
 }
 
+// tablesIn returns the tables of all steps of a phase.
 func tablesIn(phases []plan.Phase, name plan.PhaseName) (tables []plan.TableName) {
 	for _, phase := range phases {
 		for _, step := range phase.Steps {
@@ -62,14 +65,15 @@ func tablesIn(phases []plan.Phase, name plan.PhaseName) (tables []plan.TableName
 	return tables
 }
 
-// A run is one call of Apply or Revert.
-type run struct {
+// A planRun is one call of Apply or Revert.
+type planRun struct {
 	session
 	Work
 }
 
-func (w Work) begin(ctx context.Context, conn *sql.Conn, c Config) *run {
-	return &run{session{ctx: ctx, conn: conn, engine: w.Engine, dialect: w.Dialect, config: c, begun: time.Now()}, w}
+// begin returns a run of w on conn.
+func (w Work) begin(ctx context.Context, conn *sql.Conn, c Config) *planRun {
+	return &planRun{session{ctx: ctx, conn: conn, engine: w.Engine, dialect: w.Dialect, config: c, begun: time.Now()}, w}
 }
 
 // Apply runs the phases in their order, and then tries keys in the tables. An error that
@@ -83,30 +87,30 @@ func (w Work) Apply(ctx context.Context, conn *sql.Conn, c Config) error {
 		if err := r.phase(phase.Name, engine.Converted(Transactions(&phase), Transaction.upward)); err != nil {
 			return err
 		}
-		r.over = append(r.over, string(phase.Name)+" has been applied")
+		r.outcomes = append(r.outcomes, string(phase.Name)+" has been applied")
 	}
 	return r.complete()
 }
 
-// checkOrder returns the error of [Work.ErrOrder], unless an earlier call has already
-// applied the excluded phase. It looks at the database to find out.
-func (r *run) checkOrder() error {
+// checkOrder returns the error of [Work.ErrOrder], unless the database shows that an
+// earlier call has already applied the excluded phase.
+func (r *planRun) checkOrder() error {
 	return errors.Join(r.unlessApplied(plan.Widen, r.errDetach()), r.unlessApplied(plan.Detach, r.errGuard()))
 }
 
-// unlessApplied returns blocked if the database shows that a statement of the excluded
-// phase has not been applied.
-func (r *run) unlessApplied(name plan.PhaseName, blocked error) error {
+// unlessApplied returns blocked if an ALTER TABLE of the excluded phase has not been
+// applied, as its Unless query shows. A statement without such a query shows nothing.
+func (r *planRun) unlessApplied(name plan.PhaseName, blocked error) error {
 	if blocked == nil {
 		return nil
 	}
 	for _, phase := range r.Left {
-		for _, task := range slices.Concat(engine.Converted(Transactions(&phase), Transaction.upward)...) {
-			if phase.Name != name || !strings.HasPrefix(task.statement.SQL, "ALTER TABLE ") || task.statement.Unless == "" {
+		for _, t := range slices.Concat(engine.Converted(Transactions(&phase), Transaction.upward)...) {
+			if phase.Name != name || !strings.HasPrefix(t.statement.SQL, "ALTER TABLE ") || t.statement.Unless == "" {
 				continue
 			}
-			var over bool
-			if err := r.conn.QueryRowContext(r.ctx, task.statement.Unless).Scan(&over); err != nil || !over {
+			var applied bool
+			if err := r.conn.QueryRowContext(r.ctx, t.statement.Unless).Scan(&applied); err != nil || !applied {
 				return errors.Join(err, blocked)
 			}
 		}
@@ -120,9 +124,9 @@ var ErrIncomplete = errors.New("sqlmigrate: the plan has been carried out, but")
 
 // complete tries keys in the tables after the last phase, and returns an error for each
 // omission and each column that rejects a key. It does not try keys if phases were
-// excluded.
-func (r *run) complete() error {
-	left := r.Omitted
+// excluded, because the tables cannot accept Snowflake IDs before all phases are applied.
+func (r *planRun) complete() error {
+	omissions := r.Omitted
 	if len(r.Trial.Tables) > 0 && len(r.Phases) > 0 && len(r.Left) == 0 {
 		tried, err := r.Engine.Try(r.ctx, r.conn, r.Trial)
 		if err != nil {
@@ -132,20 +136,21 @@ func (r *run) complete() error {
 			tried.Omitted = append(tried.Omitted, plan.Omission{Blocker: b})
 		}
 		for _, o := range tried.Omitted {
-			left = engine.AppendNew(slices.Clip(left), o)
+			omissions = engine.AppendNew(slices.Clip(omissions), o)
 		}
 	}
-	return errors.Join(engine.Converted(left, func(o plan.Omission) error {
-		of := ""
+	return errors.Join(engine.Converted(omissions, func(o plan.Omission) error {
+		origin := ""
 		if o.Phase != "" {
-			of = "phase " + string(o.Phase) + " has left out "
+			origin = "phase " + string(o.Phase) + " has left out "
 		}
-		return fmt.Errorf("%w %stable %s: %s: %s: %s", ErrIncomplete, of, o.Table, o.Object, o.Reason, o.Fix)
+		return fmt.Errorf("%w %stable %s: %s: %s: %s", ErrIncomplete, origin, o.Table, o.Object, o.Reason, o.Fix)
 	})...)
 }
 
 // Revert checks that each phase can be taken back, and then takes the phases back in
-// reverse order. If a check fails, it has changed nothing.
+// reverse order. All checks come before the first change, so that Revert has changed
+// nothing if a check fails.
 func (w Work) Revert(ctx context.Context, conn *sql.Conn, c Config) error {
 	r := w.begin(ctx, conn, c)
 	phases := slices.Clone(r.Phases)
@@ -161,7 +166,7 @@ func (w Work) Revert(ctx context.Context, conn *sql.Conn, c Config) error {
 		if err := r.phase(phase.Name, engine.Converted(backwards(&phase), Transaction.downward)); err != nil {
 			return err
 		}
-		r.over = append(r.over, string(phase.Name)+" has been taken back")
+		r.outcomes = append(r.outcomes, string(phase.Name)+" has been taken back")
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ type task struct {
 }
 
 // A Transaction holds the tasks of successive steps that run in one transaction, if the
-// database has transactions for them.
+// database has transactions for them. check has the queries that fail if the steps cannot
+// be taken back, and down the statements that take them back.
 type Transaction struct{ up, check, down []task }
 
 // Transactions returns the transactions of a phase, in order.
@@ -44,7 +45,10 @@ func (t Transaction) Up() []plan.Statement { return statementsOf(t.upward()) }
 // Down returns the statements that take the transaction back. The checks come first.
 func (t Transaction) Down() []plan.Statement { return statementsOf(t.downward()) }
 
-func (t Transaction) upward() []task   { return t.up }
+// upward returns the tasks that apply the transaction.
+func (t Transaction) upward() []task { return t.up }
+
+// checking returns the tasks that check whether the transaction can be taken back.
 func (t Transaction) checking() []task { return t.check }
 
 // downward returns the checks and then the tasks that take the transaction back. It
@@ -64,14 +68,17 @@ func backwards(p *plan.Phase) []Transaction {
 	return found
 }
 
+// tasksFor returns a task for each statement of a step.
 func tasksFor(table plan.TableName, text string, statements []plan.Statement) []task {
 	return engine.Converted(statements, func(s plan.Statement) task { return task{table, text, s} })
 }
 
+// checks returns a task for each statement that checks whether a phase can be taken back.
 func checks(statements []plan.Statement) []task {
 	return tasksFor(plan.TableName{}, "check whether the phase can be taken back", statements)
 }
 
+// statementsOf returns the statements of tasks.
 func statementsOf(tasks []task) []plan.Statement {
 	return engine.Converted(tasks, func(t task) plan.Statement { return t.statement })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// These models describe the same tables before and after the move.
 type (
 	oldOrder struct {
 		ID    int64
@@ -38,6 +39,7 @@ func (newLine) TableName() string  { return "lines" }
 // counting is a source of IDs that issues 1<<40+1, 1<<40+2 and so on.
 type counting struct{ last int64 }
 
+// Fill implements the source of IDs.
 func (c *counting) Fill(_ context.Context, dst []types.ID) error {
 	for i := range dst {
 		c.last++
@@ -46,6 +48,9 @@ func (c *counting) Fill(_ context.Context, dst []types.ID) error {
 	return nil
 }
 
+// After a move, the checks of package gormflake find no fault, AutoMigrate changes
+// nothing, rows get IDs of the program, and the database rejects a row of an old program
+// without a key.
 func TestSQLiteAfterwards(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {

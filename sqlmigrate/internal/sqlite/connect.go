@@ -16,7 +16,7 @@ import (
 func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err error) {
 	var shadows []string
 	for _, name := range wanted {
-		t, err := s.wanted(name)
+		t, err := s.requested(name)
 		if err != nil {
 			return found, err
 		}
@@ -24,7 +24,7 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 			found.Block(t.tableName(), "virtual table "+t.Name, "its keys are its module's", "leave the table out")
 			continue
 		}
-		if t.shadow {
+		if t.shadow { // must not get a trigger, see shadowsSQL
 			shadows = append(shadows, t.Name)
 			continue
 		}
@@ -32,6 +32,7 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 		if len(keys) == 0 {
 			found.Block(t.tableName(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		}
+		// Of a key of several columns, only a single integer column can be the ID.
 		if integers := slices.DeleteFunc(slices.Clone(keys), func(c *column) bool { return !c.integer() }); len(integers) > 1 {
 			found.Note(engine.CompositeNote, t.Name, len(keys))
 			continue
@@ -49,9 +50,10 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 }
 
 // connect follows references in both directions from the moved columns, and marks all
-// columns that it reaches as moved. It returns their tables, sorted by name.
+// columns that it reaches as moved, because their values are the same keys. It returns
+// the tables of all moved columns, sorted by name.
 func (s *schema) connect() []*table {
-	for found := true; found; {
+	for found := true; found; { // until a pass over all edges finds no further column
 		found = false
 		for _, e := range s.edges {
 			if e.from.moved != e.to.moved {
@@ -79,11 +81,12 @@ func (t *table) measure(ctx context.Context, r *reader) {
 	if c := t.key(); c != nil {
 		column := quote(c.Name)
 		integers := fmt.Sprintf(" FROM %s WHERE typeof(%s) = 'integer')", name, column)
+		// odd counts the keys that are not integers.
 		odd := fmt.Sprintf("(SELECT count(*) FROM %s WHERE typeof(%s) <> 'integer')", name, column)
 		if t.rowid() {
 			integers, odd = " FROM "+name+")", "0"
 		}
 		query = fmt.Sprintf("SELECT count(*), (SELECT max(%[1]s)%[2]s, (SELECT min(%[1]s)%[2]s, %[3]s FROM %[4]s", column, integers, odd, name)
 	}
-	t.measures = one[measures](ctx, r, query)
+	t.measures = readOne[measures](ctx, r, query)
 }

@@ -53,8 +53,12 @@ func liteRows(tables int, first int64) (statements []string) {
 	return statements
 }
 
+// liteReferences returns the columns of all foreign keys and the columns to which they
+// refer.
 const liteReferences = `SELECT m.name, f."from", f."table", coalesce(f."to", 'id') FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'`
 
+// A connected set of many tables, with views of three levels, moves and moves back. All
+// references hold for keys that a float cannot store.
 func TestSQLiteLarge(t *testing.T) {
 	t.Parallel()
 	tables := migratetest.LargeTables(60)
@@ -93,6 +97,7 @@ func TestSQLiteLarge(t *testing.T) {
 	})
 }
 
+// wantRows compares the rows of a query with want, as fmt prints them.
 func wantRows(t *testing.T, db *gorm.DB, query, want string) {
 	t.Helper()
 	if got := fmt.Sprint(sqliteRows(t, db, query)); got != want {

@@ -31,6 +31,7 @@ func eachSQLite(t *testing.T, fn func(t *testing.T, db *gorm.DB)) {
 	}
 }
 
+// sqliteInspect returns a plan for the targets, and compares it with the recorded plans.
 func sqliteInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan, err := migratetest.Inspect(t.Context(), db, targets...)
@@ -55,6 +56,7 @@ func sqliteDump(t *testing.T, db *gorm.DB) map[string]string {
 	return dump
 }
 
+// sqliteRows returns the rows of a query.
 func sqliteRows(t *testing.T, db *gorm.DB, query string) [][]any {
 	t.Helper()
 	rows, err := db.Raw(query).Rows()
@@ -84,6 +86,7 @@ func sqliteRows(t *testing.T, db *gorm.DB, query string) [][]any {
 	return all
 }
 
+// wantSameDump compares two results of sqliteDump.
 func wantSameDump(t *testing.T, what string, got, want map[string]string) {
 	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -98,6 +101,8 @@ func wantSameDump(t *testing.T, what string, got, want map[string]string) {
 	}
 }
 
+// wantPhases compares the steps of the plan with want, whose elements have the form
+// "phase table".
 func wantPhases(t *testing.T, plan *sqlmigrate.Plan, want ...string) {
 	t.Helper()
 	var got []string
@@ -111,6 +116,7 @@ func wantPhases(t *testing.T, plan *sqlmigrate.Plan, want ...string) {
 	}
 }
 
+// sqliteApply applies the plan, and checks the database.
 func sqliteApply(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
 	t.Helper()
 	if err := plan.Apply(t.Context(), db); err != nil {
@@ -119,6 +125,8 @@ func sqliteApply(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
 	healthy(t, db)
 }
 
+// healthy checks that the database is not corrupt, that no row violates a foreign key,
+// and that the pragmas of the connection have their original values.
 func healthy(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	if got := fmt.Sprint(sqliteRows(t, db, "PRAGMA integrity_check")); got != "[[ok]]" {
@@ -134,6 +142,8 @@ func healthy(t *testing.T, db *gorm.DB) {
 	}
 }
 
+// A move keeps all rows, a second plan is empty, and the way back restores the schema and
+// the position of AUTOINCREMENT.
 func TestSQLiteUpDown(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -186,7 +196,8 @@ func TestSQLiteVacuum(t *testing.T) {
 	})
 }
 
-// A connection that has cached the schema before Apply has to read it again.
+// A connection that has cached the schema before Apply has to read it again. If it still
+// had AUTOINCREMENT, a row with key 1,000 would raise the counter.
 func TestSQLiteOtherConnections(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -209,6 +220,8 @@ func TestSQLiteOtherConnections(t *testing.T) {
 	})
 }
 
+// The guard rejects rows without a positive key in every kind of table, also with OR
+// IGNORE, and accepts updates and upserts.
 func TestSQLiteGuard(t *testing.T) {
 	t.Parallel()
 	for name, ddl := range map[string]string{
@@ -236,6 +249,9 @@ func TestSQLiteGuard(t *testing.T) {
 	}
 }
 
+// A plan contains all tables that foreign keys and the given references connect with the
+// requested tables, and only those. It is the same each time, although maps have no
+// order.
 func TestSQLiteConnected(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -306,6 +322,8 @@ func TestSQLiteHidden(t *testing.T) {
 	})
 }
 
+// A request for a table or column that does not exist, or that cannot be moved, is an
+// error that names it.
 func TestSQLiteRequests(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -331,6 +349,8 @@ func TestSQLiteRequests(t *testing.T) {
 	}
 }
 
+// A plan must name what makes a move impossible. Apply and WriteFiles then return the
+// same error, and change nothing.
 func TestSQLiteBlockers(t *testing.T) {
 	t.Parallel()
 	ids := snowflake.TwitterLayout()
@@ -367,6 +387,8 @@ func TestSQLiteBlockers(t *testing.T) {
 	}
 }
 
+// The notes tell the users of a plan what they must know, and Omitted what the plan
+// leaves undone.
 func TestSQLiteNotes(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -396,7 +418,8 @@ func TestSQLiteNotes(t *testing.T) {
 	}
 }
 
-// Each of these unusual names works as the name of a table and of its key.
+// Each of these unusual names works as the name of a table and of its key, because some
+// of them contain what the statements of a plan use as quotes, placeholders and marks.
 func TestSQLiteOddNames(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{
@@ -410,6 +433,7 @@ func TestSQLiteOddNames(t *testing.T) {
 	}
 }
 
+// testSQLiteOddName moves a table with this name, and moves it back.
 func testSQLiteOddName(t *testing.T, db *gorm.DB, name string) {
 	t.Helper()
 	quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
@@ -493,6 +517,7 @@ func TestSQLiteScriptAgain(t *testing.T) {
 	})
 }
 
+// sqliteStatementsOf returns the statements of a plan in both directions, in order.
 func sqliteStatementsOf(plan *sqlmigrate.Plan) (up, down []string) {
 	for _, phase := range plan.Phases {
 		for _, step := range phase.Steps {
@@ -514,6 +539,8 @@ func sqliteStatementsOf(plan *sqlmigrate.Plan) (up, down []string) {
 	return up, down
 }
 
+// Phase detach replaces the whole SQL text of a table. If somebody has added a column
+// after the inspection, it must refuse, because it would lose the column.
 func TestSQLiteChangedSince(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -528,6 +555,9 @@ func TestSQLiteChangedSince(t *testing.T) {
 	})
 }
 
+// Revert refuses while there is a Snowflake ID, because AUTOINCREMENT would continue
+// after it. A key that is larger than all others, but smaller than Snowflake IDs, is no
+// reason to refuse.
 func TestSQLiteRevertRefuses(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -572,6 +602,8 @@ func TestSQLiteLockTimeout(t *testing.T) {
 	})
 }
 
+// If the context ends before any statement, Apply undoes all statements, and a later
+// Apply succeeds.
 func TestSQLiteCancelled(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -595,6 +627,8 @@ func TestSQLiteCancelled(t *testing.T) {
 	})
 }
 
+// A plan can be made on a connection that may only read. Apply then returns the error of
+// SQLite.
 func TestSQLiteReadOnly(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -611,6 +645,7 @@ func TestSQLiteReadOnly(t *testing.T) {
 	})
 }
 
+// These models refer to each other by every kind of association.
 type (
 	liteAuthor struct {
 		ID    int64      `gorm:"primaryKey"`
@@ -626,7 +661,8 @@ type (
 	}
 )
 
-// These references exist only in the models, because the database has no foreign keys.
+// A plan follows references that exist only in the models, because the database has no
+// foreign keys. It leaves out a reference of a table that does not exist, with a note.
 func TestSQLiteModels(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {

@@ -12,36 +12,41 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// writerLock describes the lock that each step takes.
 const writerLock = "the database's only writer lock, until the end of the transaction; readers continue in WAL mode, and wait for the commit in others"
 
+// plan returns the tables, the phases and the findings of a plan for the affected tables.
+// Phase detach, or park instead, applies to keys with AUTOINCREMENT, and phase guard to
+// all keys that need a guard.
 func (s *schema) plan(affected []*table, want engine.Request, found engine.Findings) *engine.Result {
 	result := &engine.Result{Findings: found}
 	detach, guard, park := plan.Phase{Name: plan.Detach}, plan.Phase{Name: plan.Guard}, plan.Phase{Name: plan.Park}
 	for _, t := range affected {
-		result.Tables = append(result.Tables, t.public())
+		result.Tables = append(result.Tables, t.planTable())
 		c := t.key()
 		if c == nil {
 			continue
 		}
 		result.Add(t.blockKey(c, want))
-		needs, more := s.needsGuard(t, c)
+		needsGuard, guardFindings := s.needsGuard(t, c)
 		switch {
-		case want.Park && t.counts && t.sequence.Int64 < want.Place.Limit.Int64():
+		// A counter at the limit or above is parked already.
+		case want.Park && t.autoincrement && t.sequence.Int64 < want.Place.Limit.Int64():
 			park.Steps = append(park.Steps, t.park(want))
 			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
-		case want.Park && !t.counts && needs && t.rowid():
-			more.Block(t.tableName(), "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
+		case want.Park && !t.autoincrement && needsGuard && t.rowid():
+			guardFindings.Block(t.tableName(), "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
 				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")
 		case want.Park:
-		case t.counts:
+		case t.autoincrement:
 			detach.Steps = append(detach.Steps, t.detach())
 			detach.Check = append(detach.Check, t.detachCheck(c, want.Issued)...)
 		}
-		if needs && !want.Park {
+		if needsGuard && !want.Park {
 			guard.Steps = append(guard.Steps, t.guard(c))
 		}
-		result.Add(more)
-		if !want.Park && t.both && len(t.keys()) == 1 && c.integer() {
+		result.Add(guardFindings)
+		if !want.Park && t.rowidAndIndex && len(t.keys()) == 1 && c.integer() {
 			result.Note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.Name, t.Name, c.Type)
 		}
 	}
@@ -60,14 +65,15 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 	return result
 }
 
-func (t *table) public() plan.Table {
+// planTable returns the table with its moved columns, in the form of a plan.
+func (t *table) planTable() plan.Table {
 	table := plan.Table{Name: t.Name, Rows: t.Rows, MaxKey: types.ID(t.Largest.Int64)}
 	for _, c := range t.columns {
 		if !c.moved {
 			continue
 		}
 		column := plan.Column{Name: c.Name, Type: c.Type, Key: c.Key > 0}
-		if t.counts && c.Key > 0 {
+		if t.autoincrement && c.Key > 0 {
 			column.Auto = "autoincrement"
 		}
 		for _, to := range c.refers {
@@ -118,10 +124,12 @@ func (s *schema) noteCascades() (found engine.Findings) {
 	return found
 }
 
+// detach returns the step that removes AUTOINCREMENT.
 func (t *table) detach() plan.Step {
-	down := rewrite(t.Name, t.plain, t.Text)
+	down := rewrite(t.Name, t.withoutAuto, t.Text)
 	if t.sequence.Valid {
-		// VACUUM may have removed the row of the counter.
+		// VACUUM may have removed the row of the counter, together with the table
+		// sqlite_sequence, which rewrite has created again.
 		down = append(down, plan.Statement{SQL: fmt.Sprintf(
 			"INSERT INTO main.sqlite_sequence (name, seq) SELECT %[1]s, %[2]d WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = %[1]s)",
 			literal(t.Name), t.sequence.Int64)})
@@ -129,30 +137,33 @@ func (t *table) detach() plan.Step {
 	return plan.Step{
 		Table: t.tableName(),
 		Text:  "the key is no longer AUTOINCREMENT",
-		Up:    rewrite(t.Name, t.Text, t.plain),
+		Up:    rewrite(t.Name, t.Text, t.withoutAuto),
 		Down:  down,
 		Locks: writerLock,
 	}
 }
 
-// detachCheck returns statements that fail if the table holds keys of limit or more.
-// Those are Snowflake IDs, and AUTOINCREMENT would continue after them and assign IDs
-// that a generator issues too.
+// detachCheck returns statements that fail if the table holds keys of limit or more. Such
+// a key is a Snowflake ID. If AUTOINCREMENT came back, it would continue after this ID,
+// and assign IDs that a generator issues too.
 func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 	return failUnless(
 		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.Name), quote(c.Name), limit),
 		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would continue: want all below %d", t.Name, limit))
 }
 
+// park returns the step that sets the counter so high that it assigns no number that a
+// generator issues.
 func (t *table) park(want engine.Request) plan.Step {
 	return want.ParkStep(t.tableName(), writerLock, types.ID(t.sequence.Int64), func(to types.ID) []plan.Statement {
 		return engine.Statements("", parking.SQLite("main.", literal(t.Name), to)...)
 	})
 }
 
-// needsGuard reports whether the key needs a guard that does not exist yet. Keys that
-// refer to another key do not need a guard, because the table of that key has it. Keys of
-// several columns get no guard.
+// needsGuard reports whether the key needs a guard, which is a trigger that rejects rows
+// without a positive key, and does not have it yet. A key that refers to another key does
+// not need a guard, because the table of that key has it. Keys of several columns get no
+// guard. If a guard would not be sufficient, needsGuard also returns findings.
 func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findings) {
 	if len(t.keys()) != 1 || c.enforced || slices.ContainsFunc(c.refers, func(to *column) bool { return to != c }) {
 		return false, found
@@ -167,6 +178,7 @@ func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findi
 	return !exists, found
 }
 
+// guard returns the step that creates the guard.
 func (t *table) guard(c *column) plan.Step {
 	return plan.Step{
 		Table: t.tableName(),

@@ -12,8 +12,8 @@ import (
 )
 
 // Run implements [engine.Engine]. The statements are one transaction, which takes the
-// writer lock first. A transaction that has read something cannot wait for the writer
-// lock.
+// writer lock first, because a transaction that has read something gets an error instead
+// of waiting for the writer lock.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	restore := func() error { return nil }
 	if s.LockTimeout > 0 {
@@ -48,14 +48,15 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	return nil
 }
 
-// rollback ends the transaction, and turns off writable_schema, which is not part of it.
+// rollback ends the transaction, and turns off writable_schema, which a rollback does not
+// turn off.
 func rollback(ctx context.Context, conn *sql.Conn) error {
 	return errors.Join(endTransaction(ctx, conn), uncancelled(ctx, conn, "PRAGMA writable_schema = RESET"))
 }
 
-// endTransaction rolls the transaction back. If an error has already ended it, that is
-// not an error. If the rollback fails, the connection is closed, because it must not
-// return to its pool within a transaction.
+// endTransaction rolls the transaction back. It returns nil if an error has already ended
+// the transaction. If the rollback fails, it closes the connection, because a connection
+// must not return to its pool within a transaction.
 func endTransaction(ctx context.Context, conn *sql.Conn) error {
 	err := uncancelled(ctx, conn, "ROLLBACK")
 	if err != nil && strings.Contains(err.Error(), "no transaction is active") {
@@ -67,6 +68,7 @@ func endTransaction(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
+// uncancelled runs a statement to its end, even if ctx ends.
 func uncancelled(ctx context.Context, conn *sql.Conn, statement string) error {
 	if _, err := conn.ExecContext(context.WithoutCancel(ctx), statement); err != nil {
 		return fmt.Errorf("%s: %w", statement, err)
@@ -84,10 +86,4 @@ func setPragma(ctx context.Context, conn *sql.Conn, name string, value int64) (r
 		return uncancelled(ctx, conn, fmt.Sprintf("PRAGMA %s = %d", name, value))
 	}
 	return func() error { return set(before) }, set(value)
-}
-
-// Script implements [engine.Engine]. It does not begin a transaction, because both tools
-// do that by default. Without a transaction, each statement can be repeated.
-func (Engine) Script(statements []plan.Statement, format engine.Format) string {
-	return format.Script(engine.SQLOf(statements))
 }

@@ -15,31 +15,34 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A schema holds the objects of the database main.
+// A schema holds the objects of the database main, which is the file of the connection.
+// Other databases can be attached to it.
 type schema struct {
 	tables          map[string]*table // by their folded names
 	views, triggers map[string]object // by their folded names
 	edges           []edge
 }
 
+// A table is a table of the schema, with what an inspection reads about it.
 type table struct {
 	object
 
-	shadow   bool   // whether a virtual table stores its rows in it
-	plain    string // the SQL text without AUTOINCREMENT
-	counts   bool   // whether it has AUTOINCREMENT
-	columns  []*column
-	keyIndex bool // whether the primary key has an index, so that it is not the rowid
-	both     bool // whether it has a rowid in addition to such an index
+	shadow        bool   // whether a virtual table stores its rows in it
+	withoutAuto   string // the SQL text without AUTOINCREMENT
+	autoincrement bool   // whether it has AUTOINCREMENT
+	columns       []*column
+	keyIndex      bool // whether the primary key has an index, so that it is not the rowid
+	rowidAndIndex bool // whether it has a rowid in addition to such an index
 
-	sequence sql.NullInt64
+	sequence sql.NullInt64 // the last key that AUTOINCREMENT has assigned; NULL if it has assigned none
 	measures
 }
 
 // tableName returns the name without a schema, because all tables are in main.
 func (t *table) tableName() plan.TableName { return plan.TableName{Name: t.Name} }
 
-// measures are the results of measure.
+// measures are the results of the query in (*table).measure. Largest and Smallest are the
+// largest and the smallest integer key.
 type measures struct {
 	Rows     int64
 	Largest  sql.NullInt64
@@ -47,17 +50,18 @@ type measures struct {
 	Odd      int64 // number of keys that are not integers
 }
 
+// A column is a column of a table. The fields without a tag are those of columnsSQL.
 type column struct {
 	Table, Name, Type string
 	Key               int // position in the primary key, from 1 on; 0 if it is not part of it
 
 	table    *table    `row:"-"`
-	refers   []*column `row:"-"`
+	refers   []*column `row:"-"` // the columns to which it refers
 	enforced bool      `row:"-"` // whether a foreign key to another column ensures that its values are keys
-	moved    bool      `row:"-"`
+	moved    bool      `row:"-"` // whether it is one of the keys of the plan, or refers to one
 }
 
-// An edge leads from a column to the column to which it refers.
+// An edge is a reference from a column to another column.
 type edge struct {
 	from, to *column
 	cascades bool // whether deleting the parent deletes the row
@@ -66,32 +70,39 @@ type edge struct {
 // An object is a row of sqlite_master.
 type object struct{ Kind, Name, Table, Text string }
 
+// isView reports whether the object is a view.
 func (o object) isView() bool { return o.Kind == "view" }
 
+// isVirtual reports whether the object is a virtual table.
 func (o object) isVirtual() bool { return strings.HasPrefix(o.Text, "CREATE VIRTUAL ") }
 
+// isGuard reports whether the object has the name that phase guard gives its trigger.
 func (o object) isGuard() bool { return fold(o.Name) == fold(parking.SQLiteGuardName(o.Table)) }
 
 const (
 	objectsSQL = `SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL`
 
-	// plain excludes virtual tables, because reading their columns needs their module,
-	// which may be missing.
-	plain = `t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL %'`
+	// ordinaryTable is a condition that excludes virtual tables. To read their columns,
+	// SQLite needs their module, which may be missing.
+	ordinaryTable = `t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL %'`
 
-	// shadowsSQL returns the shadow tables. They must not get a trigger, because SQLite
-	// crashes at the next write to the virtual table.
+	// shadowsSQL returns the shadow tables, in which a virtual table stores its rows.
+	// They must not get a trigger, because SQLite then crashes at the next write to the
+	// virtual table.
 	shadowsSQL = `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'`
 
-	columnsSQL = `SELECT t.name, c.name, c.type, c.pk FROM main.sqlite_master t JOIN pragma_table_xinfo(t.name, 'main') c WHERE ` + plain + ` ORDER BY c.cid`
+	// columnsSQL returns the columns of all tables, and their positions in the primary
+	// key.
+	columnsSQL = `SELECT t.name, c.name, c.type, c.pk FROM main.sqlite_master t JOIN pragma_table_xinfo(t.name, 'main') c WHERE ` + ordinaryTable + ` ORDER BY c.cid`
 
 	// keyIndexesSQL returns the tables whose primary key has an index, and whether the
 	// index ends with the rowid (cid -1). It does not in a table WITHOUT ROWID.
 	keyIndexesSQL = `SELECT t.name, EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name, 'main') x WHERE x.cid = -1)
-FROM main.sqlite_master t JOIN pragma_index_list(t.name, 'main') i WHERE ` + plain + ` AND i.origin = 'pk'`
+FROM main.sqlite_master t JOIN pragma_index_list(t.name, 'main') i WHERE ` + ordinaryTable + ` AND i.origin = 'pk'`
 
+	// foreignKeysSQL returns the columns of all foreign keys.
 	foreignKeysSQL = `SELECT t.name, k.seq, k."table", k."from", k."to", k.on_delete
-FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.name, 'main') k WHERE ` + plain + ` ORDER BY k.id, k.seq`
+FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.name, 'main') k WHERE ` + ordinaryTable + ` ORDER BY k.id, k.seq`
 )
 
 // A reader reads rows. After an error, it does not send any further query.
@@ -100,6 +111,7 @@ type reader struct {
 	err  error
 }
 
+// read returns the rows of a query, or nothing after an error.
 func read[T any](ctx context.Context, r *reader, query string, args ...any) (found []T) {
 	if r.err == nil {
 		if found, r.err = rows.Read[T](ctx, r.conn, query, args...); r.err != nil {
@@ -109,21 +121,22 @@ func read[T any](ctx context.Context, r *reader, query string, args ...any) (fou
 	return found
 }
 
-// one returns the only row of a query, or the zero value if the query has no row.
-func one[T any](ctx context.Context, r *reader, query string, args ...any) (row T) {
+// readOne returns the only row of a query, or the zero value if the query has no row.
+func readOne[T any](ctx context.Context, r *reader, query string, args ...any) (row T) {
 	for _, found := range read[T](ctx, r, query, args...) {
 		row = found
 	}
 	return row
 }
 
+// readSchema reads the schema. After an error, which r stores, the schema is incomplete.
 func readSchema(ctx context.Context, r *reader) *schema {
 	s := &schema{tables: map[string]*table{}, views: map[string]object{}, triggers: map[string]object{}}
 	for _, o := range read[object](ctx, r, objectsSQL) {
 		switch o.Kind {
 		case "table":
-			plain, counts := withoutAutoincrement(o.Text)
-			s.tables[fold(o.Name)] = &table{object: o, plain: plain, counts: counts}
+			withoutAuto, autoincrement := withoutAutoincrement(o.Text)
+			s.tables[fold(o.Name)] = &table{object: o, withoutAuto: withoutAuto, autoincrement: autoincrement}
 		case "view":
 			s.views[fold(o.Name)] = o
 		case "trigger":
@@ -144,12 +157,14 @@ func readSchema(ctx context.Context, r *reader) *schema {
 		Both  bool
 	}](ctx, r, keyIndexesSQL) {
 		t := s.tables[fold(i.Table)]
-		t.keyIndex, t.both = true, i.Both
+		t.keyIndex, t.rowidAndIndex = true, i.Both
 	}
 	s.readForeignKeys(ctx, r)
 	return s
 }
 
+// readForeignKeys adds an edge for each column of each foreign key. A foreign key that
+// names no column of its parent refers to the primary key, column by column.
 func (s *schema) readForeignKeys(ctx context.Context, r *reader) {
 	for _, k := range read[struct {
 		Child        string
@@ -162,12 +177,13 @@ func (s *schema) readForeignKeys(ctx context.Context, r *reader) {
 		to := parent.column(func(c *column) bool {
 			return k.To.Valid && fold(c.Name) == fold(k.To.String) || !k.To.Valid && c.Key == k.Place+1
 		})
-		s.refer(s.tables[fold(k.Child)].named(k.From), to, true, k.OnDelete == "CASCADE")
+		s.addEdge(s.tables[fold(k.Child)].columnNamed(k.From), to, true, k.OnDelete == "CASCADE")
 	}
 }
 
-// readSequences reads the positions of AUTOINCREMENT. The table sqlite_sequence exists
-// only if a table with AUTOINCREMENT has been created.
+// readSequences reads the last keys that AUTOINCREMENT has assigned. The table
+// sqlite_sequence, which stores them, exists only if a table with AUTOINCREMENT has been
+// created.
 func (s *schema) readSequences(ctx context.Context, r *reader) {
 	if s.tables["sqlite_sequence"] == nil {
 		return
@@ -182,9 +198,11 @@ func (s *schema) readSequences(ctx context.Context, r *reader) {
 	}
 }
 
-// refer adds an edge. It ignores references to or from columns that do not exist, and of
+// addEdge adds an edge from a column to the column to which it refers. enforced means
+// that a foreign key enforces it, and cascades that the foreign key deletes the row with
+// its parent. refer ignores columns that do not exist, which are nil, and the columns of
 // shadow tables.
-func (s *schema) refer(from, to *column, enforced, cascades bool) {
+func (s *schema) addEdge(from, to *column, enforced, cascades bool) {
 	if from == nil || to == nil || from.table.shadow || to.table.shadow {
 		return
 	}
@@ -193,30 +211,31 @@ func (s *schema) refer(from, to *column, enforced, cascades bool) {
 	from.refers = engine.AppendNew(from.refers, to)
 }
 
-// referAll adds the requested references. It ignores the columns of views, because they
-// follow their tables.
-func (s *schema) referAll(references []engine.Reference) error {
+// addReferences adds the references that the caller of Inspect knows. It ignores the
+// columns of views, because they follow their tables.
+func (s *schema) addReferences(references []engine.Reference) error {
 	for _, r := range references {
 		if s.isView(r.Table) || s.isView(r.ToTable) {
 			continue
 		}
-		from, err := s.wanted(r.Table)
-		to, late := s.wanted(r.ToTable)
-		if err := cmp.Or(err, late); err != nil {
+		from, fromErr := s.requested(r.Table)
+		to, toErr := s.requested(r.ToTable)
+		if err := cmp.Or(fromErr, toErr); err != nil {
 			return err
 		}
-		s.refer(from.named(r.Column), to.named(r.ToColumn), false, false)
+		s.addEdge(from.columnNamed(r.Column), to.columnNamed(r.ToColumn), false, false)
 	}
 	return nil
 }
 
+// isView reports whether name is a view.
 func (s *schema) isView(name plan.TableName) bool {
 	_, exists := s.views[fold(name.Name)]
 	return exists && (name.Schema == "" || fold(name.Schema) == "main")
 }
 
-// wanted returns a requested table.
-func (s *schema) wanted(name plan.TableName) (*table, error) {
+// requested returns the table with the name that a caller of Inspect has given.
+func (s *schema) requested(name plan.TableName) (*table, error) {
 	if name.Schema != "" && fold(name.Schema) != "main" {
 		return nil, fmt.Errorf("sqlmigrate: table %s is not in the database main: open its file as a database of its own", name)
 	}
@@ -230,7 +249,8 @@ func (s *schema) wanted(name plan.TableName) (*table, error) {
 	return t, nil
 }
 
-// column returns the first column for which is returns true, or nil. t may be nil.
+// column returns the first column for which is returns true, or nil. It also returns nil
+// if t is nil.
 func (t *table) column(is func(*column) bool) *column {
 	if t != nil {
 		for _, c := range t.columns {
@@ -242,7 +262,8 @@ func (t *table) column(is func(*column) bool) *column {
 	return nil
 }
 
-func (t *table) named(name string) *column {
+// columnNamed returns the column with the name, or nil.
+func (t *table) columnNamed(name string) *column {
 	return t.column(func(c *column) bool { return fold(c.Name) == fold(name) })
 }
 
@@ -252,12 +273,13 @@ func (t *table) key() *column {
 	return t.column(func(c *column) bool { return c.Key > 0 && c.moved })
 }
 
+// keys returns the columns of the primary key.
 func (t *table) keys() []*column {
 	return slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.Key == 0 })
 }
 
-// rowid reports whether the primary key is the rowid, which SQLite assigns if it is
-// omitted.
+// rowid reports whether the primary key is the rowid, the number of each row, which
+// SQLite assigns if a row is inserted without it.
 func (t *table) rowid() bool {
 	keys := t.keys()
 	return len(keys) == 1 && !t.keyIndex && fold(keys[0].Type) == "integer"
@@ -266,6 +288,7 @@ func (t *table) rowid() bool {
 // integer reports whether the type has the affinity INTEGER, by SQLite's rule.
 func (c *column) integer() bool { return strings.Contains(fold(c.Type), "int") }
 
+// tokens returns the tokens of an SQL text.
 func tokens(text string) []sqltext.Token {
 	return sqltext.Scan(text, sqltext.Rules{Brackets: true, Backticks: true})
 }

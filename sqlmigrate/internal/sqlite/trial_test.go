@@ -20,7 +20,7 @@ import (
 var hostile = []struct {
 	name   string
 	schema []string
-	insert string // with a verb for the key; if empty: INSERT INTO t (id) VALUES (%d)
+	insert string // inserts a row with key %[1]d; if empty: INSERT INTO t (id) VALUES (%d)
 	want   string // part of the plan's error; if empty, the table is moved
 }{
 	{"check", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY CHECK (id < 1000000))"}, "", "CHECK constraint failed: id < 1000000"},
@@ -58,9 +58,11 @@ var hostile = []struct {
 	{"conflict that rolls back", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY ON CONFLICT ROLLBACK, n NOT NULL ON CONFLICT ROLLBACK DEFAULT 1)"}, "", ""},
 }
 
+// A table that the plan accepts must accept a Snowflake ID after the move, and its views
+// must be readable. For a table that would not, the plan must give the reason.
 func TestSQLiteTrial(t *testing.T) {
 	t.Parallel()
-	mutant := &migratetest.Mutant{Engine: sqlite.Engine{}}
+	mutant := &migratetest.Mutant{Engine: sqlite.Engine{}} // counts the tables that are refused only because of the trial
 	t.Cleanup(func() { mutant.Want(t) })
 	for _, tt := range hostile {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,8 +100,8 @@ func TestSQLiteTrial(t *testing.T) {
 	}
 }
 
-// Collations and functions that another program registers with its driver are missing
-// here. Their table is not tried, and the other tables are.
+// Another program can register collations and functions with its driver. A table that
+// uses them cannot be tried here, and gets a note. The other tables are tried.
 func TestSQLiteNotTried(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ column, want string }{
@@ -110,6 +112,7 @@ func TestSQLiteNotTried(t *testing.T) {
 			t.Parallel()
 			eachSQLite(t, func(t *testing.T, db *gorm.DB) {
 				migratetest.Run(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)", "CREATE TABLE u (r INT REFERENCES t CHECK (r < 99))")
+				// CREATE TABLE would reject the unknown name, so it is written to the catalog.
 				err := db.Connection(func(conn *gorm.DB) error {
 					migratetest.Run(t, conn, "PRAGMA writable_schema = ON",
 						fmt.Sprintf("UPDATE sqlite_master SET sql = 'CREATE TABLE t (id INTEGER PRIMARY KEY, %s)' WHERE name = 't'", tt.column),
@@ -132,6 +135,7 @@ func TestSQLiteNotTried(t *testing.T) {
 	}
 }
 
+// readableViews returns the names of the views that can be read.
 func readableViews(t *testing.T, db *gorm.DB) (names string) {
 	t.Helper()
 	for _, view := range sqliteRows(t, db, "SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name") {

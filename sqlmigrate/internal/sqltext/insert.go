@@ -13,8 +13,9 @@ type Insert struct {
 	Defaults      bool      // whether the statement is INSERT INTO t DEFAULT VALUES
 }
 
-// Inserts returns the statements in a body that insert rows, including statements in
-// strings.
+// Inserts returns the statements in a body that insert rows. A body is the text of a
+// trigger or routine. Statements in its strings are included, because the body may
+// execute them.
 func Inserts(body string, rules Rules) (found []Insert) {
 	tokens := Scan(body, rules)
 	p := insertParser{tokens: tokens}
@@ -23,26 +24,29 @@ func Inserts(body string, rules Rules) (found []Insert) {
 		case t.Kind == Text && strings.Contains(word, "insert"):
 			found = append(found, Inserts(t.Text, rules)...)
 		case t.Kind != Word:
+		// MERGE INTO t … INSERT (…) names its table once.
 		case word == "merge" && p.is(i+1, "into"):
 			p.at = i + 2
 			p.merged.Schema, p.merged.Table = p.name()
 		case word == "insert" && p.is(i+1, "(", "values", "default") && p.merged.Table != "":
 			p.at = i + 1
 			found = append(found, p.insert(p.merged))
+		// In INSERT OR REPLACE INTO, the statement begins with INSERT.
 		case word == "insert", word == "replace" && p.is(i+1, "into") && (i == 0 || !p.is(i-1, "or")):
 			p.at = i + 1
-			if one, ok := p.into(); ok {
-				found = append(found, one)
+			if in, ok := p.into(); ok {
+				found = append(found, in)
 			}
 		}
 	}
 	return found
 }
 
+// An insertParser parses the tokens of a body from position at on.
 type insertParser struct {
 	tokens []Token
 	at     int
-	merged Insert // the target of the last MERGE
+	merged Insert // its table is the target of the last MERGE, for which an INSERT names no table
 }
 
 // is reports whether one of the words or signs is at position i.
@@ -50,10 +54,10 @@ func (p *insertParser) is(i int, words ...string) bool {
 	return i < len(p.tokens) && p.tokens[i].Kind != Text && slices.Contains(words, strings.ToLower(p.tokens[i].Text))
 }
 
-// into parses the rest of an INSERT or REPLACE. It reports false if the word is not a
-// statement, for example in the head of a trigger.
+// into parses the rest of an INSERT or REPLACE, after this word. It returns false if the
+// word is not a statement, for example in the head of a trigger, or a function.
 func (p *insertParser) into() (Insert, bool) {
-	if p.is(p.at, "or") {
+	if p.is(p.at, "or") { // skip OR REPLACE of SQLite
 		p.at += 2
 	}
 	for p.is(p.at, "low_priority", "delayed", "high_priority", "ignore", "into") {
@@ -62,11 +66,13 @@ func (p *insertParser) into() (Insert, bool) {
 	if p.at >= len(p.tokens) || p.tokens[p.at].Kind > Name || p.is(p.at, "on", "or", "to", "of", "then") {
 		return Insert{}, false
 	}
-	var one Insert
-	one.Schema, one.Table = p.name()
-	return p.insert(one), true
+	var in Insert
+	in.Schema, in.Table = p.name()
+	return p.insert(in), true
 }
 
+// name parses the name of a table or column, with a schema or table before it if there is
+// one.
 func (p *insertParser) name() (schema, name string) {
 	for p.at < len(p.tokens) && p.tokens[p.at].Kind <= Name {
 		schema, name = name, p.tokens[p.at].Text
@@ -78,9 +84,10 @@ func (p *insertParser) name() (schema, name string) {
 	return schema, name
 }
 
-// insert parses the columns and the values of the first row.
-func (p *insertParser) insert(one Insert) Insert {
-	if p.is(p.at, "as") {
+// insert parses the columns and the values of the first row, and returns them with the
+// table of in.
+func (p *insertParser) insert(in Insert) Insert {
+	if p.is(p.at, "as") { // skip AS and the alias
 		p.at += 2
 	}
 	if p.is(p.at, "partition") {
@@ -88,29 +95,30 @@ func (p *insertParser) insert(one Insert) Insert {
 		p.list()
 	}
 	if p.is(p.at, "(") && !p.is(p.at+1, "select", "with", "values", "(") {
-		one.Columns = []string{}
+		in.Columns = []string{}
 		for _, item := range p.list() {
 			if len(item) > 0 {
-				one.Columns = append(one.Columns, item[len(item)-1].Text)
+				in.Columns = append(in.Columns, item[len(item)-1].Text)
 			}
 		}
 	}
-	if p.is(p.at, "overriding") {
+	if p.is(p.at, "overriding") { // skip OVERRIDING SYSTEM VALUE
 		p.at += 3
 	}
 	switch {
 	case p.is(p.at, "default"):
-		one.Defaults = true
+		in.Defaults = true
 	case p.is(p.at, "values", "value"):
 		p.at++
-		one.Values = p.list()
+		in.Values = p.list()
 	case p.is(p.at, "set"):
-		one.Columns, one.Values = p.assignments()
+		in.Columns, in.Values = p.assignments()
 	}
-	return one
+	return in
 }
 
-// list parses a list in parentheses, and returns its items.
+// list parses a list in parentheses, and returns the tokens of each item. It returns nil
+// if no list begins here.
 func (p *insertParser) list() (items [][]Token) {
 	if !p.is(p.at, "(") {
 		return nil
@@ -137,7 +145,8 @@ func (p *insertParser) list() (items [][]Token) {
 	return items
 }
 
-// assignments parses INSERT … SET a = 1, b = 2.
+// assignments parses the assignments after SET, as in SET a = 1, b = 2, and returns the
+// columns and the tokens of each value.
 func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	depth := 0
 	for p.at++; p.at < len(p.tokens) && !p.is(p.at, ";"); p.at++ {
@@ -165,8 +174,8 @@ func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	return columns, values
 }
 
-// assigned reads "column =" at the present token, and reports whether an assignment begins
-// there.
+// assigned parses "column =" if an assignment begins at the present token, and reports
+// whether it does. If not, it does not move.
 func (p *insertParser) assigned() (column string, ok bool) {
 	if !p.is(p.at-1, "set", ",") {
 		return "", false
@@ -180,8 +189,9 @@ func (p *insertParser) assigned() (column string, ok bool) {
 	return "", false
 }
 
-// Updates returns the UPDATE statements of a body in the form of an [Insert]: the table,
-// the columns that they set, and the values.
+// Updates returns the UPDATE statements of a body. An Insert holds the table, the columns
+// that the statement sets, and their values. UPDATE in ON DUPLICATE KEY UPDATE, FOR
+// UPDATE and in the head of a trigger is not a statement.
 func Updates(body string, rules Rules) (found []Insert) {
 	p := insertParser{tokens: Scan(body, rules)}
 	for i, t := range p.tokens {
@@ -192,22 +202,23 @@ func Updates(body string, rules Rules) (found []Insert) {
 		for p.is(p.at, "low_priority", "ignore") {
 			p.at++
 		}
-		var one Insert
-		one.Schema, one.Table = p.name()
+		var update Insert
+		update.Schema, update.Table = p.name()
 		for p.at < len(p.tokens) && !p.is(p.at, "set", ";") { // skip an alias
 			p.at++
 		}
 		if p.is(p.at, "set") {
-			one.Columns, one.Values = p.assignments()
-			found = append(found, one)
+			update.Columns, update.Values = p.assignments()
+			found = append(found, update)
 		}
 	}
 	return found
 }
 
-// Gives reports whether the statement gives a value to a column. DEFAULT, NULL and 0 do
-// not count, because MySQL assigns a key for them. If the statement has no list of
-// columns, the key is assumed to be the first column.
+// Gives reports whether the statement gives a value to a column that holds a key.
+// DEFAULT, NULL and 0 do not count, because MySQL assigns a key for them. If the
+// statement has no list of columns, the key is assumed to be the first column of the
+// table. If a query provides the rows, the value is unknown, and Gives returns true.
 func (in Insert) Gives(column string) bool {
 	at := slices.IndexFunc(in.Columns, func(c string) bool { return strings.EqualFold(c, column) })
 	if in.Columns == nil {
@@ -218,14 +229,15 @@ func (in Insert) Gives(column string) bool {
 		return false
 	case in.Values == nil:
 		return true
-	case at >= len(in.Values) || len(in.Values[at]) != 1:
+	case at >= len(in.Values) || len(in.Values[at]) != 1: // no value, or an expression
 		return at < len(in.Values)
 	}
 	return !slices.Contains([]string{"default", "null", "0"}, strings.ToLower(in.Values[at][0].Text))
 }
 
-// Takes returns the columns to which the statement gives NEW.column. If the statement has
-// no list of columns, it returns their positions in the table, from 0 on.
+// Takes returns the columns to which the statement, in a trigger, gives the value
+// NEW.column. If the statement has no list of columns, it returns their positions in the
+// table instead, from 0 on.
 func (in Insert) Takes(column string) (columns []string, places []int) {
 	for i, value := range in.Values {
 		n := len(value)

@@ -44,7 +44,8 @@ func TestInserts(t *testing.T) {
 	}
 }
 
-// Each case is a body, and of each UPDATE its table and the columns that take NEW.id.
+// The keys are bodies of triggers. The values are the table of each UPDATE, and the
+// columns to which it gives NEW.id.
 func TestUpdates(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -69,6 +70,9 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
+// The keys are bodies of triggers. The values are the columns to which the INSERT gives
+// NEW.id, and their positions if it names no columns. A value that is computed from
+// NEW.id does not count.
 func TestTakes(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

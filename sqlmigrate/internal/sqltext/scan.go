@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Rules are the differences between the databases' SQL.
+// Rules are the differences in the syntax of the databases. A field that is true adds the
+// rule in its comment.
 type Rules struct {
 	Backslash bool // a backslash escapes the next character in '…' and "…"
 	Hash      bool // # begins a comment, and -- only if a blank follows
@@ -75,6 +76,7 @@ func endOf(s, end string, start int) int {
 	return len(s)
 }
 
+// token returns the token that begins at i.
 func (r Rules) token(text string, i int) Token {
 	switch c := text[i]; {
 	case c == '\'':
@@ -98,6 +100,7 @@ func (r Rules) token(text string, i int) Token {
 	return Token{i, end, Sign, text[i:end]}
 }
 
+// quoted returns the string or quoted name that begins at i.
 func (r Rules) quoted(text string, i int, kind Kind) Token {
 	var inner strings.Builder
 	quote, at := text[i], i+1
@@ -116,6 +119,8 @@ func (r Rules) quoted(text string, i int, kind Kind) Token {
 	return Token{i, at, kind, inner.String()}
 }
 
+// wordEnd returns the end of the keyword, number or unquoted name that begins at i, or i
+// if there is none. All characters outside of ASCII are part of a name.
 func wordEnd(text string, i int) int {
 	end := strings.IndexFunc(text[i:], func(c rune) bool {
 		return c < utf8.RuneSelf && c != '_' && c != '$' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
@@ -127,14 +132,14 @@ func wordEnd(text string, i int) int {
 }
 
 // Sets reports whether the body of a trigger sets one of the columns of NEW, or all of
-// NEW. It recognizes SET and :=, a statement that begins with an assignment by =, and a
-// target of INTO.
+// NEW. It recognizes SET, the operator :=, a statement that begins with an assignment by
+// =, and a target of INTO. NEW.column in any other place is only read.
 func Sets(body string, rules Rules, columns []string) bool {
 	tokens := slices.DeleteFunc(Scan(body, rules), func(t Token) bool { return t.Kind == Text })
 	is := func(i int, words ...string) bool {
 		return i < len(tokens) && (i < 0 || slices.Contains(words, strings.ToLower(tokens[i].Text)))
 	}
-	into := false
+	into := false // whether token i is in the list of targets of an INTO
 	for i := range tokens {
 		into = is(i, "into") || into && !is(i, "from", ";", "values", "select", "(")
 		if !is(i, "new") {

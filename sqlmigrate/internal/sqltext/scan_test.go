@@ -8,6 +8,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
+// The same text has different tokens in different databases, so most rules have a case
+// with the rule and a case without it.
 func TestScan(t *testing.T) {
 	t.Parallel()
 	mysql := sqltext.Rules{Backslash: true, Hash: true, Backticks: true}
@@ -48,7 +50,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// The tokens are in order, and only blanks and comments are left out.
+// For any text, the tokens are in order, and Scan leaves out only blanks and comments.
 func FuzzScan(f *testing.F) {
 	f.Add(`SELECT "a""b", 'c' FROM t -- d`, false, false, false)
 	f.Add("INSERT INTO `a` VALUES ('it\\'s') # b\n", true, true, false)

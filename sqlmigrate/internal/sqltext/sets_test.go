@@ -6,6 +6,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
+// The keys are bodies of triggers. The values are whether they set NEW.id, and do not
+// only read it.
 func TestSets(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]bool{

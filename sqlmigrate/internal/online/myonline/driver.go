@@ -44,7 +44,8 @@ func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err
 	return true, holder(ctx, conn)
 }
 
-// holder describes the oldest transaction. It returns "" if the account may not see it.
+// holder describes the oldest transaction, which probably holds the lock. It returns ""
+// if the account may not see it.
 func holder(ctx context.Context, conn *sql.Conn) (text string) {
 	_ = conn.QueryRowContext(ctx, "SELECT CONCAT('connection ', trx_mysql_thread_id, ' has a transaction since ', trx_started) "+
 		"FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id <> CONNECTION_ID() ORDER BY trx_started LIMIT 1").Scan(&text)
@@ -57,14 +58,15 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("the statements that are running: %w", err)
 	}
-	return n - 1, nil
+	return n - 1, nil // without this query
 }
 
+// journal is the name of the table that stores the moves.
 const journal = mycatalog.OnlineTable
 
 // createJournal creates the journal. Its column open is true while a run is in progress,
-// and stays true if the run is interrupted. Its column beat is the last time that Lag
-// wrote.
+// and stays true if the run is interrupted. Its column beat is a timestamp that Lag
+// writes, to see when it arrives on the replicas.
 const createJournal = "CREATE TABLE IF NOT EXISTS " + journal + ` (
   id varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, plan longtext NOT NULL, open boolean NOT NULL DEFAULT FALSE,
   back boolean NOT NULL DEFAULT FALSE, stage int NOT NULL DEFAULT 0, done int NOT NULL DEFAULT 0,
@@ -94,7 +96,7 @@ func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 	}
 	known := make([]plan.TableName, len(tables))
 	for i, t := range tables {
-		known[i] = server.Normal(t)
+		known[i] = server.Normalize(t)
 	}
 	return d.Find(ctx, conn, journal, known)
 }
@@ -152,6 +154,7 @@ func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replica
 // journal has no beat.
 type beat struct{ server, at int64 }
 
+// readBeat returns the beat of the move in the journal of a server.
 func readBeat(ctx context.Context, conn engine.Conn, m *engine.Move) (b beat, err error) {
 	err = conn.QueryRowContext(ctx, "SELECT @@server_id, beat FROM "+journal+" WHERE id = ?", m.Plan.ID()).Scan(&b.server, &b.at)
 	return b, err

@@ -13,29 +13,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A move creates a shadow of each table of the connected set. A shadow is a table with
-// wide columns, which triggers and a copy fill, parents first, and which has foreign keys
-// to the other shadows. A single RENAME puts all shadows in the place of the original
-// tables. The move takes locks in the same order as programs, first the row of the
-// original, then the row of the shadow.
-
-// A shadowed is a table of a move.
-type shadowed struct {
-	*mycatalog.Table
-
-	wide  []widening
-	state string // a hash of its definition when it was planned, see [mycatalog.Table.State]
-	mysql bool
-}
-
-// A widening is a column and its new type.
-type widening struct {
-	*mycatalog.Column
-
-	to mycatalog.Integer
-}
-
-// PlanOnline implements [engine.Online].
+// PlanOnline implements [engine.Online]. If the plan has blockers, it has no stages.
 func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []plan.Table) (*engine.OnlinePlan, error) {
 	if err := checkVersion(ctx, conn); err != nil {
 		return nil, err
@@ -85,6 +63,7 @@ func checkVersion(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
+// notesFor returns the notes of every plan for the server.
 func notesFor(mariadb bool) []string {
 	notes := []string{
 		"A primary does not know how far its replicas are behind, so the copy does not wait for them: watch them yourself, and choose WithStall and WithBatchRows so that they follow.",
@@ -98,39 +77,35 @@ func notesFor(mariadb bool) []string {
 }
 
 // readTables reads the wanted tables, the columns that get a new type, and a hash of each
-// table's definition, by which later steps notice a change. A column with an empty To keeps
-// its type.
-func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, wanted []plan.Table) ([]shadowed, error) {
-	tables := make([]shadowed, len(wanted))
+// table's definition, by which later steps notice a change. A column with an empty To
+// keeps its type.
+func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, wanted []plan.Table) ([]movingTable, error) {
+	tables := make([]movingTable, len(wanted))
 	for i, w := range wanted {
 		t, err := reader.Table(ctx, plan.TableName{Schema: w.Schema, Name: w.Name})
 		if err != nil {
 			return nil, err
 		}
 		tables[i].Table, tables[i].mysql = t, !reader.MariaDB
-		if err := conn.QueryRowContext(ctx, "SELECT "+t.State()).Scan(&tables[i].state); err != nil {
+		if err := conn.QueryRowContext(ctx, "SELECT "+t.Fingerprint()).Scan(&tables[i].fingerprint); err != nil {
 			return nil, fmt.Errorf("sqlmigrate: table %s: %w", t, err)
 		}
 		for _, c := range w.Columns {
 			if c.To == "" {
 				continue
 			}
-			own := t.Column(c.Name)
-			if own == nil {
+			column := t.Column(c.Name)
+			if column == nil {
 				return nil, fmt.Errorf("sqlmigrate: table %s has no column %s any more: inspect it again", t, c.Name)
 			}
-			tables[i].wide = append(tables[i].wide, widening{own, mycatalog.IntegerOf(c.To)})
+			tables[i].wide = append(tables[i].wide, widening{column, mycatalog.IntegerOf(c.To)})
 		}
 	}
 	return tables, nil
 }
 
-func has(tables []shadowed, name plan.TableName) bool {
-	return slices.ContainsFunc(tables, func(s shadowed) bool { return s.TableName == name })
-}
-
 // findBlockers returns the objects that the move would lose, or that it does not support.
-func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []shadowed) ([]plan.Blocker, error) {
+func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []movingTable) ([]plan.Blocker, error) {
 	var blockers []plan.Blocker
 	if reader.Journal.Exists {
 		blockers = append(blockers, plan.Blocker{Table: plan.TableName{Name: mycatalog.JournalTable}, Object: "table " + mycatalog.JournalTable, Reason: "another run has stopped half-way", Fix: "complete it first, by apply or revert"})
@@ -140,60 +115,67 @@ func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader,
 		if err != nil {
 			return nil, err
 		}
-		blockers = slices.Concat(blockers, refuseTable(s), refuseForeignKeys(s, tables), refuseReferring(s, tables, reader.Pairs), objects)
+		blockers = slices.Concat(blockers, blockTable(s), blockForeignKeys(s, tables), blockReferring(s, tables, reader.Pairs), objects)
 	}
 	return blockers, nil
 }
 
-func (s shadowed) refuse(object, reason string) plan.Blocker {
+// blocker returns a blocker for an object of the table, whose fix is to use phase widen
+// instead.
+func (s movingTable) blocker(object, reason string) plan.Blocker {
 	return plan.Blocker{Table: s.TableName, Object: object, Reason: reason, Fix: "widen it by phase widen"}
 }
 
-func refuseTable(s shadowed) (found []plan.Blocker) {
-	no := func(reason string) { found = append(found, s.refuse("table "+s.String(), reason)) }
+// blockTable returns the blockers of the table itself, and of its columns and keys.
+func blockTable(s movingTable) (found []plan.Blocker) {
+	block := func(reason string) { found = append(found, s.blocker("table "+s.String(), reason)) }
 	key := s.Key()
 	switch {
 	case s.Schema != "":
-		no("it is in another database")
+		block("it is in another database")
 	case len(triggerName(s.TableName, "INSERT")) > longestName:
-		no("its name leaves no room for the name of its shadow")
+		block("its name leaves no room for the name of its shadow")
 	case s.Kind != "BASE TABLE" || !strings.EqualFold(s.Engine, "InnoDB"):
-		no("it is not a plain table of InnoDB")
+		block("it is not a plain table of InnoDB")
 	case strings.Contains(s.Options, "PARTITION BY"):
-		no("it has partitions, which have no foreign keys and are not tried")
+		block("it has partitions, which have no foreign keys and are not tried")
 	case len(key) == 0 || key[0].Integer().Base == "" || key[0].Integer() == mycatalog.UnsignedBigint:
-		no("the first column of its primary key is not an integer by which it could be copied in batches")
+		block("the first column of its primary key is not an integer by which it could be copied in batches")
 	}
 	if slices.ContainsFunc(s.Elements, func(e string) bool { return mycatalog.Definition(e).Has(" WITHOUT OVERLAPS") }) {
-		no("it has a key WITHOUT OVERLAPS of a PERIOD, with which INSERT … ON DUPLICATE KEY UPDATE fails")
+		block("it has a key WITHOUT OVERLAPS of a PERIOD, with which INSERT … ON DUPLICATE KEY UPDATE fails")
 	}
 	for _, c := range s.Columns {
 		if strings.Contains(strings.ToLower(c.Type), "zerofill") {
-			found = append(found, s.refuse("column "+c.Name, "it has ZEROFILL"))
+			found = append(found, s.blocker("column "+c.Name, "it has ZEROFILL"))
 		}
 	}
 	return found
 }
 
-func refuseForeignKeys(s shadowed, tables []shadowed) (found []plan.Blocker) {
+// blockForeignKeys returns the blockers of the foreign keys of the table that the shadow
+// could not have or could not satisfy while it is filled.
+func blockForeignKeys(s movingTable, tables []movingTable) (found []plan.Blocker) {
 	for _, f := range s.Foreign {
-		no := func(reason string) { found = append(found, s.refuse("foreign key "+f.Name, reason)) }
+		block := func(reason string) { found = append(found, s.blocker("foreign key "+f.Name, reason)) }
 		switch {
 		case f.Parent == s.TableName:
-			no("the table refers to itself")
+			block("the table refers to itself")
 		case len(f.Columns) > 1:
-			no("it has several columns")
-		case !has(tables, f.Parent):
-			no("it refers to table " + f.Parent.String() + ", which is not widened with it")
+			block("it has several columns")
+		case !contains(tables, f.Parent):
+			block("it refers to table " + f.Parent.String() + ", which is not widened with it")
 		}
 	}
 	return found
 }
 
-func refuseReferring(s shadowed, tables []shadowed, pairs []mycatalog.Pair) (found []plan.Blocker) {
+// blockReferring returns the blockers of tables that refer to the table but are not in
+// the move. Their foreign keys would refer to the old table after the swap.
+func blockReferring(s movingTable, tables []movingTable, pairs []mycatalog.Pair) (found []plan.Blocker) {
 	for _, p := range pairs {
-		if p.Parent == s.TableName && !has(tables, p.Child) {
-			found = append(found, s.refuse("table "+p.Child.String(), "it refers to table "+s.String()+" and is not widened with it"))
+		if p.Parent == s.TableName && !contains(tables, p.Child) {
+			found = append(found, s.blocker("table "+p.Child.String(), "it refers to table "+s.String()+" and is not widened with it"))
 		}
 	}
 	return found
@@ -205,7 +187,9 @@ func refuseReferring(s shadowed, tables []shadowed, pairs []mycatalog.Pair) (fou
 const objectsSQL = "SELECT CONCAT('trigger ', TRIGGER_NAME), 'it would not fire in the order that it has' FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s " +
 	"UNION ALL SELECT CONCAT('table ', TABLE_NAME), 'its name is wanted for the widening' FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (%s)"
 
-func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []plan.Blocker, err error) {
+// readObjects returns the blockers of triggers of the table, and of tables that have a
+// name which the move needs. See objectsSQL.
+func readObjects(ctx context.Context, conn *sql.Conn, s movingTable) (found []plan.Blocker, err error) {
 	query := fmt.Sprintf(objectsSQL, mycatalog.Literal(s.Name), mycatalog.Literals([]string{shadowName(s.TableName).Name, oldName(s.TableName).Name}))
 	objects, err := rows.Read[struct{ Name, Reason string }](ctx, conn, query)
 	for _, o := range objects {
@@ -216,12 +200,12 @@ func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []plan.
 
 // sortParents returns the tables with parents before their children. It returns nil if
 // foreign keys form a cycle.
-func sortParents(tables []shadowed) []shadowed {
-	var sorted []shadowed
+func sortParents(tables []movingTable) []movingTable {
+	var sorted []movingTable
 	for len(sorted) < len(tables) {
 		before := len(sorted)
 		for _, s := range tables {
-			if !has(sorted, s.TableName) && !slices.ContainsFunc(s.Foreign, func(f mycatalog.ForeignKey) bool { return !has(sorted, f.Parent) }) {
+			if !contains(sorted, s.TableName) && !slices.ContainsFunc(s.Foreign, func(f mycatalog.ForeignKey) bool { return !contains(sorted, f.Parent) }) {
 				sorted = append(sorted, s)
 			}
 		}

@@ -14,13 +14,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// RunStep implements [engine.Online].
+// RunStep implements [engine.Online]. A statement runs to its end even if ctx ends, see
+// the package comment.
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := d.Check(ctx, conn, next); err != nil {
 		return err
 	}
-	if strings.HasPrefix(step.SQL[0], renaming) {
+	if strings.HasPrefix(step.SQL[0], renamePrefix) { // the step of stage swap
 		if err := checkTriggers(ctx, conn, next.Plan.Tables); err != nil {
 			return err
 		}
@@ -28,7 +29,7 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 	run := engine.RunLong
 	if step.Kind == plan.Short {
 		run = func(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
-			return short(ctx, conn, step, s)
+			return runShort(ctx, conn, step, s)
 		}
 	}
 	if err := run(ctx, conn, step); err != nil {
@@ -50,15 +51,15 @@ func checkTriggers(ctx context.Context, conn *sql.Conn, tables []plan.TableName)
 	return err
 }
 
-// short runs the statements of a short step. Even after an error, it releases the locks
-// and restores the settings of the session.
-func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {
+// runShort runs the statements of a short step. Even after an error, it releases the
+// locks and restores the settings of the session.
+func runShort(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {
 	w, err := newWaiter(ctx, conn, s)
 	if err != nil {
 		return err
 	}
 	for _, statement := range step.SQL {
-		if err = w.gently(ctx, statement); err != nil {
+		if err = w.politely(ctx, statement); err != nil {
 			break
 		}
 	}
@@ -70,7 +71,9 @@ func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.
 }
 
 // RunBatch implements [engine.Online]. Positions are values of the first column of the
-// primary key.
+// primary key. The statements of the step are, in order, the copy of the rows between two
+// positions, the query for the position a number of rows later, and the query for the
+// first and the last position.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, _ engine.Settings) (b engine.Batch, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if next.Position == 0 && next.Until == 0 {
@@ -78,6 +81,7 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 			return b, err
 		}
 	}
+	// The second query returns no row if fewer rows are left, so the batch ends at Until.
 	to := next.Until
 	err = conn.QueryRowContext(ctx, step.SQL[1], next.Position, rows-1).Scan(&to)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -125,8 +129,9 @@ func (d Driver) batch(ctx context.Context, conn *sql.Conn, statement string, nex
 // replacement.
 const deprecated = 1287
 
-// noWarnings returns an error if the server has warned that the statement changed a
-// value.
+// noWarnings returns an error if the server has warned that the last statement changed a
+// value, for example cut a text, because the copy would then differ. A warning of level
+// Note says nothing about values.
 func noWarnings(ctx context.Context, tx *sql.Tx) error {
 	warnings, err := rows.Read[struct {
 		Level string

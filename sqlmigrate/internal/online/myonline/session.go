@@ -25,12 +25,12 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ 
 	// If the connection is lost, release does not kill its session. The session's lock
 	// makes the next run wait until the last statement has ended.
 	release := func(err error) error {
-		failed := d.markOpen(ctx, conn, m, false)
-		if failed = errors.Join(failed, session.Restore(ctx)); failed != nil {
+		restoreErr := d.markOpen(ctx, conn, m, false)
+		if restoreErr = errors.Join(restoreErr, session.Restore(ctx)); restoreErr != nil {
 			engine.Discard(conn)
 		}
 		if err == nil {
-			return failed
+			return restoreErr
 		}
 		return err
 	}
@@ -40,6 +40,9 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ 
 	return release, nil
 }
 
+// begin limits the waits for locks to a second, records a new move, and marks it as open.
+// On MariaDB, if the move is open already, a run was interrupted, so begin makes the
+// server read the triggers again.
 func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Session, m *engine.Move) error {
 	if err := session.SetTimeouts(context.WithoutCancel(ctx), 1, 1); err != nil {
 		return err
@@ -50,7 +53,7 @@ func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Sessio
 			return err
 		}
 	}
-	var open bool
+	var open bool // always false on MySQL, because of the comment in the query
 	err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(open), FALSE) /*!80000 AND FALSE */ FROM "+journal+" WHERE id = ?", m.Plan.ID()).Scan(&open)
 	if err == nil && open {
 		err = flush(ctx, conn, m)

@@ -1,8 +1,6 @@
 package myonline
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// stagesOf returns the stages of a move. tables must be sorted, parents first.
-func stagesOf(tables []shadowed) []plan.Stage {
+// stagesOf returns the stages of a move. tables must be sorted, parents first, because a
+// row of a shadow needs its parent in the parent's shadow.
+func stagesOf(tables []movingTable) []plan.Stage {
 	prepare := plan.Stage{Name: plan.StagePrepare, Text: "make shadows with wide columns"}
 	copying := plan.Stage{Name: plan.StageCopy, Text: "fill them by triggers and a copy, parents first"}
 	index := plan.Stage{Name: plan.StageIndex, Text: "the shadows have theirs already"}
@@ -24,6 +23,7 @@ func stagesOf(tables []shadowed) []plan.Stage {
 	for _, s := range tables {
 		prepare.Steps = append(prepare.Steps, orphanSteps(s)...)
 	}
+	// Tables are dropped before the parents to which their foreign keys refer.
 	for _, s := range slices.Backward(tables) {
 		copying.Back = append(copying.Back, dropTriggersStep(s))
 		prepare.Back = append(prepare.Back, dropStep(s, shadowName(s.TableName), "drop its shadow"))
@@ -38,13 +38,15 @@ func stagesOf(tables []shadowed) []plan.Stage {
 	return []plan.Stage{prepare, copying, index, constrain, swapStage(tables), finish}
 }
 
-func (s shadowed) step(kind plan.StepKind, text, locks string, statements ...string) plan.OnlineStep {
+// step returns a step for the table. locks describes the locks that it takes, or is
+// empty.
+func (s movingTable) step(kind plan.StepKind, text, locks string, statements ...string) plan.OnlineStep {
 	return plan.OnlineStep{Table: s.TableName, Kind: kind, Text: text, SQL: statements, Locks: locks}
 }
 
-// orphanSteps returns steps that look for rows that violate a foreign key, because the
-// shadow would refuse them.
-func orphanSteps(s shadowed) []plan.OnlineStep {
+// orphanSteps returns steps that look for rows that violate a foreign key. The shadow
+// would refuse these rows, because it has the same foreign keys.
+func orphanSteps(s movingTable) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, f := range s.Foreign {
 		step := s.step(plan.Verify, "look for rows that break foreign key "+f.Name, "", "SELECT COUNT(*) FROM ("+s.Orphans(f)+") orphan")
@@ -56,15 +58,15 @@ func orphanSteps(s shadowed) []plan.OnlineStep {
 
 // createStep returns the step that creates the shadow from the definition of the table.
 // Its AUTO_INCREMENT starts at the value of the original.
-func createStep(s shadowed) plan.OnlineStep {
-	become := mycatalog.Join(s.wide, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() })
-	return s.step(plan.Long, "make its shadow, in which "+become, "nothing that programs use",
+func createStep(s movingTable) plan.OnlineStep {
+	changes := mycatalog.Join(s.wide, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() })
+	return s.step(plan.Long, "make its shadow, in which "+changes, "nothing that programs use",
 		"CREATE TABLE IF NOT EXISTS "+mycatalog.QuoteTable(shadowName(s.TableName))+" (\n  "+mycatalog.Join(s.Elements, ",\n  ", s.element)+"\n)"+s.Options)
 }
 
 // element returns an element of the shadow's definition. A widened column has its new
 // type, and a foreign key has another name and refers to the parent's shadow.
-func (s shadowed) element(e string) string {
+func (s movingTable) element(e string) string {
 	for _, w := range s.wide {
 		if string(w.Definition) == e {
 			return string(w.Definition.As(w.to))
@@ -72,7 +74,7 @@ func (s shadowed) element(e string) string {
 	}
 	for _, f := range s.Foreign {
 		if f.Text == e {
-			return f.Between(foreignName(f), shadowName(f.Parent))
+			return f.Renamed(shadowForeignName(f), shadowName(f.Parent))
 		}
 	}
 	if s.mysql {
@@ -88,7 +90,7 @@ var namedCheck = regexp.MustCompile("^CONSTRAINT `((?:[^`]|``)+)` CHECK ")
 
 // checkNotes returns notes on the CHECKs that lose their names. A statement that restores
 // the name would copy the table.
-func checkNotes(tables []shadowed) []string {
+func checkNotes(tables []movingTable) []string {
 	var notes []string
 	for _, s := range tables {
 		for _, e := range s.Elements {
@@ -100,33 +102,35 @@ func checkNotes(tables []shadowed) []string {
 	return notes
 }
 
-// written returns the columns that a statement can write, which excludes generated
-// columns.
-func (s shadowed) written() []*mycatalog.Column {
+// writableColumns returns the columns that a statement can write, which are all except
+// generated columns.
+func (s movingTable) writableColumns() []*mycatalog.Column {
 	return slices.DeleteFunc(slices.Clone(s.Columns), func(c *mycatalog.Column) bool { return c.Generated != "" })
 }
 
-// listed returns the text as for each column, with the column's name in place of ?.
-func listed(columns []*mycatalog.Column, separator, as string) string {
+// joinColumns returns, for each column, the text as with the name of the column in place
+// of each ?, joined by the separator.
+func joinColumns(columns []*mycatalog.Column, separator, as string) string {
 	return mycatalog.Join(columns, separator, func(c *mycatalog.Column) string { return strings.ReplaceAll(as, "?", mycatalog.Quote(c.Name)) })
 }
 
 // sameKey returns a condition that two rows have the same primary key. one and other are
-// prefixes of the column names.
-func (s shadowed) sameKey(one, other string) string {
-	return listed(s.Key(), " AND ", one+"? = "+other+"?")
+// the prefixes of the column names of the two rows, for example "OLD.".
+func (s movingTable) sameKey(one, other string) string {
+	return joinColumns(s.Key(), " AND ", one+"? = "+other+"?")
 }
 
 // triggerStep returns the step that creates the triggers, which repeat in the shadow what
 // programs write. The trigger of an UPDATE also inserts the row, because its new key may
 // be in a range that the copy has already passed.
-func triggerStep(s shadowed) plan.OnlineStep {
-	from, shadow, columns := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written()
-	upsert := "INSERT INTO " + shadow + " (" + listed(columns, ", ", "?") + ") VALUES (" + listed(columns, ", ", "NEW.?") + ") ON DUPLICATE KEY UPDATE " + listed(columns, ", ", "? = VALUES(?)")
+func triggerStep(s movingTable) plan.OnlineStep {
+	// The table is locked, so that no write comes between the creation of the triggers.
+	from, shadow, columns := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.writableColumns()
+	upsert := "INSERT INTO " + shadow + " (" + joinColumns(columns, ", ", "?") + ") VALUES (" + joinColumns(columns, ", ", "NEW.?") + ") ON DUPLICATE KEY UPDATE " + joinColumns(columns, ", ", "? = VALUES(?)")
 	step := s.step(plan.Short, "triggers repeat in the shadow what programs write", "everybody waits for a moment, once for all three", "LOCK TABLES "+from+" WRITE")
 	for _, trigger := range []struct{ event, body string }{
 		{"DELETE", "DELETE FROM " + shadow + " WHERE " + s.sameKey("", "OLD.")},
-		{"UPDATE", "BEGIN UPDATE " + shadow + " SET " + listed(columns, ", ", "? = NEW.?") + " WHERE " + s.sameKey("", "OLD.") + "; " + upsert + "; END"},
+		{"UPDATE", "BEGIN UPDATE " + shadow + " SET " + joinColumns(columns, ", ", "? = NEW.?") + " WHERE " + s.sameKey("", "OLD.") + "; " + upsert + "; END"},
 		{"INSERT", upsert},
 	} {
 		name := mycatalog.Quote(triggerName(s.TableName, trigger.event))
@@ -140,7 +144,8 @@ func triggerStep(s shadowed) plan.OnlineStep {
 // events are the events of the triggers, in the order in which the triggers are dropped.
 var events = []string{"INSERT", "UPDATE", "DELETE"}
 
-func dropTriggersStep(s shadowed) plan.OnlineStep {
+// dropTriggersStep returns the step that drops the triggers.
+func dropTriggersStep(s movingTable) plan.OnlineStep {
 	step := s.step(plan.Short, "drop its triggers", "everybody waits for a moment, once for each of three")
 	for _, event := range events {
 		step.SQL = append(step.SQL, "DROP TRIGGER IF EXISTS "+mycatalog.Quote(triggerName(s.TableName, event)))
@@ -148,29 +153,32 @@ func dropTriggersStep(s shadowed) plan.OnlineStep {
 	return step
 }
 
-func dropStep(s shadowed, name plan.TableName, text string) plan.OnlineStep {
+// dropStep returns the step that drops the shadow or the old table, whose name is name.
+func dropStep(s movingTable, name plan.TableName, text string) plan.OnlineStep {
 	return s.step(plan.Long, text, "nothing that programs use", "DROP TABLE IF EXISTS "+mycatalog.QuoteTable(name))
 }
 
 // copyStep returns the step that copies the rows. It locks the rows that it reads, so
 // that it never overwrites a row of the shadow with an older version than a trigger
 // wrote.
-func copyStep(s shadowed) plan.OnlineStep {
-	from, shadow, columns, first := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written(), mycatalog.Quote(s.Key()[0].Name)
+func copyStep(s movingTable) plan.OnlineStep {
+	from, shadow, columns, first := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.writableColumns(), mycatalog.Quote(s.Key()[0].Name)
 	step := s.step(plan.Batches, "copy the rows that are there already", "rows of a batch: their writers wait until it is done",
-		"INSERT INTO "+shadow+" ("+listed(columns, ", ", "?")+") SELECT "+listed(columns, ", ", "?")+" FROM "+from+
+		"INSERT INTO "+shadow+" ("+joinColumns(columns, ", ", "?")+") SELECT "+joinColumns(columns, ", ", "?")+" FROM "+from+
 			" FORCE INDEX (PRIMARY) WHERE "+first+" > ? AND "+first+" <= ? LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE "+
-			listed(columns, ", ", shadow+".? = VALUES(?)"),
+			joinColumns(columns, ", ", shadow+".? = VALUES(?)"),
 		fmt.Sprintf("SELECT %[1]s FROM %[2]s FORCE INDEX (PRIMARY) WHERE %[1]s > ? ORDER BY %[1]s LIMIT 1 OFFSET ?", first, from),
 		fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 1) - 1, COALESCE(MAX(%[1]s), 0) FROM %[2]s", first, from))
+	// The estimate is three times that of a plain copy, because the run pauses for as
+	// long as each batch takes, and each batch is a transaction.
 	step.Rows, step.Bytes, step.Disk, step.Log, step.Estimate = s.Rows, s.Bytes, s.Bytes, 2*s.Bytes, 3*mysql.CopyTime(s.Table, true)
 	return step
 }
 
 // compareStep returns the step that compares the rows of both tables, in both directions.
 // It compares the bytes of texts, because a collation treats different texts as equal.
-func compareStep(s shadowed) plan.OnlineStep {
-	same := mycatalog.Join(s.written(), " AND ", func(c *mycatalog.Column) string {
+func compareStep(s movingTable) plan.OnlineStep {
+	same := mycatalog.Join(s.writableColumns(), " AND ", func(c *mycatalog.Column) string {
 		name, binary := mycatalog.Quote(c.Name), ""
 		if c.Integer().Base == "" {
 			binary = "BINARY "
@@ -185,28 +193,32 @@ func compareStep(s shadowed) plan.OnlineStep {
 	return step
 }
 
-const renaming = "RENAME TABLE "
+// renamePrefix begins the statement that renames all tables.
+const renamePrefix = "RENAME TABLE "
 
-// swapStage returns the stage that renames all tables in a single RENAME, after checks.
-func swapStage(tables []shadowed) plan.Stage {
-	old := mycatalog.Join(tables, ", ", func(s shadowed) string { return mycatalog.Literal(oldName(s.TableName).Name) })
+// swapStage returns the stage that renames all tables in a single RENAME, so that
+// programs see either all old tables or all new tables. Before that, it checks that
+// nobody has changed the tables.
+func swapStage(tables []movingTable) plan.Stage {
+	old := mycatalog.Join(tables, ", ", func(s movingTable) string { return mycatalog.Literal(oldName(s.TableName).Name) })
 	swapped := "FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (" + old + ")"
-	over := "SELECT COUNT(*) > 0 " + swapped
+	// The old tables exist only after the RENAME.
+	isSwapped := "SELECT COUNT(*) > 0 " + swapped
 	stage := plan.Stage{Name: plan.StageSwap, Text: "the shadows take the places of the tables"}
 	for _, s := range tables {
 		if slices.ContainsFunc(s.Columns, func(c *mycatalog.Column) bool { return c.Definition.Auto() }) {
-			stage.Steps = append(stage.Steps, counterStep(s, over))
+			stage.Steps = append(stage.Steps, counterStep(s, isSwapped))
 		}
 	}
 	for _, s := range tables {
-		stage.Steps = append(stage.Steps, unchangedStep(s, over))
+		stage.Steps = append(stage.Steps, unchangedStep(s, isSwapped))
 	}
-	renames := mycatalog.Join(tables, ", ", func(s shadowed) string {
+	renames := mycatalog.Join(tables, ", ", func(s movingTable) string {
 		name := mycatalog.QuoteTable(s.TableName)
 		return name + " TO " + mycatalog.QuoteTable(oldName(s.TableName)) + ", " + mycatalog.QuoteTable(shadowName(s.TableName)) + " TO " + name
 	})
 	stage.Steps = append(stage.Steps, plan.OnlineStep{
-		Kind: plan.Short, Text: "rename all of them at once", SQL: []string{renaming + renames}, Unless: over,
+		Kind: plan.Short, Text: "rename all of them at once", SQL: []string{renamePrefix + renames}, Unless: isSwapped,
 		Locks: "everybody waits for a moment, and while it waits for transactions that use the tables",
 	})
 	stage.Back = []plan.OnlineStep{{
@@ -216,11 +228,12 @@ func swapStage(tables []shadowed) plan.Stage {
 	return stage
 }
 
-// counterStep returns the step that raises the shadow's AUTO_INCREMENT to the table's
-// value, which may be larger because a program has set it. Usually the triggers have
-// raised it a moment after the table's. The step waits for that moment, because an ALTER
-// could block writers for a second.
-func counterStep(s shadowed, over string) plan.OnlineStep {
+// counterStep returns the step that raises the shadow's AUTO_INCREMENT to the value of
+// the table, which may be larger because a program has set it. Usually the triggers raise
+// it a moment after the table's. Therefore the step waits for 0.2 seconds before it
+// compares the values, because an ALTER could block writers for a second. isSwapped is
+// the query whether the tables have been renamed.
+func counterStep(s movingTable, isSwapped string) plan.OnlineStep {
 	const next = "(SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE %s)"
 	shadow := shadowName(s.TableName)
 	raise := mycatalog.Literal("ALTER TABLE " + mycatalog.QuoteTable(shadow) + " AUTO_INCREMENT = ")
@@ -229,30 +242,32 @@ func counterStep(s shadowed, over string) plan.OnlineStep {
 		"DO SLEEP(0.2)",
 		fmt.Sprintf("SET @sqlmigrate = IF("+next+" >= @sqlmigrate_next, 'DO 0', CONCAT(%s, @sqlmigrate_next))", mycatalog.WhereTable(shadow), raise),
 		"PREPARE sqlmigrate FROM @sqlmigrate", "EXECUTE sqlmigrate", "DEALLOCATE PREPARE sqlmigrate")
-	step.Unless = over
+	step.Unless = isSwapped
 	return step
 }
 
 // unchangedStep returns the step that fails if the table's definition has changed since
-// the plan was made, or if the table does not have exactly the move's triggers.
-func unchangedStep(s shadowed, over string) plan.OnlineStep {
+// the plan was made, or if the table does not have exactly the move's triggers. isSwapped
+// is the query whether the tables have been renamed.
+func unchangedStep(s movingTable, isSwapped string) plan.OnlineStep {
 	step := s.step(plan.Verify, "refuse it if it has been changed since the plan: take the move back and plan it again", "", fmt.Sprintf(
 		"SELECT %s <> %s\n  OR (SELECT COUNT(*) <> %d FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s)",
-		s.State(), mycatalog.Literal(s.state), len(events), mycatalog.Literal(s.Name)))
-	step.Unless = over
+		s.Fingerprint(), mycatalog.Literal(s.fingerprint), len(events), mycatalog.Literal(s.Name)))
+	step.Unless = isSwapped
 	return step
 }
 
-// namesStep returns the step that replaces the foreign keys by foreign keys with the
-// original names. It does not check the rows, because the replaced keys have ensured that
-// they are valid.
-func namesStep(s shadowed) []plan.OnlineStep {
+// namesStep returns the step that replaces the foreign keys of the new table by foreign
+// keys with the original names, which are free after the old table is dropped. The server
+// does not check the rows again, because the replaced keys have ensured that they are
+// valid.
+func namesStep(s movingTable) []plan.OnlineStep {
 	if len(s.Foreign) == 0 {
 		return nil
 	}
 	var drops, adds, names []string
 	for _, f := range s.Foreign {
-		drops = append(drops, "DROP FOREIGN KEY "+mycatalog.Quote(foreignName(f)))
+		drops = append(drops, "DROP FOREIGN KEY "+mycatalog.Quote(shadowForeignName(f)))
 		adds, names = append(adds, "ADD "+f.Text), append(names, f.Name)
 	}
 	change := "ALTER TABLE " + mycatalog.QuoteTable(s.TableName) + " " + strings.Join(append(drops, adds...), ", ") + ", ALGORITHM=INPLACE, LOCK=NONE"
@@ -260,26 +275,4 @@ func namesStep(s shadowed) []plan.OnlineStep {
 		"SET SESSION foreign_key_checks = 0", change, "SET SESSION foreign_key_checks = 1")
 	step.Unless = mycatalog.HasAll(s.TableName, mycatalog.ForeignKind, names...)
 	return []plan.OnlineStep{step}
-}
-
-const longestName = 64
-
-// The suffixes of shadows and old tables both have six characters. The survey of the
-// catalog excludes tables with these suffixes.
-func shadowName(t plan.TableName) plan.TableName {
-	return plan.TableName{Name: "_" + t.Name + "_sfnew"}
-}
-
-func oldName(t plan.TableName) plan.TableName {
-	return plan.TableName{Name: "_" + t.Name + "_sfold"}
-}
-
-func triggerName(t plan.TableName, event string) string {
-	return "_" + t.Name + "_sf" + strings.ToLower(event[:3])
-}
-
-// foreignName returns a name for the shadow's foreign key that is unique in the database.
-func foreignName(f mycatalog.ForeignKey) string {
-	sum := sha256.Sum256([]byte(f.Child.Name + "\x00" + f.Name))
-	return "_sf_" + hex.EncodeToString(sum[:])[:24]
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// gently repeats a statement for at least politeTime, with pauses of at least
+// politely repeats a statement for at least politeTime, with pauses of at least
 // politePause. In each attempt MariaDB does not wait for the table at all, and MySQL
 // waits for politeWait.
 const (
@@ -25,7 +25,8 @@ const (
 // treats it as a comment, because it has no such statement.
 const withoutWaiting = "/*M! SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR */ "
 
-var noLock = regexp.MustCompile("^(SET|DO|PREPARE|DEALLOCATE|UNLOCK) ")
+// lockFree matches statements that need no exclusive access to a table.
+var lockFree = regexp.MustCompile("^(SET|DO|PREPARE|DEALLOCATE|UNLOCK) ")
 
 // A waiter runs statements that need exclusive access to a table. While such a statement
 // waits, other sessions wait behind it, and the timeouts of the servers are whole
@@ -43,12 +44,13 @@ func newWaiter(ctx context.Context, conn *sql.Conn, s engine.Settings) (*waiter,
 	return w, conn.QueryRowContext(ctx, "SELECT 0 /*!80000 + CONNECTION_ID() */").Scan(&w.id)
 }
 
-// gently runs a statement that needs exclusive access. First it repeats attempts that do
-// not wait. They fail if transactions use the table without a gap; then gently lets the
-// statement wait. Usually that takes no longer than these transactions, unless a
-// transaction waits for a row of another transaction that waits behind the statement.
-func (w *waiter) gently(ctx context.Context, statement string) error {
-	if noLock.MatchString(statement) {
+// politely runs a statement that needs exclusive access. First it repeats attempts that
+// do not wait, or only for 10 ms. They fail if there is always a transaction that uses
+// the table. Then the statement waits for the lock timeout. Usually the wait takes no
+// longer than the transactions that use the table. It takes longer if one of them waits
+// for a row of a transaction that waits behind the statement.
+func (w *waiter) politely(ctx context.Context, statement string) error {
+	if lockFree.MatchString(statement) {
 		_, err := w.conn.ExecContext(ctx, statement)
 		return err
 	}
@@ -63,18 +65,19 @@ func (w *waiter) gently(ctx context.Context, statement string) error {
 	return w.within(ctx, w.settings.LockTimeout, statement)
 }
 
-// within runs a statement that may wait for wait. On MySQL, whose shortest timeout is a
-// second, another connection kills the statement if it waits longer.
+// within runs a statement that waits for a lock for at most wait. The shortest timeout of
+// MySQL is a second, so another connection kills a statement that waits longer. On
+// MariaDB, the statement itself or the session limits the wait.
 func (w *waiter) within(ctx context.Context, wait time.Duration, statement string) error {
 	if w.id == 0 || w.settings.Pool == nil {
 		_, err := w.conn.ExecContext(ctx, statement)
 		return err
 	}
-	waiting, over := context.WithCancel(ctx)
+	waiting, stopWaiting := context.WithCancel(ctx) // ends with the statement
 	killed := make(chan bool, 1)
 	go func() { killed <- w.kill(waiting, wait) }()
 	_, err := w.conn.ExecContext(ctx, statement)
-	over()
+	stopWaiting()
 	if !<-killed {
 		return err
 	}
@@ -90,8 +93,10 @@ func (w *waiter) within(ctx context.Context, wait time.Duration, statement strin
 // schema.
 const waitingSQL = "SELECT STATE LIKE 'Waiting for %%lock' FROM information_schema.PROCESSLIST WHERE ID = %d"
 
-// kill kills the statement if it still waits for a lock after wait. It reports whether it
-// may have killed it. If it cannot, the server ends the wait after a second.
+// kill kills the statement if it still waits for a lock after wait, and then after each
+// further wait. It reports whether it may have killed the statement. It returns false
+// when ctx ends, which is the end of the statement. If kill gets no connection, the
+// server ends the wait after a second.
 func (w *waiter) kill(ctx context.Context, wait time.Duration) bool {
 	for engine.Sleep(ctx, wait) == nil {
 		other, err := w.settings.Pool.Conn(ctx)
@@ -107,8 +112,10 @@ func (w *waiter) kill(ctx context.Context, wait time.Duration) bool {
 	return false
 }
 
-// killBy ignores the end of ctx, because a late KILL would end the next statement. If the
-// KILL returns an error, it may have been carried out, so killBy returns true.
+// killBy kills the statement over another connection if it waits for a lock, and reports
+// whether it may have killed it. It ignores the end of ctx, because a KILL that is late
+// would end the next statement. If the KILL returns an error, it may have been carried
+// out, so killBy returns true.
 func (w *waiter) killBy(ctx context.Context, other *sql.Conn) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
@@ -121,6 +128,7 @@ func (w *waiter) killBy(ctx context.Context, other *sql.Conn) bool {
 	return true
 }
 
+// interrupted matches the error of a statement that was killed.
 var interrupted = regexp.MustCompile(`Error 1317\b`)
 
 // A waitError is the error of a statement that was killed because it waited too long.
@@ -131,6 +139,7 @@ type waitError struct {
 
 func (e waitError) Error() string { return fmt.Sprintf("no lock in %v: %v", e.wait, e.err) }
 
+// lockTimeout reports whether err means that a lock was not available in time.
 func lockTimeout(err error) bool {
 	return (mysql.Engine{}).LockTimeout(err) || errors.As(err, &waitError{})
 }

@@ -34,19 +34,19 @@ func Defaults() Config {
 
 // A session is one call of Apply or Revert on its connection.
 type session struct {
-	ctx     context.Context
-	conn    *sql.Conn
-	engine  engine.Engine
-	dialect string
-	config  Config
-	begun   time.Time
-	over    []string // for each completed phase, its name and outcome in words, for errors
+	ctx      context.Context
+	conn     *sql.Conn
+	engine   engine.Engine
+	dialect  string
+	config   Config
+	begun    time.Time
+	outcomes []string // for each completed phase, its name and outcome in words, for errors
 }
 
 // phase runs the transactions of a phase, one after the other. It skips transactions
 // without tasks.
 func (s *session) phase(name plan.PhaseName, transactions [][]task) error {
-	p := &passage{session: s, name: name, tasks: slices.Concat(transactions...)}
+	p := &phaseRun{session: s, name: name, tasks: slices.Concat(transactions...)}
 	for _, tasks := range transactions {
 		if len(tasks) == 0 {
 			continue
@@ -61,8 +61,9 @@ func (s *session) phase(name plan.PhaseName, transactions [][]task) error {
 	return nil
 }
 
-// A passage is one phase of a session, in the direction of Apply or of Revert.
-type passage struct {
+// A phaseRun is one phase of a session, in the direction of Apply or of Revert. tasks are
+// its statements in order.
+type phaseRun struct {
 	*session
 
 	name  plan.PhaseName
@@ -72,19 +73,19 @@ type passage struct {
 }
 
 // transaction runs the next n tasks. After a lock timeout, it tries again until RetryFor
-// has passed. A retry repeats the whole transaction; on databases without transactions it
-// starts at the task that failed, and RetryFor begins again with each new task.
-func (p *passage) transaction(n int) error {
+// has passed. On databases with transactions, it repeats all n tasks. On other databases
+// it continues at the task that failed, and RetryFor begins again with each new task.
+func (p *phaseRun) transaction(n int) error {
 	end := p.ended + n
-	tries, failed := engine.Tries{Limit: p.config.RetryFor}, p.done
+	tries, failedAt := engine.Tries{Limit: p.config.RetryFor}, p.done
 	for {
 		err := p.attempt(end)
 		if err == nil {
 			p.ended = end
 			return nil
 		}
-		if p.done > failed && !p.engine.Transactions() {
-			tries, failed = engine.Tries{Limit: p.config.RetryFor}, p.done
+		if p.done > failedAt && !p.engine.Transactions() {
+			tries, failedAt = engine.Tries{Limit: p.config.RetryFor}, p.done
 		}
 		pause := pauseAfter(tries.Count)
 		if !p.engine.LockTimeout(err) || p.ctx.Err() != nil || !tries.Failed(pause) {
@@ -114,7 +115,8 @@ func pauseAfter(failed int) time.Duration {
 	return longest/2 + rand.N(longest/2)
 }
 
-func (p *passage) attempt(end int) error {
+// attempt runs the tasks that are not done yet, up to the task before end.
+func (p *phaseRun) attempt(end int) error {
 	if p.done < end {
 		p.report(plan.Progress{})
 	}
@@ -128,7 +130,7 @@ func (p *passage) attempt(end int) error {
 
 // report fills in the position and the next statement, and calls the caller's progress
 // function.
-func (p *passage) report(now plan.Progress) {
+func (p *phaseRun) report(now plan.Progress) {
 	now.Phase, now.Done, now.Of, now.Elapsed = p.name, p.done, len(p.tasks), time.Since(p.begun)
 	if p.done < len(p.tasks) {
 		t := p.tasks[p.done]
@@ -137,51 +139,55 @@ func (p *passage) report(now plan.Progress) {
 	p.config.Progress(now)
 }
 
-func (p *passage) failure(end int, err error) error {
+// failure returns the error for the user: the statement that failed, and the part of the
+// plan that the database keeps. end is the end of the transaction in tasks.
+func (p *phaseRun) failure(end int, err error) error {
 	kept := p.ended
 	if !p.engine.Transactions() {
 		kept = min(p.done, end)
 	}
-	state := strings.Join(append([]string{p.state(changes(p.tasks[:kept]), p.done >= end)}, p.over...), ", ")
+	outcome := strings.Join(append([]string{p.outcome(changes(p.tasks[:kept]), p.done >= end)}, p.outcomes...), ", ")
 	if p.done >= end {
-		return fmt.Errorf("sqlmigrate: phase %s, after %s: %w (%s)", p.name, p.lastOf(end), err, state)
+		return fmt.Errorf("sqlmigrate: phase %s, after %s: %w (%s)", p.name, p.lastOf(end), err, outcome)
 	}
 	t := p.tasks[p.done]
-	of := ""
+	where := ""
 	if t.table.Name != "" {
-		of = ", table " + t.table.String()
+		where = ", table " + t.table.String()
 	}
 	return fmt.Errorf("sqlmigrate: phase %s%s, statement %d of %d, %s: %w (%s)",
-		p.name, of, p.done+1, len(p.tasks), shortened(t.statement.SQL), err, state)
+		p.name, where, p.done+1, len(p.tasks), shortened(t.statement.SQL), err, outcome)
 }
 
-// state describes in words how much of the phase has been changed, for an error. changed
-// is the number of statements that are kept. all reports that the failure came after the
-// last statement of a transaction. On PostgreSQL, the client then cannot know whether a
-// COMMIT succeeded, because the answer may have been lost.
-func (p *passage) state(changed int, all bool) string {
-	state := "nothing of this phase has been changed"
+// outcome describes in words how much of the phase has been changed, for an error.
+// changed is the number of statements that are kept. all reports that err came after the
+// last statement of a transaction, in its COMMIT. On PostgreSQL, the client then cannot
+// know whether the COMMIT succeeded, because the answer may have been lost.
+func (p *phaseRun) outcome(changed int, all bool) string {
+	outcome := "nothing of this phase has been changed"
 	switch {
 	case !p.engine.Transactions() && changed == 0:
 		return "no statement of this phase has been carried out"
 	case !p.engine.Transactions() && all:
 		return "all statements of this phase have been carried out"
 	case changed > 0:
-		state = engine.Count(changed, "statement") + " of this phase applied and kept: fix the cause and run the same plan again to resume"
+		outcome = engine.Count(changed, "statement") + " of this phase applied and kept: fix the cause and run the same plan again to resume"
 	}
 	if all && p.dialect == "postgres" {
-		state += ", or all of it if the connection was lost: inspect again"
+		outcome += ", or all of it if the connection was lost: inspect again"
 	}
-	return state
+	return outcome
 }
 
-func (p *passage) lastOf(end int) string {
+// lastOf returns the name of the last statement before end, in words.
+func (p *phaseRun) lastOf(end int) string {
 	if end == len(p.tasks) {
 		return "its last statement"
 	}
 	return fmt.Sprintf("statement %d of %d", end, len(p.tasks))
 }
 
+// longStatement is the largest length of a statement in an error.
 const longStatement = 160
 
 // shortened returns a statement on one line of at most longStatement characters.

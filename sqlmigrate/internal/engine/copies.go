@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Fills is the number of ways to fill the columns that hold no key. In the first way they
+// get values that fit their types, in the second NULL.
+const Fills = 2
+
+// Copies are the empty copies of tables in which a [Trial] runs. Each database implements
+// them. If a method returns an error as its last result, the trial ends.
+type Copies interface {
+	// Enter inserts each row into its copy, independently of the other rows. It returns
+	// for each row the error of the database, which is nil if the row was accepted. An
+	// [Unanswered] error means that the row failed for another reason than its key.
+	Enter(ctx context.Context, rows []Row) ([]error, error)
+
+	// Views inserts rows with the key into the copies, reads each view over the copies,
+	// and returns the results. It is called after all other methods, because the rows
+	// stay. If asIs is true, the copies have the present types of the columns, so that
+	// the result shows whether the view already failed before the move.
+	Views(ctx context.Context, key types.ID, asIs bool) ([]Shown, error)
+
+	// Assigning returns the triggers that assign keys to rows without a key.
+	Assigning(ctx context.Context) ([]Assigning, error)
+
+	// Codes returns the triggers, rules, functions, procedures and events that insert
+	// rows, if their text can be analyzed.
+	Codes(ctx context.Context) ([]Code, error)
+}
+
+// A Row is a row to insert into a copy. Keys maps the names of columns to their keys. A
+// column that holds keys gets NULL if it has no entry, or 0.
+type Row struct {
+	Table int  // index in the tables that [Trial.Run] received
+	Fill  int  // which of the [Fills] the other columns get, from 0 on
+	AsIs  bool // whether the copy has the present types of the table even if [Trial.Moved] is true
+	Keys  map[string]types.ID
+}
+
+// An Unanswered error reports that the database could not say whether it accepts a key,
+// for example because a statement took too long.
+type Unanswered struct {
+	Cause   error
+	Written bool // whether the database accepted the key and failed later, at a write that the trial does not allow
+}
+
+func (u Unanswered) Error() string { return u.Cause.Error() }
+
+// A Shown is the result of reading a view over the copies.
+type Shown struct {
+	Table, View plan.TableName // Table is empty for a view on views
+	Rows        int64          // number of rows that the view returned
+	Err         error
+	Fix         string // additional advice; by default the fix is to change or drop the view
+}
+
+// An Assigning is a trigger that assigns a key to a row that is inserted without one. Fix
+// is added to the advice of the finding.
+type Assigning struct {
+	Table        plan.TableName
+	Trigger, Fix string
+}
+
+// A Code is an object of the database whose code inserts rows.
+type Code struct {
+	Object  string         // for example trigger t on table o
+	Table   plan.TableName // the table of a trigger
+	Fires   bool           // whether a write runs it, so that the write fails if it fails; otherwise programs call it
+	View    bool           // whether it is a view into which programs can insert; its only Insert has the columns that it reads
+	Inserts []sqltext.Insert
+	Narrow  []string // columns, with their tables and types, into which it writes a key for which they are too narrow
+}
+
+// Near returns keys close to key, a different one for each column, because a CHECK may
+// require that columns differ. The key of the row itself is the largest, as in a real
+// row, which is inserted after the rows to which it refers.
+func Near(t plan.Table, key types.ID) map[string]types.ID {
+	keys := map[string]types.ID{}
+	offset := types.ID(0)
+	for _, c := range slices.Backward(t.Columns) {
+		if c.Key && len(c.Refers) == 0 {
+			keys[c.Name] = key
+		} else {
+			offset++
+			keys[c.Name] = key - offset
+		}
+	}
+	return keys
+}
+
+// Same returns the same key for all columns of the table, so that a view that joins
+// tables finds the row itself, and the rows of other tables that have this key.
+func Same(t plan.Table, key types.ID) map[string]types.ID {
+	keys := map[string]types.ID{}
+	for _, c := range t.Columns {
+		keys[c.Name] = key
+	}
+	return keys
+}
+
+// chainLength is the number of rows of a [Chain]. Four rows let a view join a row with
+// its parent and its grandparent.
+const chainLength = 4
+
+// Chain returns the keys of several rows. Each row refers to the next row of the same
+// list, and to the row with the same key in other tables, so that joins find rows. The
+// last row refers to no row, so that a recursive view comes to an end.
+func Chain(t plan.Table, key types.ID) (rows []map[string]types.ID) {
+	for range chainLength {
+		keys := map[string]types.ID{}
+		for _, c := range t.Columns {
+			if c.Key && len(c.Refers) == 0 {
+				keys[c.Name] = key
+			} else if len(rows)+1 < chainLength {
+				keys[c.Name] = key - 1
+			}
+		}
+		rows, key = append(rows, keys), key-1
+	}
+	return rows
+}

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Findings are the blockers of a plan, the work that its phases leave undone, and notes
+// for its users.
+type Findings struct {
+	Blockers []plan.Blocker
+	Omitted  []plan.Omission
+	Notes    []string
+}
+
+// Block adds a blocker of a table.
+func (f *Findings) Block(table plan.TableName, object, reason, fix string) {
+	f.Blockers = append(f.Blockers, plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
+}
+
+// Omit adds work that a phase leaves undone in a table. The other phases are not
+// affected.
+func (f *Findings) Omit(phase plan.PhaseName, table plan.TableName, object, reason, fix string) {
+	f.Omitted = append(f.Omitted, plan.Omission{Phase: phase, Blocker: plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix}})
+}
+
+// Note adds a note.
+func (f *Findings) Note(format string, args ...any) {
+	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+}
+
+// Add appends the findings of more.
+func (f *Findings) Add(more Findings) {
+	f.Blockers, f.Omitted, f.Notes = append(f.Blockers, more.Blockers...), append(f.Omitted, more.Omitted...), append(f.Notes, more.Notes...)
+}
+
+// Reject adds a blocker for a column that rejects a key of today. err is the error of the
+// server.
+func (f *Findings) Reject(table plan.TableName, column string, key types.ID, err error) {
+	f.Block(table, columnOf(table, column), fmt.Sprintf("a copy of the table rejects key %d: %v", key, err),
+		"change what rejects the key, or leave the table out")
+}
+
+// RejectLast adds a note on a column that accepts today's keys, but rejects the last key
+// of the layout.
+func (f *Findings) RejectLast(table plan.TableName, column string, key types.ID, err error) {
+	f.Note("Column %s of table %s takes keys of today, but not %d, the last one of the layout: %v", column, table, key, err)
+}
+
+// Unreadable adds a blocker for a view that fails when a row with a key of today is in
+// its tables.
+func (f *Findings) Unreadable(v Shown, key types.ID) {
+	f.Block(cmp.Or(v.Table, v.View), "view "+v.View.String(), fmt.Sprintf("it cannot be read with key %d in a copy of the table: %v", key, v.Err),
+		"change the view, or drop it"+v.Fix)
+}
+
+// NotTried adds a note that no key was tried in a copy of the table, and why. If no copy
+// of any table could be created, the name of the table is empty.
+func (f *Findings) NotTried(table plan.TableName, why error) {
+	of := ""
+	if table.Name != "" {
+		of = " of table " + table.String()
+	}
+	f.Note("No key was tried in a copy%s: %v", of, why)
+}
+
+// NotPositive adds an omission for a key that is not positive, so that it violates the
+// CHECK or trigger of phase guard. guard is the end of the reason: it states which part
+// of the guard is created nevertheless, for example "the table gets no CHECK".
+func (f *Findings) NotPositive(table plan.TableName, column string, key int64, guard string) {
+	f.Omit(plan.Guard, table, columnOf(table, column), fmt.Sprintf("it holds key %d, which is not positive: %s", key, guard),
+		"give the row another key, and apply phase guard again")
+}
+
+// columnOf returns the name of the column in the form in which blockers and omissions
+// contain it.
+func columnOf(table plan.TableName, column string) string {
+	return "column " + column + " of table " + table.String()
+}

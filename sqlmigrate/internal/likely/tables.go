@@ -1,0 +1,187 @@
+package likely
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+// tableIndex finds the tables of the survey, and the moved keys, by words.
+type tableIndex struct {
+	keys  map[plan.TableName]Key
+	full  map[string][]plan.TableName // tables by the plural of their names
+	ends  map[string][]plan.TableName // tables by the plural of their last words, such as users for auth_users
+	named map[string][]Key            // keys with a name of their own, such as film_id, by this name
+}
+
+// newTables returns the tables of all, and of the keys, by their words. all may contain a
+// table several times.
+func newTables(all []plan.TableName, keys []Key) *tableIndex {
+	t := &tableIndex{map[plan.TableName]Key{}, map[string][]plan.TableName{}, map[string][]plan.TableName{}, map[string][]Key{}}
+	for _, key := range keys {
+		t.keys[key.Table] = key
+		all = append(all, key.Table)
+		if keyName := strings.Join(wordsOf(key.Column), "_"); keyName != "" && keyName != "id" && !numberWords[keyName] && !amountWords[keyName] && !keyWords[keyName] {
+			t.named[keyName] = append(t.named[keyName], key)
+		}
+	}
+	seen := map[plan.TableName]bool{}
+	for _, table := range all {
+		words := wordsOf(table.Name)
+		if seen[table] || len(words) == 0 {
+			continue
+		}
+		seen[table] = true
+		t.full[plural(words)] = append(t.full[plural(words)], table)
+		for i := 1; i < len(words); i++ {
+			t.ends[plural(words[i:])] = append(t.ends[plural(words[i:])], table)
+		}
+	}
+	return t
+}
+
+// A nameMeaning is the information in the name of a column.
+type nameMeaning int
+
+const (
+	noMeaning     nameMeaning = iota
+	otherKey                  // the key of a table that is not moved
+	someKey                   // a key of some table
+	maybeGivenKey             // perhaps a key of the given tables
+	givenKey                  // a key of the given tables
+)
+
+// meaningOf returns the meaning of a column's name, and the keys that the column may
+// hold. table is the table of the column, because a name such as type_id means something
+// else in each table.
+func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning, []Key) {
+	if keys := t.byKeyName(n); len(keys) > 0 {
+		return givenKey, keys
+	}
+	if len(n.stem) == 0 {
+		return t.meaningOfRest(table, n)
+	}
+	if n.unsure {
+		n.stem = t.splitRole(n.stem)
+	}
+	// The tables whose whole name is in the stem count first, for example users for
+	// last_user_id. Otherwise a table whose name ends with the stem counts, for example
+	// auth_users.
+	about, last := t.about(table, n.stem), n.stem[len(n.stem)-1]
+	found := about
+	if len(about) == 0 {
+		found = t.near(table, t.ends[plural(n.stem)])
+	}
+	switch keys := t.givenKeys(found); {
+	case len(keys) > 0:
+		return givenKey, keys
+	case len(about) > 0:
+		return otherKey, nil
+	case n.unsure && !isRole(last), amountWords[last]:
+		return noMeaning, nil
+	// For example, type_id of orders is a key of order_types, which is not moved.
+	case slices.ContainsFunc(found, func(other plan.TableName) bool {
+		return plural(wordsOf(other.Name)) == plural(slices.Concat(singularWords(table), n.stem))
+	}):
+		return otherKey, nil
+	}
+	return someKey, nil
+}
+
+// singularWords returns the words of a table's name with the last word in the singular,
+// as the names of other tables begin with it. For orders it returns order, as in
+// order_types.
+func singularWords(table plan.TableName) []string {
+	words := wordsOf(table.Name)
+	if len(words) > 0 {
+		last := len(words) - 1
+		words[last] = strings.TrimSuffix(words[last], "s")
+	}
+	return words
+}
+
+// meaningOfRest returns the meaning of a name that has no word for a key.
+func (t *tableIndex) meaningOfRest(table plan.TableName, n columnName) (nameMeaning, []Key) {
+	words := n.words
+	if n.number {
+		words = words[:len(words)-1]
+	}
+	if len(words) == 0 {
+		return noMeaning, nil
+	}
+	if keys := t.givenKeys(t.about(table, words)); len(keys) > 0 && !sortWords[words[0]] {
+		return maybeGivenKey, keys
+	}
+	if len(words) == 1 && bareRoleWords[words[0]] {
+		return someKey, nil
+	}
+	return noMeaning, nil
+}
+
+// byKeyName returns the keys with a name of their own, such as film_id, with which the
+// name of the column ends. If other words precede it, it must have two words, because a
+// single word such as mid can end a name by chance.
+func (t *tableIndex) byKeyName(n columnName) []Key {
+	for i := range n.words {
+		if keys := t.named[strings.Join(n.words[i:], "_")]; len(keys) > 0 && (i == 0 || len(n.words)-i > 1) {
+			return keys
+		}
+	}
+	return nil
+}
+
+// about returns the tables whose name is the end of words. It prefers the longest end,
+// which names a table most exactly, and tables of the same schema as table.
+func (t *tableIndex) about(table plan.TableName, words []string) []plan.TableName {
+	for i := range words {
+		if found := t.near(table, t.full[plural(words[i:])]); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// splitRole separates a word such as lastuser into last and user, if there is a table
+// users.
+func (t *tableIndex) splitRole(stem []string) []string {
+	last := len(stem) - 1
+	for role := range glues {
+		if rest, ok := strings.CutPrefix(stem[last], role); ok && rest != "" && t.full[plural([]string{rest})] != nil {
+			return append(slices.Clone(stem[:last]), role, rest)
+		}
+	}
+	return stem
+}
+
+// near returns the tables of the same schema as table, or all tables if that schema has
+// none.
+func (t *tableIndex) near(table plan.TableName, found []plan.TableName) []plan.TableName {
+	same := slices.DeleteFunc(slices.Clone(found), func(other plan.TableName) bool { return other.Schema != table.Schema })
+	if len(same) > 0 {
+		return same
+	}
+	return found
+}
+
+// givenKeys returns the keys of those tables that have one.
+func (t *tableIndex) givenKeys(found []plan.TableName) []Key {
+	var keys []Key
+	for _, table := range found {
+		if key, ok := t.keys[table]; ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// isRole reports whether a word is a role, such as owner, or ends with a role of at least
+// four letters, such as coowner.
+func isRole(word string) bool {
+	for role := range roleWords {
+		if word == role || len(role) > 3 && strings.HasSuffix(word, role) {
+			return true
+		}
+	}
+	return false
+}
