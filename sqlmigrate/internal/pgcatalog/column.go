@@ -5,32 +5,33 @@ import (
 	"strings"
 )
 
-// A Column holds the properties of a column in the catalog.
-type Column struct {
+// ColumnProperties holds the properties of a column in the catalog.
+type ColumnProperties struct {
 	Node
 	Name       string
 	Type       string // as the server writes it
 	Base       string // the name of the type in pg_type; for a domain, of its base type
 	Domain     bool
 	Length     int  // length of a string type, or digits before the decimal point; negative if unlimited
-	Identity   bool // declared for this column or, in a partition, for its parent
+	Identity   bool // whether it has an identity, declared for it or, in a partition, for its parent
 	Always     bool // whether the identity is GENERATED ALWAYS
 	Key        bool // whether it is part of the primary key
 	NotNull    bool
-	Statistics int // negative for the default target
+	Statistics int // target of the statistics; negative for the default
 	Comment    *string
 	Granted    bool // whether rights were granted on the column
 	Options    bool // whether it has options for the planner
 	Labelled   bool // whether it has a security label
 }
 
-// IsNarrow reports whether the column has to be widened. Domains are excluded.
-func (c *Column) IsNarrow() bool {
+// IsNarrow reports whether the column has to be widened. Columns with a domain are
+// excluded, because a change of their type would lose the domain.
+func (c *ColumnProperties) IsNarrow() bool {
 	return (c.Base == "int2" || c.Base == "int4") && !c.Domain
 }
 
 // Bounds returns the smallest and the largest value of a narrow column.
-func (c *Column) Bounds() (smallest, largest string) {
+func (c *ColumnProperties) Bounds() (smallest, largest string) {
 	if c.Base == "int2" {
 		return "-32768", "32767"
 	}
@@ -38,8 +39,12 @@ func (c *Column) Bounds() (smallest, largest string) {
 }
 
 // columnsSQL returns the types of columns, and all other properties that a column can
-// have, because a column that takes its place needs them too. Of the options of a column,
-// users can only set n_distinct and n_distinct_inherited.
+// have, because a column that takes its place needs them too. For a domain (typtype 'd'),
+// the type and its length are those of the type below the domain. A typmod of a string is
+// its length plus 4. A typmod of a numeric, minus 4, has the number of digits in the
+// upper 16 bits, and the digits after the decimal point in the lower 11. Identities that
+// are GENERATED ALWAYS have attidentity 'a'. Of the options of a column, users can only
+// set n_distinct and n_distinct_inherited.
 const columnsSQL = `
 SELECT node.rel::bigint, node.att, a.attname, format_type(a.atttypid, a.atttypmod), b.typname, t.typtype = 'd',
        CASE WHEN b.typname IN ('varchar', 'bpchar') THEN m.typmod - 4
@@ -60,12 +65,12 @@ WHERE a.attnum > 0
 ORDER BY node.rel, node.att`
 
 // Columns returns the columns, sorted by table and number.
-func (r *Reader) Columns(ctx context.Context, nodes []Node) []Column {
-	return Read[Column](ctx, r, columnsSQL, nodes)
+func (r *Reader) Columns(ctx context.Context, nodes []Node) []ColumnProperties {
+	return Read[ColumnProperties](ctx, r, columnsSQL, nodes)
 }
 
-// Numbers returns the number of each column of a table, by name. It also shows which
-// names are taken.
+// Numbers returns the number of each column of a table, by name. Callers also use it to
+// learn which names are taken.
 func (r *Reader) Numbers(ctx context.Context, table int64) map[string]int64 {
 	found := map[string]int64{}
 	for _, row := range Read[struct {
@@ -78,17 +83,18 @@ WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, table) {
 	return found
 }
 
-// defaultsSQL returns the defaults of columns. It excludes the expressions of generated
-// columns, which are in the same catalog.
+// defaultsSQL returns the defaults of columns. It excludes generated columns
+// (attgenerated), whose expressions are in the same catalog.
 const defaultsSQL = `
 SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid), ` + CountsSQL + `
 FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
 JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
 JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`
 
-// CountsSQL is a condition for a default ad in pg_attrdef that it gives another number to
-// each row. It tests whether the default calls nextval, random or clock_timestamp,
-// directly or in the body of a function.
+// CountsSQL is a condition that a default gives another number to each row. The query
+// must name its row in pg_attrdef ad. The condition tests whether the default calls
+// nextval, random or clock_timestamp, directly or in the body of a function on which it
+// depends.
 const CountsSQL = `(pg_get_expr(ad.adbin, ad.adrelid) ~* '\m(nextval|random|clock_timestamp)\(' OR EXISTS (
     SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc f ON d.refclassid = 'pg_catalog.pg_proc'::regclass AND f.oid = d.refobjid
     WHERE d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid AND f.prosrc ~* '\m(nextval|random|clock_timestamp)\M'))`

@@ -24,13 +24,13 @@ import (
 // return zero values, because the transaction accepts no further query. Callers check
 // [Reader.Err] before they use the results.
 type Reader struct {
-	Tx      *sql.Tx
-	Version int    // for example 140005 for 14.5
-	Schema  string // the current schema; empty if the search path has no schema
-	Role    string // the current role
-	Locks   int    // the size of the server's lock table
-	Super   bool   // whether Role may set session_replication_role
-	Bypass  bool   // whether Role sees all rows in spite of policies
+	Tx                    *sql.Tx
+	Version               int    // for example 140005 for 14.5
+	Schema                string // the current schema; empty if the search path has no schema
+	Role                  string // the current role
+	Locks                 int    // the size of the server's lock table
+	MaySetReplicationRole bool   // whether Role may set session_replication_role
+	BypassesPolicies      bool   // whether Role sees all rows in spite of policies
 
 	work string // the beginning of the error
 	err  error
@@ -59,21 +59,23 @@ FROM pg_catalog.pg_roles r WHERE r.rolname = current_user`
 // session_replication_role, which PostgreSQL 15 and later can grant.
 const parameterSQL = `SELECT has_parameter_privilege(current_user, 'session_replication_role', 'SET')`
 
-// Open begins a read-only transaction. It returns an error if the server is older than
-// version oldest. Its errors, and those of the reader, begin with work. The caller closes
-// the reader.
+// Open begins a read-only transaction with a snapshot (repeatable read), so that all
+// queries see the same state of the catalog. It returns an error if the server is older
+// than version oldest, which is a server_version_num such as 120000. Its errors, and
+// those of the reader, begin with work. The caller closes the reader.
 func Open(ctx context.Context, conn *sql.Conn, work string, oldest int) (*Reader, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", work, err)
 	}
 	r := &Reader{Tx: tx, work: work}
-	r.Fail(tx.QueryRowContext(ctx, openSQL).Scan(&r.Version, &r.Schema, &r.Role, &r.Locks, &r.Super, &r.Bypass, new(string), new(string)))
+	// The last two values are the results of set_config, which are not needed.
+	r.Fail(tx.QueryRowContext(ctx, openSQL).Scan(&r.Version, &r.Schema, &r.Role, &r.Locks, &r.MaySetReplicationRole, &r.BypassesPolicies, new(string), new(string)))
 	if r.err == nil && r.Version < oldest {
 		r.Fail(fmt.Errorf("the server's version is %d: want PostgreSQL %d or later", r.Version/10000, oldest/10000))
 	}
-	if r.Version >= 150000 && !r.Super {
-		r.Super = One[bool](ctx, r, "the rights of role "+r.Role, parameterSQL)
+	if r.Version >= 150000 && !r.MaySetReplicationRole {
+		r.MaySetReplicationRole = One[bool](ctx, r, "the rights of role "+r.Role, parameterSQL)
 	}
 	if r.err != nil {
 		r.Close()
@@ -146,6 +148,15 @@ func One[T any](ctx context.Context, r *Reader, what, query string) (row T) {
 	return row
 }
 
+// clauses returns the texts of a query whose rows are pairs of name and text, by name.
+func (q QualifiedReader) clauses(ctx context.Context, query string, table int64) map[string]string {
+	clauses := map[string]string{}
+	for _, c := range Read[struct{ Name, Clause string }](ctx, q.Reader, query, table) {
+		clauses[c.Name] = c.Clause
+	}
+	return clauses
+}
+
 // Display returns the name of an object for messages. It has no schema if it is in the
 // current schema.
 func (r *Reader) Display(schema, name string) plan.TableName {
@@ -155,7 +166,7 @@ func (r *Reader) Display(schema, name string) plan.TableName {
 	return plan.TableName{Schema: schema, Name: name}
 }
 
-// Named is the name of an object.
+// Named is the name of an object, which other structs embed.
 type Named struct {
 	Schema, Name string
 	Display      plan.TableName `row:"-"` // the result of [Reader.Display]
@@ -188,28 +199,30 @@ func params(args []any) []any {
 	return found
 }
 
+// array returns the text of a PostgreSQL array, such as {1,2}, with the number of each
+// element of list.
 func array[T any](list []T, number func(T) int64) string {
 	return "{" + pgsql.Join(list, ",", func(x T) string { return strconv.FormatInt(number(x), 10) }) + "}"
 }
 
-// ParentsFirst returns things and all their parents, each after its parents. The order of
-// things in a cycle is arbitrary.
+// ParentsFirst returns things and all their parents, each after its parents. If things
+// are in a cycle, it cannot keep this order for all of them.
 func ParentsFirst[T comparable](things []T, parents func(T) []T) []T {
 	var sorted []T
 	seen := map[T]bool{}
 	var visit func(T)
-	visit = func(thing T) {
-		if seen[thing] {
+	visit = func(item T) {
+		if seen[item] {
 			return
 		}
-		seen[thing] = true
-		for _, parent := range parents(thing) {
+		seen[item] = true
+		for _, parent := range parents(item) {
 			visit(parent)
 		}
-		sorted = append(sorted, thing)
+		sorted = append(sorted, item)
 	}
-	for _, thing := range things {
-		visit(thing)
+	for _, item := range things {
+		visit(item)
 	}
 	return sorted
 }

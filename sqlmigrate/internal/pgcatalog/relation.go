@@ -11,19 +11,19 @@ import (
 type Relation struct {
 	OID int64
 	Named
-	Kind      string // relkind of pg_class; r is a table, p a partitioned table, f a foreign table
-	Owner     string
-	Owned     bool // whether the current role may change it
-	Creates   bool // whether the current role may create objects in its schema
-	Typed     bool // whether it is a table of a composite type
-	Partition bool
-	Inherits  bool // whether it has a parent or a child
-	Forced    bool // whether row security applies to the owner too
+	Kind              string // relkind of pg_class, which is r for a table, p for a partitioned table, f for a foreign table, v for a view, m for a materialized view
+	Owner             string
+	MayChange         bool // whether the current role may change it
+	MayCreate         bool // whether the current role may create objects in its schema
+	Typed             bool // whether it is a table of a composite type
+	Partition         bool
+	Inherits          bool // whether it has a parent or a child
+	ForcesRowSecurity bool // whether row security applies to the owner too
 }
 
 // relationsSQL returns the kinds and properties of relations, and the rights of the
-// current role. Most blockers of a table follow from them. The relation source has the
-// OIDs and their numbers in the list.
+// current role. Most blockers of a table follow from them. The query that precedes it
+// defines the relation source, which has the OIDs and their numbers in the list.
 const relationsSQL = `
 SELECT t.number - 1, c.oid::bigint, n.nspname, c.relname, c.relkind::text, pg_get_userbyid(c.relowner),
        pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(n.oid, 'CREATE'), c.reloftype <> 0, c.relispartition,
@@ -33,8 +33,10 @@ JOIN pg_catalog.pg_class c ON c.oid = t.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`
 
 const (
+	// namedSQL returns relations by name.
 	namedSQL = `
 WITH source AS (SELECT to_regclass(name), number FROM json_array_elements_text($1::text::json) WITH ORDINALITY AS t (name, number))` + relationsSQL
+	// numberedSQL returns relations by OID.
 	numberedSQL = `
 WITH source AS (SELECT * FROM unnest($1::text::oid[]) WITH ORDINALITY)` + relationsSQL
 )
@@ -56,6 +58,7 @@ func (r *Reader) ByOID(ctx context.Context, oids []int64) []*Relation {
 	return r.relations(ctx, numberedSQL, oids, len(oids))
 }
 
+// relations returns the relations of a query, in the order of the n elements of list.
 func (r *Reader) relations(ctx context.Context, query string, list any, n int) []*Relation {
 	found := make([]*Relation, n)
 	for _, row := range Read[struct {
@@ -86,9 +89,12 @@ type Member struct {
 }
 
 // sizesSQL returns the planner's estimates and the sizes of the files, because counting
-// rows takes as long as copying them. A table counts as not analyzed if the catalog has
-// no estimate (reltuples < 0, or 0 rows in 0 pages) although its file is not empty.
-// Parents come before their partitions and children.
+// rows takes as long as copying them. The relation member has the tables and, over any
+// number of levels, their partitions and children. A partitioned table (relkind 'p') has
+// no rows of its own; its estimate is for its partitions. A table counts as not analyzed
+// if the catalog has no estimate (reltuples < 0, or 0 rows in 0 pages) although its file
+// is not empty. A TOAST table counts as two relations, because it has an index. Parents
+// come before their partitions and children.
 const sizesSQL = `
 WITH RECURSIVE member (root, oid, depth) AS (
   SELECT oid, oid, 0 FROM unnest($1::text::oid[]) AS oid

@@ -9,9 +9,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// LostSQL returns the properties of the relation c that cannot be restored after it was
-// dropped, as reasons. These are rights that only another role can grant, and security
-// labels, which only a server with their provider can write.
+// LostSQL is a query for the properties of the relation c that cannot be restored after
+// it was dropped, as reasons. The query around it names a row of pg_class c. The
+// properties are rights that only another role can grant, and security labels, which only
+// a server with their provider can write.
 const LostSQL = `
      SELECT 'its security label of provider ' || l.provider || ' would be lost'
      FROM pg_catalog.pg_seclabel l WHERE l.classoid = 'pg_catalog.pg_class'::regclass AND l.objoid = c.oid
@@ -21,8 +22,11 @@ const LostSQL = `
      WHERE a.grantor <> c.relowner`
 
 // rightsSQL returns the rights that the owner of a relation has lost, and the rights that
-// other roles have on the relation and its columns. relacl is NULL if no right was ever
-// changed. The order is the order of the grants.
+// other roles have on the relation and its columns. The first part compares the rights
+// that an owner has by default (acldefault, for a sequence 's' or a relation 'r') with
+// the present rights; relacl is NULL if no right was ever changed. The second part reads
+// the rights on the relation (attnum 0) and on its columns. Grantee 0 is PUBLIC. The
+// order is the order of the grants.
 const rightsSQL = `
 SELECT c.oid::bigint, g.revoke, g.column_name, g.grantee, g.privileges, g.grantable
 FROM unnest($1::text::oid[]) AS relation (oid)
@@ -60,7 +64,7 @@ func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[in
 		Column, Grantee, Privileges string
 		Grantable                   bool
 	}](ctx, q.Reader, rightsSQL, slices.Sorted(maps.Keys(targets))) {
-		if x.Column != "" {
+		if x.Column != "" { // each privilege is followed by the column: SELECT (id), UPDATE (id)
 			column := " (" + pgsql.Quote(x.Column) + ")"
 			x.Privileges = strings.ReplaceAll(x.Privileges, ", ", column+", ") + column
 		}
@@ -75,8 +79,9 @@ func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[in
 }
 
 // revokeDefaults returns a statement that revokes the rights that other roles have on a
-// new relation by default. It reads them from the catalog, because they depend on the
-// role that created the relation.
+// new relation by default. It reads them from the catalog when it runs, because they
+// depend on the role that created the relation. If there are none, it executes a SELECT
+// without columns.
 func revokeDefaults(kind, target string) string {
 	revoke := "REVOKE ALL ON " + kind + " " + strings.ReplaceAll(target, "%", "%%") + " FROM %s"
 	return pgsql.Do("", "  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format("+pgsql.Literal(revoke)+",\n"+

@@ -11,12 +11,12 @@ import (
 type Sequence struct {
 	OID int64
 	Named
-	Internal bool // whether it belongs to an identity
-	Owner    Node // the column with which it is dropped; zero if it has no owner
-	Unlogged bool
-	Odd      bool // whether it is unlogged and the table of its identity is not, or the reverse
-	Comment  *string
-	Special  bool // whether it has rights, a comment, a security label or a user of its own
+	Internal          bool // whether it belongs to an identity
+	Owner             Node // the column with which it is dropped; zero if it has no owner
+	Unlogged          bool
+	LoggedUnlikeTable bool // whether it belongs to an identity, and it is unlogged and the identity's table is not, or the reverse
+	Comment           *string
+	HasExtras         bool // whether it has rights, a comment, a security label or a user of its own
 
 	Type              string // smallint, integer or bigint
 	Start, Increment  int64
@@ -27,10 +27,13 @@ type Sequence struct {
 	Columns []Node // the columns that take values from it
 }
 
-// sequencesSQL returns the sequences that the columns own, including those of identities
-// (deptype 'i'), and the sequences in their defaults. gives reports whether the column
-// takes values from the sequence, which is not so if the column only owns it. Odd is only
-// possible since PostgreSQL 15, which has unlogged sequences.
+// sequencesSQL returns the sequences that the columns own (deptype 'a'), the sequences of
+// their identities (deptype 'i'), and the sequences in their defaults. The relation node
+// has the columns, and found the pairs of a column and a sequence (relkind 'S'). gives
+// reports whether the column takes values from the sequence, which is not so if the
+// column only owns it. The relation used has each sequence once, with the columns that
+// take values from it. The join o finds the owner of the sequence. LoggedUnlikeTable is
+// only possible since PostgreSQL 15, which has unlogged sequences.
 const sequencesSQL = `
 WITH node (rel, att) AS (
   SELECT * FROM unnest($1::text::oid[], $2::text::int2[])
@@ -96,6 +99,8 @@ func (s *Sequence) Options() string {
 		fmt.Sprintf(" CACHE %d", s.Cache) + pgsql.If(s.Cycle, " CYCLE")
 }
 
+// limit returns a clause such as MAXVALUE 99, or NO MAXVALUE if value is natural, the
+// limit of the type.
 func limit(word string, value, natural int64) string {
 	if value == natural {
 		return " NO " + word
@@ -110,7 +115,8 @@ func (s *Sequence) EndsWithType() bool {
 	return s.Largest == high
 }
 
-// limits returns the default limits of the type.
+// limits returns the default limits of the sequence, which depend on its type and
+// direction.
 func (s *Sequence) limits() (low, high int64) {
 	low, high = -1<<63, 1<<63-1
 	switch s.Type {

@@ -7,19 +7,20 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// A Use is an object that uses a column. Because of the object, PostgreSQL does not
-// change the type of the column, or the object would keep using the column after another
-// column has taken its name.
+// A Use is an object that uses a column. It prevents PostgreSQL from changing the type of
+// the column in place. After an online move, it would keep using the old column, although
+// another column has taken its name.
 type Use struct {
 	Node    Node
-	Column  string
-	Catalog string // the catalog of the object
+	Column  string // the name of the column
+	Catalog string // the catalog that lists the object, for example pg_trigger
 	View    int64  // OID of the object if it is a view, otherwise 0
-	Object  string
+	Object  string // the server's description, for example trigger g on table t
 
-	// Drop is a statement that drops an object that is not a view. Create are statements
-	// that create it again with the same text, so that it uses the columns that have the
-	// names then.
+	// Drop is a statement that drops the object, and Create are statements that create it
+	// again with the same text, so that it uses the columns that have the names then.
+	// Both are empty for a view, which package pgview recreates, and for kinds of objects
+	// for which usesSQL has no statements.
 	Drop   string
 	Create []string
 }
@@ -29,9 +30,16 @@ func (u Use) Recreated() bool {
 	return slices.Contains([]string{"pg_trigger", "pg_policy", "pg_statistic_ext"}, u.Catalog)
 }
 
-// Parts of a query for the uses of the columns in the relation att. IsUse excludes
-// objects that follow a column automatically, which are constraints, indexes, statistics,
-// defaults and sequences, and triggers that a partition has from its parent.
+// Parts of a query for the uses of the columns in the relation att, which has rows of
+// pg_attribute. JoinUses joins the objects d that depend on a column, and DescribeUse
+// describes an object. A view depends on a column by its rule _RETURN, and a generated
+// column by its default.
+//
+// IsUse, which begins with AND, excludes objects that follow a column automatically.
+// These are constraints and statistics, indexes and sequences (whole relations, with
+// objsubid 0), defaults of columns that are not generated, and triggers that a partition
+// has from its parent. It reads tgparentid from JSON, because PostgreSQL 12 does not have
+// it.
 const (
 	DescribeUse = `CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
                  WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
@@ -48,9 +56,11 @@ const (
 )
 
 // usesSQL returns the uses of the columns in the relation att, and also extended
-// statistics, with the statements that drop and create the objects. These contain the
-// properties that the server's definition of an object leaves out, such as its comment
-// and whether a trigger is enabled.
+// statistics, with the statements that drop and create the objects. The relation made has
+// these statements, by a query for each kind of object. They contain the properties that
+// the server's definition of an object leaves out, such as its comment, which needs no
+// statement if it is NULL, and whether a trigger is enabled. IsUse begins with AND, so a
+// true stands before it.
 const usesSQL = `
 SELECT DISTINCT att.attrelid::bigint, att.attnum, att.attname, (SELECT relname FROM pg_catalog.pg_class WHERE oid = d.classid),
        coalesce((SELECT v.oid FROM pg_catalog.pg_class v WHERE v.oid = r.ev_class AND v.relkind IN ('v', 'm')), 0)::bigint,
@@ -103,8 +113,9 @@ WITH att AS (
 }
 
 // RecreatedQuery returns a query for the statements of the uses that are [Use.Recreated].
-// columns is a list of names as literals. Because the query finds the columns by name, it
-// returns the same after other columns have taken the names.
+// Its result changes if such an object is changed, added or dropped. columns is a list of
+// names as literals. Because the query finds the columns by name, it returns the same
+// after other columns have taken the names.
 func RecreatedQuery(t *Relation, columns string) string {
 	return `WITH att AS (
   SELECT * FROM pg_catalog.pg_attribute WHERE attrelid = ` + pgsql.Literal(t.Target()) + `::regclass AND attname IN (` + columns + `)
@@ -112,47 +123,12 @@ func RecreatedQuery(t *Relation, columns string) string {
 SELECT DISTINCT drop, creates FROM found WHERE catalog IN ('pg_trigger', 'pg_policy', 'pg_statistic_ext')`
 }
 
-// Users returns descriptions of all objects that use the columns. A later statement
-// compares them with the objects at that time to find new objects.
+// Users returns descriptions of all objects that use the columns. The swap of an online
+// move compares them with the objects that exist then, to find objects that were created
+// in the meantime.
 func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) []string {
 	return Read[string](ctx, q.Reader, `
 SELECT DISTINCT coalesce(pg_describe_object(classid, objid, objsubid), '') FROM pg_catalog.pg_depend
 WHERE refclassid = 'pg_catalog.pg_class'::regclass AND refobjid = $1::bigint::oid AND refobjsubid = ANY ($2::text::int2[]) ORDER BY 1`,
 		table, columns)
-}
-
-// A Trigger is a trigger that a user has created.
-type Trigger struct {
-	Name    string
-	Enabled string // tgenabled of pg_trigger, which is O, D, R or A
-	Events  int    // tgtype of pg_trigger, which is a bit mask
-	Columns int    // number of columns in UPDATE OF
-
-	Function      string // the name with the types of the arguments
-	Language      string
-	Cost          string
-	FunctionOwner string
-	Owned         bool // whether the current role may change the function
-}
-
-// ChangesRows reports whether the trigger can change a row before it is written.
-func (t Trigger) ChangesRows() bool {
-	const row, before, insert, update = 1, 2, 4, 16
-	return t.Events&row != 0 && t.Events&before != 0 && t.Events&(insert|update) != 0
-}
-
-// OnUpdate reports whether the trigger fires for an update of any column.
-func (t Trigger) OnUpdate() bool { return t.Events&16 != 0 && t.Columns == 0 && t.Enabled != "D" }
-
-// Triggers returns the triggers of a table and their functions, sorted by name. It
-// excludes the triggers that a partition has from its parent. The functions are needed
-// because PL/pgSQL caches types in a session.
-func (q QualifiedReader) Triggers(ctx context.Context, table int64) []Trigger {
-	return Read[Trigger](ctx, q.Reader, `
-SELECT g.tgname, g.tgenabled::text, g.tgtype, coalesce(array_length(g.tgattr::int2[], 1), 0),
-       f.oid::regprocedure::text, l.lanname, f.procost::text, pg_get_userbyid(f.proowner), pg_has_role(f.proowner, 'USAGE')
-FROM pg_catalog.pg_trigger g
-JOIN pg_catalog.pg_proc f ON f.oid = g.tgfoid
-JOIN pg_catalog.pg_language l ON l.oid = f.prolang
-WHERE g.tgrelid = $1::bigint::oid AND NOT g.tgisinternal AND g.tgparentid = 0 ORDER BY g.tgname`, table)
 }

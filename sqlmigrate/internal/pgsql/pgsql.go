@@ -23,8 +23,9 @@ func Qualified(schema, name string) string {
 }
 
 // Literal quotes a string so that its meaning does not depend on
-// standard_conforming_strings. The literal stays on one line, because migration tools
-// split files by the beginnings of lines.
+// standard_conforming_strings. It uses E'…' for strings with a backslash or a line break.
+// The literal stays on one line, because migration tools split files by the beginnings of
+// lines.
 func Literal(s string) string {
 	if !strings.ContainsAny(s, "\\\n\r") {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
@@ -81,7 +82,7 @@ func State(err error) string {
 }
 
 // Do returns a DO statement. It chooses a delimiter that body does not contain. variables
-// is empty, or begins with DECLARE and ends with a newline.
+// is empty, or begins with DECLARE and ends with a newline. body ends with a newline too.
 func Do(variables, body string) string {
 	tag := "$$"
 	for i := 1; strings.Contains(body, tag); i++ {
@@ -91,14 +92,18 @@ func Do(variables, body string) string {
 }
 
 // A Backend is a session of the server. It is identified by its process ID and an
-// advisory lock, because the process ID may belong to another session by the time of a
-// kill. The server releases the advisory lock after the locks on tables. All roles can
-// see locks.
+// advisory lock that it holds, because the process ID alone may belong to another session
+// by the time of a kill. The server releases the advisory lock after the locks on tables,
+// so a session without the lock does not block programs any more. All roles can see
+// locks.
 type Backend struct {
 	PID int64
-	Key string // an SQL expression
+	Key string // the key of the advisory lock, a bigint, as an SQL expression
 }
 
+// holder returns the end of a query, from FROM on, that has a row if the session holds
+// its advisory lock. The catalog shows the upper and the lower half of the key in classid
+// and objid.
 func (b Backend) holder() string {
 	return fmt.Sprintf("FROM pg_catalog.pg_locks WHERE pid = %d AND locktype = 'advisory' AND granted AND (classid::bigint << 32) | objid::bigint = %s", b.PID, b.Key)
 }

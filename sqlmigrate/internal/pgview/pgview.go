@@ -24,24 +24,25 @@ type View struct {
 	Materialized bool
 	Definition   string
 	Options      []string // in the form name=value
-	Populated    bool
-	Tablespace   string
-	Method       string
+	Populated    bool     // false if it was created WITH NO DATA
+	Tablespace   string   // empty for the default tablespace of the database
+	Method       string   // access method of a materialized view
 	Comment      *string
 	Columns      []viewColumn
-	Rules        []commented
-	Triggers     []commented
-	Uses         []int64 // OIDs of other views in the result that it uses
-	Blocked      []string
+	Rules        []ruleOrTrigger
+	Triggers     []ruleOrTrigger
+	Uses         []int64  // OIDs of other views in the result that it uses
+	Blocked      []string // reasons why it cannot be dropped and created again
 
 	Display plan.TableName `row:"-"`
 	Parts   []string       `row:"-"` // statements that create the indexes and statistics of a materialized view
-	rights  []string       `row:"-"`
+	rights  []string       `row:"-"` // statements that restore the rights on it
 }
 
 // Target returns the quoted name with its schema, for statements.
 func (v *View) Target() string { return pgsql.Qualified(v.Schema, v.Name) }
 
+// kind returns the words for the view in statements.
 func (v *View) kind() string {
 	if v.Materialized {
 		return "MATERIALIZED VIEW"
@@ -49,24 +50,30 @@ func (v *View) kind() string {
 	return "VIEW"
 }
 
+// A viewColumn is a column of a view with the properties that a user can set.
 type viewColumn struct {
 	Name             string
 	Comment, Default *string
-	Target           int
+	Target           int // of its statistics; negative for the default target
 	Options          []string
 	Storage          string // empty for the default of the type
 }
 
-// A commented is a rule or trigger of a view.
-type commented struct {
+// A ruleOrTrigger is a rule or trigger of a view.
+type ruleOrTrigger struct {
 	Name, Definition string
 	Comment          *string
 }
 
-// viewsSQL returns views, and all views above them, with all their properties. The last
-// column lists the reasons why a view cannot be dropped and created again. These are
-// objects of other kinds that use the view or its row type, missing rights, membership in
-// an extension, and the rights and labels of LostSQL.
+// viewsSQL returns views, and all views above them, with all their properties. The
+// relation view has the given views and, over any number of levels, the views (relkind
+// 'v') and materialized views ('m') that use them. A view uses another by its rule
+// _RETURN (in pg_rewrite), which is its query.
+//
+// The last column, Blocked, lists the reasons why a view cannot be dropped and created
+// again. These are objects other than views that use the view or its row type, alone or
+// in an array, by a normal dependency (deptype 'n'); missing rights; membership in an
+// extension (deptype 'e'); and the rights and labels of LostSQL.
 const viewsSQL = `
 WITH RECURSIVE view (oid) AS (
   SELECT oid FROM unnest($1::text::oid[]) AS oid
@@ -119,8 +126,9 @@ JOIN pg_catalog.pg_class c ON c.oid = view.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 ORDER BY c.oid`
 
-// StateQuery returns a query for the properties of the views, by their names. It must run
-// with an empty search path.
+// StateQuery returns a query for the properties of the views, by their names. Its result
+// changes if a user changes a view. It must run with an empty search path, because the
+// server then writes the definitions with schemas.
 func StateQuery(views []*View) string {
 	return `SELECT c.relname, pg_get_viewdef(c.oid), c.relowner, c.reloptions, obj_description(c.oid, 'pg_class'), ARRAY(SELECT a::text FROM unnest(c.relacl) AS a ORDER BY 1),
     ARRAY(SELECT row(a.attname, a.attacl, col_description(c.oid, a.attnum))::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid ORDER BY a.attnum),
@@ -129,8 +137,8 @@ func StateQuery(views []*View) string {
   FROM pg_catalog.pg_class c WHERE c.oid IN (` + pgsql.Join(views, ", ", func(v *View) string { return pgsql.Literal(v.Target()) + "::regclass" }) + ")"
 }
 
-// Lock returns statements that lock the views alone. LOCK TABLE would also lock the
-// tables below them.
+// Lock returns statements that lock the views alone, by a change of the owner to the same
+// owner. LOCK TABLE would also lock the tables below them.
 func Lock(views []*View) []string {
 	statements := make([]string, len(views))
 	for i, v := range views {
@@ -162,9 +170,9 @@ func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*Vie
 // create returns the statements that create the view, without its rules.
 func (v *View) create() []string {
 	var texts []string
-	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
+	addf := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
 	if v.Materialized {
-		say("SET LOCAL default_tablespace = ''")
+		addf("SET LOCAL default_tablespace = ''") // for a view without TABLESPACE, whatever the connection's default is
 	}
 	head := "CREATE " + v.kind() + " " + v.Target() +
 		pgsql.If(v.Materialized, " USING "+pgsql.Quote(v.Method)) +
@@ -172,10 +180,10 @@ func (v *View) create() []string {
 		pgsql.If(v.Tablespace != "", " TABLESPACE "+pgsql.Quote(v.Tablespace))
 	definition := KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
 	data := pgsql.If(v.Materialized, "\n WITH "+pgsql.If(!v.Populated, "NO ")+"DATA")
-	say("%s AS\n%s%s", head, definition, data)
-	say("ALTER %s %s OWNER TO %s", v.kind(), v.Target(), pgsql.Quote(v.Owner))
+	addf("%s AS\n%s%s", head, definition, data)
+	addf("ALTER %s %s OWNER TO %s", v.kind(), v.Target(), pgsql.Quote(v.Owner))
 	for _, c := range v.Columns {
-		texts = append(texts, v.column(c)...)
+		texts = append(texts, v.alterColumn(c)...)
 	}
 	texts = append(texts, v.Parts...)
 	for _, t := range v.Triggers {
@@ -184,7 +192,8 @@ func (v *View) create() []string {
 	return slices.Concat(texts, pgsql.Comment(v.kind()+" "+v.Target(), v.Comment), v.rights)
 }
 
-func (v *View) column(c viewColumn) []string {
+// alterColumn returns the statements that restore the properties of a column.
+func (v *View) alterColumn(c viewColumn) []string {
 	var texts []string
 	alter := "ALTER " + v.kind() + " " + v.Target() + " ALTER COLUMN " + pgsql.Quote(c.Name)
 	if c.Default != nil {
@@ -202,7 +211,9 @@ func (v *View) column(c viewColumn) []string {
 	return append(texts, pgsql.Comment("COLUMN "+v.Target()+"."+pgsql.Quote(c.Name), c.Comment)...)
 }
 
-func (c *commented) create(kind, on string) []string {
+// create returns the statements that create the rule or trigger, with its comment, on the
+// view of the quoted name on. kind is RULE or TRIGGER.
+func (c *ruleOrTrigger) create(kind, on string) []string {
 	return append([]string{strings.TrimSuffix(c.Definition, ";")}, pgsql.Comment(kind+" "+pgsql.Quote(c.Name)+" ON "+on, c.Comment)...)
 }
 
@@ -230,7 +241,7 @@ func CreateAll(views []*View) []string {
 }
 
 // Drops returns the statements that drop the rules of the views, and then the views, in
-// the reverse order of their creation.
+// the reverse order of their creation. ifExists is "IF EXISTS ", or empty.
 func Drops(views []*View, ifExists string) []string {
 	var texts []string
 	for _, v := range views {
@@ -245,17 +256,20 @@ func Drops(views []*View, ifExists string) []string {
 	return texts
 }
 
-// nameless matches a constant in a SELECT list without a name. PostgreSQL writes it with
-// its type and without AS, for example NULL::integer. If this text were used to create
-// the view, the column would be named after the type.
+// nameless matches a line of a definition with a constant in a SELECT list that has no
+// name. PostgreSQL writes such a constant with its type and without AS, for example
+// NULL::integer. If this text were used to create the view, the column would be named
+// after the type. The groups are the line up to the end of the constant, its type, and
+// the rest of the line.
 var nameless = regexp.MustCompile(`^(\s*(?:SELECT (?:DISTINCT )?)?(?:NULL|E?'(?:[^']|'')*')::([\w. ]+(?:\([\d,]+\)[\w ]*)?(?:\[\])*))((?:[,)].*)?)$`)
 
-// KeepNameless adds the name "?column?", which stands for no name, to such constants in a
-// definition. It does not change constants whose type is a quoted name.
+// KeepNameless adds the name "?column?", which stands for no name, to the constants in
+// SELECT lists of a definition that have no name. It does not change constants whose type
+// is a quoted name.
 func KeepNameless(definition string) string {
 	lines := linesOutsideQuotes(definition)
 	for i, line := range lines {
-		if m := nameless.FindStringSubmatch(line); m != nil && !strings.Contains(m[2], " AS ") {
+		if m := nameless.FindStringSubmatch(line); m != nil && !strings.Contains(m[2], " AS ") { // the pattern of a type also matches a name after it
 			lines[i] = m[1] + ` AS "?column?"` + m[3]
 		}
 	}
@@ -267,6 +281,8 @@ func KeepNameless(definition string) string {
 func linesOutsideQuotes(text string) []string {
 	var lines []string
 	begin, at := 0, 0
+	// Search for line breaks between tokens; the last, empty token stands for the end of
+	// the text.
 	for _, token := range append(sqltext.Scan(text, sqltext.Rules{}), sqltext.Token{Start: len(text)}) {
 		for ; at < token.Start; at++ {
 			if text[at] == '\n' {

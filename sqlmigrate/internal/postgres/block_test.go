@@ -9,9 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Each case names an object because of which the plan for table t, or for the given
-// targets, must be refused. The field silent marks the cases in which PostgreSQL itself
-// would allow the change.
+// Each case has an object because of which the plan for table t, or for the given
+// targets, must be refused, with a blocker of table and object. The field silent marks
+// the cases in which PostgreSQL itself would run the statements of the plan.
 var pgBlockers = []struct {
 	name, ddl, table, object string
 	targets                  []any
@@ -97,6 +97,9 @@ var pgBlockers = []struct {
 	{"key above the generator's", "CREATE TABLE big (id bigint PRIMARY KEY); INSERT INTO big VALUES (9000000000000000000)", "big", "column id", []any{"big"}, true},
 }
 
+// A plan with a blocker is refused before it changes anything. Except for silent cases,
+// PostgreSQL also refuses the statements of the plan. Otherwise the blocker would be
+// unnecessary.
 func postgresBlockers(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range pgBlockers {
 		t.Run(test.name, func(t *testing.T) {
@@ -156,6 +159,7 @@ func postgresNoBlockers(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
+// A target that does not exist, or that is not a table, is an error of Inspect.
 func postgresNotThere(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, "CREATE TABLE t (id serial PRIMARY KEY); CREATE VIEW v AS SELECT 1; CREATE SEQUENCE s")
 	for _, test := range []struct {

@@ -30,8 +30,9 @@ func blockTables(g *graph, want engine.Request) engine.Findings {
 const digits = 19
 
 // blockColumn checks the type of a column, and whether its largest key is ahead of the
-// clock. A key must be an integer. A column that refers to a key may also have a type
-// that can hold all digits of an ID, such as text.
+// clock, which means larger than the IDs that a generator issues today. A key must be an
+// integer. A column that refers to a key may also have a type that can hold all digits of
+// an ID, such as text, or be an array of bigint (_int8 in the catalog).
 func blockColumn(c *column, want engine.Request) engine.Findings {
 	var found engine.Findings
 	block := func(reason, fix string) { found.Block(c.relation.Display, "column "+c.Name, reason, fix) }
@@ -72,6 +73,8 @@ func (c *column) typeFix() string {
 	return fmt.Sprintf("change its type to %s: ALTER TABLE %s ALTER COLUMN %s TYPE %s", to, c.relation.Target(), pgsql.Quote(c.Name), strings.TrimSuffix(to, " or text"))
 }
 
+// blockTable returns blockers for tables of a composite type and for foreign tables, if
+// they have columns to widen.
 func blockTable(t *table) engine.Findings {
 	var found engine.Findings
 	for _, c := range t.narrowColumns() {
@@ -81,7 +84,10 @@ func blockTable(t *table) engine.Findings {
 				"ALTER TABLE … NOT OF, or change the type with CASCADE")
 		}
 		for _, m := range c.members {
-			if m.relation.Kind == "f" && (m == c || m.relation.Partition) { // because an index on all partitions would become invalid
+			// A foreign table (kind f) that only inherits does not block the move. A
+			// foreign partition does, because it has no index that could be attached to
+			// an index of the partitioned table, which would then stay invalid.
+			if m.relation.Kind == "f" && (m == c || m.relation.Partition) {
 				found.Block(t.Display, "foreign table "+m.relation.Display.String(), "column "+c.Name+" is in another database",
 					"move the table there, and then change the type of the column here"+pgsql.If(m != c, ", with the partition detached"))
 			}
@@ -90,9 +96,11 @@ func blockTable(t *table) engine.Findings {
 	return found
 }
 
-// reasons gives, for the catalog of an object that uses a column, the reason why
-// PostgreSQL does not change the type of the column, and the fix.
-var reasons = map[string][2]string{
+// useReasons gives, for the catalog of an object that uses a column, the reason why
+// PostgreSQL does not change the type of the column, and the fix. Views and rules are in
+// pg_rewrite. A generated column is in pg_attrdef or, if its own column is the object, in
+// pg_class.
+var useReasons = map[string][2]string{
 	"pg_rewrite":         {"it uses column %s, whose type PostgreSQL then does not change", "let the plan do it (WithRecreateViews) if it is a view, or drop it before, and create it again afterwards with its owner, grants and comment"},
 	"pg_attrdef":         {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
 	"pg_class":           {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
@@ -102,8 +110,8 @@ var reasons = map[string][2]string{
 	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
 }
 
-// blockUses returns one blocker for each object and table, even if the object uses several
-// columns of the table.
+// blockUses returns one blocker for each object and table, even if the object uses
+// several columns of the table.
 func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	columns := map[string][]*column{}
 	for _, u := range uses {
@@ -111,30 +119,32 @@ func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	}
 	var found engine.Findings
 	for _, u := range uses {
-		if of := columns[u.Object]; of != nil {
-			delete(columns, u.Object)
-			found.Add(blockUse(u, of))
+		if used := columns[u.Object]; used != nil {
+			delete(columns, u.Object) // its further uses add no blocker
+			found.Add(blockUse(u, used))
 		}
 	}
 	return found
 }
 
-// blockUse adds a blocker for each table whose columns the object uses. It names only the
-// first column of a table, because the user has to deal with the object once.
-func blockUse(u pgcatalog.Use, of []*column) engine.Findings {
-	texts, ok := reasons[u.Catalog]
+// blockUse returns a blocker for each table whose columns the object uses. It names only
+// the first column of a table, because the user has to deal with the object once. An
+// online move ignores these blockers (InPlace), because it does not change the type of
+// the column.
+func blockUse(u pgcatalog.Use, used []*column) engine.Findings {
+	texts, ok := useReasons[u.Catalog]
 	if !ok {
 		texts = [2]string{"it depends on column %s", "drop it before, and create it again afterwards"}
 	}
 	var tables []plan.TableName
 	var columns []string
-	for _, c := range of {
+	for _, c := range used {
 		if table := c.relation.Display; !slices.Contains(tables, table) {
 			tables, columns = append(tables, table), append(columns, table.String()+"."+c.Name)
 		}
 	}
 	if len(tables) == 1 {
-		columns[0] = of[0].Name
+		columns[0] = used[0].Name
 	}
 	var found engine.Findings
 	for i, table := range tables {
@@ -144,10 +154,10 @@ func blockUse(u pgcatalog.Use, of []*column) engine.Findings {
 	return found
 }
 
-// blockObjects returns the objects that prevent PostgreSQL from changing the columns, or
-// that it would change for good.
+// blockObjects returns the blockers that blockingQueries find. They prevent PostgreSQL
+// from changing the columns, or are objects that it would change for good.
 func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
-	for _, b := range blocking {
+	for _, b := range blockingQueries {
 		for _, x := range readBuiltAgain[struct {
 			Table  int64
 			Object sql.NullString
@@ -161,10 +171,10 @@ func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found eng
 	return found
 }
 
-// blocking lists queries for blockers. A query returns the OID of a table, the
-// description of an object of the table, and a detail for the reason. Each continues
-// builtAgainSQL.
-var blocking = []struct{ query, reason, fix string }{
+// blockingQueries lists queries for blockers. A query returns the OID of a table, the
+// description of an object of the table, and a detail for the %s of the reason. Each
+// query continues builtAgainSQL, and uses its relations node and made.
+var blockingQueries = []struct{ query, reason, fix string }{
 	{
 		// Partitioned tables whose partition key contains a narrow column, either
 		// directly (partattrs) or in an expression, which the catalog records as an
@@ -183,8 +193,11 @@ WHERE node.att = ANY (t.partattrs::int2[])
 	},
 	{
 		// Columns whose type is the row type of a table, directly or in an array, a
-		// domain or a composite type. The recursive part follows types that depend on the
-		// row type. It uses pg_depend, because that has an index for this direction.
+		// domain or a composite type (relkind 'c'). The recursive part follows types that
+		// depend on the row type. It uses pg_depend, because that has an index for this
+		// direction. The last part finds columns of these types in relations that store
+		// rows, which are tables, partitioned tables, materialized views and foreign
+		// tables (relkind 'r', 'p', 'm', 'f').
 		query: `, uses (rel, type) AS (
   SELECT c.oid, c.reltype
   FROM node JOIN pg_catalog.pg_class c ON c.oid = node.rel
@@ -205,9 +218,10 @@ JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', '
 		fix:    "drop it before, and add it again afterwards",
 	},
 	{
-		// Indexes that are invalid. An index on other columns counts too, because copying
-		// the table builds it again. An index of a partitioned table counts only if it is
-		// built again, because it has no content of its own.
+		// Indexes that are invalid. An index on columns that do not change counts too,
+		// because copying the table builds all its indexes again (relkind 'i'). An index
+		// of a partitioned table has no content of its own, so it counts only if it uses
+		// a column that changes.
 		query: `
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), ''
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
@@ -217,9 +231,10 @@ WHERE i.indrelid IN (SELECT rel FROM node) AND NOT (i.indisvalid AND i.indisread
 		fix:    "drop it, or build it with REINDEX; an index of a partitioned table wants one attached for each partition",
 	},
 	{
-		// Foreign keys with a trigger that is not enabled in the usual way (tgenabled
-		// 'O'), because PostgreSQL enables the triggers of a constraint that it creates
-		// again.
+		// Foreign keys with an internal trigger that is not enabled in the usual way
+		// (tgenabled 'O'). PostgreSQL enables the triggers of a constraint that it
+		// creates again, so a foreign key that was not checked would be checked
+		// afterwards.
 		query: `
 SELECT DISTINCT t.tgrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, c.oid, 0), t.tgrelid::regclass::text
 FROM made
@@ -231,8 +246,9 @@ WHERE t.tgisinternal AND t.tgenabled <> 'O'`,
 	},
 	{
 		// Constraints that a rule or a function needs, as GROUP BY in a view may need a
-		// primary key. PostgreSQL records that as a normal dependency (deptype 'n').
-		// Users that are themselves built again do not count.
+		// primary key. PostgreSQL records that as a normal dependency (deptype 'n'),
+		// which prevents it from dropping the constraint. Users that are themselves built
+		// again do not count.
 		query: `
 SELECT DISTINCT c.conrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, c.oid, 0), pg_describe_object(d.classid, d.objid, 0)
 FROM made

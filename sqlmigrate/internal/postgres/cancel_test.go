@@ -31,6 +31,8 @@ type pgWire struct {
 	conns []*pgWireConn
 }
 
+// A pgWireConn is a connection over a pgWire. If silent is set, it drops all data of the
+// client.
 type pgWireConn struct {
 	net.Conn
 	silent atomic.Bool
@@ -52,6 +54,8 @@ func (w *pgWire) dial(ctx context.Context, network, address string) (net.Conn, e
 // version.
 const pgCancelRequest = 80877102
 
+// Write sends data to the server, unless it is a cancel request, which has 16 bytes and a
+// fixed number, or the connection is silent.
 func (c *pgWireConn) Write(b []byte) (int, error) {
 	if len(b) == 16 && binary.BigEndian.Uint32(b[4:]) == pgCancelRequest {
 		return 0, errors.New("lost")
@@ -72,6 +76,7 @@ func (w *pgWire) silence() {
 	w.each(func(c *pgWireConn) { c.silent.Store(true) })
 }
 
+// each calls f for each connection.
 func (w *pgWire) each(f func(*pgWireConn)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,6 +98,7 @@ func (w *pgWire) open(t *testing.T, url string) (*gorm.DB, *sql.DB) {
 	return pgOver(t, pool), pool
 }
 
+// pgOver returns a GORM database over a pool or a single connection.
 func pgOver(t *testing.T, pool gorm.ConnPool) *gorm.DB {
 	t.Helper()
 	db, err := gorm.Open(postgres.New(postgres.Config{Conn: pool}), &gorm.Config{Logger: logger.Discard})
@@ -103,7 +109,11 @@ func pgOver(t *testing.T, pool gorm.ConnPool) *gorm.DB {
 }
 
 // When Apply returns after its context was canceled or its connection was lost, no
-// session of it waits for a lock any more, so it does not block later sessions.
+// session of it waits for a lock any more, so it does not block later sessions. Each case
+// ends Apply while it waits for a lock. conns limits the connections of the pool (0 is no
+// limit), and broken cuts the connection instead of canceling the context. The role
+// owning, which the connection sets, may not end the session of the user cancelling, who
+// has logged in.
 func postgresCancelled(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE cancelling LOGIN; CREATE ROLE owning; GRANT owning TO cancelling")
 	apply := func(ctx context.Context, plan *sqlmigrate.Plan, db *gorm.DB) error { return plan.Apply(ctx, db) }
@@ -159,8 +169,9 @@ func postgresCancelled(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// If a program has only a single connection, Apply cannot end a statement that waits, and
-// its error says so. Between two statements there is no waiting statement to end.
+// If Apply gets a single connection instead of a pool, it has no other connection to end
+// a statement that waits for a lock, and its error says so. Between two statements no
+// statement waits, so the error is the context's alone.
 func postgresOneConnection(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	var wire pgWire
@@ -208,7 +219,8 @@ func postgresSilence(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// If a session does not end in time, the error names its process.
+// If the server does not end a session in time, here because its process is stopped, the
+// error names the process.
 func postgresStuck(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	plan := d.Inspect(t, "users", "orders")

@@ -9,185 +9,118 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
-	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A selection holds the requested tables, keys and references, as OIDs.
-type selection struct {
-	tables     map[int64]bool
-	keys       []pgcatalog.Node
-	references []edge // the references that have no constraint
-	findings   engine.Findings
-}
-
-// resolve looks up the requested tables and references in the catalog. It returns an
-// error if one does not exist or is not a table.
-func resolve(ctx context.Context, r *pgcatalog.Reader, want engine.Request) (*selection, error) {
-	s := &selection{tables: map[int64]bool{}}
-	var oids []int64
-	for i, t := range r.Resolve(ctx, want.Tables) {
-		switch {
-		case r.Err() != nil:
-			return nil, r.Err()
-		case t == nil:
-			return nil, noTable(want.Tables[i])
-		case t.Kind != "r" && t.Kind != "p":
-			return nil, fmt.Errorf("sqlmigrate: %s is not a table: want the table behind it", want.Tables[i])
-		}
-		s.tables[t.OID] = true
-		oids = append(oids, t.OID)
-	}
-	keys := readKeys(ctx, r, oids)
-	for i, t := range want.Tables {
-		nodes, more := chooseKey(t, oids[i], keys[oids[i]])
-		s.keys = append(s.keys, nodes...)
-		s.findings.Add(more)
-	}
-	var err error
-	s.references, err = resolveReferences(ctx, r, want.References)
-	return s, err
-}
-
-func noTable(t plan.TableName) error {
-	return fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, written as it is in the catalog", t)
-}
-
-// resolveReferences looks up the references. It leaves out the columns of views, because
-// a view that shows a key is found as a blocker.
-func resolveReferences(ctx context.Context, r *pgcatalog.Reader, references []engine.Reference) ([]edge, error) {
-	var edges []edge
-	for _, ref := range references {
-		from, err := resolveColumn(ctx, r, ref.Table, ref.Column)
-		to, late := resolveColumn(ctx, r, ref.ToTable, ref.ToColumn)
-		switch {
-		case err != nil || late != nil:
-			return nil, cmp.Or(err, late)
-		case from.Table != 0 && to.Table != 0:
-			edges = append(edges, edge{From: from, To: to})
-		}
-	}
-	return edges, r.Err()
-}
-
-// resolveColumn returns the OID and number of a column, or the zero value for a column of
-// a view.
-func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t plan.TableName, column string) (n pgcatalog.Node, err error) {
-	relation := r.Resolve(ctx, []plan.TableName{t})[0]
-	if relation == nil {
-		return n, cmp.Or(r.Err(), noTable(t))
-	}
-	number := r.Numbers(ctx, relation.OID)[column]
-	switch {
-	case number == 0:
-		return n, cmp.Or(r.Err(), fmt.Errorf("sqlmigrate: table %s has no column %s", t, column))
-	case relation.Kind == "v" || relation.Kind == "m":
-		return n, nil
-	}
-	return pgcatalog.Node{Table: relation.OID, Column: number}, nil
-}
-
-// keySQL returns the columns of primary keys. For each column it returns whether it is an
-// integer, whether the database assigns it by an identity or a sequence, and whether its
-// default computes it by a call that is not a counter. If the primary key has several
-// columns, chooseKey needs these facts to find the column that is the key to move.
-const keySQL = `
-SELECT c.conrelid::bigint, a.attnum,
-       CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype),
-       a.attidentity <> '' OR EXISTS (
-         SELECT FROM pg_catalog.pg_attrdef ad
-         JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid
-         JOIN pg_catalog.pg_class s ON d.refclassid = 'pg_catalog.pg_class'::regclass AND s.oid = d.refobjid AND s.relkind = 'S'
-         WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum),
-       EXISTS (SELECT FROM pg_catalog.pg_attrdef ad
-               WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum AND pg_get_expr(ad.adbin, ad.adrelid) ~ '\(' AND NOT ` + pgcatalog.CountsSQL + `)
-FROM pg_catalog.pg_constraint c
-JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
-JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-WHERE c.contype = 'p' AND c.conrelid = ANY ($1::text::oid[])
-ORDER BY a.attnum`
-
-// A keyColumn is a column of a primary key.
-type keyColumn struct {
-	Node              pgcatalog.Node
-	Integer, Assigned bool
-	Computed          bool // whether its default calls a function that is not a counter, for example for the tenant of the session
-}
-
-func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int64][]keyColumn {
-	keys := map[int64][]keyColumn{}
-	for _, c := range pgcatalog.Read[keyColumn](ctx, r, keySQL, tables) {
-		keys[c.Node.Table] = append(keys[c.Node.Table], c)
-	}
-	return keys
-}
-
-// chooseKey returns the columns of the primary key that are moved. They are the integers
-// that the database assigns or, if there are none, the only integer. If there are several
-// integers that the database does not assign, or if a default computes the only integer
-// of several columns, it returns no columns and a note. Such an integer may have another
-// meaning, such as the tenant. If no column is an integer, it returns all columns, which
-// blockColumn then reports.
-func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found engine.Findings) {
-	integers := keepIf(key, func(c keyColumn) bool { return c.Integer })
-	assigned := keepIf(integers, func(c keyColumn) bool { return c.Assigned })
-	chosen := key
-	switch {
-	case len(key) == 0:
-		found.Block(t, "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
-		return []pgcatalog.Node{{Table: oid}}, found // the zero column number keeps the table in the graph
-	case len(assigned) > 0:
-		chosen = assigned
-	case len(integers) > 1 || len(key) > 1 && len(integers) == 1 && integers[0].Computed:
-		found.Note(engine.CompositeNote, t, len(key))
-		return nil, found
-	case len(integers) == 1:
-		chosen = integers
-	}
-	for _, c := range chosen {
-		nodes = append(nodes, c.Node)
-	}
-	return nodes, found
-}
-
 // readGraph reads the tables and columns that references connect with the requested
-// tables.
-func readGraph(ctx context.Context, r *pgcatalog.Reader, asked *selection) (*graph, engine.Findings) {
-	edges := readEdges(ctx, r, asked)
-	nodes := nodesOf(asked.keys, edges)
+// tables. The findings are columns that no statement could change.
+func readGraph(ctx context.Context, r *pgcatalog.Reader, requested *selection) (*graph, engine.Findings) {
+	edges := readEdges(ctx, r, requested)
+	nodes := nodesOf(requested.keys, edges)
 	var oids []int64
 	for _, n := range nodes {
 		oids = append(oids, n.Table)
 	}
 	tables, columns := r.ByOID(ctx, oids), r.Columns(ctx, nodes)
-	if r.Err() != nil {
+	if r.Err() != nil { // Inspect returns the error; without this return, tables would have nil elements
 		return &graph{}, engine.Findings{}
 	}
 	relations := map[int64]*pgcatalog.Relation{}
 	for i, n := range nodes {
 		relations[n.Table] = tables[i]
 		if n.Column == 0 { // a table without a primary key has no column to read
-			columns = append(columns, pgcatalog.Column{Node: n})
+			columns = append(columns, pgcatalog.ColumnProperties{Node: n})
 		}
 	}
-	g, found := arrange(relations, columns, edges)
-	g.refer(edges)
-	measure(ctx, r, g)
+	g, found := buildGraph(relations, columns, edges)
+	g.addReferences(edges)
+	readSizes(ctx, r, g)
 	return g, found
 }
 
-// An edge connects two columns. From either refers to the key To, or is the column of a
-// partition or child that has it from its parent's column To.
-type edge struct {
-	From, To  pgcatalog.Node
-	Inherited bool
-	Foreign   bool // whether the reference is a foreign key
+// buildGraph builds the graph. It links each column with the columns of its parents, and
+// adds each root to its table. It reports a narrow column with several parents, because
+// PostgreSQL changes an inherited column only by a statement for its parent.
+func buildGraph(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.ColumnProperties, edges []edge) (*graph, engine.Findings) {
+	g := &graph{relations: relations, columns: map[pgcatalog.Node]*column{}}
+	var sorted []*column
+	for _, c := range columns {
+		g.columns[c.Node] = &column{ColumnProperties: c, relation: relations[c.Node.Table]}
+		sorted = append(sorted, g.columns[c.Node])
+	}
+	slices.SortFunc(sorted, func(a, b *column) int {
+		return cmp.Or(cmp.Compare(a.relation.Name, b.relation.Name), cmp.Compare(a.relation.Schema, b.relation.Schema), cmp.Compare(a.Node.Column, b.Node.Column))
+	})
+	for _, e := range edges {
+		if e.Inherited {
+			g.columns[e.From].parents = append(g.columns[e.From].parents, g.columns[e.To])
+		}
+	}
+	var found engine.Findings
+	for _, c := range sorted {
+		c.root = c.topmost()
+		c.root.members = append(c.root.members, c)
+		c.root.Key = c.root.Key || c.Key // children do not inherit primary keys, so only a child may have one
+		if len(c.parents) > 1 && c.IsNarrow() {
+			found.Block(c.relation.Display, "column "+c.Name, "the table has it from several parents, so none of them can change it",
+				"end all inheritances but one with NO INHERIT")
+		}
+		if c.root == c {
+			g.addRoot(c)
+		}
+	}
+	return g, found
+}
+
+// topmost returns the column at the top of the inheritance tree. If a column has several
+// parents, it follows the first.
+func (c *column) topmost() *column {
+	for len(c.parents) > 0 {
+		c = c.parents[0]
+	}
+	return c
+}
+
+// addRoot adds a root to its table. The caller passes the columns in the order of tables
+// and column numbers, so only the last table has to be compared.
+func (g *graph) addRoot(c *column) {
+	if n := len(g.tables); n == 0 || g.tables[n-1].Relation != c.relation {
+		g.tables = append(g.tables, &table{Relation: c.relation})
+	}
+	c.table = g.tables[len(g.tables)-1]
+	if c.Node.Column > 0 {
+		c.table.columns = append(c.table.columns, c)
+	}
+}
+
+// addReferences records for each root to which keys it refers. An inherited column adds
+// no reference of its own, because its root represents it.
+func (g *graph) addReferences(edges []edge) {
+	for _, e := range edges {
+		if e.Inherited {
+			continue
+		}
+		f := foreignKey{g.columns[e.From].root, g.columns[e.To].root}
+		if e.Foreign {
+			g.foreign = append(g.foreign, f)
+		}
+		f.from.refers = engine.AppendNew(f.from.refers, f.to)
+	}
 }
 
 // edgesSQL returns the edges between all columns that are connected with the given
-// columns, over any number of steps in both directions. Edges are foreign keys, the
-// references without a constraint in the parameters, and the columns that a partition or
-// child has from its parent. The inherited columns are included because ALTER TABLE of
-// the parent changes them too.
+// columns, over any number of steps in both directions. $1 and $2 are the given columns,
+// and $3 to $6 the references without a constraint.
+//
+// The relation edge has all edges of the database, which lead from a column of table a to
+// a column of table b. These are foreign keys (contype 'f',
+// whose conkey and confkey have the numbers of the columns in the same order), the
+// columns that a partition or child has from its parent (attinhcount > 0), and the
+// references without a constraint. Inherited columns are included because ALTER TABLE of
+// the parent changes them too. The relation way has each edge in both directions, because
+// a key and a reference to it have to change together. The relation component collects
+// the columns that the given columns reach on these ways. The result is sorted by the
+// names of the foreign keys and the numbers of the references, so that equal schemas give
+// equal plans.
 const edgesSQL = `
 WITH RECURSIVE edge AS (
   SELECT c.conrelid AS a, k.a AS a_column, c.confrelid AS b, k.b AS b_column, false AS inherited, true AS foreign_key, c.conname AS name, 0 AS number
@@ -214,18 +147,20 @@ SELECT a::bigint, a_column, b::bigint, b_column, inherited, foreign_key
 FROM component JOIN edge ON a = rel AND a_column = att
 ORDER BY name, number, a_column, b_column, b`
 
-func readEdges(ctx context.Context, r *pgcatalog.Reader, asked *selection) []edge {
+// readEdges returns the edges between the columns that are connected with the requested
+// keys.
+func readEdges(ctx context.Context, r *pgcatalog.Reader, requested *selection) []edge {
 	var from, to []pgcatalog.Node
-	for _, e := range asked.references {
+	for _, e := range requested.references {
 		from, to = append(from, e.From), append(to, e.To)
 	}
-	return pgcatalog.Read[edge](ctx, r, edgesSQL, asked.keys, from, to)
+	return pgcatalog.Read[edge](ctx, r, edgesSQL, requested.keys, from, to)
 }
 
 // nodesOf returns the requested columns and all columns of edges, sorted and without
 // duplicates.
-func nodesOf(asked []pgcatalog.Node, edges []edge) []pgcatalog.Node {
-	all := slices.Clone(asked)
+func nodesOf(keys []pgcatalog.Node, edges []edge) []pgcatalog.Node {
+	all := slices.Clone(keys)
 	for _, e := range edges {
 		all = append(all, e.From, e.To)
 	}
@@ -235,9 +170,10 @@ func nodesOf(asked []pgcatalog.Node, edges []edge) []pgcatalog.Node {
 	return slices.Compact(all)
 }
 
-// measure reads the size of each table, and the smallest and largest value of each key.
-// The guard needs the smallest, and the checks before the way back need the largest.
-func measure(ctx context.Context, r *pgcatalog.Reader, g *graph) {
+// readSizes reads the size of each table, and the smallest and largest value of each key.
+// Phase guard needs the smallest value, because it cannot validate a CHECK that a row
+// violates. The checks before a phase is taken back need the largest value.
+func readSizes(ctx context.Context, r *pgcatalog.Reader, g *graph) {
 	byOID, oids := map[int64]*table{}, make([]int64, len(g.tables))
 	for i, t := range g.tables {
 		byOID[t.OID], oids[i] = t, t.OID
@@ -245,7 +181,7 @@ func measure(ctx context.Context, r *pgcatalog.Reader, g *graph) {
 	for _, m := range r.Sizes(ctx, oids) {
 		t := byOID[m.Root]
 		t.members = append(t.members, m.OID)
-		t.add(m.Size)
+		t.addSize(m.Size)
 	}
 	for _, t := range g.tables {
 		for _, c := range t.columns {
@@ -257,7 +193,9 @@ func measure(ctx context.Context, r *pgcatalog.Reader, g *graph) {
 	}
 }
 
-func (t *table) add(s pgcatalog.Size) {
+// addSize adds the size of the table itself, or of a partition or child, to the size of
+// the table.
+func (t *table) addSize(s pgcatalog.Size) {
 	t.Rows, t.Bytes, t.Heap = t.Rows+s.Rows, t.Bytes+s.Bytes, t.Heap+s.Heap
 	t.Relations, t.Constraints = t.Relations+s.Relations, t.Constraints+s.Constraints
 	t.NotAnalyzed = t.NotAnalyzed || s.NotAnalyzed

@@ -11,38 +11,53 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A copied table is a table of the trial, or a partition or child of such a table.
-type copied struct {
-	Number       int // index of the table in the trial
-	OID          int64
-	Root         bool // whether it is the table of the trial itself
-	Display      plan.TableName
-	Schema, Name string
-	Columns      []copiedColumn // without generated columns
-	Screen       string         // a condition on a row that is true only if the table accepts the row; it may also fail; if empty, the table accepts every row
-	Unrelated    []string       // CHECKs that do not use a key or a generated column
-	Partitions   []string       // statements that create a partitioned copy, into which the row is inserted after it was accepted
+// A tableCopy is a table of which the trial may create a temporary copy. It is a table of
+// the plan, or a partition or child of such a table, because these may have constraints
+// of their own.
+type tableCopy struct {
+	Number          int // index of the table in the trial
+	OID             int64
+	Root            bool // whether it is the table of the trial itself
+	Display         plan.TableName
+	Schema, Name    string
+	Columns         []copyColumn // without generated columns
+	Screen          string       // an SQL condition that is true only if the table accepts the row; it may also fail; if empty, the table accepts every row
+	UnrelatedChecks []string     // CHECKs that do not use a key or a generated column
+	Partitions      []string     // statements that create a partitioned copy, into which the row is inserted after it was accepted
 
 	trigger *trigger   `row:"-"` // the trigger to try; the copy then has only columns and this trigger
 	table   plan.Table `row:"-"` // the table with its keys
 }
 
-type copiedColumn struct {
+// A copyColumn is a column of a table to copy.
+type copyColumn struct {
 	Name, Type string
 	Value      string // a value that most columns of this type accept
-	Required   bool
-	Primary    bool
-	Key        bool
+	Required   bool   // whether it is NOT NULL
+	Primary    bool   // whether it belongs to the primary key
+	Key        bool   // whether it holds keys of the trial, of its own table or of another
 }
 
-// copiesSQL returns the tables of the trial, and their partitions and children. The
-// column touched of the relation copy lists the keys and the generated columns, because a
-// constraint or index on another column cannot reject a key. The conditions of Screen
-// come from CHECKs (coninhcount = 0 excludes inherited ones) and from expressions of
-// indexes. A condition is false, so that the trial needs a real copy, if the table has an
-// exclusion constraint, an operator class that is not the default, a generated column, a
-// key that is not an integer, statistics on expressions, or a partition key that uses a
-// key.
+// copiesSQL returns the tables of the trial, and their partitions and children. $1 is a
+// list of names and columns with keys as JSON.
+//
+// The relation asked numbers the list. The relation member adds the partitions and
+// children of each table. The relation tree has, for each member that is partitioned, the
+// partitions below it with their depth, from which Partitions is made. The relation copy
+// has the properties of the members, and in touched the numbers of the keys and the
+// generated columns, because a constraint or index on another column cannot reject a key.
+// Number 0, which is added to touched in comparisons, stands for the whole row or an
+// expression in conkey and partattrs.
+//
+// The conditions of Screen come from CHECKs (coninhcount = 0 excludes inherited ones) and
+// from expressions of indexes. The condition of an expression of an index is always true;
+// it only evaluates the expression, which may fail for a key. A condition is false, so
+// that the trial needs a real copy, if the table has an exclusion constraint, an operator
+// class that is not the default, a generated column, a key that is not an integer,
+// statistics on expressions, or a partition key that uses a key.
+//
+// The Value of a column depends on the category of its type, which is a string, number or
+// boolean ('S', 'N', 'B') or a date or time ('D'). Other types except uuid have no Value.
 const copiesSQL = `
 WITH RECURSIVE asked AS (
   SELECT * FROM ROWS FROM (json_to_recordset($1::text::json) AS (name text, keys text[])) WITH ORDINALITY AS t (name, keys, number)
@@ -99,13 +114,15 @@ SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), CASE WHEN n
 FROM copy
 ORDER BY number, oid <> root, oid`
 
-func (c *copied) target() string { return "pg_temp." + pgsql.Quote(c.Name) }
+// target returns the name of the copy.
+func (c *tableCopy) target() string { return "pg_temp." + pgsql.Quote(c.Name) }
 
-func (c *copied) source() string { return pgsql.Qualified(c.Schema, c.Name) }
+// source returns the name of the table that is copied.
+func (c *tableCopy) source() string { return pgsql.Qualified(c.Schema, c.Name) }
 
-// typeOf returns the type of a column in the copy, which is the type of the plan if moved
-// is true.
-func (c *copied) typeOf(column copiedColumn, moved bool) string {
+// typeOf returns the type of a column in the copy. If moved is true, that is the type
+// that the column has after the plan.
+func (c *tableCopy) typeOf(column copyColumn, moved bool) string {
 	for _, k := range c.table.Columns {
 		if moved && k.Name == column.Name {
 			return cmp.Or(k.To, column.Type)
@@ -114,14 +131,15 @@ func (c *copied) typeOf(column copiedColumn, moved bool) string {
 	return column.Type
 }
 
-// create returns the statements that create the copy. All columns of the copy except the
-// primary key may be NULL, and CHECKs that cannot reject a key are dropped. The copy of a
-// trigger has only the columns and the trigger.
-func (c *copied) create(moved bool) []string {
+// create returns the statements that create the copy, with the types after the plan if
+// moved is true. All columns of the copy except the primary key may be NULL, and CHECKs
+// that cannot reject a key are dropped, because the trial does not know values that the
+// other columns accept. The copy of a trigger has only the columns and the trigger.
+func (c *tableCopy) create(moved bool) []string {
 	const parts = " INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING INDEXES INCLUDING STATISTICS"
 	statements := []string{"CREATE TEMP TABLE " + pgsql.Quote(c.Name) + " (LIKE " + c.source() + pgsql.If(c.trigger == nil, parts) + ")"}
 	var changes []string
-	for _, name := range c.Unrelated {
+	for _, name := range c.UnrelatedChecks {
 		changes = append(changes, "DROP CONSTRAINT "+pgsql.Quote(name))
 	}
 	for _, column := range c.Columns {
@@ -138,23 +156,23 @@ func (c *copied) create(moved bool) []string {
 	if c.trigger != nil {
 		statements = append(statements, c.trigger.Copied)
 	}
-	if len(c.Partitions) == 0 {
+	if len(c.Partitions) == 0 { // otherwise the tries have to create partitions
 		statements = append(statements, readOnly)
 	}
 	return statements
 }
 
-// readOnly prevents writes to permanent tables until the attempt is rolled back.
-// Temporary tables can still be written.
+// readOnly prevents writes to permanent tables, for example by triggers, until the
+// attempt is rolled back. Temporary tables can still be written.
 const readOnly = "SET LOCAL transaction_read_only = on"
 
-// enter returns the statements that insert a row and have the server process it. ANALYZE
-// evaluates the expressions of statistics, and the last INSERT moves the row to a
-// partition.
-func (c *copied) enter(row engine.Row) []string {
+// insertRow returns the statements that insert a row and have the server process it.
+// ANALYZE evaluates the expressions of statistics. The last INSERT moves the row to a
+// partition of a partitioned copy, and fails if no partition accepts the key.
+func (c *tableCopy) insertRow(row engine.Row) []string {
 	statements := []string{"INSERT INTO " + c.target() + " (" +
-		pgsql.Join(c.Columns, ", ", func(column copiedColumn) string { return pgsql.Quote(column.Name) }) + ") VALUES (" +
-		pgsql.Join(c.Columns, ", ", func(column copiedColumn) string { return c.value(column, row, column.Primary) }) + ")"}
+		pgsql.Join(c.Columns, ", ", func(column copyColumn) string { return pgsql.Quote(column.Name) }) + ") VALUES (" +
+		pgsql.Join(c.Columns, ", ", func(column copyColumn) string { return c.value(column, row, column.Primary) }) + ")"}
 	if c.trigger != nil {
 		return statements
 	}
@@ -165,10 +183,11 @@ func (c *copied) enter(row engine.Row) []string {
 	return statements
 }
 
-// value returns the literal for a column of a row. That is the key of the column, or a
-// value of its type if needed is true or if the row's fill sets columns without a key,
-// and NULL otherwise.
-func (c *copied) value(column copiedColumn, row engine.Row, needed bool) string {
+// value returns the literal for a column of a row. That is the key that the row has for
+// the column, if there is one. Otherwise it is a value of the column's type if needed is
+// true, or if the row's fill is 0 and the column holds no keys, and NULL in all other
+// cases.
+func (c *tableCopy) value(column copyColumn, row engine.Row, needed bool) string {
 	value := pgsql.If(needed || row.Fill == 0 && !column.Key, column.Value)
 	if key := row.Keys[column.Name]; key != 0 {
 		value = key.String()
@@ -182,19 +201,19 @@ func (c *copied) value(column copiedColumn, row engine.Row, needed bool) string 
 	return pgsql.Literal(value)
 }
 
-// screen returns a query that has a row if the table accepts rows with the keys in all
-// fills.
-func (c *copied) screen(moved bool, keys map[string]types.ID) string {
-	return "SELECT FROM (" + c.rows(moved, keys) + ") AS " + pgsql.Quote(c.Name) + " HAVING bool_and(" + c.Screen + ")"
+// screenQuery returns a query that has a row if the table accepts rows with the keys in
+// all fills, which are the ways to fill the columns without a key.
+func (c *tableCopy) screenQuery(moved bool, keys map[string]types.ID) string {
+	return "SELECT FROM (" + c.constantRows(moved, keys) + ") AS " + pgsql.Quote(c.Name) + " HAVING bool_and(" + c.Screen + ")"
 }
 
-// rows returns a query for constant rows with the columns of the table, for each of the
-// keys in each fill.
-func (c *copied) rows(moved bool, all ...map[string]types.ID) string {
+// constantRows returns a query for constant rows with the columns of the table. It has a
+// row for each element of all, which maps columns to keys, in each fill.
+func (c *tableCopy) constantRows(moved bool, all ...map[string]types.ID) string {
 	var queries []string
 	for _, keys := range all {
 		for fill := range engine.Fills {
-			queries = append(queries, "SELECT "+pgsql.Join(c.Columns, ", ", func(column copiedColumn) string {
+			queries = append(queries, "SELECT "+pgsql.Join(c.Columns, ", ", func(column copyColumn) string {
 				return fmt.Sprintf("%s::%s AS %s", c.value(column, engine.Row{Fill: fill, Keys: keys}, false), c.typeOf(column, moved), pgsql.Quote(column.Name))
 			}))
 		}

@@ -1,15 +1,23 @@
-// Package postgres plans and runs the move of tables in PostgreSQL under locks. Package
-// sqlmigrate calls the methods of [Engine]; the statements of a plan are run by Run,
-// which package run calls.
+// Package postgres plans and runs the move of tables in PostgreSQL under locks. A move
+// makes keys, and the columns that refer to them, wide enough for Snowflake IDs. Package
+// sqlmigrate calls the methods of [Engine]; package run calls [Engine.Run] with the
+// statements of a plan.
 //
-// A plan is made in one direction, in the order of [Engine.Inspect]. First, readers over
-// package pgcatalog read the requested tables and all tables that are connected with them
-// (connect.go) into a graph (graph.go). Further readers find the blockers (blockers.go),
-// the properties that a change of type would lose (keep.go, recreate.go, views.go), the
-// sequences that assign keys (sequence.go) and the keys that need a CHECK (guard.go).
-// Then widen.go, detach.go and guard.go compute the phases without further queries;
-// lock.go divides them into transactions. run.go runs the statements. trial.go tries keys
-// in copies of tables (copies.go), and reads the views on the copies (shown.go).
+// A plan has up to three phases. Phase widen changes the columns to bigint. Phase detach
+// removes the sequences, identities and defaults that assign keys. Phase guard adds a
+// CHECK against keys of zero and below. If the database continues to assign keys, phase
+// park replaces detach and guard.
+//
+// [Engine.Inspect] makes a plan in one direction. First, request.go looks up the
+// requested tables, and connect.go reads all tables that are connected with them into the
+// graph (graph.go, assign.go). Further readers find the blockers (blockers.go), the
+// properties that a change of type would lose (recreate.go with a file for each kind of
+// object, and views.go), the sequences that assign keys (sequence.go) and the keys that
+// need a CHECK (guard.go). Then widen.go, detach.go and guard.go compute the phases
+// without further queries; lock.go divides them into transactions, and reject.go has the
+// checks that the statements make when they run. run.go runs the statements. trial.go
+// tries keys in copies of tables (copies.go), reads the views on the copies (shown.go),
+// and finds code that inserts rows (code.go).
 package postgres
 
 import (
@@ -20,32 +28,37 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
+	"github.com/gormflake/gormflake/types"
 )
 
 // Engine implements [engine.Engine] for PostgreSQL 12 and later.
 type Engine struct{}
 
+// oldestVersion is the oldest server that the queries support, as server_version_num.
 const oldestVersion = 120000
 
 // Quote implements [engine.Engine].
 func (Engine) Quote(t plan.TableName) string { return t.Quoted(`"`) }
 
-// Absent implements [engine.Engine].
+// Absent implements [engine.Engine]. For a table whose schema does not exist, some
+// statements report only the schema.
 func (Engine) Absent(err error) bool {
 	state := pgsql.State(err)
 	return state == pgsql.UndefinedTable || state == pgsql.InvalidSchemaName
 }
 
-// Transactions implements [engine.Engine].
+// Transactions implements [engine.Engine]. It returns true because PostgreSQL can roll
+// back every statement of a plan.
 func (Engine) Transactions() bool { return true }
 
-// LockTimeout implements [engine.Engine].
+// LockTimeout implements [engine.Engine]. It includes deadlocks, because a repeated run
+// takes its locks at another time.
 func (Engine) LockTimeout(err error) bool {
 	state := pgsql.State(err)
 	return state == pgsql.LockNotAvailable || state == pgsql.DeadlockDetected
 }
 
-// Inspect implements [engine.Engine].
+// Inspect implements [engine.Engine]. It reads everything in one snapshot of the catalog.
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
 	if err := engine.CheckServer(ctx, conn, "PostgreSQL"); err != nil {
 		return nil, err
@@ -55,11 +68,11 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 		return nil, err
 	}
 	defer r.Close()
-	asked, err := resolve(ctx, r, want)
+	requested, err := resolve(ctx, r, want)
 	if err != nil {
 		return nil, err
 	}
-	f := readFacts(ctx, r, asked, want)
+	f := readFacts(ctx, r, requested, want)
 	f.complete(ctx, r.Qualify(ctx))
 	if r.Err() != nil {
 		return nil, r.Err()
@@ -70,23 +83,24 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 // inspecting is the beginning of errors.
 const inspecting = "sqlmigrate: inspect"
 
-// facts collects the facts from which a plan is computed.
+// facts collects the facts that Inspect reads, and from which it computes a plan.
 type facts struct {
-	asked *selection
-	graph *graph
-	views []pgcatalog.Use // uses of narrow columns by views that the plan recreates
+	requested *selection
+	graph     *graph
+	views     []pgcatalog.Use // uses of narrow columns by views that the plan recreates
 	engine.Findings
 }
 
 // readFacts reads the graph and the blockers. It runs before Qualify, so that the server
 // writes the names in messages without the current schema.
-func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want engine.Request) *facts {
-	g, found := readGraph(ctx, r, asked)
+func readFacts(ctx context.Context, r *pgcatalog.Reader, requested *selection, want engine.Request) *facts {
+	g, found := readGraph(ctx, r, requested)
 	g.parks = want.Park
-	f := &facts{asked: asked, graph: g, Findings: asked.findings}
+	f := &facts{requested: requested, graph: g, Findings: requested.findings}
 	f.Add(found)
+	// Extended statistics are no blocker, because PostgreSQL builds them again itself.
 	uses := keepIf(r.Uses(ctx, g.narrowNodes()), func(u pgcatalog.Use) bool { return u.Catalog != "pg_statistic_ext" })
-	if want.RecreateViews {
+	if want.RecreateViews { // then the plan drops and creates the views, so they are no blockers
 		f.views = keepIf(uses, func(u pgcatalog.Use) bool { return u.View != 0 })
 		uses = keepIf(uses, func(u pgcatalog.Use) bool { return u.View == 0 })
 	}
@@ -104,20 +118,21 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	g := f.graph
 	for n, value := range q.Defaults(ctx, g.nodes()) {
-		g.columns[n].value, g.columns[n].preset = value.Expression, value
+		g.columns[n].value, g.columns[n].defaultInfo = value.Expression, value
 	}
 	readLost(ctx, q, g)
 	var found engine.Findings
 	g.views, found = readViews(ctx, q, g, f.views)
 	f.Add(found)
-	f.Add(g.link(readSequences(ctx, q, g.nodes())))
+	f.Add(g.linkSequences(readSequences(ctx, q, g.nodes())))
 	f.Add(noteSequenceFunctions(ctx, q.Reader, g))
 	if !g.parks {
 		f.Add(readChecks(ctx, q, g))
 	}
 }
 
-// plan computes the phases, and returns them with all findings.
+// plan computes the phases from the graph, leaves out phases without a step, and returns
+// them with all findings.
 func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 	result := &engine.Result{}
 	for _, t := range f.graph.tables {
@@ -129,17 +144,41 @@ func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 			result.Phases = append(result.Phases, phase)
 		}
 	}
-	add(widen(f.graph, r.Locks))
+	add(planWiden(f.graph, r.Locks))
 	if want.Park {
-		add(park(f.graph, r.Locks))
+		add(planPark(f.graph, r.Locks))
 	} else {
-		add(detach(f.graph, want.Issued, r.Locks))
-		add(guard(f.graph, r.Locks))
+		add(planDetach(f.graph, want.Issued, r.Locks))
+		add(planGuard(f.graph, r.Locks))
 	}
-	f.Add(notesOn(f.graph, r.Role, f.asked.tables))
+	f.Add(notesOn(f.graph, r.Role, f.requested.tables))
 	if len(result.Phases) > 0 && result.Phases[0].Name == plan.Widen {
 		f.Notes = append(f.Notes, notesOnWiden...)
 	}
 	result.Findings = f.Findings
+	return result
+}
+
+// result converts the table to the type that plans use. A table in the current schema has
+// no schema there.
+func (t *table) result(schema string) plan.Table {
+	result := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, NotAnalyzed: t.NotAnalyzed}
+	if t.Schema == schema {
+		result.Schema = ""
+	}
+	for _, c := range t.columns {
+		column := plan.Column{Name: c.Name, Type: c.Type, Key: c.Key, Auto: c.auto()}
+		if column.Auto == "" && c.Key && !c.isReference() && c.value != "" {
+			column.Auto = plan.Computed // a default with another meaning, which phase detach keeps
+		}
+		for _, to := range c.refers {
+			column.Refers = append(column.Refers, to.relation.Display.String()+"."+to.Name)
+		}
+		if c.IsNarrow() {
+			column.To = "bigint"
+		}
+		result.Columns = append(result.Columns, column)
+		result.MaxKey = max(result.MaxKey, types.ID(c.keys.Largest.Int64))
+	}
 	return result
 }

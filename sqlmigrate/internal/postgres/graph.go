@@ -1,20 +1,17 @@
 package postgres
 
 import (
-	"cmp"
 	"database/sql"
 	"maps"
 	"slices"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
-	"github.com/gormflake/gormflake/sqlmigrate/plan"
-	"github.com/gormflake/gormflake/types"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 )
 
 // A graph is the connected set, which means all columns that have to change when one key
-// does, with the objects that depend on them.
+// does, with the objects that depend on them. Two columns are connected if one refers to
+// the other, or if a partition or child has one from the other.
 type graph struct {
 	parks     bool // whether phase park replaces detach and guard, so that the database still assigns keys
 	relations map[int64]*pgcatalog.Relation
@@ -24,8 +21,9 @@ type graph struct {
 	views     []*view // views on narrow columns, in the order in which they are created
 }
 
-// A table is a table of the plan. Its columns are roots; a partition or child is not a
-// table of the plan, but a member of its topmost parent.
+// A table is a table of the plan. Its columns are roots. A partition or child is not a
+// table of the plan, but a member of its topmost parent, because statements for the
+// parent change it too.
 type table struct {
 	*pgcatalog.Relation
 	pgcatalog.Size
@@ -33,17 +31,18 @@ type table struct {
 	members []int64 // OIDs of the table itself, its partitions and children, parents first
 	checks  []check // the CHECKs that its keys need
 
-	// up and down hold the statements that recreate the objects which a change of type in
-	// either direction would lose. kept are statements that restore properties.
-	up, down recreated
-	kept     []string // statements
+	// up holds the statements for the objects that phase widen drops and creates again,
+	// and down those for the way back. kept are the statements that restore properties of
+	// objects in both directions, such as comments of indexes.
+	up, down recreation
+	kept     []string
 }
 
 // A column is a column of the connected set. A root is the topmost column of a tree of
 // inherited columns. It represents its members, which are the columns that partitions and
 // children have from it, and itself.
 type column struct {
-	pgcatalog.Column
+	pgcatalog.ColumnProperties
 	relation *pgcatalog.Relation
 	parents  []*column // the columns from which a partition or child has it
 	root     *column   // the topmost of the parents, or the column itself
@@ -55,84 +54,82 @@ type column struct {
 	keys   keyRange
 
 	// The following fields are set for each member.
-	value     string // the default as an expression; empty without a default
-	preset    pgcatalog.Default
-	sequences []*sequence
+	value       string            // the default as an expression; empty without a default
+	defaultInfo pgcatalog.Default // the same default, with its classification
+	sequences   []*sequence       // the sequences that give it values
 }
 
 // A keyRange holds the smallest and the largest key in use. Both are NULL in an empty
 // table.
 type keyRange struct{ Smallest, Largest sql.NullInt64 }
 
-// A foreignKey is a pair of columns of a foreign key, as roots.
+// A foreignKey is a pair of columns of a foreign key. Both are roots.
 type foreignKey struct{ from, to *column }
 
-// arrange assigns each column to the columns of its parents, and each root to its table.
-func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column, edges []edge) (*graph, engine.Findings) {
-	g := &graph{relations: relations, columns: map[pgcatalog.Node]*column{}}
-	var sorted []*column
-	for _, c := range columns {
-		g.columns[c.Node] = &column{Column: c, relation: relations[c.Node.Table]}
-		sorted = append(sorted, g.columns[c.Node])
-	}
-	slices.SortFunc(sorted, func(a, b *column) int {
-		return cmp.Or(cmp.Compare(a.relation.Name, b.relation.Name), cmp.Compare(a.relation.Schema, b.relation.Schema), cmp.Compare(a.Node.Column, b.Node.Column))
-	})
-	for _, e := range edges {
-		if e.Inherited {
-			g.columns[e.From].parents = append(g.columns[e.From].parents, g.columns[e.To])
-		}
-	}
-	var found engine.Findings
-	for _, c := range sorted {
-		c.root = c.topmost()
-		c.root.members = append(c.root.members, c)
-		c.root.Key = c.root.Key || c.Key
-		if len(c.parents) > 1 && c.IsNarrow() {
-			found.Block(c.relation.Display, "column "+c.Name, "the table has it from several parents, so none of them can change it",
-				"end all inheritances but one with NO INHERIT")
-		}
-		if c.root == c {
-			g.place(c)
-		}
-	}
-	return g, found
+// An edge connects two columns that have to change together. Either column From refers to
+// the key To, or From is the column of a partition or child that it has from column To of
+// its parent.
+type edge struct {
+	From, To  pgcatalog.Node
+	Inherited bool
+	Foreign   bool // whether the reference is a foreign key
 }
 
-func (c *column) topmost() *column {
-	for len(c.parents) > 0 {
-		c = c.parents[0]
-	}
-	return c
+// A check is the CHECK that phase guard adds for a key, or only validates.
+type check struct {
+	column *column
+	name   string
+	added  bool // whether an earlier run, which was interrupted before it validated the CHECK, has added it
+	broken bool // whether a row violates it, so that it cannot be validated
 }
 
-// place adds a root to its table. The caller passes the columns in the order of tables
-// and column numbers.
-func (g *graph) place(c *column) {
-	if n := len(g.tables); n == 0 || g.tables[n-1].Relation != c.relation {
-		g.tables = append(g.tables, &table{Relation: c.relation})
-	}
-	c.table = g.tables[len(g.tables)-1]
-	if c.Node.Column > 0 {
-		c.table.columns = append(c.table.columns, c)
-	}
+// A sequence is a sequence that gives values to columns of the graph.
+type sequence struct {
+	*pgcatalog.Sequence
+	position position       // its state at the time of the plan
+	users    []sequenceUser // the objects that depend on it
+	losses   []string       // reasons why it could not be recreated completely
+	grants   []string       // statements for the rights on it
+
+	isDropped bool     // whether phase detach drops it together with the default of its column
+	others    []string // other objects that use it
 }
 
-// refer records to which keys each column refers.
-func (g *graph) refer(edges []edge) {
-	for _, e := range edges {
-		if e.Inherited {
-			continue
-		}
-		f := foreignKey{g.columns[e.From].root, g.columns[e.To].root}
-		if e.Foreign {
-			g.foreign = append(g.foreign, f)
-		}
-		f.from.refers = engine.AppendNew(f.from.refers, f.to)
-	}
+// isRemoved reports whether phase detach removes the sequence, either alone or with its
+// identity.
+func (s *sequence) isRemoved() bool { return s.isDropped || s.Internal }
+
+// A position is the state of a sequence, which is last_value and is_called of its row.
+type position struct {
+	Last   int64
+	Called bool // whether Last has been assigned
 }
 
-// nodes returns all columns.
+// A sequenceUser is an object that depends on a sequence.
+type sequenceUser struct {
+	Column pgcatalog.Node // the column, if the object is a default
+	Object string
+}
+
+// A view is a view that is dropped before a column changes its type, and created again.
+type view struct {
+	*pgview.View
+
+	columns []*column // the columns that it uses, directly or through other views
+}
+
+// A recreation holds the statements for objects that are dropped before a column changes
+// its type, and created again afterwards. These are the indexes of partitions and, when a
+// column is made narrow again, the objects with expressions, because PostgreSQL would
+// change the expressions (see [Rebuilt]). references adds foreign keys again, and
+// attaches attaches indexes of partitions to the index of their table.
+type recreation struct {
+	drops, creates, attaches, references []string
+
+	referringTables []int64 // OIDs of the tables whose foreign keys are in references
+}
+
+// nodes returns all columns, including the inherited columns below roots.
 func (g *graph) nodes() []pgcatalog.Node { return slices.Collect(maps.Keys(g.columns)) }
 
 // narrowNodes returns all columns to widen, including the inherited columns below them.
@@ -163,17 +160,7 @@ func (t *table) narrowColumns() []*column {
 	return keepIf(t.columns, (*column).IsNarrow)
 }
 
-// assignedColumns returns the columns to which the database assigns keys.
-func (t *table) assignedColumns() []*column {
-	return keepIf(t.columns, func(c *column) bool { return c.auto() != "" })
-}
-
-// alter returns an ALTER TABLE statement with a command for the column. only is "ONLY "
-// or empty.
-func (c *column) alter(only, command string) string {
-	return "ALTER TABLE " + only + c.relation.Target() + " ALTER COLUMN " + pgsql.Quote(c.Name) + " " + command
-}
-
+// keepIf returns the elements for which is returns true.
 func keepIf[T any](all []T, is func(T) bool) []T {
 	var found []T
 	for _, x := range all {
@@ -182,100 +169,4 @@ func keepIf[T any](all []T, is func(T) bool) []T {
 		}
 	}
 	return found
-}
-
-// auto returns how the database assigns keys to the column, or "". A default that is
-// neither a counter nor a constant does not assign keys, because it has another meaning,
-// such as the tenant of the session. The default of a column that refers to another key
-// does not assign keys either.
-func (c *column) auto() string {
-	for _, m := range c.members {
-		switch {
-		case m.Identity:
-			return "identity"
-		case len(m.sequences) > 0:
-			return "serial"
-		}
-	}
-	if c.Key && !c.isReference() && slices.ContainsFunc(c.members, func(m *column) bool { return m.preset.Counts || m.preset.IsConstant() }) {
-		return "default"
-	}
-	return ""
-}
-
-// isReference reports whether the column holds keys of another column. Then the other
-// column gets the guard.
-func (c *column) isReference() bool {
-	return slices.ContainsFunc(c.refers, func(to *column) bool { return to != c })
-}
-
-// allSequences returns the sequences of the column and of the columns below it.
-func (c *column) allSequences() []*sequence {
-	var found []*sequence
-	for _, m := range c.members {
-		for _, s := range m.sequences {
-			found = engine.AppendNew(found, s)
-		}
-	}
-	return found
-}
-
-// ownIdentity returns the sequence of an identity that was declared for this column. It
-// returns nil if a partition only has the identity of its parent.
-func (c *column) ownIdentity() *sequence {
-	for _, s := range c.sequences {
-		if s.Internal {
-			return s
-		}
-	}
-	return nil
-}
-
-// uniform reports whether a statement can set the default for the column and all columns
-// below it together. PostgreSQL rejects the statement if any of them is an identity.
-func (c *column) uniform() bool {
-	return c.value != "" && !slices.ContainsFunc(c.members, func(m *column) bool { return m.Identity })
-}
-
-// dropped returns the sequences that are dropped together with the column's default.
-func (c *column) dropped() []*sequence {
-	return keepIf(c.allSequences(), func(s *sequence) bool { return s.drop })
-}
-
-// userOf returns the column whose keys come from s. That is the root, unless only a
-// single partition or child uses s.
-func (c *column) userOf(s *sequence) *column {
-	var users []*column
-	for _, m := range c.members {
-		if slices.Contains(m.sequences, s) {
-			users = append(users, m)
-		}
-	}
-	if len(users) == 1 {
-		return users[0]
-	}
-	return c
-}
-
-// result returns the table in the form of a plan.
-func (t *table) result(schema string) plan.Table {
-	result := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, NotAnalyzed: t.NotAnalyzed}
-	if t.Schema == schema {
-		result.Schema = ""
-	}
-	for _, c := range t.columns {
-		column := plan.Column{Name: c.Name, Type: c.Type, Key: c.Key, Auto: c.auto()}
-		if column.Auto == "" && c.Key && !c.isReference() && c.value != "" {
-			column.Auto = plan.Computed
-		}
-		for _, to := range c.refers {
-			column.Refers = append(column.Refers, to.relation.Display.String()+"."+to.Name)
-		}
-		if c.IsNarrow() {
-			column.To = "bigint"
-		}
-		result.Columns = append(result.Columns, column)
-		result.MaxKey = max(result.MaxKey, types.ID(c.keys.Largest.Int64))
-	}
-	return result
 }

@@ -13,19 +13,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A check is a CHECK to add, or to validate.
-type check struct {
-	column *column
-	name   string
-	added  bool // whether an earlier run, which was interrupted before it validated the CHECK, has added it
-	broken bool // whether a row violates it, so that it cannot be validated
-}
-
-// checksSQL returns the names of all constraints of tables. For a CHECK that makes a
-// column positive, it also returns the column, and whether the CHECK is not validated. It
-// recognizes the forms in which the server writes such an expression, such as (id > 0),
-// and returns column 0 for all other constraints. A CHECK with NO INHERIT does not count,
-// because it does not hold for children.
+// checksSQL returns the names of all constraints of tables. For a CHECK (contype 'c')
+// that makes a column positive, it also returns the column, and whether the CHECK is not
+// validated and has the form that check.add writes. It recognizes the forms in which the
+// server writes such an expression, such as (id > 0), if the CHECK uses no other column
+// (conkey), and returns column 0 for all other constraints. A CHECK with NO INHERIT does
+// not count, because it does not hold for children.
 const checksSQL = `
 SELECT c.conrelid::bigint, c.conname, c.contype = 'c' AND pg_get_constraintdef(c.oid) ~ ' > (0|''0''::bigint)\)\) NOT VALID$',
        coalesce((
@@ -40,13 +33,14 @@ WHERE c.conrelid = ANY ($1::text::oid[])`
 
 // constraintNames are the constraints of a table and of its partitions and children.
 type constraintNames struct {
-	guarded map[int64]bool   // the columns that already have a CHECK
-	pending map[int64]string // the names of CHECKs that are not validated
-	taken   map[string]bool
+	guarded map[int64]bool   // the columns that already have a CHECK which makes them positive
+	pending map[int64]string // the name of such a CHECK that is not validated, by column
+	taken   map[string]bool  // all names of constraints
 }
 
 // readChecks adds to each table the CHECKs that its keys need. A column that refers to
-// another key needs no CHECK, because the table of that key has it.
+// another key needs no CHECK, because its foreign key, or the program, takes the values
+// from a key that has one.
 func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (found engine.Findings) {
 	names := readConstraintNames(ctx, q, g)
 	for _, t := range g.tables {
@@ -54,11 +48,11 @@ func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (fou
 			if !c.Key || c.isReference() || !c.isInteger() {
 				continue
 			}
-			name, added, needed := names[t].choose(c)
+			name, added, needed := names[t].chooseGuard(c)
 			if !needed {
 				continue
 			}
-			broken := c.keys.Smallest.Valid && c.keys.Smallest.Int64 <= 0
+			broken := c.keys.Smallest.Valid && c.keys.Smallest.Int64 <= 0 // no smallest key means no rows
 			if broken {
 				found.NotPositive(t.Display, c.Name, c.keys.Smallest.Int64, "its CHECK stays NOT VALID, and refuses an UPDATE of that row too")
 			}
@@ -69,6 +63,8 @@ func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (fou
 	return found
 }
 
+// readConstraintNames reads the constraints of each table, its partitions and its
+// children.
 func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) map[*table]*constraintNames {
 	found, tables := map[*table]*constraintNames{}, map[int64][]*table{}
 	var oids []int64
@@ -100,10 +96,12 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 	return found
 }
 
-// choose returns the name of the CHECK for a column, and whether the column needs one. If
-// an earlier run has added the CHECK without validating it, added is true. choose
-// recognizes such a CHECK by its name, which must be the name that it would choose.
-func (n *constraintNames) choose(c *column) (name string, added, needed bool) {
+// chooseGuard returns the name of the CHECK for a column, and whether the plan needs a
+// step for it. If an earlier run has added the CHECK without validating it, added is
+// true. chooseGuard recognizes such a CHECK by its name, which must be the name that it
+// would return. Other CHECKs that are not validated stay as they are, because a user has
+// added them.
+func (n *constraintNames) chooseGuard(c *column) (name string, added, needed bool) {
 	if !n.guarded[c.Node.Column] {
 		return guardName(c, n.taken), false, true
 	}
@@ -111,13 +109,13 @@ func (n *constraintNames) choose(c *column) (name string, added, needed bool) {
 	if pending == "" {
 		return "", false, false
 	}
-	others := maps.Clone(n.taken)
+	others := maps.Clone(n.taken) // the names that were taken when the earlier run chose the name
 	delete(others, pending)
 	return pending, true, guardName(c, others) == pending
 }
 
 // guardName returns a free name of at most 63 bytes, because PostgreSQL cuts longer
-// names.
+// names. It is the name that GORM would give to the CHECK, unless that is taken.
 func guardName(c *column, taken map[string]bool) string {
 	const longest = 63
 	return engine.GuardName(c.table.Name, c.Name, longest, func(name string) bool { return len(name) <= longest && !taken[name] })
@@ -127,18 +125,19 @@ func guardName(c *column, taken map[string]bool) string {
 // indexes, from memory. Measured were 84 MB in 0.11 to 0.15 s.
 const scanRate = 500_000_000
 
-// guard plans a CHECK for each key. A first transaction adds the CHECKs for new rows,
-// which takes no time. A second transaction validates the existing rows, while programs
-// read and write.
-func guard(g *graph, locks int) (plan.Phase, engine.Findings) {
+// planGuard plans a CHECK for each key. A first transaction adds the CHECKs for new rows
+// as NOT VALID, which takes no time. A second transaction validates the existing rows,
+// while programs read and write. locks is the size of the server's lock table.
+func planGuard(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Guard, Transaction: true}
 	var found engine.Findings
-	change := func(is func(check) bool, mode string, step func(*table, []check) plan.Step) {
+	// addSteps adds a transaction for the CHECKs that is selects.
+	addSteps := func(is func(check) bool, mode string, step func(*table, []check) plan.Step) {
 		tables := keepIf(g.tables, func(t *table) bool { return slices.ContainsFunc(t.checks, is) })
-		found.Add(g.change(&phase, tables, mode, locks, func(t *table) plan.Step { return step(t, keepIf(t.checks, is)) }))
+		found.Add(g.addSteps(&phase, tables, mode, locks, func(t *table) plan.Step { return step(t, keepIf(t.checks, is)) }))
 	}
-	change(isNew, accessExclusive, addChecks)
-	change(holds, shareUpdateExclusive, validateChecks)
+	addSteps(isNew, accessExclusive, addChecks)
+	addSteps(isSatisfied, shareUpdateExclusive, validateChecks)
 	return phase, found
 }
 
@@ -146,8 +145,12 @@ func guard(g *graph, locks int) (plan.Phase, engine.Findings) {
 // ended between the two transactions.
 func isNew(c check) bool { return !c.added }
 
-func holds(c check) bool { return !c.broken }
+// isSatisfied reports whether all rows satisfy the CHECK, so that it can be validated.
+func isSatisfied(c check) bool { return !c.broken }
 
+// addChecks returns the step that adds the CHECKs of a table for new rows. It tests only
+// for the first CHECK whether the step is done, because a single statement adds all of
+// them.
 func addChecks(t *table, checks []check) plan.Step {
 	var adds, drops []string
 	for _, c := range checks {
@@ -166,7 +169,7 @@ func addChecks(t *table, checks []check) plan.Step {
 // validateChecks returns the step that validates the CHECKs of a table. Its Down is
 // empty, except that a CHECK which existed before becomes NOT VALID again.
 func validateChecks(t *table, checks []check) plan.Step {
-	var validates, again []string
+	var validates, again []string // again adds CHECKs as NOT VALID
 	for _, c := range checks {
 		validates = append(validates, "VALIDATE CONSTRAINT "+pgsql.Quote(c.name))
 		if c.added {
@@ -185,17 +188,19 @@ func validateChecks(t *table, checks []check) plan.Step {
 	}
 }
 
-// checkedNames returns the names of the columns.
+// checkedNames returns the names of the columns for the text of a step.
 func checkedNames(checks []check) string {
 	return pgsql.Join(checks, ", ", func(c check) string { return c.column.Name })
 }
 
-// hasCheck returns a condition that the CHECK exists, and that more is true of it.
+// hasCheck returns an SQL condition that the CHECK exists. more is empty, or an
+// additional condition on it that begins with AND.
 func hasCheck(t *table, c check, more string) string {
 	return fmt.Sprintf("EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = %s::regclass AND conname = %s%s)",
 		pgsql.Literal(t.Target()), pgsql.Literal(c.name), more)
 }
 
+// add returns the command of ALTER TABLE that adds the CHECK.
 func (c check) add() string {
 	return fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s > 0) NOT VALID", pgsql.Quote(c.name), pgsql.Quote(c.column.Name))
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// startPostgres starts a server with a tablespace space, which the tests of indexes use.
+// It allows 300 connections because many tests run at the same time, and logical
+// replication because publications need it.
 func startPostgres(t *testing.T) *migratetest.PgServer {
 	t.Helper()
 	s := migratetest.NewPgServer(t, testserver.Postgres(t, "max_connections=300", "wal_level=logical"))

@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// killedURL is the variable by which TestPostgresKilledChild gets the database.
 const killedURL = "SQLMIGRATE_KILLED_URL"
 
 // TestPostgresKilledChild is the program that postgresKilled starts and kills.

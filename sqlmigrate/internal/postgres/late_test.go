@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Apply finds a foreign key that was added after Inspect.
+// If a foreign key was added after Inspect, its column is not in the plan and stays
+// narrow. Apply finds it and takes phase widen back, and a new plan contains it.
 func TestPostgresLateReference(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -35,6 +36,7 @@ func TestPostgresLateReference(t *testing.T) {
 	}
 }
 
+// pgExecAll executes statements one by one.
 func pgExecAll(t *testing.T, db *gorm.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {

@@ -16,13 +16,18 @@ const (
 	shareUpdateExclusive = "SHARE UPDATE EXCLUSIVE"
 )
 
+// catalogLocks describes the locks of a step that only changes the catalog. Its argument
+// is the table.
+const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
+
 // lockFirst adds a statement that takes all locks of a transaction to the beginning of
-// its steps. If a lock is not available, the transaction then fails before it has copied
-// a table, and not afterwards. The statement locks parents before children, in the same
-// order as programs. In the other order there would be deadlocks, with programs that have
-// written a parent and continue with its children.
+// its steps, and, for the way back, of its last step, which then runs first. If a lock is
+// not available, the transaction fails before it has copied a table, and not afterwards.
+// The statement locks parents before children, in the same order as programs. In the
+// reverse order there would be deadlocks with programs that have written a parent and
+// continue with its children.
 func (g *graph) lockFirst(steps []plan.Step, modes map[*table]string) {
-	if len(modes) < 2 {
+	if len(modes) < 2 { // a single table is locked by its first statement
 		return
 	}
 	lock := engine.Statements("", withinTimeout(g.locksOf(modes)))
@@ -33,6 +38,7 @@ func (g *graph) lockFirst(steps []plan.Step, modes map[*table]string) {
 	}
 }
 
+// locksOf returns the LOCK TABLE statements for the tables, parents first.
 func (g *graph) locksOf(modes map[*table]string) []string {
 	var locks []string
 	for _, t := range g.parentsFirst(modes) {
@@ -52,7 +58,8 @@ func allOf(tables []*table, mode string) map[*table]string {
 
 // withinTimeout returns a statement that runs statements, all of them within
 // lock_timeout. lock_timeout by itself applies to each lock, so that a session behind the
-// first lock might wait for several timeouts.
+// first lock might wait for several timeouts. After each statement, lock_timeout becomes
+// the time that is left, and at the end its former value.
 func withinTimeout(statements []string) string {
 	return pgsql.Do(`DECLARE
   timeout text := current_setting('lock_timeout');
@@ -84,9 +91,10 @@ func (g *graph) parentsFirst(modes map[*table]string) []*table {
 	return keepIf(sorted, func(t *table) bool { return modes[t] != "" })
 }
 
-// change adds a step for each table to a phase. The steps are divided into transactions,
-// each of which begins with the locks of its tables.
-func (g *graph) change(phase *plan.Phase, tables []*table, mode string, locks int, step func(*table) plan.Step) engine.Findings {
+// addSteps adds a step for each table to a phase. The steps are divided into
+// transactions, each of which begins with the locks of its tables in the given mode.
+// locks is the size of the server's lock table.
+func (g *graph) addSteps(phase *plan.Phase, tables []*table, mode string, locks int, step func(*table) plan.Step) engine.Findings {
 	first := 0
 	if n := len(phase.Steps); n > 0 {
 		first = phase.Steps[n-1].Transaction + 1
@@ -113,7 +121,8 @@ func stepsOf(tables []*table, transaction int, step func(*table) plan.Step) []pl
 // batches divides tables into transactions. It returns a single batch if its locks fit
 // into half of the server's lock table; the other half is for programs. Otherwise each
 // batch has as many tables as fit, parents first, and it adds a note. The plan can be
-// resumed and taken back after each batch.
+// resumed and taken back after each batch. A table that needs more locks than the whole
+// lock table is a blocker. locks is the size of the lock table.
 func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches [][]*table, found engine.Findings) {
 	total := g.lockCount(phase, tables)
 	if total <= locks/2 {
@@ -137,11 +146,12 @@ func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batch
 const viewCost = 12
 
 // lockCount returns an upper bound of the number of locks that a transaction takes to
-// change tables. Each phase locks the tables with their indexes and TOAST tables, and their
-// constraints. Phase widen copies each table, and so locks its relations twice. It also
-// locks the row types, both ends of each foreign key, and the views on the tables.
+// change tables. Each phase locks the tables with their indexes and TOAST tables, and
+// their constraints. Phase widen copies each table, and so locks its relations twice. It
+// also locks the row types, both ends of each foreign key, and the views on the tables.
 //
-// The factors are rounded up from measurements. A table that took 64 locks counts as 79.
+// The factors and summands are rounded up from measurements, so that a table that took 64
+// locks counts as 79.
 func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	sum := 0
 	for _, t := range tables {
@@ -154,18 +164,18 @@ func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	if phase != plan.Widen {
 		return sum
 	}
-	own, near := allOf(tables, accessExclusive), map[*table]bool{}
+	changed, neighbours := allOf(tables, accessExclusive), map[*table]bool{}
 	for _, f := range g.foreign {
 		from, to := f.from.table, f.to.table
-		if own[from] != "" {
-			sum, near[to] = sum+5, true
+		if changed[from] != "" {
+			sum, neighbours[to] = sum+5, true
 		}
-		if own[to] != "" && from != to {
-			sum, near[from] = sum+5, true
+		if changed[to] != "" && from != to {
+			sum, neighbours[from] = sum+5, true
 		}
 	}
-	for t := range near {
-		if own[t] == "" {
+	for t := range neighbours {
+		if changed[t] == "" {
 			sum += t.Relations
 		}
 	}
@@ -181,7 +191,7 @@ func (g *graph) cut(tables []*table, phase plan.PhaseName, limit int) [][]*table
 		for n < len(tables) && g.lockCount(phase, tables[:n+1]) <= limit {
 			n++
 		}
-		found = append(found, tables[:n:n])
+		found = append(found, tables[:n:n]) // an append to the batch must not overwrite the next
 		tables = tables[n:]
 	}
 	return found

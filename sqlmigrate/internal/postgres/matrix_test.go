@@ -9,8 +9,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// pgKinds are the ways in which the database assigns a key. In before and after, %[1]s is
-// the table of the key.
+// pgKinds are the ways in which the database assigns a key. key is the definition of the
+// key's column, reference the type of columns that refer to it, and before and after are
+// statements that run before and after its table is created. In key, before and after,
+// %[1]s is the table of the key.
 var pgKinds = []struct{ name, key, reference, before, after string }{
 	{"smallserial", "smallserial", "smallint", "", ""},
 	{"serial", "serial", "integer", "", ""},
@@ -49,9 +51,10 @@ var pgKinds = []struct{ name, key, reference, before, after string }{
 	{"key already wide", "bigserial", "integer", "", ""},
 }
 
-// pgReferences creates tables that refer to a key. KEY is the definition of the key, and
-// REF is the type of the columns that refer to it. Every reference leads to table users,
-// directly or over other tables.
+// pgReferences creates tables that refer to a key. KEY is the definition of the key,
+// KEYTYPE its integer type, and REF the type of the columns that refer to it. Every
+// reference leads to table users, directly or over other tables. Table apart has no
+// reference, so it must not be moved.
 const pgReferences = `
 CREATE TABLE app.users (id KEY(users) PRIMARY KEY, name text NOT NULL,
   manager_id REF REFERENCES app.users ON DELETE SET NULL);
@@ -97,6 +100,8 @@ CREATE TABLE app.user_tags (user_id REF REFERENCES app.users, tag_id REF REFEREN
 CREATE TABLE app.apart (id KEY(apart) PRIMARY KEY);
 `
 
+// pgReferenceRows inserts rows into the tables, and then advances each sequence by 6
+// keys.
 const pgReferenceRows = `
 INSERT INTO app.users (id, name) OVERRIDING SYSTEM VALUE VALUES (1, 'a'), (2, 'b'), (3, 'c');
 UPDATE app.users SET manager_id = 1 WHERE id > 1;
@@ -112,12 +117,16 @@ INSERT INTO app.tags OVERRIDING SYSTEM VALUE VALUES (1); INSERT INTO app.user_ta
 SELECT nextval(c.oid) FROM pg_class c, generate_series(1, 6) WHERE relkind = 'S';
 `
 
+// pgKeyTables are the tables that have a key. The last of them is not connected with the
+// others.
 var pgKeyTables = []string{"users", "tenants", "p", "q", "events", "base", "tags", "apart"}
 
+// pgSchema returns the statements that create the tables of pgReferences with keys of
+// this kind.
 func pgSchema(key, reference, before, after string) string {
 	ddl := "CREATE SCHEMA app; CREATE SCHEMA other;\n"
 	references := strings.ReplaceAll(pgReferences, "REF", reference)
-	references = strings.ReplaceAll(references, reference+"ERENCES", "REFERENCES")
+	references = strings.ReplaceAll(references, reference+"ERENCES", "REFERENCES") // the first line has replaced its REF too
 	references = strings.ReplaceAll(references, "KEYTYPE", pgTypeOf(key))
 	for _, table := range pgKeyTables {
 		fill := func(text string) string { return strings.ReplaceAll(text, "%[1]s", table) + ";\n" }
@@ -133,6 +142,8 @@ func pgTypeOf(key string) string {
 	return strings.NewReplacer("smallserial", "smallint", "bigserial", "bigint", "serial", "integer").Replace(word)
 }
 
+// For each kind of key, the plan moves all references to the key, and can be taken back
+// phase by phase.
 func postgresMatrix(t *testing.T, server *migratetest.PgServer) {
 	for _, kind := range pgKinds {
 		t.Run(kind.name, func(t *testing.T) {
@@ -158,8 +169,10 @@ func postgresMatrix(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// pgMoved checks in the catalog that all columns are bigint and that the database does
-// not assign the keys any more.
+// pgMoved checks in the catalog that all columns are bigint (OID 20) and that the
+// database does not assign the keys any more. Then it inserts a Snowflake ID into each
+// table, and checks that rows without a key, with key 0 and with a negative key are
+// refused.
 func pgMoved(t *testing.T, d *migratetest.PgDatabase) {
 	t.Helper()
 	got := d.Value(t, `SELECT coalesce(string_agg(format('%s.%s %s %s', attrelid::regclass, attname, format_type(atttypid, -1), attidentity), ', '), '')

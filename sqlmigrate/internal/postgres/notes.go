@@ -9,13 +9,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
-// notesOn returns notes on the tables of a plan. asked has the OIDs of the requested
-// tables.
-func notesOn(g *graph, role string, asked map[int64]bool) engine.Findings {
+// notesOn returns notes on the tables of a plan. role is the current role. requested has
+// the OIDs of the requested tables.
+func notesOn(g *graph, role string, requested map[int64]bool) engine.Findings {
 	var found engine.Findings
-	refers := map[int64]bool{} // tables with foreign keys that are created again
+	refers := map[int64]bool{} // tables with foreign keys that widen creates again, which needs their owner
 	for _, t := range g.tables {
-		for _, oid := range t.up.referring {
+		for _, oid := range t.up.referringTables {
 			refers[oid] = true
 		}
 	}
@@ -26,14 +26,14 @@ func notesOn(g *graph, role string, asked map[int64]bool) engine.Findings {
 			}
 		}
 		assigned := !g.parks && len(t.assignedColumns()) > 0
-		if !t.Owned && (refers[t.OID] || len(t.narrowColumns()) > 0 || len(t.checks) > 0 || assigned || g.parks && t.refusesKeys()) {
+		if !t.MayChange && (refers[t.OID] || len(t.narrowColumns()) > 0 || len(t.checks) > 0 || assigned || g.parks && t.refusesKeys()) {
 			found.Note("Role %s may not change table %s: apply the plan as %s, who owns it.", role, t.Display, t.Owner)
 		}
-		if !t.Creates && len(t.up.creates) > 0 {
+		if !t.MayCreate && len(t.up.creates) > 0 {
 			found.Note("Role %s may not create indexes in schema %s, and phase widen creates those of table %s again: the role that applies the plan needs CREATE on it.",
 				role, t.Schema, t.Display)
 		}
-		if assigned && !slices.ContainsFunc(t.members, func(oid int64) bool { return asked[oid] }) {
+		if assigned && !slices.ContainsFunc(t.members, func(oid int64) bool { return requested[oid] }) {
 			found.Note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", t.Display)
 		}
 	}
@@ -46,6 +46,9 @@ var notesOnWiden = []string{
 	"PostgreSQL forgets the planner's statistics of a column whose type changes, and a rewrite does not make autovacuum gather new ones: after phase widen, and after it is taken back, run ANALYZE on its tables.",
 }
 
+// noteColumn returns notes on identities that refuse the keys of programs, and on
+// sequences that phase detach does not drop. An identity cannot lose its sequence, so
+// another user of that sequence is a blocker.
 func noteColumn(t *table, c *column) engine.Findings {
 	var found engine.Findings
 	for _, m := range c.members {
@@ -59,7 +62,7 @@ func noteColumn(t *table, c *column) engine.Findings {
 		case s.Internal && len(s.others) > 0:
 			found.Block(t.Display, strings.Join(s.others, ", "),
 				"it uses sequence "+s.Display.String()+", which goes with the identity of column "+c.Name, "give it a sequence of its own")
-		case s.goes():
+		case s.isRemoved():
 		case len(s.others) > 0:
 			found.Note("Sequence %s of column %s of table %s stays: it is used by %s.", s.Display, c.Name, t.Display, strings.Join(s.others, ", "))
 		default:
@@ -71,10 +74,10 @@ func noteColumn(t *table, c *column) engine.Findings {
 
 // functionsSQL returns functions that use integers and a table to be widened. The server
 // analyzes their bodies only when they run, so they may fail at the first large key. A
-// function is returned if its text contains the name of a table or it is a trigger
-// function of a table, and if its text matches the pattern, or its result or an argument
-// is an integer type. Functions of the server and of extensions (deptype 'e') are
-// excluded.
+// function is returned if its text contains one of the names ($1) or it is a trigger
+// function of a table ($2), and if its text matches the pattern ($3), or its result or an
+// argument has one of the types ($4). Functions of the server and of extensions (deptype
+// 'e') are excluded, and functions in C, which have no text.
 const functionsSQL = `
 WITH name (name) AS MATERIALIZED (
   SELECT lower(name) FROM json_array_elements_text($1::text::json) AS name
@@ -95,18 +98,24 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^p
 ORDER BY 1`
 
 const (
+	// integerWords is a pattern for the words for narrow integers in the text of a
+	// function.
 	integerWords = `\m(smallint|integer|int[24]?)\M`
-	anyText      = `.`
+	// anyText is a pattern that every text matches.
+	anyText = `.`
 )
 
 // integerOIDs are the OIDs of smallint, integer and their arrays, which are the same on
 // every server.
 const integerOIDs = "{21,23,1005,1007}"
 
+// readFunctions returns the descriptions of the functions that contain one of the names
+// or are trigger functions of a table, and that match the pattern or use narrow integers.
 func readFunctions(ctx context.Context, r *pgcatalog.Reader, names []string, tables []int64, pattern string) []string {
 	return pgcatalog.Read[string](ctx, r, functionsSQL, names, tables, pattern, integerOIDs)
 }
 
+// noteFunctions adds a note on functions that use a table to be widened, and integers.
 func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	var names []string
 	var tables []int64
@@ -122,17 +131,17 @@ func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found en
 	return found
 }
 
-// noteSequenceFunctions adds a note for each sequence that phase detach drops and whose
-// name is in the text of a function. First it searches for all names together, and only
-// if a function contains any of them, for each name.
+// noteSequenceFunctions adds a note for each sequence that phase detach removes and whose
+// name is in the text of a function. First it searches for all names together, because
+// usually no function contains any of them, and only then for each name.
 func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
-	var gone []*sequence
+	var removed []*sequence
 	var names []string
 	for _, t := range g.tables {
 		for _, c := range t.columns {
 			for _, s := range c.allSequences() {
-				if s.goes() {
-					gone, names = append(gone, s), append(names, s.Name)
+				if s.isRemoved() {
+					removed, names = append(removed, s), append(names, s.Name)
 				}
 			}
 		}
@@ -140,7 +149,7 @@ func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (
 	if len(readFunctions(ctx, r, names, nil, anyText)) == 0 {
 		return found
 	}
-	for _, s := range gone {
+	for _, s := range removed {
 		if functions := readFunctions(ctx, r, []string{s.Name}, nil, anyText); len(functions) > 0 {
 			found.Note("Sequence %s goes in phase detach, and is named in the text of %s.", s.Display, strings.Join(functions, ", "))
 		}
@@ -148,8 +157,8 @@ func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (
 	return found
 }
 
-// notePublications adds a note for each table in a publication, because subscribers apply
-// rows by column.
+// notePublications adds a note for each table to be widened that is in a publication,
+// because subscribers stop if a value does not fit into their column.
 func notePublications(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, t := range g.tables {
 		if len(t.narrowColumns()) == 0 {

@@ -12,7 +12,9 @@ import (
 )
 
 // pgTrimmings creates tables with all kinds of objects, which must be the same after the
-// move. ROLE stands for a role that does not own the tables.
+// move. Names and comments contain quotes, line breaks and lines that migration tools
+// treat as commands. The role keeper owns a table; the roles app Reader and clerk have
+// rights only.
 const pgTrimmings = `
 CREATE ROLE "app Reader"; CREATE ROLE keeper; CREATE ROLE clerk;
 CREATE SCHEMA "odd ""x"" schema"; GRANT USAGE, CREATE ON SCHEMA "odd ""x"" schema" TO keeper;
@@ -72,6 +74,7 @@ ALTER DEFAULT PRIVILEGES FOR ROLE keeper GRANT ALL ON SEQUENCES TO "app Reader",
 RESET search_path;
 `
 
+// pgOddTargets returns the tables of pgTrimmings as targets.
 func pgOddTargets() []any {
 	schema := `"odd ""x"" schema".`
 	return []any{
@@ -80,6 +83,8 @@ func pgOddTargets() []any {
 	}
 }
 
+// Objects with odd names, rights, comments and default privileges are the same after a
+// move and its way back, phase by phase, at once, and by migration files.
 func postgresTrimmings(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, pgTrimmings)
 	d.PhaseByPhase(t, pgOddTargets()...)
@@ -96,7 +101,8 @@ func postgresTrimmings(t *testing.T, server *migratetest.PgServer) {
 	d.Revert(t, plan)
 }
 
-// A plan does the same on a connection with another search_path.
+// A plan does the same on a connection with another search_path than that of Inspect,
+// because its statements name the schema of every object.
 func postgresElsewhere(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE FUNCTION even(bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT $1 % 2 = 0';
@@ -112,7 +118,8 @@ func postgresElsewhere(t *testing.T, server *migratetest.PgServer) {
 	migratetest.PgSame(t, "after down", d.Dump(t), before)
 }
 
-// The owner of the tables can apply the plan without being a superuser.
+// The owner of the tables can apply the plan without being a superuser. A role that may
+// only read the tables gets an error or a note about each right that it lacks.
 func postgresRoles(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE ROLE owner LOGIN; CREATE ROLE reader LOGIN; CREATE SCHEMA own AUTHORIZATION owner; SET ROLE owner;
@@ -163,7 +170,8 @@ func postgresRoles(t *testing.T, server *migratetest.PgServer) {
 }
 
 // postgresMayNotCreate tests an owner of partitions who lost the right to create tables
-// in the schema.
+// in the schema. Phase widen creates the indexes of partitions again, so it fails, and
+// changes nothing. Another role that has the right can apply the same plan.
 func postgresMayNotCreate(t *testing.T, d *migratetest.PgDatabase, owner *gorm.DB) {
 	t.Helper()
 	d.Script(t, `CREATE SCHEMA lent; GRANT USAGE, CREATE ON SCHEMA lent TO owner; SET ROLE owner;
@@ -192,7 +200,8 @@ func postgresMayNotCreate(t *testing.T, d *migratetest.PgDatabase, owner *gorm.D
 	migratetest.PgSame(t, "after down", d.Dump(t), before)
 }
 
-// Row security must not hide the largest key from the move.
+// Row security must not hide the largest key from the move. Inspect and Revert fail if a
+// policy could hide rows, because a hidden key might be too large for the former type.
 func postgresRowSecurity(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `CREATE ROLE holder LOGIN; CREATE SCHEMA own AUTHORIZATION holder; SET ROLE holder;
 		CREATE TABLE own.users (id serial PRIMARY KEY); INSERT INTO own.users VALUES (7);

@@ -85,7 +85,7 @@ func (g *graph) isSmall(relation *pgcatalog.Relation) bool {
 // isReadable reports whether the role reads all rows. A role that does not own the table
 // cannot move it, which is a blocker already.
 func isReadable(r *pgcatalog.Reader, t *pgcatalog.Relation) bool {
-	return t.Owned && (!t.Forced || r.Bypass)
+	return t.MayChange && (!t.ForcesRowSecurity || r.BypassesPolicies)
 }
 
 // orphans returns a query for the rows of child that violate the foreign key. A row with

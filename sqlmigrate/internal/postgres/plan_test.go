@@ -10,6 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// The plan shows each table with its rows and largest key, and each step with its lock,
+// its size, and an estimate of its time if it reads or copies the table.
 func postgresPlan(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `CREATE SCHEMA shop;
 		CREATE TABLE users (id serial PRIMARY KEY, name text);
@@ -45,11 +47,15 @@ func postgresPlan(t *testing.T, server *migratetest.PgServer) {
 	if s := guard.Steps[1]; s.Rewrites || s.Rows != 0 || s.Estimate != 0 || s.Transaction != 0 || s.Locks != "ACCESS EXCLUSIVE on users for a moment" {
 		t.Errorf("step %+v", s)
 	}
+	// The step that validates the CHECK reads the table without its indexes, so it has
+	// fewer bytes than the step that copies the table.
 	if s := guard.Steps[3]; s.Rewrites || s.Rows != 5000 || s.Bytes < 2_000_000 || s.Bytes >= users.Bytes || s.Transaction != 1 || !strings.Contains(s.Locks, "reads and writes continue") {
 		t.Errorf("step %+v", s)
 	}
 }
 
+// Each case has an object of which a note of the plan must warn. The plan can be applied
+// and taken back nevertheless.
 func postgresNotes(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct{ name, ddl, want string }{
 		{"always", "ALTER TABLE t ALTER id DROP DEFAULT, ALTER id ADD GENERATED ALWAYS AS IDENTITY", "Column id of table t is GENERATED ALWAYS"},
@@ -75,6 +81,8 @@ func postgresNotes(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
+// A plan has no note on a function that does not use a table to be widened, or that can
+// pass a bigint. Otherwise notes that matter would be overlooked.
 func postgresNoNotes(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `CREATE TABLE tab (id bigserial PRIMARY KEY); CREATE TABLE other (id serial PRIMARY KEY);
 		CREATE FUNCTION g(p integer) RETURNS void LANGUAGE sql AS 'SELECT FROM tab';
@@ -89,6 +97,9 @@ func postgresNoNotes(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
+// Phase guard adds a CHECK to each key that has none. It has the name that GORM would
+// give it, or a free name. want is a part of the statement that adds it; if empty, no
+// CHECK is needed.
 func postgresGuards(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct {
 		name, ddl, want string
@@ -167,7 +178,8 @@ func postgresConnected(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// An index that is created again has its former properties.
+// An index that is created again has its former properties, which are its storage
+// parameters, statistics target and comment.
 func postgresIndexes(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE TABLE t (id serial PRIMARY KEY, n text);
@@ -177,9 +189,9 @@ func postgresIndexes(t *testing.T, server *migratetest.PgServer) {
 	d.RoundTrip(t, "t")
 }
 
-// The column tenant_id of a composite key is not moved. It is not moved by a later plan
-// either, although no column shows any more that the database once assigned the other
-// one.
+// The column tenant_id of a composite key is not moved, because the database assigns only
+// the column id. A later plan does not move tenant_id either, although phase detach has
+// removed the sequence of id, by which the first plan told the columns apart.
 func postgresTenants(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE TABLE tenants (id serial PRIMARY KEY);

@@ -45,9 +45,10 @@ var pgFeatures = []string{
 	"CREATE VIEW v# AS SELECT s, n FROM T WITH CHECK OPTION",
 }
 
-// Features that contain these words are not possible on partitioned tables.
+// pgOnlyPlain are words of features that are not possible on partitioned tables.
 var pgOnlyPlain = []string{"EXCLUDE", "NO INHERIT", "CLUSTER", "REPLICA", "NOT VALID", "CHECK OPTION"}
 
+// pgRandomKeys are definitions of keys.
 var pgRandomKeys = []string{
 	"serial", "bigserial", "integer",
 	"integer GENERATED ALWAYS AS IDENTITY (START 5 INCREMENT 3 CACHE 7 CYCLE)",
@@ -62,11 +63,13 @@ type pgRandomSchema struct {
 	text   strings.Builder
 }
 
+// add appends a statement, and replaces # in it by a new number.
 func (s *pgRandomSchema) add(text string) {
 	s.number++
 	fmt.Fprintf(&s.text, "%s;\n", strings.ReplaceAll(text, "#", fmt.Sprint(s.number)))
 }
 
+// features adds a third of the features to a table, in random order.
 func (s *pgRandomSchema) features(table string, partitioned bool) {
 	for _, i := range s.Perm(len(pgFeatures)) {
 		feature := pgFeatures[i]
@@ -83,6 +86,7 @@ func (s *pgRandomSchema) features(table string, partitioned bool) {
 
 func (s *pgRandomSchema) key() string { return pgRandomKeys[s.IntN(len(pgRandomKeys))] }
 
+// make returns the statements that create the schema and a few rows.
 func (s *pgRandomSchema) make() string {
 	const columns = ", at date NOT NULL DEFAULT '2020-02-02', n integer, s text, ref integer"
 	s.add("CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; GRANT CREATE ON SCHEMA public TO random")
@@ -109,7 +113,8 @@ func (s *pgRandomSchema) make() string {
 	return s.text.String()
 }
 
-// A schema of random features is the same after a move up and down.
+// A schema of random features is the same after a move up and down. It combines features
+// that no other test combines.
 func postgresRandom(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE random")
 	for seed := range uint64(8) {

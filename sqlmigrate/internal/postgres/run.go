@@ -34,12 +34,12 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	if err := session.watchClient(ctx); err != nil {
 		return err
 	}
-	over, err := alreadyDone(ctx, conn, statements)
+	doneBefore, err := alreadyDone(ctx, conn, statements)
 	if err != nil {
 		return err
 	}
 	for _, statement := range statements {
-		if !over[statement.Unless] {
+		if !doneBefore[statement.Unless] {
 			if err := session.exec(ctx, statement.SQL); err != nil {
 				return explain(err)
 			}
@@ -49,22 +49,24 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	return session.exec(ctx, "COMMIT")
 }
 
-// alreadyDone evaluates all Unless queries before the first statement, because the
+// alreadyDone returns the answer of each Unless query, which is true if the statement has
+// been done already. It evaluates all queries before the first statement, because the
 // statements of this transaction would change their answers. An earlier run has committed
-// either the whole transaction or no statement of it.
+// either the whole transaction or no statement of it. A statement without a query always
+// runs.
 func alreadyDone(ctx context.Context, conn *sql.Conn, statements []plan.Statement) (map[string]bool, error) {
-	over := map[string]bool{"": false}
+	done := map[string]bool{"": false}
 	for _, statement := range statements {
-		if _, asked := over[statement.Unless]; asked {
+		if _, known := done[statement.Unless]; known {
 			continue
 		}
-		var is bool
-		if err := conn.QueryRowContext(ctx, statement.Unless).Scan(&is); err != nil {
+		var isDone bool
+		if err := conn.QueryRowContext(ctx, statement.Unless).Scan(&isDone); err != nil {
 			return nil, err
 		}
-		over[statement.Unless] = is
+		done[statement.Unless] = isDone
 	}
-	return over, nil
+	return done, nil
 }
 
 // scriptTimeout is the lock timeout in migration files. It is short because later
@@ -86,6 +88,9 @@ type session struct {
 	backend pgsql.Backend
 }
 
+// begin begins a transaction. It takes an advisory lock with a random key, by which
+// another connection recognizes the session before it ends it (see [pgsql.Backend]). The
+// server releases the lock with the transaction.
 func begin(ctx context.Context, conn *sql.Conn, pool *sql.DB) (*session, error) {
 	s := &session{conn, pool, pgsql.Backend{Key: strconv.FormatInt(rand.Int64(), 10)}}
 	if err := s.exec(ctx, "BEGIN"); err != nil {
@@ -98,6 +103,8 @@ func begin(ctx context.Context, conn *sql.Conn, pool *sql.DB) (*session, error) 
 	return s, nil
 }
 
+// lockTimeout sets the lock timeout for the transaction. A d of zero or less leaves the
+// server's setting. The timeout is at least a millisecond, because 0 means no timeout.
 func (s *session) lockTimeout(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -127,12 +134,13 @@ func (s *session) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// rollback rolls the transaction back, and returns err. If that fails, it ends the
-// server's session over another connection.
+// rollback rolls the transaction back, and returns err. It does so even if ctx has ended.
+// If that fails, it ends the server's session over another connection of the pool, so
+// that no statement of it continues to hold locks.
 func (s *session) rollback(ctx context.Context, err error) error {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
+	rollbackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
-	if _, failed := s.conn.ExecContext(own, "ROLLBACK"); failed == nil {
+	if _, rollbackErr := s.conn.ExecContext(rollbackCtx, "ROLLBACK"); rollbackErr == nil {
 		return err
 	}
 	return engine.EndBackend(ctx, s.conn, s.pool, s.backend, err)
@@ -145,8 +153,9 @@ var fixes = map[string]string{
 	pgsql.InsufficientPrivilege: "the tables' owner may do this",
 }
 
-// explain adds the server's detail and hint to an error, which the errors of the drivers
-// leave out, and a fix if there is one.
+// explain adds the server's detail and hint to an error, because the texts of the
+// drivers' errors leave them out, and a fix if there is one. After a lock timeout it adds
+// the first line of the context, which names the LOCK TABLE statement.
 func explain(err error) error {
 	var server interface {
 		error
@@ -170,7 +179,8 @@ func explain(err error) error {
 }
 
 // fieldOf returns a field of a driver's error by reflection, because this package imports
-// neither driver. Both drivers use the same names for the fields.
+// neither driver. pgx and pq use the same names for the fields. It returns "" if there is
+// no such field.
 func fieldOf(err error, name string) string {
 	value := reflect.Indirect(reflect.ValueOf(err))
 	if value.Kind() != reflect.Struct {

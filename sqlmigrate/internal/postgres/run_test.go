@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// After a failure at any statement the database is as it was, and a second run of the
-// same plan completes the move.
+// After a failure at any statement, a second run of the same plan completes the move. The
+// failure is a context that is canceled when a statement begins, once for each statement,
+// up and down. A third run finds nothing to do.
 func postgresFailures(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	ctx := context.Background()
@@ -25,7 +26,7 @@ func postgresFailures(t *testing.T, server *migratetest.PgServer) {
 	for _, direction := range []struct {
 		name         string
 		start, end   string
-		call, finish func(context.Context, ...sqlmigrate.ApplyOption) error
+		call, finish func(context.Context, ...sqlmigrate.ApplyOption) error // finish takes the result of call back
 	}{
 		{
 			"up", start, end,
@@ -43,11 +44,11 @@ func postgresFailures(t *testing.T, server *migratetest.PgServer) {
 		},
 	} {
 		statements := 0
-		for fail := 1; ; fail++ {
+		for fail := 1; ; fail++ { // until a run has fewer than fail statements, and so does not fail
 			cancelled, cancel := context.WithCancelCause(ctx)
 			seen := 0
 			err := direction.call(cancelled, sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
-				if p.SQL == "" {
+				if p.SQL == "" { // after the last statement of a phase
 					return
 				}
 				if seen++; seen == fail {
@@ -77,7 +78,9 @@ func postgresFailures(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// An error of the database in the middle of a phase rolls the phase back.
+// An error of the database in the middle of a phase rolls the phase back. The test
+// inserts a division by zero after each statement of the plan. Only phase guard has a
+// second transaction, after whose failure the first transaction stays.
 func postgresRollsBack(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	plan := d.Inspect(t, "users", "orders")
@@ -106,6 +109,8 @@ func postgresRollsBack(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
+// If another session holds a lock, Apply fails after the lock timeout, changes nothing,
+// and names the statement that waited.
 func postgresLockTimeout(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	plan := d.Inspect(t, "users", "orders")
@@ -139,6 +144,11 @@ func postgresLockTimeout(t *testing.T, server *migratetest.PgServer) {
 	d.Apply(t, plan, sqlmigrate.WithLockTimeout(50*time.Millisecond))
 }
 
+// After phase detach was taken back, the database assigns the key that follows the keys
+// in use. If the sequence was behind its table before the move, it is behind again, as it
+// would be without the move. ddl is the rest of CREATE TABLE t (…, which closes the
+// parenthesis and opens another if it needs further statements. between runs after Apply,
+// as programs would write keys.
 func postgresNextKey(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct {
 		name, ddl, between string
@@ -199,8 +209,8 @@ func postgresAtEnd(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Revert refuses keys that do not fit the former type before it changes the database, no
-// matter which phase it takes back.
+// Revert refuses keys that do not fit the former type, or from which a sequence could not
+// continue, before it changes the database, no matter which phase it takes back.
 func postgresLargeKeys(t *testing.T, server *migratetest.PgServer) {
 	const id = "361439850948198"
 	for _, test := range []struct{ name, ddl, insert, want string }{

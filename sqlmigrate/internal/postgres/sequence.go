@@ -8,34 +8,6 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A sequence is a sequence that gives values to columns.
-type sequence struct {
-	*pgcatalog.Sequence
-	at     position
-	users  []sequenceUser // the objects that depend on it
-	lost   []string       // reasons why it could not be recreated completely
-	grants []string       // statements for the rights on it
-
-	drop   bool     // whether phase detach drops it together with the default of its column
-	others []string // other objects that use it
-}
-
-// goes reports whether phase detach removes the sequence, either alone or with its
-// identity.
-func (s *sequence) goes() bool { return s.drop || s.Internal }
-
-// A position is the state of a sequence.
-type position struct {
-	Last   int64
-	Called bool // whether Last has been assigned
-}
-
-// A sequenceUser is an object that depends on a sequence.
-type sequenceUser struct {
-	Column pgcatalog.Node // the column, if the object is a default
-	Object string
-}
-
 // readSequences reads the sequences that give values to columns, sorted by name.
 func readSequences(ctx context.Context, q pgcatalog.QualifiedReader, nodes []pgcatalog.Node) []*sequence {
 	var found []*sequence
@@ -48,8 +20,9 @@ func readSequences(ctx context.Context, q pgcatalog.QualifiedReader, nodes []pgc
 }
 
 // sequenceUsersSQL returns the objects that depend on a sequence, because they would fail
-// without it. For a view, it returns the view instead of its rule _RETURN, on which the
-// catalog records the dependency.
+// without it. An object that is a default has the table and the number of its column; for
+// other objects both are 0. For a view, it returns the view instead of its rule _RETURN,
+// on which the catalog records the dependency.
 const sequenceUsersSQL = `
 SELECT coalesce(ad.adrelid, 0)::bigint, coalesce(ad.adnum, 0),
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
@@ -66,36 +39,40 @@ ORDER BY 3`
 func readSequence(ctx context.Context, q pgcatalog.QualifiedReader, known *pgcatalog.Sequence) *sequence {
 	return &sequence{
 		Sequence: known,
-		at:       pgcatalog.One[position](ctx, q.Reader, "the value of sequence "+known.Display.String(), "SELECT last_value, is_called FROM "+known.Target()),
+		position: pgcatalog.One[position](ctx, q.Reader, "the value of sequence "+known.Display.String(), "SELECT last_value, is_called FROM "+known.Target()),
 		users:    pgcatalog.Read[sequenceUser](ctx, q.Reader, sequenceUsersSQL, known.OID),
-		lost: pgcatalog.Read[string](ctx, q.Reader,
+		losses: pgcatalog.Read[string](ctx, q.Reader,
 			"SELECT reason FROM pg_catalog.pg_class c CROSS JOIN LATERAL ("+pgcatalog.LostSQL+") AS lost (reason) WHERE c.oid = $1::bigint::oid ORDER BY 1", known.OID),
 		grants: q.Rights(ctx, "SEQUENCE", map[int64]string{known.OID: known.Target()})[known.OID],
 	}
 }
 
-// link assigns the sequences to their columns, and decides which can be dropped. A
-// sequence can be dropped if it is owned by a column, and only this column and the
-// columns that have it from this column use it.
-func (g *graph) link(sequences []*sequence) engine.Findings {
+// linkSequences assigns the sequences to their columns, and decides which can be dropped.
+// A sequence can be dropped if it is owned by a column, and only this column and the
+// columns that have it from this column use it. All other users are recorded in others.
+// The findings are properties that would be lost with a sequence that phase detach
+// removes.
+func (g *graph) linkSequences(sequences []*sequence) engine.Findings {
 	var found engine.Findings
 	for _, s := range sequences {
 		for _, n := range s.Columns {
 			g.columns[n].sequences = append(g.columns[n].sequences, s)
 		}
+		// holder is the root whose columns have to be the only users of a sequence that
+		// is dropped. It is the owner's root, or if the graph has no owner, the user's.
 		user := g.columns[s.Columns[0]].root
-		home := user
+		holder := user
 		if owner := g.columns[s.Owner]; owner != nil {
-			home = owner.root
-			s.drop = !s.Internal
+			holder = owner.root
+			s.isDropped = !s.Internal
 		}
 		for _, u := range s.users {
-			if c := g.columns[u.Column]; c == nil || c.root != home {
-				s.drop = false
+			if c := g.columns[u.Column]; c == nil || c.root != holder {
+				s.isDropped = false
 				s.others = append(s.others, u.Object)
 			}
 		}
-		if s.goes() && !g.parks {
+		if s.isRemoved() && !g.parks {
 			found.Add(s.block(user.relation.Display))
 		}
 	}
@@ -105,7 +82,7 @@ func (g *graph) link(sequences []*sequence) engine.Findings {
 // block adds a blocker for each property of the sequence that could not be recreated.
 func (s *sequence) block(table plan.TableName) engine.Findings {
 	var found engine.Findings
-	for _, reason := range s.lost {
+	for _, reason := range s.losses {
 		found.Block(table, "sequence "+s.Display.String(), "phase detach drops it, and "+reason,
 			"revoke the rights, or take the label off, and restore that when phase detach is taken back")
 	}

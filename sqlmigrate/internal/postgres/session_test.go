@@ -11,7 +11,7 @@ import (
 )
 
 // A session is only ended if both its process number and its lock key match, because the
-// number may belong to a session of another program by now.
+// server may have given the number to a session of another program since.
 func TestEndOthers(t *testing.T) {
 	t.Parallel()
 	pool, err := sql.Open("pgx", testserver.Postgres(t).URL())

@@ -15,18 +15,20 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A shown is a view that shows keys, directly or through other views. The views of a
+// A shownView is a view that shows keys, directly or through other views. The views of a
 // trial are created in a single temporary schema, so two relations that a view uses must
-// not have the same name. Visible is false for the relation that is hidden by the other.
-type shown struct {
+// not have the same name. Visible is true if the name of the relation without a schema
+// means this relation, and no other of the same name.
+type shownView struct {
 	OID          int64
 	Display      plan.TableName
 	Schema, Name string
-	Text         string
+	Text         string // its query
 	Visible      bool
-	Uses         []usedRelation
+	Uses         []usedRelation // the relations that its query names
 }
 
+// A usedRelation is a table or view that a view uses.
 type usedRelation struct {
 	OID          int64
 	Schema, Name string
@@ -43,9 +45,11 @@ const mostRead = 1000
 const pathSQL = `SELECT set_config('search_path', string_agg(quote_ident(nspname), ', ' ORDER BY nspname <> current_schema(), nspname <> ALL (SELECT json_array_elements_text($1::text::json)), nspname), true)
 FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'`
 
-// shownSQL returns the views on columns, and the tables and views that each view uses.
-// The rule _RETURN is the query of a view. It leaves out relations of the server itself,
-// because the copies can use them as they are.
+// shownSQL returns the views on columns, and the tables and views that each view uses. $1
+// is a list of tables and columns as JSON. The relation view has the views that depend on
+// one of the columns, or on the whole row (refobjsubid 0), and then the views on views.
+// The rule _RETURN is the query of a view. The last column leaves out sequences (relkind
+// 'S') and relations of the server itself, because the copies can use them as they are.
 const shownSQL = `
 WITH RECURSIVE view (oid) AS (
   SELECT r.ev_class
@@ -72,10 +76,13 @@ ORDER BY n.nspname, c.relname`
 
 // Views implements [engine.Copies]. Each view is created as a temporary view. Temporary
 // tables with constant rows replace the tables that it uses. All views are first tried
-// together; if one fails, each is tried alone.
+// together, because that is fast; if one fails, each is tried alone, so that only views
+// that fail themselves get an error.
 func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Shown, error) {
+	// Read the views on the tables. A table with triggers has several copies, and is read
+	// once.
 	schemas, tables := []string{}, []map[string]any{}
-	copies := map[int64]*copied{}
+	copies := map[int64]*tableCopy{}
 	for _, c := range r.copies {
 		if copies[c.OID] == nil {
 			copies[c.OID] = c
@@ -85,14 +92,16 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 	if _, err := r.tx.ExecContext(ctx, pathSQL, asJSON(schemas)); err != nil {
 		return nil, err
 	}
-	views, err := rows.Read[shown](ctx, r.tx, shownSQL, asJSON(tables))
-	byOID := map[int64]shown{}
+	views, err := rows.Read[shownView](ctx, r.tx, shownSQL, asJSON(tables))
+	byOID := map[int64]shownView{}
 	for _, v := range views {
 		byOID[v.OID] = v
 	}
+	// Prepare an attempt for each view whose relations have different names, and one for
+	// all these views. viewOf has the index of the view of each attempt in alone.
 	found := make([]engine.Shown, len(views))
 	var alone []attempt
-	var places []int
+	var viewOf []int
 	var roots []usedRelation
 	together := attempt{}
 	uses := func(u usedRelation) []usedRelation { return byOID[u.OID].Uses }
@@ -109,34 +118,37 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 			create := createBelow(below, byOID, copies, key, r.Moved && !asIs)
 			read := []string{readOnly, fmt.Sprintf("SELECT v::text FROM pg_temp.%s AS v LIMIT %d", pgsql.Quote(v.Name), mostRead)}
 			alone, together.Tries = append(alone, attempt{create, [][]string{read}}), append(together.Tries, read)
-			roots, places = append(roots, root...), append(places, i)
+			roots, viewOf = append(roots, root...), append(viewOf, i)
 		}
 	}
 	if err != nil || len(alone) == 0 {
 		return found, err
 	}
+	// Read the views.
 	together.Prepare = createBelow(pgcatalog.ParentsFirst(roots, uses), byOID, copies, key, r.Moved && !asIs)
-	outcomes, err := r.ask(ctx, []attempt{together})
+	outcomes, err := r.runAttempts(ctx, []attempt{together})
 	if err == nil && slices.ContainsFunc(outcomes, func(o outcome) bool { return o.err() != nil }) {
-		outcomes, err = r.ask(ctx, alone)
+		outcomes, err = r.runAttempts(ctx, alone)
 	}
 	for i, o := range outcomes {
-		view := &found[places[i]]
+		view := &found[viewOf[i]]
 		if view.Err = o.err(); view.Err == nil {
-			view.Rows = o.Shown
+			view.Rows = o.Rows
 		}
 	}
 	return found, err
 }
 
 // createBelow returns the statements that create the relations of below as temporary
-// tables and views. below must list each relation after those that it uses.
-func createBelow(below []usedRelation, views map[int64]shown, copies map[int64]*copied, key types.ID, moved bool) []string {
+// tables and views. below must list each relation after those that it uses. A table of
+// the trial gets rows with the key, and with the types after the plan if moved is true.
+// Any other table gets one row in which all columns are NULL.
+func createBelow(below []usedRelation, views map[int64]shownView, copies map[int64]*tableCopy, key types.ID, moved bool) []string {
 	statements := make([]string, len(below))
 	for i, u := range below {
 		kind, text := "TABLE", "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
 		if c := copies[u.OID]; c != nil {
-			text = c.rows(moved, engine.Chain(c.table, key)...)
+			text = c.constantRows(moved, engine.Chain(c.table, key)...)
 		} else if v, is := views[u.OID]; is {
 			kind, text = "VIEW", pgview.KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
 		}

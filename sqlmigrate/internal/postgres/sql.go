@@ -2,134 +2,38 @@ package postgres
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
-	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// ownerOf returns a part of the body of a DO statement. It makes the present owner of
-// table the owner of object.
-func ownerOf(kind, object, table string) string {
+// setOwner returns a part of the body of a DO statement. It makes the present owner of
+// table the owner of object. kind is SEQUENCE or STATISTICS, and both names are quoted.
+func setOwner(kind, object, table string) string {
 	return fmt.Sprintf("  EXECUTE format('ALTER %s %%s OWNER TO %%I', %s,\n"+
 		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
 		kind, pgsql.Literal(object), pgsql.Literal(table))
 }
 
-// has returns a condition that at least one of the columns meets condition, which is
-// about its row in pg_attribute.
-func has(columns []*column, condition string) string {
-	those := pgsql.Join(columns, " OR ", func(c *column) string {
+// anyColumn returns an SQL condition that at least one of the columns meets condition,
+// which is about its row in pg_attribute.
+func anyColumn(columns []*column, condition string) string {
+	matches := pgsql.Join(columns, " OR ", func(c *column) string {
 		return "attrelid = " + pgsql.Literal(c.relation.Target()) + "::regclass AND attname = " + pgsql.Literal(c.Name)
 	})
-	return "EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE (" + those + ") AND " + condition + ")"
+	return "EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE (" + matches + ") AND " + condition + ")"
 }
 
-// areNarrow returns a condition that at least one of the columns is not a bigint.
-func areNarrow(columns []*column) string { return has(columns, "atttypid <> 'bigint'::regtype") }
+// anyNarrow returns a condition that at least one of the columns is not a bigint. A
+// statement of phase widen is done if it is false.
+func anyNarrow(columns []*column) string { return anyColumn(columns, "atttypid <> 'bigint'::regtype") }
 
+// namesOf returns the names of the columns for the text of a step.
 func namesOf(columns []*column) string {
 	return pgsql.Join(columns, ", ", func(c *column) string { return c.Name })
 }
 
-// checkAll returns a statement with several rejections. It turns row security off, so
-// that the statement fails if a policy would hide rows.
-func checkAll(rejections []string) string {
-	return pgsql.Do("", "  PERFORM pg_catalog.set_config('row_security', 'off', true);\n"+strings.Join(rejections, ""))
-}
-
-// rejectIf returns a part of the body of a DO statement. It raises an error if query
-// returns a row.
-func rejectIf(query, message string) string {
-	return "  IF EXISTS (" + query + ") THEN\n" +
-		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgsql.Literal(message) + ";\n" +
-		"  END IF;\n"
-}
-
-// rejectAll returns a part of the body of a DO statement. It raises an error that lists
-// the objects that query returns. message has a %s for them.
-func rejectAll(query, message string) string {
-	return "  IF EXISTS (" + query + ") THEN\n" +
-		"    RAISE EXCEPTION USING ERRCODE = 'dependent_objects_still_exist', MESSAGE = pg_catalog.format(" + pgsql.Literal(message) + ",\n" +
-		"      (SELECT string_agg(DISTINCT found.object, ', ') FROM (" + query + ") AS found (object)));\n" +
-		"  END IF;\n"
-}
-
-// widenCheck returns a statement that fails if widen cannot be taken back. It looks for
-// keys that do not fit into the old columns, and for objects that prevent PostgreSQL from
-// changing the type.
-func widenCheck(g *graph, t *table, columns []*column) string {
-	rejections := []string{rejectNewUses(t, columns, g.views)}
-	for _, c := range columns {
-		low, high := c.Bounds()
-		rejections = append(rejections, rejectIf(
-			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.Target(), pgsql.Quote(c.Name), low, high),
-			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
-				c.Name, t.Display, c.Type, low, high)))
-	}
-	return checkAll(rejections)
-}
-
-// rejectNewReferences returns a statement that fails at the end of phase widen if a
-// narrow column that the plan does not know refers to a widened key. Its foreign key may
-// have been added since the plan was made, or may exist in this database only. Such a
-// column would accept old keys and fail at the first Snowflake ID, so the failure takes
-// phase widen back.
-func rejectNewReferences(tables []*table) []plan.Statement {
-	var rejections []string
-	for _, t := range tables {
-		for _, c := range t.narrowColumns() {
-			if !c.Key {
-				continue
-			}
-			rejections = append(rejections, rejectIf(fmt.Sprintf(`SELECT FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
-    JOIN pg_catalog.pg_attribute r ON r.attnum = k.a
-    JOIN pg_catalog.pg_attribute t ON t.attnum = k.b
-    WHERE c.contype = 'f' AND r.attrelid = c.conrelid AND t.attrelid = c.confrelid
-    AND c.confrelid = %s::regclass AND t.attname = %s AND r.atttypid IN ('int2'::regtype, 'int4'::regtype)`,
-				pgsql.Literal(t.Target()), pgsql.Literal(c.Name)),
-				fmt.Sprintf("sqlmigrate: a foreign key that the plan does not know refers to column %s of table %s with fewer than 64 bits: inspect again",
-					c.Name, t.Display)))
-		}
-	}
-	if len(rejections) == 0 {
-		return nil
-	}
-	return engine.Statements("", pgsql.Do("", strings.Join(rejections, "")))
-}
-
-// rejectNewViews returns a rejection for views that use the views to drop, and that the
-// plan does not know.
-func rejectNewViews(views []*view) string {
-	known := regclasses(views)
-	return rejectAll(`SELECT pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
-      FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
-      WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid IN (`+known+`) AND r.ev_class NOT IN (SELECT v FROM unnest(ARRAY[`+known+`]) AS v WHERE v IS NOT NULL)`,
-		"sqlmigrate: %s: uses a view that has to be dropped when phase widen is taken back: drop it before, and create it again afterwards")
-}
-
-// regclasses returns a list of SQL expressions for the OIDs of the views. An expression
-// is NULL if its view does not exist any more.
-func regclasses(views []*view) string {
-	if len(views) == 0 {
-		return "NULL::oid"
-	}
-	return pgsql.Join(views, ", ", func(v *view) string { return "to_regclass(" + pgsql.Literal(v.Target()) + ")::oid" })
-}
-
-// rejectNewUses returns a rejection for objects that use the columns, that the plan does
-// not know, and because of which PostgreSQL would not change their type back.
-func rejectNewUses(t *table, columns []*column, views []*view) string {
-	var of []string
-	for _, c := range columns {
-		for _, m := range c.members {
-			of = append(of, "att.attrelid = to_regclass("+pgsql.Literal(m.relation.Target())+") AND att.attname = "+pgsql.Literal(m.Name))
-		}
-	}
-	return rejectAll("SELECT "+pgcatalog.DescribeUse+"\n      FROM pg_catalog.pg_attribute att\n"+pgcatalog.JoinUses+
-		"\n      WHERE ("+strings.Join(of, " OR ")+")\n"+pgcatalog.IsUse+
-		"\n        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY["+regclasses(views)+"]) AS v WHERE v IS NOT NULL), true)",
-		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display.String(), "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
+// alter returns an ALTER TABLE statement with a command for the column. only is "ONLY "
+// or empty.
+func (c *column) alter(only, command string) string {
+	return "ALTER TABLE " + only + c.relation.Target() + " ALTER COLUMN " + pgsql.Quote(c.Name) + " " + command
 }

@@ -13,19 +13,26 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// surveyed is a condition for the schemas whose columns are surveyed. These are the named
-// schemas and the schemas on the search_path, because the latter belong to the
+// surveyed is an SQL condition for the schemas whose columns are surveyed. These are the
+// named schemas ($1) and the schemas on the search_path, because the latter belong to the
 // application as far as the server knows.
 const surveyed = `(n.nspname = ANY (current_schemas(false)) OR n.nspname = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))))`
 
-// displayed is the schema of a name in a plan, which is empty for the current schema.
+// displayed is an SQL expression for the schema of a name in a plan, which is empty for
+// the current schema.
 const displayed = `CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END`
 
 // narrowSQL returns all columns that contain integers of 16 or 32 bits, and therefore
-// cannot hold an ID. The recursive part takes domains, arrays and composite types apart,
-// down to their integers, to a depth of 16. attinhcount = 0 excludes a column that a
-// partition or child has from its parent, because it changes together with the parent's
-// column.
+// cannot hold an ID. It reads tables, partitioned tables and foreign tables (relkind 'r',
+// 'p', 'f'). attinhcount = 0 excludes a column that a partition or child has from its
+// parent, because it changes together with the parent's column.
+//
+// The recursive part takes types apart, down to their integers: domains (typtype 'd'),
+// arrays (typcategory 'A') and composite types (typtype 'c'). path collects the
+// attributes of composite types, for example ".address.city_id"; arrays counts the
+// arrays; domain is the outermost domain, and composite the innermost composite type. The
+// depth of 16 is more than a schema has, and ends the recursion in any case. COLLATE "C"
+// gives the parts of the recursion the same collation.
 const narrowSQL = `
 WITH RECURSIVE part (rel, att, path, type, arrays, domain, composite, depth) AS (
   SELECT c.oid, a.attnum, ''::text COLLATE "C", a.atttypid, 0, ''::text, ''::text, 0
@@ -123,23 +130,24 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 		Texts:       pgcatalog.Read[engine.Text](ctx, r, textsSQL, schemas),
 	}
 	for _, c := range pgcatalog.Read[surveyedColumn](ctx, r, narrowSQL, schemas) {
-		c.Change = c.change()
+		c.Change = c.howToWiden()
 		s.Columns = append(s.Columns, c.NarrowColumn)
 	}
 	return s, r.Err()
 }
 
-// A surveyedColumn is a narrow column with the structure of its type.
+// A surveyedColumn is a narrow column with the structure of its type, which its change
+// depends on.
 type surveyedColumn struct {
 	engine.NarrowColumn
 
-	Foreign           bool
-	Arrays            int
-	Domain, Composite string
+	Foreign           bool   // whether the table is a foreign table
+	Arrays            int    // number of arrays around the integer
+	Domain, Composite string // see narrowSQL; empty if there is none
 }
 
-// change returns how to make the column wide if a plan cannot do it, or "".
-func (c *surveyedColumn) change() string {
+// howToWiden returns how a user can make the column wide, or "" if a plan can do it.
+func (c *surveyedColumn) howToWiden() string {
 	column, attribute, _ := strings.Cut(c.Name, ".")
 	switch {
 	case c.Foreign:
@@ -149,20 +157,22 @@ func (c *surveyedColumn) change() string {
 			" is wide, and change the column to it: ALTER TABLE … ALTER COLUMN … TYPE … USING ROW(…), because PostgreSQL changes no composite type that a column has"
 	case strings.HasPrefix(c.Type, "int4range"):
 		return "make it an int8range"
-	case c.Arrays > 0 || c.Domain != "":
+	case c.Arrays > 0 || c.Domain != "": // an array of an array has the same type as the array
 		return "ALTER TABLE " + pgsql.Qualified(c.Table.Schema, c.Table.Name) + " ALTER COLUMN " + pgsql.Quote(column) + " TYPE bigint" + strings.Repeat("[]", min(c.Arrays, 1))
 	}
 	return ""
 }
 
+// Limits of the rows and texts that Sample reads.
 const (
-	sampledPages = 50
+	sampledPages = 50 // on average, because the server chooses pages at random
 	sampledRows  = 5000
 	sampledText  = 500 // in characters; a value may be a long array
 )
 
-// Sample implements [engine.Engine]. It reads a few pages of the table, always the same
-// ones.
+// Sample implements [engine.Engine]. It reads a few pages of the table, which are the
+// same at each call (REPEATABLE), so that equal tables give equal results. An attribute
+// of a composite column has the name column.attribute.
 func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -171,8 +181,8 @@ func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, 
 	defer func() { _ = tx.Rollback() }()
 	name := pgsql.Qualified(table.Schema, table.Name)
 	var pages float64
-	// The number of pages of the table and its partitions, to compute the part to read.
-	// The FROM clause sets the lock timeout of the transaction.
+	// Read the number of pages of the table and its partitions, to compute the percentage
+	// for TABLESAMPLE. The FROM clause sets the lock timeout of the transaction.
 	err = tx.QueryRowContext(ctx, `
 SELECT greatest(1, (SELECT sum(pg_relation_size(oid)) FROM (
     SELECT relid::oid FROM pg_partition_tree($1::text::regclass) UNION SELECT $1::text::regclass::oid) AS member (oid)

@@ -21,7 +21,7 @@ import (
 var pgHostile = []struct {
 	name, ddl string
 	insert    string // with a verb for the key; if empty: INSERT INTO t (id) VALUES (%d)
-	want      string // part of the plan's error; if empty, the table is moved
+	want      string // part of the plan's error; if empty, the plan has no error, and the moved table accepts a key
 }{
 	{"check", "CREATE TABLE t (id bigint PRIMARY KEY CHECK (id < 1000000))", "", `new row for relation "t" violates check constraint "t_id_check"`},
 	{"check of an int", "CREATE TABLE t (id serial PRIMARY KEY, CONSTRAINT small CHECK (id BETWEEN 1 AND 2147483647))", "", `violates check constraint "small"`},
@@ -85,6 +85,9 @@ func pgHostileTargets(ddl string) []any {
 	return targets
 }
 
+// Inspect finds tables and views that reject the keys of today, and changes nothing while
+// it tries keys. The mutant is an engine without the trial. Without it nearly all of
+// these plans would have no blocker, which shows that the trial finds the causes.
 func postgresTrial(t *testing.T, server *migratetest.PgServer) {
 	mutant := &migratetest.Mutant{Engine: postgres.Engine{}}
 	t.Cleanup(func() { mutant.Want(t) })
@@ -119,6 +122,7 @@ func postgresTrial(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
+// pgViewNames returns the names of the views.
 func pgViewNames(t *testing.T, d *migratetest.PgDatabase) []string {
 	t.Helper()
 	var names []string
@@ -147,6 +151,9 @@ var pgAssigning = []struct {
 	{"writes", "BEGIN INSERT INTO log VALUES (NEW.at); RETURN NEW; END", false},
 }
 
+// If a trigger assigns keys, phase detach leaves it to the user, and reports the trigger
+// with a statement that drops it. Other triggers are not reported. In the end, an INSERT
+// without a key succeeds only if a trigger assigns the key.
 func postgresAssigning(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range pgAssigning {
 		t.Run(test.name, func(t *testing.T) {
@@ -235,8 +242,8 @@ func postgresGuardOfZero(t *testing.T, server *migratetest.PgServer) {
 	d.RoundTrip(t, "t")
 }
 
-// Each blocker contains the statement that drops the object and the statements that
-// create it again as it was.
+// Each blocker that is not a view contains the statement that drops the object and the
+// statements that create it again as it was, so that the user need not write them.
 func postgresRestores(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct{ name, ddl string }{
 		{"trigger", `CREATE TRIGGER "My g" BEFORE UPDATE OF id ON t FOR EACH ROW WHEN (OLD.n > 5) EXECUTE FUNCTION f()`},

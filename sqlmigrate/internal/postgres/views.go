@@ -12,13 +12,6 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A view is a view that is dropped before a column changes its type, and created again.
-type view struct {
-	*pgview.View
-
-	columns []*column // the columns that it uses, directly or through other views
-}
-
 // readViews reads the views that use narrow columns, in the order in which they are
 // created, and reports the views that cannot be created again.
 func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []pgcatalog.Use) ([]*view, engine.Findings) {
@@ -33,8 +26,8 @@ func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses 
 	var found engine.Findings
 	byOID := map[int64]*view{}
 	for _, v := range pgview.Read(ctx, q, oids) {
-		one := &view{View: v}
-		views, byOID[v.OID] = append(views, one), one
+		v := &view{View: v}
+		views, byOID[v.OID] = append(views, v), v
 	}
 	for _, u := range uses {
 		if v := byOID[u.View]; v != nil {
@@ -53,7 +46,7 @@ func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses 
 	return views, found
 }
 
-// definitions returns the definitions of the views.
+// definitions returns the views in the form that package pgview takes.
 func definitions(views []*view) []*pgview.View {
 	list := make([]*pgview.View, len(views))
 	for i, v := range views {
@@ -62,9 +55,9 @@ func definitions(views []*view) []*pgview.View {
 	return list
 }
 
-// block reports the reasons why a view cannot be created again. It uses the table of a
-// column that the view uses directly, so readViews calls it before it adds the other
-// columns.
+// block reports the reasons why a view cannot be created again. A blocker needs a table,
+// which is the table of a column that the view uses directly. readViews therefore calls
+// it before it adds the columns that the view uses through other views.
 func (v *view) block() engine.Findings {
 	var found engine.Findings
 	table, object := plan.TableName{}, "view "+v.Display.String()
@@ -78,7 +71,7 @@ func (v *view) block() engine.Findings {
 }
 
 // readParts reads the indexes and extended statistics of materialized views, because they
-// are dropped with the view.
+// are dropped with the view. It adds their statements to the views.
 func readParts(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view) {
 	const ofIndexes = " WHERE i.indrelid = ANY ($1::text::oid[]) ORDER BY c.oid"
 	const ofStatistics = " WHERE s.stxrelid = ANY ($1::text::oid[]) ORDER BY s.oid"
@@ -91,6 +84,7 @@ func readParts(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64
 	}
 }
 
+// addPart adds the statements that create an index or statistics after the view.
 func (v *view) addPart(o object) {
 	_, create := o.statements()
 	v.Parts = slices.Concat(v.Parts, []string{create}, o.keep())
@@ -98,13 +92,14 @@ func (v *view) addPart(o object) {
 
 // withoutViews adds a step before steps that drops the views, and a step after them that
 // creates the views again. The first step drops the views before it locks the tables,
-// because a program that reads a view also locks the view first.
+// with the statements in locks, because a program that reads a view also locks the view
+// first.
 func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []string) []plan.Step {
 	var columns []*column
 	for _, t := range batch {
 		columns = append(columns, t.narrowColumns()...)
 	}
-	narrow := areNarrow(columns)
+	narrow := anyNarrow(columns) // until the columns are wide, both steps have to run
 	list := engine.Count(len(views), "view") + " that would block it: " + pgsql.Join(views, ", ", func(v *view) string { return v.Display.String() })
 	step := func(what string, up, down []string) plan.Step {
 		return plan.Step{

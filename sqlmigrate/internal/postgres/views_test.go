@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
+// pgViewed creates the tables that the views of pgViews use.
 const pgViewed = `
 CREATE TABLE users (id serial PRIMARY KEY, name text, manager_id integer REFERENCES users);
 CREATE TABLE orders (id serial PRIMARY KEY, user_id integer REFERENCES users, what text DEFAULT 'x');
@@ -53,8 +54,8 @@ ALTER VIEW above OWNER TO viewing; ALTER MATERIALIZED VIEW texts OWNER TO viewin
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC, viewing;
 `
 
-// Views are the same after a move, one by one and all together, no matter whether the
-// plan or a migration file recreates them.
+// Views are the same after a move that recreates them, phase by phase and at once, by the
+// library and by migration files. Afterwards they show and accept Snowflake IDs.
 func postgresViews(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE viewing")
 	d := server.Database(t, "GRANT CREATE ON SCHEMA public TO viewing; GRANT SELECT ON ALL TABLES IN SCHEMA public TO viewing; "+pgViewed+
@@ -78,8 +79,9 @@ func postgresViews(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// A move does not drop objects other than views, so such an object that uses a view
-// blocks the move.
+// A move recreates views, but no objects of other kinds that use them. Such an object
+// blocks the move, as do rights and memberships of a view that the move could not
+// restore.
 func postgresViewBlockers(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE regranting")
 	for _, test := range []struct{ name, ddl, table, object, reason string }{

@@ -13,10 +13,11 @@ import (
 // copied. Measured were 134 MB in 2.3 to 3.7 s, and 189 MB in 4.1 to 4.5 s.
 const rewriteRate = 45_000_000
 
-// widen plans the phase that makes columns 64 bits wide, with a single ALTER TABLE for
-// each table, so that each table is copied only once. Foreign keys stay, because
-// PostgreSQL can compare an integer with a bigint.
-func widen(g *graph, locks int) (plan.Phase, engine.Findings) {
+// planWiden plans the phase that makes columns 64 bits wide, with a single ALTER TABLE
+// for each table, so that each table is copied only once. Foreign keys stay, because
+// PostgreSQL can compare an integer with a bigint. locks is the size of the server's lock
+// table.
+func planWiden(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Widen, Transaction: true}
 	tables := keepIf(g.tables, func(t *table) bool { return len(t.narrowColumns()) > 0 })
 	batches, found := g.batches(plan.Widen, tables, locks)
@@ -30,15 +31,17 @@ func widen(g *graph, locks int) (plan.Phase, engine.Findings) {
 		}
 		phase.Steps = append(phase.Steps, steps...)
 	}
-	if n := len(phase.Steps); n > 0 {
+	if n := len(phase.Steps); n > 0 { // at the end, when no column of the plan is narrow any more
 		phase.Steps[n-1].Up = append(phase.Steps[n-1].Up, rejectNewReferences(tables)...)
 	}
 	return phase, found
 }
 
+// widenStep returns the step that widens the columns of a table. several reports whether
+// the phase takes several transactions.
 func widenStep(g *graph, t *table, several bool) plan.Step {
 	columns := t.narrowColumns()
-	narrow := areNarrow(columns)
+	narrow := anyNarrow(columns)
 	return plan.Step{
 		Table:    t.Display,
 		Text:     namesOf(columns) + " become" + pgsql.If(len(columns) == 1, "s") + " bigint",
@@ -53,8 +56,10 @@ func widenStep(g *graph, t *table, several bool) plan.Step {
 	}
 }
 
-// widenModes returns the lock modes of a transaction. It includes the tables at the other
-// ends of foreign keys, because ALTER TABLE creates their foreign keys again.
+// widenModes returns the lock modes of a transaction. ALTER TABLE creates the foreign
+// keys of a widened column again, on both sides. For that it locks the table that refers
+// in ACCESS EXCLUSIVE mode, and the table to which a widened column refers in SHARE ROW
+// EXCLUSIVE mode.
 func (g *graph) widenModes(tables []*table) map[*table]string {
 	modes := map[*table]string{}
 	for _, f := range g.foreign {
@@ -72,10 +77,15 @@ func (g *graph) widenModes(tables []*table) map[*table]string {
 	return modes
 }
 
+// widenUp returns the statements that widen the columns of a table, and restore the
+// properties that are lost with the former types.
 func widenUp(t *table) []string {
 	return append(t.up.around(alterTypes(t, func(*column) string { return "bigint" })), t.kept...)
 }
 
+// widenDown returns the statements that give the columns their former types again. The
+// sequence of an identity needs a statement of its own if its type differs from the
+// column's.
 func widenDown(t *table) []string {
 	texts := t.down.around(alterTypes(t, func(c *column) string { return c.Type }))
 	for _, c := range t.narrowColumns() {
@@ -95,16 +105,34 @@ func (s *sequence) retype() string {
 	return fmt.Sprintf("ALTER SEQUENCE %s AS %s MINVALUE %d MAXVALUE %d", s.Target(), s.Type, s.Smallest, s.Largest)
 }
 
+// alterTypes returns one ALTER TABLE for all narrow columns. typ returns the new type of
+// a column.
 func alterTypes(t *table, typ func(*column) string) string {
 	return "ALTER TABLE " + t.Target() + " " + pgsql.Join(t.narrowColumns(), ", ", func(c *column) string {
 		return "ALTER COLUMN " + pgsql.Quote(c.Name) + " TYPE " + typ(c)
 	})
 }
 
+// widenLocks describes the locks of the step for users.
 func widenLocks(t *table, several bool) string {
 	end := "phase"
 	if several {
 		end = "transaction"
 	}
 	return "ACCESS EXCLUSIVE on " + t.Display.String() + pgsql.If(len(t.members) > 1, ", its partitions and children") + " and every table whose foreign key refers to it, until the end of the " + end + ": reads and writes wait"
+}
+
+// widenCheck returns a statement that fails if widen cannot be taken back. It looks for
+// keys that do not fit into the old columns, and for objects that prevent PostgreSQL from
+// changing the type.
+func widenCheck(g *graph, t *table, columns []*column) string {
+	rejections := []string{rejectNewUses(t, columns, g.views)}
+	for _, c := range columns {
+		low, high := c.Bounds()
+		rejections = append(rejections, rejectIf(
+			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.Target(), pgsql.Quote(c.Name), low, high),
+			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
+				c.Name, t.Display, c.Type, low, high)))
+	}
+	return checkAll(rejections)
 }

@@ -15,10 +15,11 @@ import (
 // findings collects the blockers of an online move that Inspect has not found already.
 type findings struct{ engine.Findings }
 
-const again = "drop it before, and create it again afterwards"
+// recreateFix is the fix for an object that the move would not keep.
+const recreateFix = "drop it before, and create it again afterwards"
 
-// when adds a blocker if found is true.
-func (f *findings) when(found bool, t *table, object, reason, fix string) {
+// blockIf adds a blocker if found is true.
+func (f *findings) blockIf(found bool, t *table, object, reason, fix string) {
 	if found {
 		f.Block(t.Display, object, reason, fix)
 	}
@@ -28,7 +29,7 @@ func (f *findings) when(found bool, t *table, object, reason, fix string) {
 // on the old column unnoticed, or because PostgreSQL recreates them only under long
 // locks.
 func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
-	f, locks := findings{}, 0 // an estimate of the locks of the swap
+	f, locks := findings{}, 0 // locks is a generous estimate of the locks that the swap takes
 	for _, t := range g.all() {
 		for _, m := range t.members {
 			f.table(r, m)
@@ -36,12 +37,12 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 		}
 	}
 	for _, k := range g.keys {
-		f.when(k.child.parted() && !k.Valid, k.child, "foreign key "+k.Name, "it is NOT VALID, and of a partitioned table: a new one would check all rows in the swap", "VALIDATE CONSTRAINT")
-		if k.parent.parted() { // each part has a foreign key, with triggers, to each partition of the parent
+		f.blockIf(k.child.isPartitioned() && !k.Valid, k.child, "foreign key "+k.Name, "it is NOT VALID, and of a partitioned table: a new one would check all rows in the swap", "VALIDATE CONSTRAINT")
+		if k.parent.isPartitioned() { // each part has a foreign key, with triggers, to each partition of the parent
 			locks += 3 * len(k.parts) * len(k.parent.root.members)
 		}
 	}
-	if locks > r.Locks/2 {
+	if locks > r.Locks/2 { // the other half of the lock table is for programs
 		f.Block(g.tables[0].Display, "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
 			fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", locks*2/r.Locks+1))
 	}
@@ -55,21 +56,21 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 		for _, i := range t.indexes {
 			f.index(t, i)
 		}
-		if t.refused != nil {
-			fix := again
-			if pgsql.State(t.refused) == pgsql.InsufficientPrivilege {
+		if t.refusal != nil {
+			fix := recreateFix
+			if pgsql.State(t.refusal) == pgsql.InsufficientPrivilege {
 				fix = "GRANT that to role " + r.Role
 			}
-			f.Block(t.Display, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refused.Error(), fix)
+			f.Block(t.Display, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refusal.Error(), fix)
 		}
 		for _, trigger := range t.triggers {
 			f.trigger(r, t, trigger)
 		}
 		for _, u := range t.uses {
-			f.when(u.View == 0 && !u.Recreated(), t, u.Object, "it uses column "+u.Column+", and would stay on the old one", again)
+			f.blockIf(u.View == 0 && !u.Recreated(), t, u.Object, "it uses column "+u.Column+", and would stay on the old one", recreateFix)
 		}
 		for _, name := range t.rules {
-			f.Block(t.Display, "rule "+name, "it would rewrite the statements that copy rows", again)
+			f.Block(t.Display, "rule "+name, "it would rewrite the statements that copy rows", recreateFix)
 		}
 	}
 	return f.Blockers
@@ -78,50 +79,61 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 // view adds a blocker for a view that cannot be created again unchanged in a moment.
 func (f *findings) view(t *table, v *pgview.View) {
 	object := "view " + v.Display.String()
-	f.when(v.Materialized, t, object, "it is materialized: to create it again takes as long as its query", again)
+	f.blockIf(v.Materialized, t, object, "it is materialized: to create it again takes as long as its query", recreateFix)
 	for _, reason := range v.Blocked {
-		f.Block(t.Display, object, "it has to be dropped, and "+reason, again)
+		f.Block(t.Display, object, "it has to be dropped, and "+reason, recreateFix)
 	}
 }
 
+// table adds the blockers of a table's kind, owner and rights. Members of a hierarchy of
+// inheritance are blocked because the move only handles partitions.
 func (f *findings) table(r *pgcatalog.Reader, t *table) {
 	object := "table " + t.Name
-	f.when(t.Inherits && !t.parted() && !t.Partition, t, object, "it inherits from a table, or a table from it", "apply phase widen instead, with its locks")
-	f.when(t.Kind != "r" && t.Kind != "p", t, object, "it is not an ordinary table", "leave it out")
-	f.when(!t.Owned, t, object, "role "+r.Role+" may not change it", "do this as "+t.Owner+", who owns it")
-	f.when(t.Owned && !t.Creates && len(t.columns) > 0 && t.root == t, t, "schema "+t.Schema, "role "+r.Role+" may not create the function of a trigger in it",
+	f.blockIf(t.Inherits && !t.isPartitioned() && !t.Partition, t, object, "it inherits from a table, or a table from it", "apply phase widen instead, with its locks")
+	f.blockIf(t.Kind != "r" && t.Kind != "p", t, object, "it is not an ordinary table", "leave it out")
+	f.blockIf(!t.MayChange, t, object, "role "+r.Role+" may not change it", "do this as "+t.Owner+", who owns it")
+	f.blockIf(t.MayChange && !t.MayCreate && len(t.columns) > 0 && t.root == t, t, "schema "+t.Schema, "role "+r.Role+" may not create the function of a trigger in it",
 		"GRANT CREATE ON SCHEMA "+pgsql.Quote(t.Schema)+" TO "+pgsql.Quote(r.Role))
-	f.when(t.Forced && !r.Bypass, t, object, "its policies hide rows from role "+r.Role+", which would not be copied", "do this as a role with BYPASSRLS")
+	f.blockIf(t.ForcesRowSecurity && !r.BypassesPolicies, t, object, "its policies hide rows from role "+r.Role+", which would not be copied", "do this as a role with BYPASSRLS")
 }
 
+// column adds the blockers of a column. Most are properties that the new column would not
+// get.
 func (f *findings) column(t *table, c *column) {
 	object := "column " + c.Name
-	f.when(c.taken, t, object, fmt.Sprintf("the table has a column %s or %s already", fresh(c), old(c)), "rename it, or drop it if an earlier move has left it")
-	f.when(c.Granted, t, object, "rights on the column were granted, which stay on the old one", "grant them on the table, or again afterwards")
-	f.when(c.Labelled, t, object, "it has a security label, which stays on the old one", "take the label off, and write it again afterwards")
-	f.when(c.Options, t, object, "it has options, which stay on the old one", "RESET them, and set them again afterwards")
-	of, owns := t.root.widened(c.Name), slices.ContainsFunc(c.sequences, func(s *pgcatalog.Sequence) bool { return s.Owner == c.Node })
-	f.when(t.root != t && (owns || c.NotNull != of.NotNull || c.value != of.value), t, object,
+	f.blockIf(c.temporaryNameTaken, t, object, fmt.Sprintf("the table has a column %s or %s already", fresh(c), old(c)), "rename it, or drop it if an earlier move has left it")
+	f.blockIf(c.Granted, t, object, "rights on the column were granted, which stay on the old one", "grant them on the table, or again afterwards")
+	f.blockIf(c.Labelled, t, object, "it has a security label, which stays on the old one", "take the label off, and write it again afterwards")
+	f.blockIf(c.Options, t, object, "it has options, which stay on the old one", "RESET them, and set them again afterwards")
+	// The new column of a partition comes from the partitioned table, with its
+	// properties.
+	rootColumn, ownsSequence := t.root.widened(c.Name), slices.ContainsFunc(c.sequences, func(s *pgcatalog.Sequence) bool { return s.Owner == c.Node })
+	f.blockIf(t.root != t && (ownsSequence || c.NotNull != rootColumn.NotNull || c.value != rootColumn.value), t, object,
 		"the partition has a sequence, a default or NOT NULL for it that table "+t.root.Name+" does not have, and that the move would not keep", "give both columns the same")
 	for _, s := range c.sequences {
-		f.when(s.Internal && s.Special, t, "sequence "+s.Name,
+		f.blockIf(s.Internal && s.HasExtras, t, "sequence "+s.Name,
 			"it is an identity's, which is created again, and has rights, a comment or a user of its own that would be lost", "take them off, and write them again afterwards")
 	}
 }
 
+// index adds a blocker for the index of an exclusion constraint (kind x).
 func (f *findings) index(t *table, i index) {
-	f.when(i.Kind == "x", t, "constraint "+i.Constraint,
+	f.blockIf(i.Kind == "x", t, "constraint "+i.Constraint,
 		"an exclusion constraint cannot be made from an index that exists", "drop it before, and add it again afterwards")
 }
 
+// trigger adds the blockers of a trigger. Triggers of a row fire in the order of their
+// names. If the role may set session_replication_role, the copy turns off triggers that
+// are enabled as usual (O), but not those that are ENABLE ALWAYS or ENABLE REPLICA.
+// Otherwise all enabled triggers fire except ENABLE REPLICA (R).
 func (f *findings) trigger(r *pgcatalog.Reader, t *table, g pgcatalog.Trigger) {
 	object := "trigger " + g.Name
-	f.when(g.ChangesRows() && g.Name > triggerName, t, object,
+	f.blockIf(g.ChangesRows() && g.Name > triggerName, t, object,
 		"it fires after "+triggerName+", by its name, and could change a key that has been copied", "ALTER TRIGGER … RENAME TO a name that comes before")
-	f.when(g.OnUpdate() && (!r.Super && g.Enabled != "R" || r.Super && g.Enabled != "O"), t, object,
+	f.blockIf(g.OnUpdate() && (!r.MaySetReplicationRole && g.Enabled != "R" || r.MaySetReplicationRole && g.Enabled != "O"), t, object,
 		"it would fire for every row that is copied",
 		"do this as a superuser, or GRANT SET ON PARAMETER session_replication_role TO "+pgsql.Quote(r.Role)+", with which triggers that are ENABLE ALWAYS or ENABLE REPLICA fire nevertheless")
-	f.when(g.Language == "plpgsql" && !g.Owned, t, object,
+	f.blockIf(g.Language == "plpgsql" && !g.MayChangeFunction, t, object,
 		"its function "+g.Function+" remembers the type of the keys until it is altered, which role "+r.Role+" may not do", "do this as "+g.FunctionOwner+", who owns it")
 }
 

@@ -1,18 +1,21 @@
-// Package pgonline plans and runs online moves on PostgreSQL. A move adds columns that a
-// trigger keeps equal to the old columns, copies the rows in batches, builds indexes
-// concurrently, and swaps the columns in one transaction.
+// Package pgonline plans and runs online moves on PostgreSQL, which make keys wide while
+// programs read and write. A move adds columns that a trigger keeps equal to the old
+// columns, copies the rows in batches, builds indexes concurrently, and swaps the names
+// of the columns in one transaction. From then on the trigger keeps the old columns equal
+// to the new ones, so that the swap can be taken back, until the old columns are dropped.
 //
 // Package online calls the methods of [Driver]. LoadMove finds a stored move, PlanOnline
 // plans a new move, and OpenMove prepares the connection. Then package online calls
-// RunStep or RunBatch for each step, which record the progress in the journal.
+// RunStep or RunBatch for each step, which record the progress in the journal, a table in
+// the database.
 //
-// A plan is made in one direction. The function read reads the catalog into a graph;
+// A plan is made in one direction. The function readGraph reads the catalog into a graph;
 // blockers and stages compute the plan from the graph. Only plan.go and the end of
-// recreate.go send queries while a plan is made. One of them has the server write the
+// recreate.go send queries while a plan is made. The latter have the server write the
 // definitions of CHECKs and indexes for the new columns of an empty temporary copy.
-// stages.go and swap.go build the stages from the steps of steps.go. partitions.go
-// handles partitions, recreate.go the objects that are dropped and created again, and
-// files.go the short stages as migration files.
+// stages.go and swap.go build the stages from the steps of steps.go and the statements of
+// alter.go. partitions.go handles partitions, recreate.go the objects that are dropped
+// and created again, and files.go the short stages as migration files.
 package pgonline
 
 import (
@@ -33,8 +36,13 @@ type Driver struct{ engine.Journal }
 
 var _ engine.Online = Driver{}
 
+// inspecting is the beginning of errors while a plan is made.
 const inspecting = "sqlmigrate: online: inspect"
 
+// oldestVersion is the oldest server that the queries support, as server_version_num.
+const oldestVersion = 140000
+
+// inspectError adds the beginning to an error that is not nil.
 func inspectError(err error) error {
 	if err == nil {
 		return nil
@@ -42,19 +50,21 @@ func inspectError(err error) error {
 	return fmt.Errorf(inspecting+": %w", err)
 }
 
-// Retry implements [engine.Online].
+// Retry implements [engine.Online]. A lock that was not available, a deadlock and a
+// conflict with another transaction are over soon. A canceled short step has met its
+// timeout; nobody but its timeout is expected to cancel it.
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (bool, string) {
 	switch state := pgsql.State(err); {
 	case state == pgsql.LockNotAvailable, state == pgsql.DeadlockDetected, state == pgsql.SerializationFailure,
-		state == pgsql.QueryCanceled && step.Kind == plan.Short: // if a long step is canceled, somebody did it on purpose
-		return true, holder(ctx, conn)
+		state == pgsql.QueryCanceled && step.Kind == plan.Short: // a long step has no timeout, so somebody has canceled it on purpose
+		return true, describeHolder(ctx, conn)
 	}
 	return false, ""
 }
 
-// holder describes the oldest transaction with locks on tables. It returns "" if it finds
-// no transaction, or may not see it.
-func holder(ctx context.Context, conn *sql.Conn) (text string) {
+// describeHolder describes the oldest transaction with locks on tables. It returns "" if
+// it finds no transaction, or may not see it.
+func describeHolder(ctx context.Context, conn *sql.Conn) (text string) {
 	_ = conn.QueryRowContext(ctx, `
 SELECT format('process %s (%s, %s) has a transaction of %s s, %s: %s', a.pid, coalesce(a.usename, a.backend_type), coalesce(nullif(a.application_name, ''), 'unnamed'),
        round(extract(epoch FROM clock_timestamp() - a.xact_start)::numeric, 1), coalesce(a.state, 'running'), left(regexp_replace(coalesce(a.query, ''), '\s+', ' ', 'g'), 80))
@@ -65,7 +75,8 @@ ORDER BY a.xact_start LIMIT 1`).Scan(&text)
 	return text
 }
 
-// Running implements [engine.Online].
+// Running implements [engine.Online]. It counts the active statements of clients, without
+// those of the server's own processes.
 func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	err = conn.QueryRowContext(ctx, "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()").Scan(&n)
 	if err != nil {
@@ -74,7 +85,7 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	return n, nil
 }
 
-// Lag implements [engine.Online].
+// Lag implements [engine.Online]. It asks the primary, which knows its replicas.
 func (Driver) Lag(ctx context.Context, conn *sql.Conn, _ *engine.Move, _ []*sql.DB) (time.Duration, error) {
 	var seconds float64
 	err := conn.QueryRowContext(ctx, "SELECT coalesce(extract(epoch FROM max(replay_lag)), 0)::float8 FROM pg_catalog.pg_stat_replication").Scan(&seconds)
@@ -84,10 +95,12 @@ func (Driver) Lag(ctx context.Context, conn *sql.Conn, _ *engine.Move, _ []*sql.
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// journalName is the name of the journal, which is in the schema of the first table of
-// the move. It exists while a move in this schema has begun.
+// journalName is the name of the journal, which is the table that records the progress of
+// moves. It is in the schema of the first table of the move, and exists only while a move
+// in this schema has begun.
 const journalName = "sqlmigrate_online"
 
+// journal returns the quoted name of the journal in a schema.
 func journal(schema string) string { return pgsql.Qualified(schema, journalName) }
 
 // New returns the driver.
@@ -100,7 +113,8 @@ func New() Driver {
 	}}
 }
 
-// LoadMove implements [engine.Online].
+// LoadMove implements [engine.Online]. It searches the journals in the schemas of all
+// tables, because the first table of the stored move may be any of them.
 func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*engine.Move, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
@@ -125,12 +139,15 @@ func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 	return nil, r.Err()
 }
 
+// journalColumns has the columns of the journal, as CREATE TABLE takes them. Package
+// engine writes most of them; made is the hash that storeState stores.
 const journalColumns = ` (
   id text PRIMARY KEY, plan text NOT NULL, back boolean NOT NULL DEFAULT false, stage integer NOT NULL DEFAULT 0,
   done integer NOT NULL DEFAULT 0, position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
   rate double precision NOT NULL DEFAULT 0, waits bigint NOT NULL DEFAULT 0, steering text NOT NULL DEFAULT '{}', made text, began timestamptz NOT NULL)`
 
-// CloseMove implements [engine.Online].
+// CloseMove implements [engine.Online]. It also drops the journal if no other move has a
+// row in it. The lock keeps another process from beginning a move in between.
 func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	table := d.Table(m)
 	_, err := conn.ExecContext(ctx, pgsql.Do("", "  LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE;\n"+

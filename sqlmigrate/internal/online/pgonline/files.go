@@ -13,18 +13,23 @@ import (
 )
 
 var (
+	// stageUp and stageBack are the texts of a migration file and its down part, in which
+	// StageFile replaces the words in capitals.
+
 	//go:embed stage.sql
 	stageUp string
 	//go:embed stage_back.sql
 	stageBack string
 )
 
-// InFiles lists the stages whose steps are all short.
+// InFiles lists the stages whose steps are all short, so that a migration file can run
+// them.
 var InFiles = []plan.StageName{plan.StagePrepare, plan.StageSwap, plan.StageFinish}
 
 // StageFile returns the text of a migration that runs a stage, and the text of its down
-// part. The file of stage prepare contains the statements of p. The files of other stages
-// read the statements from the journal of the database in which they run.
+// part. The file of stage prepare contains the statements of p. The files of later stages
+// read the statements from the journal of the database in which they run, which the file
+// of stage prepare has written there.
 func StageFile(stage plan.StageName, tables []plan.Table, p *engine.OnlinePlan) (up, down string, err error) {
 	var names, keys []string
 	for _, t := range tables {

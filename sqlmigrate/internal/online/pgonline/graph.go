@@ -11,42 +11,42 @@ import (
 
 // A graph holds the facts from the catalog that a plan needs.
 type graph struct {
-	tables []*table // tables that have columns to widen
-	keys   []*foreignKey
-	early  []*foreignKey  // keys of tables with rows, not to partitioned tables; they are added and validated before the swap
-	views  []*pgview.View // views on these columns, in the order in which they are created
-	state  string         // hash of the objects that the swap creates again, see stateSQL
+	tables    []*table // tables that have columns to widen
+	keys      []*foreignKey
+	earlyKeys []*foreignKey  // the keys that are added and validated before the swap; they belong to tables with rows, and do not refer to partitioned tables
+	views     []*pgview.View // views on these columns, in the order in which they are created
+	state     string         // hash of the objects that the swap creates again, see stateSQL
 }
 
-// A table has columns to widen, or is at the other end of a foreign key, or is a
-// partition.
+// A table has columns to widen, or is the other table of a foreign key on such columns,
+// or is a partition of such a table.
 type table struct {
 	*pgcatalog.Relation
-	root         *table   // the partitioned table of a partition; otherwise the table itself
-	members      []*table // of a root, itself and its partitions on all levels, parents first
-	rows, heap   int64
-	columns      []*column // the columns to widen
-	indexes      []index   // the indexes that use these columns
-	checks       []check   // the CHECKs that use these columns
-	uses         []pgcatalog.Use
-	freshClauses clauses // definitions for the new columns
-	oldClauses   clauses // definitions for the old columns
-	refused      error   // the error of the server when it wrote the definitions for the new columns
-	triggers     []pgcatalog.Trigger
-	known        []string // descriptions of all objects that use the columns
-	rules        []string
-	publications []string
+	root             *table   // the partitioned table of a partition; otherwise the table itself
+	members          []*table // of a root, itself and its partitions on all levels, parents first
+	rows, heap       int64
+	columns          []*column // the columns to widen
+	indexes          []index   // the indexes that use these columns
+	checks           []check   // the CHECKs that use these columns
+	uses             []pgcatalog.Use
+	freshDefinitions definitions // definitions for the new columns
+	oldDefinitions   definitions // definitions for the old columns
+	refusal          error       // the error of the server when it wrote the definitions for the new columns
+	triggers         []pgcatalog.Trigger
+	knownUsers       []string // descriptions of all objects that use the columns
+	rules            []string
+	publications     []string
 }
 
 // A column is a column to widen.
 type column struct {
-	pgcatalog.Column
-	value     string // the default as an expression
-	taken     bool   // whether the table already has a column with one of the temporary names
-	sequences []*pgcatalog.Sequence
+	pgcatalog.ColumnProperties
+	value              string // the default as an expression
+	temporaryNameTaken bool   // whether the table already has a column with one of the temporary names
+	sequences          []*pgcatalog.Sequence
 }
 
-// An index is an index that uses columns to widen.
+// An index is an index of a table or partition that uses columns to widen.
 type index struct {
 	pgcatalog.Index
 	table *table
@@ -65,6 +65,9 @@ type foreignKey struct {
 	parts         []*foreignKey // the key itself or, of a partitioned table, the keys of the partitions with rows
 }
 
+// definitions are the definitions of CHECKs and indexes, by name.
+type definitions struct{ checks, indexes map[string]string }
+
 // widened returns the column to widen with this name, or nil if the column does not
 // change.
 func (t *table) widened(name string) *column {
@@ -76,12 +79,26 @@ func (t *table) widened(name string) *column {
 	return nil
 }
 
-// all returns the tables with columns to widen, and the tables at the other ends of
-// foreign keys.
+// isPartitioned reports whether the table is a partitioned table (relkind 'p'), which has
+// no rows of its own. A partition can be one too.
+func (t *table) isPartitioned() bool { return t.Kind == "p" }
+
+// all returns the tables with columns to widen, and the other tables of their foreign
+// keys. It returns partitioned tables instead of their partitions.
 func (g *graph) all() []*table {
 	all := slices.Clone(g.tables)
 	for _, k := range g.keys {
 		all = engine.AppendNew(engine.AppendNew(all, k.child.root), k.parent.root)
+	}
+	return all
+}
+
+// families returns the tables with columns to widen, each followed by its partitions on
+// all levels.
+func (g *graph) families() []*table {
+	var all []*table
+	for _, t := range g.tables {
+		all = append(all, t.members...)
 	}
 	return all
 }
@@ -95,8 +112,8 @@ func (t *table) numbers() []int64 {
 	return numbers
 }
 
-// parentsFirst returns the tables, each after the tables to which it refers. Tables in a
-// cycle are in the order of their names.
+// parentsFirst returns the tables with columns to widen, each after the tables to which
+// it refers. Tables in a cycle are in the order of their names.
 func (g *graph) parentsFirst() []*table {
 	byName := slices.SortedFunc(slices.Values(g.tables), func(a, b *table) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Schema, b.Schema)) })
 	sorted := pgcatalog.ParentsFirst(byName, func(t *table) (parents []*table) {
@@ -109,3 +126,19 @@ func (g *graph) parentsFirst() []*table {
 	})
 	return slices.DeleteFunc(sorted, func(t *table) bool { return !slices.Contains(g.tables, t) })
 }
+
+// gather returns the objects of a table and of all its partitions, partitions first. list
+// returns the objects of one table.
+func gather[T any](t *table, list func(*table) []T) []T {
+	var found []T
+	for _, m := range slices.Backward(t.root.members) {
+		found = append(found, list(m)...)
+	}
+	return found
+}
+
+func indexesOf(t *table) []index { return t.indexes }
+
+func checksOf(t *table) []check { return t.checks }
+
+func triggersOf(t *table) []pgcatalog.Trigger { return t.triggers }

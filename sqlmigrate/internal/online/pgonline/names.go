@@ -1,28 +1,26 @@
 package pgonline
 
-import (
-	"fmt"
+import "fmt"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
-)
-
-// Prefixes and names of temporary objects. The way back needs a prefix of its own,
-// because the objects with the other prefixes still exist while it builds its indexes.
+// Prefixes and names of temporary objects. newPrefix is for the objects of the new
+// columns before the swap, and oldPrefix for those of the old columns after the swap.
+// The way back needs backPrefix, because the objects with the other prefixes still
+// exist while it builds indexes and constraints of the old columns again.
 const (
 	newPrefix  = "gormflake_new_"
 	oldPrefix  = "gormflake_old_"
 	backPrefix = "gormflake_back_"
 
-	sameCheck   = "gormflake_same" // a CHECK that both columns are equal
-	triggerName = "zzzz_gormflake" // the name sorts last, because triggers fire in the order of their names
-	functionFor = "gormflake_sync_"
+	sameCheck      = "gormflake_same" // a CHECK that both columns are equal
+	triggerName    = "zzzz_gormflake" // the name sorts last, because triggers fire in the order of their names
+	functionPrefix = "gormflake_sync_"
 
 	longestName = 63 // in bytes
 )
 
-// temporary returns prefix and name, or prefix and number if that would be too long.
-// number must be unique among the objects of the kind.
-func temporary(prefix, name string, number int64) string {
+// temporaryName returns prefix and name, or prefix and number if that would be too long.
+// number must be unique among the objects of the kind, such as an OID.
+func temporaryName(prefix, name string, number int64) string {
 	if full := prefix + name; len(full) <= longestName {
 		return full
 	}
@@ -33,52 +31,32 @@ func temporary(prefix, name string, number int64) string {
 // during a move.
 type naming func(*column) string
 
+// current returns the name that programs use. Before the swap it is the name of the old
+// column, and after it of the new column.
 func current(c *column) string { return c.Name }
-func fresh(c *column) string   { return temporary(newPrefix, c.Name, c.Node.Column) }
-func old(c *column) string     { return temporary(oldPrefix, c.Name, c.Node.Column) }
 
+// fresh returns the name that the new column has before the swap.
+func fresh(c *column) string { return temporaryName(newPrefix, c.Name, c.Node.Column) }
+
+// old returns the name that the old column has after the swap.
+func old(c *column) string { return temporaryName(oldPrefix, c.Name, c.Node.Column) }
+
+// nameOf returns the name of a table for the text of a step.
 func nameOf(t *table) string { return t.Name }
 
-func (i index) fresh() string { return temporary(newPrefix, i.Name, i.OID) }
-func (i index) old() string   { return temporary(oldPrefix, i.Name, i.OID) }
-func (i index) back() string  { return temporary(backPrefix, i.Name, i.OID) }
+// fresh, old and back return the names that an index has while it belongs to the new
+// columns before the swap, to the old columns after the swap, and while it is built on
+// the old columns for the way back.
+func (i index) fresh() string { return temporaryName(newPrefix, i.Name, i.OID) }
+func (i index) old() string   { return temporaryName(oldPrefix, i.Name, i.OID) }
+func (i index) back() string  { return temporaryName(backPrefix, i.Name, i.OID) }
 
-func (c *check) fresh() string { return temporary(newPrefix, c.Name, c.OID) }
-func (c *check) back() string  { return temporary(backPrefix, c.Name, c.OID) }
+// fresh and back return the names that a CHECK has while it is added for the new columns
+// before the swap, and for the old columns on the way back.
+func (c *check) fresh() string { return temporaryName(newPrefix, c.Name, c.OID) }
+func (c *check) back() string  { return temporaryName(backPrefix, c.Name, c.OID) }
 
-func (k *foreignKey) fresh() string { return temporary(newPrefix, k.Name, k.OID) }
-func (k *foreignKey) back() string  { return temporary(backPrefix, k.Name, k.OID) }
-
-// list returns the quoted names of columns. columnName renames the columns that are
-// widened.
-func (t *table) list(names []string, columnName naming) string {
-	return pgsql.Join(names, ", ", func(name string) string {
-		if c := t.widened(name); c != nil {
-			return pgsql.Quote(columnName(c))
-		}
-		return pgsql.Quote(name)
-	})
-}
-
-// written returns the texts that format makes of each column's names, joined by
-// separator.
-func written(columns []*column, separator, format string, names ...naming) string {
-	return pgsql.Join(columns, separator, func(c *column) string {
-		quoted := make([]any, len(names))
-		for i, name := range names {
-			quoted[i] = pgsql.Quote(name(c))
-		}
-		return fmt.Sprintf(format, quoted...)
-	})
-}
-
-// alter returns an ALTER TABLE statement with action for each column.
-func (t *table) alter(columns []*column, action string, columnName naming) string {
-	return "ALTER TABLE " + t.Target() + " " + written(columns, ", ", action, columnName)
-}
-
-// block returns a DO statement. declare and body must not contain the tag $gormflake$.
-// The server rejects the statement if a name in it contains the tag.
-func block(declare, body string) string {
-	return "DO $gormflake$\nDECLARE " + declare + "\nBEGIN\n" + body + "END\n$gormflake$"
-}
+// fresh and back return the names that a foreign key has while it is added on the new
+// columns before the swap, and on the old columns on the way back.
+func (k *foreignKey) fresh() string { return temporaryName(newPrefix, k.Name, k.OID) }
+func (k *foreignKey) back() string  { return temporaryName(backPrefix, k.Name, k.OID) }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -15,40 +14,11 @@ import (
 // have a foreign key NOT VALID, but it takes over the valid foreign keys of its
 // partitions.
 
-func (t *table) parted() bool { return t.Kind == "p" }
-
-// gone returns a query that is true if the partition has been dropped. It returns "" for
-// a table that is not a partition.
-func (t *table) gone() string {
-	return pgsql.If(t.Partition, "SELECT pg_catalog.to_regclass("+pgsql.Literal(t.Target())+") IS NULL")
-}
-
-func indexesOf(t *table) []index              { return t.indexes }
-func checksOf(t *table) []check               { return t.checks }
-func triggersOf(t *table) []pgcatalog.Trigger { return t.triggers }
-
-// gather returns the objects of a table and of all its partitions, partitions first.
-func gather[T any](t *table, list func(*table) []T) []T {
-	var found []T
-	for _, m := range slices.Backward(t.root.members) {
-		found = append(found, list(m)...)
-	}
-	return found
-}
-
-// families returns the tables with columns to widen, each followed by its partitions.
-func (g *graph) families() []*table {
-	var all []*table
-	for _, t := range g.tables {
-		all = append(all, t.members...)
-	}
-	return all
-}
-
-// putParted returns statements that attach the indexes of the partitions to the index i
-// of the table. If i belongs to a constraint, they create the constraint, and its index,
-// first.
-func (t *table) putParted(i index) []string {
+// placePartedIndex returns statements that attach the indexes of the partitions to the
+// index i of the table, which placeIndex has created without partitions. If i belongs to
+// a constraint, they create the constraint, and its index, first. Its storage parameters
+// and tablespace have to stand before DEFERRABLE.
+func (t *table) placePartedIndex(i index) []string {
 	var sql []string
 	if i.Constraint != "" {
 		sql = append(sql, "ALTER TABLE ONLY "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+strings.TrimSuffix(i.Clause, i.Deferral)+
@@ -62,12 +32,14 @@ func (t *table) putParted(i index) []string {
 	return sql
 }
 
-// samePartitions returns a statement that makes the swap fail if partitions have been
+// checkPartitions returns a statement that makes the swap fail if partitions have been
 // added or removed since the plan was made, and a step that checks the same before the
-// way back begins.
-func (g *graph) samePartitions() (sql []string, steps []plan.OnlineStep) {
+// way back begins. The query joins the planned with the present partitions; a row that
+// lacks one of them is a partition that has come or gone. Both results are nil if there
+// is no partitioned table.
+func (g *graph) checkPartitions() (sql []string, steps []plan.OnlineStep) {
 	var roots, planned []string
-	for _, t := range slices.DeleteFunc(g.all(), func(t *table) bool { return !t.parted() }) {
+	for _, t := range slices.DeleteFunc(g.all(), func(t *table) bool { return !t.isPartitioned() }) {
 		roots = append(roots, t.Target())
 		for _, m := range t.members[1:] {
 			planned = append(planned, m.Target())
@@ -79,49 +51,51 @@ func (g *graph) samePartitions() (sql []string, steps []plan.OnlineStep) {
 	query := "(SELECT coalesce(planned, relid::regclass::text) FROM unnest(" + array(planned) + ") AS planned\n" +
 		"    FULL JOIN (SELECT relid FROM unnest(" + array(roots) + ") AS root, pg_catalog.pg_partition_tree(root::regclass) WHERE level > 0) AS found\n" +
 		"    ON relid = pg_catalog.to_regclass(planned) WHERE planned IS NULL OR relid IS NULL) AS strangers (name)"
-	return []string{block("found text;", "  SELECT string_agg(name, ', ') INTO found FROM "+query+`;
+	return []string{doBlock("found text;", "  SELECT string_agg(name, ', ') INTO found FROM "+query+`;
   IF found IS NOT NULL THEN
     RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'sqlmigrate: partitions have come or gone since the plan was made: ' || found || ': want the same as then: undo that, or revert the move and begin again';
   END IF;
 `)}, []plan.OnlineStep{{Text: "find partitions that have come or gone since the plan was made", Kind: plan.Verify, SQL: []string{"SELECT count(*) FROM " + query}, Locks: noLock}}
 }
 
-// place returns statements that rename a prepared foreign key to its final name, or that
-// add the foreign key if it could not be prepared.
-func (k *foreignKey) place(built func(*foreignKey) string) []string {
+// placeConstraint returns statements that rename a prepared foreign key to its final
+// name, or that add the foreign key if it could not be prepared. built returns the name
+// under which it was prepared. Foreign keys to partitioned tables could not be prepared,
+// because the unique index on the new columns to which they refer exists only now.
+func (k *foreignKey) placeConstraint(built func(*foreignKey) string) []string {
 	var sql []string
 	for _, part := range k.parts {
-		if k.parent.parted() {
+		if k.parent.isPartitioned() {
 			sql = append(sql, part.add(part.Name, current))
 		} else {
 			sql = append(sql, part.child.renameConstraint(built(part), part.Name))
 		}
 	}
 	switch {
-	case k.child.parted() && k.parent.parted():
+	case k.child.isPartitioned() && k.parent.isPartitioned():
 		return sql // validateLate adds the key, after the keys of the partitions have been validated
-	case k.child.parted():
+	case k.child.isPartitioned():
 		sql = append(sql, k.add(k.Name, current))
 	}
 	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 }
 
 // validateLate returns the steps after a swap, in either direction, that validate the
-// foreign keys to partitioned tables. The rows satisfied the keys before the swap, so the
-// steps do not fail.
+// foreign keys to partitioned tables, which the swap adds without checking the rows. The
+// rows satisfied the keys before the swap, so the steps do not fail.
 func (g *graph) validateLate() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, k := range g.keys {
-		if !k.parent.parted() {
+		if !k.parent.isPartitioned() {
 			continue
 		}
 		for _, part := range k.parts {
-			for _, step := range part.steps(part.Name, current)[1:] {
-				step.Unless = part.child.gone()
+			for _, step := range part.steps(part.Name, current)[1:] { // without the first step, which placeConstraint has replaced
+				step.Unless = part.child.goneQuery()
 				steps = append(steps, step)
 			}
 		}
-		if k.child.parted() {
+		if k.child.isPartitioned() { // the key of the table takes over the keys of its partitions
 			step := k.steps(k.Name, current)[0]
 			step.SQL = append(step.SQL, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 			step.Unless = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = " + pgsql.Literal(k.child.Target()) + "::regclass AND conname = " + pgsql.Literal(k.Name) + ")"

@@ -14,21 +14,20 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-const oldestVersion = 140000
-
-// PlanOnline implements [engine.Online].
+// PlanOnline implements [engine.Online]. It reads the catalog in one snapshot, and then
+// creates a temporary copy of each table in a transaction of its own.
 func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engine.OnlinePlan, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err
 	}
-	g, err := read(ctx, r, tables)
+	g, err := readGraph(ctx, r, tables)
 	r.Close()
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range g.families() {
-		if err := t.rewrite(ctx, conn); err != nil {
+		if err := t.readDefinitions(ctx, conn); err != nil {
 			return nil, err
 		}
 	}
@@ -44,9 +43,10 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 	return p, nil
 }
 
-// read reads the tables, the objects that belong to their columns, and the tables at the
-// other ends of foreign keys. It keeps the order of wanted.
-func read(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph, error) {
+// readGraph reads the tables, the objects that belong to their columns, and the other
+// tables of their foreign keys. It keeps the order of wanted, of which it uses the names
+// and the columns.
+func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph, error) {
 	names := make([]plan.TableName, len(wanted))
 	for i, want := range wanted {
 		names[i] = plan.TableName{Schema: want.Schema, Name: want.Name}
@@ -78,11 +78,12 @@ func read(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph
 	if query := g.stateSQL(); query != "" {
 		g.state = pgcatalog.One[string](ctx, q.Reader, "what uses the columns", "SELECT "+query)
 	}
-	g.connect(ctx, q)
+	g.readForeignKeys(ctx, q)
 	return g, r.Err()
 }
 
-// readMembers reads the partitions of t.
+// readMembers reads the partitions of t on all levels. Tables that inherit from t are
+// left out, because findings.table blocks the move of t then.
 func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	t.root, t.members = t, []*table{t}
 	var oids []int64
@@ -109,8 +110,8 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 	t.uses = q.Uses(ctx, nodes)
 	values, sequences := q.Defaults(ctx, nodes), q.Sequences(ctx, nodes)
 	for _, f := range q.Columns(ctx, nodes) {
-		c := &column{Column: f, value: values[f.Node].Expression}
-		c.taken = numbers[fresh(c)] != 0 || numbers[old(c)] != 0
+		c := &column{ColumnProperties: f, value: values[f.Node].Expression}
+		c.temporaryNameTaken = numbers[fresh(c)] != 0 || numbers[old(c)] != 0
 		for _, s := range sequences {
 			if s.Owner == c.Node || slices.Contains(s.Columns, c.Node) {
 				c.sequences = append(c.sequences, s)
@@ -130,31 +131,35 @@ func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 		t.checks = append(t.checks, check{c, t})
 	}
 	t.triggers = q.Triggers(ctx, t.OID)
-	t.known = q.Users(ctx, t.OID, t.numbers())
+	t.knownUsers = q.Users(ctx, t.OID, t.numbers())
 	t.rules = q.Rules(ctx, t.OID)
 	t.publications = q.Publications(ctx, t.Relation)
 }
 
-// connect reads the foreign keys of the columns, the tables at their other ends, and the
-// sizes of all tables.
-func (g *graph) connect(ctx context.Context, q pgcatalog.QualifiedReader) {
+// readForeignKeys reads the foreign keys of the columns, the other tables of these
+// foreign keys, and the sizes of all tables.
+//
+// A foreign key of a partitioned table, or to one, has a copy in the catalog for each
+// partition. Such a copy becomes a part of the foreign key of the partitioned table, if
+// it belongs to a partition with rows and refers to the table to which the whole refers.
+func (g *graph) readForeignKeys(ctx context.Context, q pgcatalog.QualifiedReader) {
 	byOID := map[int64]*table{}
 	for _, t := range g.families() {
 		byOID[t.OID] = t
 	}
-	wholes := map[int64]*foreignKey{}
-	var others []int64
+	allKeys := map[int64]*foreignKey{} // all foreign keys and their copies, by OID
+	var tableOIDs []int64              // the tables on both sides
 	for _, t := range g.families() {
 		for _, k := range q.ForeignKeys(ctx, t.OID, t.numbers()) {
-			if wholes[k.OID] == nil {
-				wholes[k.OID] = &foreignKey{ForeignKey: k}
-				g.keys = append(g.keys, wholes[k.OID])
-				others = append(others, k.Child, k.Parent)
+			if allKeys[k.OID] == nil {
+				allKeys[k.OID] = &foreignKey{ForeignKey: k}
+				g.keys = append(g.keys, allKeys[k.OID])
+				tableOIDs = append(tableOIDs, k.Child, k.Parent)
 			}
 		}
 	}
-	for i, r := range q.ByOID(ctx, others) {
-		if r != nil && byOID[others[i]] == nil {
+	for i, r := range q.ByOID(ctx, tableOIDs) {
+		if r != nil && byOID[tableOIDs[i]] == nil {
 			t := &table{Relation: r}
 			t.readMembers(ctx, q)
 			for _, m := range t.members {
@@ -165,13 +170,15 @@ func (g *graph) connect(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for _, k := range g.keys {
 		k.child, k.parent = byOID[k.Child], byOID[k.Parent]
 		whole := k
-		for wholes[whole.Whole] != nil {
-			whole = wholes[whole.Whole]
+		for allKeys[whole.Whole] != nil { // up to the key of the topmost partitioned table
+			whole = allKeys[whole.Whole]
 		}
-		if q.Err() == nil && k.Parent == whole.Parent && !k.child.parted() { // excludes the keys that the server created for partitions of the parent
+		// The comparison excludes the copies for partitions of the parent. After an
+		// error, tables are missing in byOID.
+		if q.Err() == nil && k.Parent == whole.Parent && !k.child.isPartitioned() {
 			whole.parts = append(whole.parts, k)
-			if !k.parent.parted() { // a partitioned parent gets unique indexes on the new columns only in the swap, so its keys cannot be added earlier
-				g.early = append(g.early, k)
+			if !k.parent.isPartitioned() { // a partitioned parent gets unique indexes on the new columns only in the swap, so its keys cannot be added earlier
+				g.earlyKeys = append(g.earlyKeys, k)
 			}
 		}
 	}

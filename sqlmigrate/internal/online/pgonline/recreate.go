@@ -19,8 +19,8 @@ import (
 // read would be lost, so the swap compares their state with the plan, and fails if it
 // differs.
 
-// recreate returns the statements that drop and create these objects. It drops a policy
-// only once, although a policy can use several tables.
+// recreate returns the statements that drop and create the objects which refer to columns
+// by number. It drops a policy only once, although a policy can use several tables.
 func (g *graph) recreate() (drops, creates []string) {
 	drops = pgview.Drops(g.views, "")
 	for _, t := range g.families() {
@@ -33,8 +33,8 @@ func (g *graph) recreate() (drops, creates []string) {
 	return drops, append(creates, pgview.CreateAll(g.views)...)
 }
 
-// stateSQL returns an SQL expression that is a hash of all objects that are created
-// again, or "" if the swap creates no object again.
+// stateSQL returns an SQL expression that is a hash of all objects that the swap creates
+// again, or "" if there are none.
 func (g *graph) stateSQL() string {
 	var hashes []string
 	add := func(query string) {
@@ -61,9 +61,10 @@ func (t *table) nameLiterals() string {
 // the server describes objects with their schemas.
 const emptyPath = "SET LOCAL search_path = ''"
 
-// unchanged returns a statement that fails if the hash of the objects differs from state,
-// which is an SQL expression.
-func (g *graph) unchanged(state string) []string {
+// checkUnchanged returns a statement that fails if the hash of the objects differs from
+// state, which is an SQL expression. It computes the hash with an empty search path, and
+// restores the path, because the functions of CHECKs may need it.
+func (g *graph) checkUnchanged(state string) []string {
 	if g.state == "" {
 		return nil
 	}
@@ -75,33 +76,35 @@ func (g *graph) unchanged(state string) []string {
 `)}
 }
 
-// made returns an expression for the hash that the swap stored in the journal.
-func (g *graph) made() string { return "(SELECT made FROM " + g.inJournal("") + ")" }
+// storedState returns an SQL expression for the hash that the swap stored in the journal.
+func (g *graph) storedState() string { return "(SELECT made FROM " + g.inJournal("") + ")" }
 
-func (g *graph) keepState() []string {
+// storeState returns the statement that stores the hash of the objects after the swap, by
+// which the way back notices a change.
+func (g *graph) storeState() []string {
 	if g.state == "" {
 		return nil
 	}
 	return []string{"UPDATE " + g.inJournal(" SET made = "+g.stateSQL())}
 }
 
-// inJournal returns the name of the journal, clause, and the condition for the row of the
-// move.
+// inJournal returns the name of the journal, clause, and the condition for the row of
+// this move.
 func (g *graph) inJournal(clause string) string {
 	id := plan.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}
 	return journal(id.Schema) + clause + " WHERE id = " + pgsql.Literal(id.String())
 }
 
-// clauses are the definitions of CHECKs and indexes, by name.
-type clauses struct{ checks, indexes map[string]string }
-
+// copyName is the name of the temporary copy of a table.
 const copyName = "gormflake_copy"
 
-// rewrite reads the definitions of the CHECKs and indexes for the new columns, and for the
-// old columns under the names that these have after the swap. It has the server write them
-// for an empty copy of the table, in a transaction that is rolled back. If the server
-// reports an error, rewrite stores it for blockers.
-func (t *table) rewrite(ctx context.Context, conn *sql.Conn) error {
+// readDefinitions reads the definitions of the CHECKs and indexes for the new columns,
+// and for the old columns under the names that these have after the swap. It has the
+// server write the definitions for an empty copy of the table, in a transaction that is
+// rolled back. If the server reports an error, for example because a function does not
+// accept a bigint, readDefinitions stores it in refusal, from which blockers makes a
+// blocker.
+func (t *table) readDefinitions(ctx context.Context, conn *sql.Conn) error {
 	if len(t.checks) == 0 && len(t.indexes) == 0 {
 		return nil
 	}
@@ -112,33 +115,34 @@ func (t *table) rewrite(ctx context.Context, conn *sql.Conn) error {
 	defer q.Close()
 	t.readFromCopy(ctx, q)
 	if pgsql.State(q.Err()) != "" {
-		t.refused = errors.Unwrap(q.Err())
+		t.refusal = errors.Unwrap(q.Err())
 		return nil
 	}
 	return q.Err()
 }
 
 // readFromCopy creates an empty copy of the table, and reads the server's definitions of
-// its CHECKs and indexes twice. The first time, the columns have the names of the old columns
-// after the swap, and their present types. The second time, they have the names and the type
-// of the new columns. q keeps the first error.
+// its CHECKs and indexes twice. The first time, the columns have the names of the old
+// columns after the swap, and their present types. The second time, they have the names
+// and the type of the new columns. q keeps the first error.
 func (t *table) readFromCopy(ctx context.Context, q pgcatalog.QualifiedReader) {
-	made := *t
-	made.Relation = &pgcatalog.Relation{Named: pgcatalog.Named{Schema: "pg_temp", Name: copyName}}
+	copied := *t
+	copied.Relation = &pgcatalog.Relation{Named: pgcatalog.Named{Schema: "pg_temp", Name: copyName}}
 	q.Exec(ctx, "SET LOCAL lock_timeout = '5s'")
 	q.Exec(ctx, "CREATE TEMP TABLE "+copyName+" (LIKE "+t.Target()+" INCLUDING CONSTRAINTS)")
-	own := clauses{indexes: q.IndexClauses(ctx, t.OID)}
+	ownDefinitions := definitions{indexes: q.IndexClauses(ctx, t.OID)} // LIKE would give the indexes other names
 	for _, i := range t.indexes {
-		q.Exec(ctx, i.create("", &made, i.Name, own))
+		q.Exec(ctx, i.create("", &copied, i.Name, ownDefinitions))
 	}
-	oid := pgcatalog.One[int64](ctx, q.Reader, "the copy of table "+t.Name, "SELECT "+pgsql.Literal(made.Target())+"::regclass::oid::bigint")
-	made.renameAll(ctx, q, current, old)
-	t.oldClauses = clauses{q.CheckClauses(ctx, oid), q.IndexClauses(ctx, oid)}
-	q.Exec(ctx, made.alter(made.columns, "ALTER COLUMN %s TYPE bigint", old))
-	made.renameAll(ctx, q, old, fresh)
-	t.freshClauses = clauses{q.CheckClauses(ctx, oid), q.IndexClauses(ctx, oid)}
+	oid := pgcatalog.One[int64](ctx, q.Reader, "the copy of table "+t.Name, "SELECT "+pgsql.Literal(copied.Target())+"::regclass::oid::bigint")
+	copied.renameAll(ctx, q, current, old)
+	t.oldDefinitions = definitions{q.CheckClauses(ctx, oid), q.IndexClauses(ctx, oid)}
+	q.Exec(ctx, copied.alter(copied.columns, "ALTER COLUMN %s TYPE bigint", old))
+	copied.renameAll(ctx, q, old, fresh)
+	t.freshDefinitions = definitions{q.CheckClauses(ctx, oid), q.IndexClauses(ctx, oid)}
 }
 
+// renameAll renames the columns to widen.
 func (t *table) renameAll(ctx context.Context, q pgcatalog.QualifiedReader, from, to naming) {
 	for _, c := range t.columns {
 		q.Exec(ctx, t.rename(from(c), to(c)))

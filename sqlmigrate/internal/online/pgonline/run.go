@@ -13,7 +13,8 @@ import (
 )
 
 // inTransaction calls do in a transaction. It does not use an [sql.Tx], because
-// database/sql rolls it back as soon as its context ends, even while do is running.
+// database/sql rolls it back as soon as its context ends, even while do is running. It
+// rolls back even if ctx has ended.
 func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
 		return err
@@ -23,14 +24,15 @@ func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
 	if err != nil {
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
+		rollbackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 		defer cancel()
-		_, _ = conn.ExecContext(own, "ROLLBACK") // if this fails, release ends the session
+		_, _ = conn.ExecContext(rollbackCtx, "ROLLBACK") // if this fails, the connection is broken, and session.release ends it on the server
 	}
 	return err
 }
 
-// RunStep implements [engine.Online].
+// RunStep implements [engine.Online]. It records a long step only after it, because a
+// long step runs outside a transaction. A step whose record is lost is repeated.
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	if step.Kind == plan.Short {
 		return d.short(ctx, conn, step, next, s)
@@ -46,19 +48,19 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 }
 
 // short runs a short step and records it, in one transaction. It runs the locking
-// statements at the beginning one by one, each with its timeout. An ALTER VIEW there is
-// only for its lock. It sends all other statements at once, because programs wait until
-// they are done.
+// statements at the beginning one by one, each with its timeout. These are LOCK TABLE,
+// and ALTER VIEW, which is there only for its lock. It sends all other statements at
+// once, because programs wait until they are done.
 func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	return inTransaction(ctx, conn, func() error {
 		rest := step.SQL
 		for len(rest) > 0 && (strings.HasPrefix(rest[0], "LOCK TABLE ") || strings.HasPrefix(rest[0], "ALTER VIEW ")) {
-			if err := lock(ctx, conn, rest[0], s); err != nil {
+			if err := runLock(ctx, conn, rest[0], s); err != nil {
 				return err
 			}
 			rest = rest[1:]
 		}
-		texts := append([]string{set("statement_timeout", 0), set("lock_timeout", s.LockTimeout)}, rest...)
+		texts := append([]string{setTimeout("statement_timeout", 0), setTimeout("lock_timeout", s.LockTimeout)}, rest...)
 		if _, err := conn.ExecContext(ctx, strings.Join(texts, ";\n")); err != nil {
 			return err
 		}
@@ -66,29 +68,36 @@ func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep
 	})
 }
 
-// gentleWait is the timeout of a lock behind which no program waits. It is longer than
-// the second (deadlock_timeout) after which autovacuum releases its lock.
+// gentleWait is the timeout of a SHARE UPDATE EXCLUSIVE lock, which does not block reads
+// and writes. It is longer than the second (deadlock_timeout) after which autovacuum
+// releases its lock.
 const gentleWait = 5 * time.Second
 
-// lock runs a LOCK statement. statement_timeout limits the wait for the locks of all its
-// tables together, because lock_timeout applies to each lock.
-func lock(ctx context.Context, conn *sql.Conn, statement string, s engine.Settings) error {
+// runLock runs a locking statement. statement_timeout limits the wait for the locks of
+// all its tables together, because lock_timeout applies to each lock.
+func runLock(ctx context.Context, conn *sql.Conn, statement string, s engine.Settings) error {
 	wait := s.LockTimeout
 	if strings.HasSuffix(statement, " IN SHARE UPDATE EXCLUSIVE MODE") {
 		wait = gentleWait
 	}
-	_, err := conn.ExecContext(ctx, strings.Join([]string{set("lock_timeout", wait), set("statement_timeout", wait), statement}, ";\n"))
+	_, err := conn.ExecContext(ctx, strings.Join([]string{setTimeout("lock_timeout", wait), setTimeout("statement_timeout", wait), statement}, ";\n"))
 	return err
 }
 
-// set returns a statement that sets a timeout for the transaction.
-func set(name string, d time.Duration) string {
+// setTimeout returns a statement that sets a timeout for the transaction, rounded up to
+// milliseconds.
+func setTimeout(name string, d time.Duration) string {
 	return fmt.Sprintf("SET LOCAL %s = %d", name, (d+time.Millisecond-1)/time.Millisecond)
 }
 
-// RunBatch implements [engine.Online]. Positions are pages of the table.
+// RunBatch implements [engine.Online]. Positions are pages of the table. The last
+// statement of the step updates the rows of the batch, and returns the numbers of rows to
+// copy and of copied rows; the difference are rows that other transactions hold.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.Settings) (engine.Batch, error) {
-	if next.Until == 0 { // The rows on the present pages were written before the trigger existed. The copy creates new versions of rows on later pages, which need no copy.
+	// The copy ends at the last page that the table has at its beginning. Rows on later
+	// pages need no copy, because they were written after the trigger existed, or are the
+	// new versions that the copy itself creates.
+	if next.Until == 0 {
 		err := conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
 		if err != nil {
 			return engine.Batch{}, err
@@ -103,11 +112,11 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	begun, commit := time.Now(), time.Time{}
 	err := inTransaction(ctx, conn, func() error {
 		last := len(step.SQL) - 1
-		texts := append([]string{set("lock_timeout", s.LockTimeout)}, step.SQL[:last]...)
+		texts := append([]string{setTimeout("lock_timeout", s.LockTimeout)}, step.SQL[:last]...)
 		if _, err := conn.ExecContext(ctx, strings.Join(texts, ";\n")); err != nil {
 			return err
 		}
-		begun = time.Now()
+		begun = time.Now() // the time of a batch is without its settings
 		err := conn.QueryRowContext(ctx, step.SQL[last], fmt.Sprintf("(%d,0)", from), fmt.Sprintf("(%d,0)", to)).Scan(&found, &b.Copied)
 		if err != nil {
 			return err

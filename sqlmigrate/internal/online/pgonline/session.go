@@ -13,7 +13,7 @@ import (
 )
 
 // settingsSQL changes settings of the session for the time of a move, and returns their
-// previous values. The comments give the reason of each value.
+// previous values, which restore writes back. The comments give the reason of each value.
 const settingsSQL = `
 SELECT name, pg_catalog.current_setting(name), pg_catalog.set_config(name, value, false)
 FROM (VALUES
@@ -27,14 +27,15 @@ FROM (VALUES
   ('default_transaction_isolation', 'read committed')
 ) AS s (name, value)`
 
+// A setting is a row of settingsSQL.
 type setting struct{ Name, Before, Now string }
 
 // OpenMove implements [engine.Online].
 func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
-	w := &work{ctx: ctx, conn: conn, pool: s.Pool}
-	err := w.lock(m)
+	w := &session{ctx: ctx, conn: conn, pool: s.Pool}
+	err := w.lockMove(m)
 	if err == nil {
-		err = w.set()
+		err = w.applySettings()
 	}
 	if err == nil && m.Began.IsZero() { // the lock ensures that only one process records a new move
 		err = d.Begin(ctx, conn, m, "CREATE TABLE IF NOT EXISTS "+d.Table(m)+journalColumns,
@@ -46,19 +47,22 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s 
 	return w.release, nil
 }
 
-// work is a connection that runs a move.
-type work struct {
+// A session is a connection that runs a move.
+type session struct {
 	ctx     context.Context
 	conn    *sql.Conn
 	pool    *sql.DB
 	backend pgsql.Backend // unknown until the connection has its advisory lock
-	before  []setting
+	before  []setting     // the settings that restore writes back
 }
 
-const lockPatience = 10 * time.Second // longer than the statement of a killed process can continue
+// lockWait is how long lockMove waits for another session, because the server may still
+// run the last statement of a process that was killed.
+const lockWait = 10 * time.Second
 
-// lock takes an advisory lock, so that only one process runs the move.
-func (w *work) lock(m *engine.Move) error {
+// lockMove takes an advisory lock, so that only one process runs the move. The lock
+// belongs to the session, and its key is a hash of the move's ID.
+func (w *session) lockMove(m *engine.Move) error {
 	key := "pg_catalog.hashtextextended(" + pgsql.Literal("gormflake online "+m.Plan.ID()) + ", 0)"
 	for begun := time.Now(); ; {
 		var pid int64
@@ -71,7 +75,7 @@ func (w *work) lock(m *engine.Move) error {
 			w.backend = pgsql.Backend{PID: pid, Key: key}
 			return nil
 		}
-		if time.Since(begun) > lockPatience {
+		if time.Since(begun) > lockWait {
 			return fmt.Errorf("sqlmigrate: online: another session carries out the move of table %s: wait for it, or end it", m.Plan.Tables[0])
 		}
 		if err := engine.Sleep(w.ctx, 100*time.Millisecond); err != nil {
@@ -80,7 +84,9 @@ func (w *work) lock(m *engine.Move) error {
 	}
 }
 
-func (w *work) set() error {
+// applySettings changes the settings of the session. It fails if triggers would not fire,
+// because then the new columns would miss writes.
+func (w *session) applySettings() error {
 	var role string
 	err := w.conn.QueryRowContext(w.ctx, "SELECT pg_catalog.current_setting('session_replication_role')").Scan(&role)
 	if err == nil && role != "origin" {
@@ -92,9 +98,10 @@ func (w *work) set() error {
 	return inspectError(err)
 }
 
-// release restores the settings of the connection and unlocks the move. If that fails, it
-// ends the session on the server.
-func (w *work) release(err error) error {
+// release restores the settings of the connection and unlocks the move. It returns err,
+// the error of the caller's work. If restoring fails, it ends the session on the server,
+// which releases all locks.
+func (w *session) release(err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), engine.EndTimeout)
 	defer cancel()
 	failed := w.restore(ctx)
@@ -107,7 +114,9 @@ func (w *work) release(err error) error {
 	return engine.EndBackend(w.ctx, w.conn, w.pool, w.backend, err)
 }
 
-func (w *work) restore(ctx context.Context) error {
+// restore restores the settings that applySettings has changed, and releases the lock if
+// lockMove has taken it.
+func (w *session) restore(ctx context.Context) error {
 	for _, s := range w.before {
 		if _, err := w.conn.ExecContext(ctx, "SELECT pg_catalog.set_config($1::text, $2::text, false)", s.Name, s.Before); err != nil {
 			return err

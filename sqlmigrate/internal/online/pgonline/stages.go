@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
+// stages returns the stages of the move. The steps in Back take a stage back.
 func (g *graph) stages() []plan.Stage {
 	return []plan.Stage{
 		{
@@ -36,6 +37,9 @@ func (g *graph) stages() []plan.Stage {
 	}
 }
 
+// prepare returns the steps that widen the sequences, and add the new columns and the
+// trigger. ENABLE ALWAYS makes the trigger fire even in sessions that apply the changes
+// of a replication.
 func (g *graph) prepare() []plan.OnlineStep {
 	steps := g.retype(func(*pgcatalog.Sequence) string { return "bigint" }, "counts in 64 bits")
 	for _, t := range g.tables {
@@ -44,27 +48,27 @@ func (g *graph) prepare() []plan.OnlineStep {
 			for _, c := range m.columns {
 				sql = append(sql, pgsql.Comment("COLUMN "+m.Target()+"."+pgsql.Quote(fresh(c)), c.Comment)...)
 				if c.Statistics >= 0 {
-					sql = append(sql, fmt.Sprintf("ALTER TABLE %s%s ALTER COLUMN %s SET STATISTICS %d", pgsql.If(m.parted(), "ONLY "), m.Target(), pgsql.Quote(fresh(c)), c.Statistics))
+					sql = append(sql, fmt.Sprintf("ALTER TABLE %s%s ALTER COLUMN %s SET STATISTICS %d", pgsql.If(m.isPartitioned(), "ONLY "), m.Target(), pgsql.Quote(fresh(c)), c.Statistics))
 				}
 			}
 		}
-		sql = append(sql, t.forward(),
+		sql = append(sql, t.forwardFunction(),
 			"CREATE TRIGGER "+triggerName+" BEFORE INSERT OR UPDATE ON "+t.Target()+" FOR EACH ROW EXECUTE FUNCTION "+t.function()+"()",
 			"ALTER TABLE "+t.Target()+" ENABLE ALWAYS TRIGGER "+triggerName)
-		steps = append(steps, t.short("add "+pgsql.Join(t.columns, ", ", fresh)+" and a trigger", sql...))
+		steps = append(steps, t.shortStep("add "+pgsql.Join(t.columns, ", ", fresh)+" and a trigger", sql...))
 	}
 	return steps
 }
 
 // retype returns the steps that change the type of the sequences that are narrower than
-// bigint.
+// bigint. typ returns the new type.
 func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	seen := map[int64]bool{}
 	for _, t := range g.tables {
 		for _, c := range t.columns {
 			for _, s := range c.sequences {
-				if !endsEarly(s) || seen[s.OID] {
+				if !endsEarly(s) || seen[s.OID] { // several columns may use a sequence
 					continue
 				}
 				seen[s.OID] = true
@@ -79,95 +83,109 @@ func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan
 	return steps
 }
 
-// endsEarly reports whether the sequence has a narrower type than bigint. The sequence of
-// an identity is excluded, because it gets the type of its column.
+// endsEarly reports whether the sequence ends before bigint does, because its type is
+// narrower. The sequence of an identity is excluded, because it gets the type of its
+// column.
 func endsEarly(s *pgcatalog.Sequence) bool { return !s.Internal && s.Type != "bigint" }
 
+// prepareBack returns the steps that drop the triggers and the new columns, and give the
+// sequences their types again.
 func (g *graph) prepareBack() []plan.OnlineStep {
 	return append(g.drop(fresh, ""), g.retype(func(s *pgcatalog.Sequence) string { return s.Type }, "gets its type back")...)
 }
 
 // drop returns the steps that drop the triggers and the columns that columnName names,
-// children before parents.
+// children before parents. warning is added to the texts of the steps.
 func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range slices.Backward(g.tables) {
-		step := t.short("drop the trigger and "+pgsql.Join(t.columns, ", ", columnName)+warning,
+		step := t.shortStep("drop the trigger and "+pgsql.Join(t.columns, ", ", columnName)+warning,
 			"DROP TRIGGER IF EXISTS "+triggerName+" ON "+t.Target(),
 			"DROP FUNCTION IF EXISTS "+t.function()+"()",
 			t.alter(t.columns, "DROP COLUMN IF EXISTS %s", columnName))
 		for _, m := range t.members[1:] { // a partition that was detached during the move still has the columns
-			step.SQL = append(step.SQL, "ALTER TABLE IF EXISTS "+m.Target()+" "+written(m.columns, ", ", "DROP COLUMN IF EXISTS %s", columnName))
+			step.SQL = append(step.SQL, "ALTER TABLE IF EXISTS "+m.Target()+" "+formatColumns(m.columns, ", ", "DROP COLUMN IF EXISTS %s", columnName))
 		}
 		steps = append(steps, step)
 	}
 	return steps
 }
 
+// copy returns the steps that copy the rows of each table and partition in batches, and
+// then vacuum the tables, because each copied row leaves an old version behind.
 func (g *graph) copy() []plan.OnlineStep {
 	var steps []plan.OnlineStep
-	for _, t := range slices.DeleteFunc(g.families(), (*table).parted) {
-		step := t.pass(plan.Batches, copyRate, "copy "+pgsql.Join(t.columns, ", ", current)+" to "+pgsql.Join(t.columns, ", ", fresh),
+	for _, t := range slices.DeleteFunc(g.families(), (*table).isPartitioned) {
+		step := t.readWhole(plan.Batches, copyRate, "copy "+pgsql.Join(t.columns, ", ", current)+" to "+pgsql.Join(t.columns, ", ", fresh),
 			"the rows of a batch: a write to one of them waits until the batch is over; the copy does not wait for rows that others hold, but comes back for them",
-			t.batch()...)
+			t.batchSQL()...)
 		step.Target, step.Disk, step.Log = t.Target(), t.heap, t.rows*copyLog
 		steps = append(steps, step)
 	}
 	for _, t := range g.tables {
-		step := t.pass(plan.Long, vacuumRate, "remove the old versions of its rows, and gather statistics", shareUpdate,
+		step := t.readWhole(plan.Long, vacuumRate, "remove the old versions of its rows, and gather statistics", shareUpdate,
 			"VACUUM (ANALYZE, TRUNCATE false) "+t.Target())
-		step.Bytes, step.Log = 2*t.heap, t.rows*vacuumLog
+		step.Bytes, step.Log = 2*t.heap, t.rows*vacuumLog // the heap has an old and a new version of each row
 		steps = append(steps, step)
 	}
 	return steps
 }
 
-// batch returns the statements of a batch. A batch is a range of row addresses (ctid),
+// batchSQL returns the statements of a batch. A batch is a range of row addresses (ctid),
 // because that needs no key and reads each page only once. Rows that are inserted or
-// moved behind the position are not missed, because the trigger has filled them.
-func (t *table) batch() []string {
-	where := "ctid >= $1::text::tid AND ctid < $2::text::tid AND " + t.differs(current, fresh)
+// moved before the position of the copy are not missed, because the trigger has filled
+// them. A statement skips rows that other transactions have locked, so that no
+// transaction waits for the other; package online comes back for them. If a trigger of a
+// user would fire for the copy, session_replication_role turns it off.
+func (t *table) batchSQL() []string {
+	where := "ctid >= $1::text::tid AND ctid < $2::text::tid AND " + t.differsSQL(current, fresh)
 	var sql []string
 	if slices.ContainsFunc(gather(t, triggersOf), pgcatalog.Trigger.OnUpdate) {
 		sql = append(sql, "SET LOCAL session_replication_role = replica")
 	}
 	return append(sql, "WITH found AS (SELECT count(*) AS n FROM "+t.Target()+" WHERE "+where+"),\n"+
-		"copied AS (UPDATE "+t.Target()+" SET "+written(t.columns, ", ", "%s = %s", fresh, current)+"\n"+
+		"copied AS (UPDATE "+t.Target()+" SET "+formatColumns(t.columns, ", ", "%s = %s", fresh, current)+"\n"+
 		"  WHERE ctid = ANY (ARRAY(SELECT ctid FROM "+t.Target()+" WHERE "+where+" FOR NO KEY UPDATE SKIP LOCKED)) RETURNING 1)\n"+
 		"SELECT (SELECT n FROM found), (SELECT count(*) FROM copied)")
 }
 
+// index returns the steps that build the indexes of the new columns, for each table and
+// partition.
 func (g *graph) index() []plan.OnlineStep {
 	var steps []plan.OnlineStep
-	for _, t := range slices.DeleteFunc(g.families(), (*table).parted) {
+	for _, t := range slices.DeleteFunc(g.families(), (*table).isPartitioned) {
 		for _, i := range t.indexes {
-			steps = append(steps, t.build(i, i.fresh(), t.freshClauses))
+			steps = append(steps, t.buildIndex(i, i.fresh(), t.freshDefinitions))
 		}
 	}
 	return steps
 }
 
+// constrain returns the steps that compare all rows, and add the CHECKs, NOT NULL and
+// foreign keys of the new columns.
 func (g *graph) constrain() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range g.tables {
-		steps = append(steps, t.compare(current, fresh))
-		steps = append(steps, t.hold(current, fresh)...)
+		steps = append(steps, t.countDifferences(current, fresh))
+		steps = append(steps, t.addSameCheck(current, fresh)...)
 		if set := t.setNotNull(fresh); set != nil {
-			steps = append(steps, t.short("NOT NULL, which the CHECK has proved", set...))
+			steps = append(steps, t.shortStep("NOT NULL, which the CHECK has proved", set...))
 		}
 		for _, c := range gather(t, checksOf) {
-			steps = append(steps, c.add(c.fresh(), c.table.freshClauses)...)
+			steps = append(steps, c.add(c.fresh(), c.table.freshDefinitions)...)
 		}
 	}
-	for _, k := range g.early {
+	for _, k := range g.earlyKeys {
 		steps = append(steps, k.steps(k.fresh(), fresh)...)
 	}
 	return steps
 }
 
+// constrainBack returns the steps that drop the foreign keys of the new columns. The
+// other constraints are dropped with the columns by prepareBack.
 func (g *graph) constrainBack() []plan.OnlineStep {
 	var steps []plan.OnlineStep
-	for _, k := range g.early {
+	for _, k := range g.earlyKeys {
 		steps = append(steps, k.step("drop foreign key "+k.fresh(), "ACCESS EXCLUSIVE", exclusive,
 			"ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT IF EXISTS "+pgsql.Quote(k.fresh())))
 	}

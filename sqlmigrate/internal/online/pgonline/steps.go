@@ -12,10 +12,11 @@ import (
 // exclusive describes the locks of a short step. Its argument is a list of tables.
 const exclusive = "ACCESS EXCLUSIVE on %s for a moment: reads and writes wait"
 
-// locked returns the locking statements of a short step. No program waits behind the
-// first lock, but autovacuum, which may hold its lock for hours, releases it for this
-// request. The second lock then has to wait only for programs, for all tables together.
-func locked(mode string, tables ...*table) []string {
+// lockTables returns the locking statements of a short step. The first lock does not
+// block reads and writes. It is for autovacuum, which may hold its lock for hours, but
+// releases it for this request. The second lock, in the given mode, then has to wait only
+// for programs, for all tables together.
+func lockTables(mode string, tables ...*table) []string {
 	list := pgsql.Join(tables, ", ", func(t *table) string { return t.Target() })
 	return []string{
 		"LOCK TABLE " + list + " IN SHARE UPDATE EXCLUSIVE MODE",
@@ -23,9 +24,10 @@ func locked(mode string, tables ...*table) []string {
 	}
 }
 
-func (t *table) short(text string, sql ...string) plan.OnlineStep {
+// shortStep returns a short step, which locks the table in one transaction.
+func (t *table) shortStep(text string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
-		Table: t.Display, Text: text, Kind: plan.Short, SQL: append(locked("ACCESS EXCLUSIVE", t), sql...),
+		Table: t.Display, Text: text, Kind: plan.Short, SQL: append(lockTables("ACCESS EXCLUSIVE", t), sql...),
 		Locks: fmt.Sprintf(exclusive, t.Name),
 	}
 }
@@ -36,45 +38,49 @@ const (
 	noLock      = "none that keeps anybody out"
 )
 
-// pass returns a step that reads the whole table, at rate rows per second.
-func (t *table) pass(kind plan.StepKind, rate float64, text, locks string, sql ...string) plan.OnlineStep {
+// readWhole returns a step that reads the whole table, at rate rows per second.
+func (t *table) readWhole(kind plan.StepKind, rate float64, text, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: t.Display, Text: text, Kind: kind, SQL: sql, Locks: locks,
 		Rows: t.rows, Bytes: t.heap, Estimate: engine.Estimate(t.rows, rate),
 	}
 }
 
-// build returns the step that creates an index concurrently. It first drops the index of
-// an earlier attempt, because that index is invalid and CREATE INDEX IF NOT EXISTS would
-// accept it.
-func (t *table) build(i index, name string, as clauses) plan.OnlineStep {
-	step := t.pass(plan.Long, indexRate, "create index "+name, shareUpdate+"; it waits for transactions that are older than itself",
+// buildIndex returns the step that creates an index concurrently. It first drops the
+// index of an earlier attempt, because that index is invalid and CREATE INDEX IF NOT
+// EXISTS would accept it.
+func (t *table) buildIndex(i index, name string, as definitions) plan.OnlineStep {
+	step := t.readWhole(plan.Long, indexRate, "create index "+name, shareUpdate+"; it waits for transactions that are older than itself",
 		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create("CONCURRENTLY ", t, name, as))
 	step.Disk, step.Log = t.rows*indexBytes, t.rows*indexBytes
 	return step
 }
 
 // create returns the statement that creates the index on t under another name. as has the
-// definitions of the indexes for the columns.
-func (i index) create(how string, t *table, name string, as clauses) string {
+// definitions of the indexes for the columns to use. how is "CONCURRENTLY " or empty.
+func (i index) create(how string, t *table, name string, as definitions) string {
 	return "CREATE " + pgsql.If(i.Unique, "UNIQUE ") + "INDEX " + how + pgsql.Quote(name) +
-		" ON " + pgsql.If(t.parted(), "ONLY ") + t.Target() + as.indexes[i.Name]
+		" ON " + pgsql.If(t.isPartitioned(), "ONLY ") + t.Target() + as.indexes[i.Name]
 }
 
-// differs returns a condition for rows that still have to be copied.
-func (t *table) differs(from, to naming) string {
-	return "(" + written(t.columns, " OR ", "%s IS DISTINCT FROM %s", to, from) + ")"
+// differsSQL returns an SQL condition for rows in which a column to is not a copy of its
+// column from, and which therefore still have to be copied.
+func (t *table) differsSQL(from, to naming) string {
+	return "(" + formatColumns(t.columns, " OR ", "%s IS DISTINCT FROM %s", to, from) + ")"
 }
 
-// compare returns the step that counts the rows that differ.
-func (t *table) compare(from, to naming) plan.OnlineStep {
-	return t.pass(plan.Verify, scanRate, "count the rows that differ", noLock,
-		"SELECT count(*) FROM "+t.Target()+" WHERE "+t.differs(from, to))
+// countDifferences returns the step that counts the rows in which the columns differ. A
+// result other than 0 fails the step.
+func (t *table) countDifferences(from, to naming) plan.OnlineStep {
+	return t.readWhole(plan.Verify, scanRate, "count the rows that differ", noLock,
+		"SELECT count(*) FROM "+t.Target()+" WHERE "+t.differsSQL(from, to))
 }
 
-// hold returns the steps that add and validate a CHECK that both columns are equal. Until
-// the swap, the CHECK rejects every write that would make them differ.
-func (t *table) hold(from, to naming) []plan.OnlineStep {
+// addSameCheck returns the steps that add and validate a CHECK that the old and the new
+// column of each pair are equal. Until the swap, the CHECK rejects every write that would
+// make them differ. A CHECK that both are NOT NULL also saves SET NOT NULL from reading
+// the table.
+func (t *table) addSameCheck(from, to naming) []plan.OnlineStep {
 	check := pgsql.Join(t.columns, " AND ", func(c *column) string {
 		format := "%s IS NOT DISTINCT FROM %s"
 		if c.NotNull {
@@ -83,18 +89,19 @@ func (t *table) hold(from, to naming) []plan.OnlineStep {
 		return fmt.Sprintf(format, pgsql.Quote(to(c)), pgsql.Quote(from(c)))
 	})
 	return []plan.OnlineStep{
-		t.short("add a CHECK that both are equal",
+		t.shortStep("add a CHECK that both are equal",
 			"ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+sameCheck+" CHECK ("+check+") NOT VALID"),
 		t.validate(sameCheck, scanRate, "compare the rows that were there before the CHECK", shareUpdate),
 	}
 }
 
+// validate returns the step that validates a constraint for existing rows.
 func (t *table) validate(constraint string, rate float64, text, locks string) plan.OnlineStep {
-	return t.pass(plan.Long, rate, text, locks, "ALTER TABLE "+t.Target()+" VALIDATE CONSTRAINT "+pgsql.Quote(constraint))
+	return t.readWhole(plan.Long, rate, text, locks, "ALTER TABLE "+t.Target()+" VALIDATE CONSTRAINT "+pgsql.Quote(constraint))
 }
 
-// setNotNull returns the statement that makes columns NOT NULL if the old columns are. It
-// returns nil if there is no such column.
+// setNotNull returns the statement that makes the columns that columnName names NOT NULL
+// if the old columns are NOT NULL. It returns nil if there is no such column.
 func (t *table) setNotNull(columnName naming) []string {
 	columns := slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return !c.NotNull })
 	if len(columns) == 0 {
@@ -104,10 +111,10 @@ func (t *table) setNotNull(columnName naming) []string {
 }
 
 // add returns the steps that add the same CHECK for other columns, and validate it if it
-// was valid.
-func (c *check) add(name string, as clauses) []plan.OnlineStep {
+// was valid. as has the definitions of the CHECKs for these columns.
+func (c *check) add(name string, as definitions) []plan.OnlineStep {
 	t := c.table
-	steps := []plan.OnlineStep{t.short("add CHECK "+name, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(name)+" "+as.checks[c.Name]+" NOT VALID")}
+	steps := []plan.OnlineStep{t.shortStep("add CHECK "+name, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(name)+" "+as.checks[c.Name]+" NOT VALID")}
 	if c.Valid {
 		steps = append(steps, t.validate(name, scanRate, "check the rows that were there before CHECK "+name, shareUpdate))
 	}
@@ -118,10 +125,10 @@ func (c *check) add(name string, as clauses) []plan.OnlineStep {
 // checking the rows. The foreign key of a partitioned table cannot be NOT VALID; it takes
 // over the foreign keys of its partitions, which have been validated by then.
 func (k *foreignKey) add(name string, columnName naming) string {
-	set := pgsql.If(len(k.Set) > 0, " ("+k.child.list(k.Set, columnName)+")")
+	set := pgsql.If(len(k.SetColumns) > 0, " ("+k.child.columnList(k.SetColumns, columnName)+")")
 	return "ALTER TABLE " + k.child.Target() + " ADD CONSTRAINT " + pgsql.Quote(name) +
-		" FOREIGN KEY (" + k.child.list(k.Columns, columnName) + ") REFERENCES " + k.parent.Target() + " (" + k.parent.list(k.Refers, columnName) + ")" +
-		k.OnUpdate + k.OnDelete + set + k.Deferral + pgsql.If(!k.child.parted(), " NOT VALID")
+		" FOREIGN KEY (" + k.child.columnList(k.Columns, columnName) + ") REFERENCES " + k.parent.Target() + " (" + k.parent.columnList(k.ParentColumns, columnName) + ")" +
+		k.OnUpdate + k.OnDelete + set + k.Deferral + pgsql.If(!k.child.isPartitioned(), " NOT VALID")
 }
 
 // steps returns the steps that add a foreign key and validate it, if it was valid.
@@ -135,19 +142,22 @@ func (k *foreignKey) steps(name string, columnName naming) []plan.OnlineStep {
 		"SHARE UPDATE EXCLUSIVE on "+k.child.Name+", ROW SHARE on "+k.parent.Name+": reads and writes do not wait")}
 }
 
-func (k *foreignKey) both() []*table { return slices.Compact([]*table{k.parent, k.child}) }
+// tables returns the parent and the child, which are one table if a table refers to
+// itself.
+func (k *foreignKey) tables() []*table { return slices.Compact([]*table{k.parent, k.child}) }
 
-// step returns a short step for the tables of a foreign key. locks is a format with a
-// verb for the names of the tables.
+// step returns a short step that locks both tables of a foreign key. locks is a format
+// with a verb for the names of the tables.
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
-		Table: k.child.Display, Text: text, Kind: plan.Short, SQL: append(locked(mode, k.both()...), sql...),
-		Locks: fmt.Sprintf(locks, pgsql.Join(k.both(), " and ", nameOf)), Unless: k.child.gone(),
+		Table: k.child.Display, Text: text, Kind: plan.Short, SQL: append(lockTables(mode, k.tables()...), sql...),
+		Locks: fmt.Sprintf(locks, pgsql.Join(k.tables(), " and ", nameOf)), Unless: k.child.goneQuery(),
 	}
 }
 
 // Measured rates in rows per second, and bytes per row, for tables with two bigint
-// columns and two indexes under load, see docs/measurements.md.
+// columns and two indexes under load, see docs/measurements.md. A log is what a row
+// adds to the write-ahead log.
 const (
 	copyRate       = 7_500
 	vacuumRate     = 100_000

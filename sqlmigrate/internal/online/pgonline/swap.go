@@ -12,37 +12,38 @@ import (
 
 // function returns the name of the trigger's function.
 func (t *table) function() string {
-	return pgsql.Qualified(t.Schema, temporary(functionFor, t.Name, t.OID))
+	return pgsql.Qualified(t.Schema, temporaryName(functionPrefix, t.Name, t.OID))
 }
 
-// sync returns the statement that creates the trigger's function.
-func (t *table) sync(body string) string {
+// createFunction returns the statement that creates the trigger's function with this
+// body.
+func (t *table) createFunction(body string) string {
 	return "CREATE OR REPLACE FUNCTION " + t.function() + "() RETURNS trigger LANGUAGE plpgsql AS $gormflake$\nBEGIN\n" + body + "  RETURN NEW;\nEND\n$gormflake$"
 }
 
-// forward returns the function for the time before the swap. It copies the old columns to
-// the new columns.
-func (t *table) forward() string {
-	return t.sync(written(t.columns, "", "  NEW.%s := NEW.%s;\n", fresh, current))
+// forwardFunction returns the statement that creates the function for the time before the
+// swap. It copies the old columns to the new columns.
+func (t *table) forwardFunction() string {
+	return t.createFunction(formatColumns(t.columns, "", "  NEW.%s := NEW.%s;\n", fresh, current))
 }
 
-// reverse returns the function for the time after the swap. It copies the new columns to
-// the old columns, as NULL if the key does not fit. If an INSERT does not list its
-// columns, it writes the key to the old column, which has kept its position; the function
-// then moves the key to the new column.
-func (t *table) reverse() string {
-	return t.sync("  IF TG_OP = 'INSERT' THEN\n" +
-		written(t.columns, "", "    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", current, old) + "  END IF;\n" +
+// reverseFunction returns the statement that creates the function for the time after the
+// swap. It copies the new columns to the old columns, as NULL if the key does not fit. An
+// INSERT that does not list its columns writes the key to the old column, because that
+// has kept its position; the function then moves the key to the new column.
+func (t *table) reverseFunction() string {
+	return t.createFunction("  IF TG_OP = 'INSERT' THEN\n" +
+		formatColumns(t.columns, "", "    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", current, old) + "  END IF;\n" +
 		pgsql.Join(t.columns, "", func(c *column) string {
 			low, high := c.Bounds()
 			return fmt.Sprintf("  NEW.%[2]s := CASE WHEN NEW.%[1]s BETWEEN %[3]s AND %[4]s THEN NEW.%[1]s END;\n", pgsql.Quote(c.Name), pgsql.Quote(old(c)), low, high)
 		}))
 }
 
-// touch returns statements that alter the functions of the table's triggers and restore
-// them. That makes sessions drop their cached plans, which contain the old type of the
-// keys.
-func (t *table) touch() []string {
+// dropCachedPlans returns statements that alter the functions of the table's triggers and
+// restore them. That makes sessions drop their cached plans, which contain the old type
+// of the keys. It changes COST, because that does not change what the function does.
+func (t *table) dropCachedPlans() []string {
 	var sql []string
 	for _, g := range gather(t, triggersOf) {
 		same := "ALTER FUNCTION " + g.Function + " COST " + g.Cost
@@ -53,35 +54,41 @@ func (t *table) touch() []string {
 	return sql
 }
 
+// swap returns the step that swaps the columns. It first checks that nothing has changed
+// since the plan was made, and at the end stores the state for the way back.
 func (g *graph) swap() plan.OnlineStep {
 	before := []string{emptyPath}
 	for _, t := range g.families() {
-		before = append(before, t.guard())
+		before = append(before, t.checkTable())
 	}
-	before = append(before, g.unchanged(pgsql.Literal(g.state))...)
+	before = append(before, g.checkUnchanged(pgsql.Literal(g.state))...)
 	step := g.exchange("swap the columns of %s", before, (*table).swap, (*foreignKey).fresh)
-	step.SQL = append(step.SQL, g.keepState()...)
+	step.SQL = append(step.SQL, g.storeState()...)
 	return step
 }
 
-// exchange returns the step that exchanges the names of columns in one transaction.
-// change returns the statements for a table. built returns the name under which a foreign
-// key has been prepared.
+// exchange returns the step that exchanges the names of columns in one transaction, in
+// either direction. It locks the views first, because a program that reads a view also
+// locks the view before its tables. text has a %s for the tables. before are statements
+// that check whether the exchange is still possible. change returns the statements for a
+// table. built returns the name under which a foreign key has been prepared.
 func (g *graph) exchange(text string, before []string, change func(*table) []string, built func(*foreignKey) string) plan.OnlineStep {
 	all := g.all()
 	drops, creates := g.recreate()
-	same, _ := g.samePartitions()
-	sql := slices.Concat(pgview.Lock(g.views), locked("ACCESS EXCLUSIVE", all...), same, before, drops)
+	partitionCheck, _ := g.checkPartitions()
+	sql := slices.Concat(pgview.Lock(g.views), lockTables("ACCESS EXCLUSIVE", all...), partitionCheck, before, drops)
 	for _, k := range g.keys {
-		for _, k := range slices.Compact(append([]*foreignKey{k}, k.parts...)) { // a partitioned table does not have the key itself while validateLate runs
-			sql = append(sql, "ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT "+pgsql.If(k.child.parted() || k.Whole != 0, "IF EXISTS ")+pgsql.Quote(k.Name))
+		// The keys of partitions are dropped one by one, because a partitioned table does
+		// not have the key itself while validateLate runs.
+		for _, k := range slices.Compact(append([]*foreignKey{k}, k.parts...)) {
+			sql = append(sql, "ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT "+pgsql.If(k.child.isPartitioned() || k.Whole != 0, "IF EXISTS ")+pgsql.Quote(k.Name))
 		}
 	}
 	for _, t := range g.tables {
 		sql = append(sql, change(t)...)
 	}
 	for _, k := range g.keys {
-		sql = append(sql, k.place(built)...)
+		sql = append(sql, k.placeConstraint(built)...)
 	}
 	sql = append(sql, creates...)
 	return plan.OnlineStep{
@@ -90,20 +97,23 @@ func (g *graph) exchange(text string, before []string, change func(*table) []str
 	}
 }
 
+// swap returns the statements that give the names, constraints and indexes of the old
+// columns to the new columns.
 func (t *table) swap() []string {
 	sql := append([]string{t.dropConstraint(sameCheck)}, t.replaceChecks((*check).fresh)...)
 	for _, i := range gather(t, indexesOf) {
-		sql = append(sql, i.table.putAside(i)...)
+		sql = append(sql, i.table.freeIndexName(i)...)
 	}
-	sql = append(sql, t.replace(fresh, old)...)
+	sql = append(sql, t.replaceColumns(fresh, old)...)
 	for _, i := range gather(t, indexesOf) {
-		sql = append(append(sql, i.table.put(i, i.fresh())...), i.table.mark(i)...)
+		sql = append(append(sql, i.table.placeIndex(i, i.fresh())...), i.table.markIndex(i)...)
 	}
-	return append(append(sql, t.reverse()), t.touch()...)
+	return append(append(sql, t.reverseFunction()), t.dropCachedPlans()...)
 }
 
-// replaceChecks returns statements that drop the CHECKs of the old columns, and give
-// their names to the CHECKs that were built for the new columns.
+// replaceChecks returns statements that drop the CHECKs of the columns that have the
+// names now, and give the names of these CHECKs to the CHECKs that were built for the
+// other columns. built returns the present name of such a CHECK.
 func (t *table) replaceChecks(built func(*check) string) []string {
 	var sql []string
 	for _, c := range gather(t, checksOf) {
@@ -113,9 +123,9 @@ func (t *table) replaceChecks(built func(*check) string) []string {
 	return sql
 }
 
-// mark returns statements that make i the index for CLUSTER and the replica identity, if
-// the index that had its name was.
-func (t *table) mark(i index) []string {
+// markIndex returns statements that make i the index for CLUSTER and the replica
+// identity, if the plan found these properties at the index of this name.
+func (t *table) markIndex(i index) []string {
 	var sql []string
 	if i.Clustered {
 		sql = append(sql, "ALTER TABLE "+t.Target()+" CLUSTER ON "+pgsql.Quote(i.Name))
@@ -126,11 +136,11 @@ func (t *table) mark(i index) []string {
 	return sql
 }
 
-// putAside returns statements that free the name of an index. A primary key is dropped,
-// because a table can have only one.
-func (t *table) putAside(i index) []string {
+// freeIndexName returns statements that free the name of an index. A primary key is
+// dropped, because a table can have only one.
+func (t *table) freeIndexName(i index) []string {
 	var sql []string
-	if i.Identity && !i.Primary() { // otherwise its columns would stay NOT NULL; mark sets the replica identity again
+	if i.Identity && !i.Primary() { // otherwise its columns would stay NOT NULL; markIndex sets the replica identity again
 		sql = append(sql, "ALTER TABLE "+t.Target()+" REPLICA IDENTITY FULL")
 	}
 	switch {
@@ -140,24 +150,25 @@ func (t *table) putAside(i index) []string {
 		return []string{t.dropConstraint(i.Constraint)}
 	case i.Constraint != "":
 		return append(sql, t.renameConstraint(i.Constraint, i.old()))
-	case t.parted(): // its definition is for the columns that have these names now
-		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, t.freshClauses))
+	case t.isPartitioned(): // create its successor here, because freshDefinitions has the names that the columns have before replaceColumns
+		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, t.freshDefinitions))
 	default:
 		return append(sql, t.renameIndex(i.Name, i.old()))
 	}
 }
 
-// put returns statements that give a built index the name that putAside has freed, and
-// recreate its constraint and comments.
-func (t *table) put(i index, built string) []string {
+// placeIndex returns statements that give a built index the name that freeIndexName has
+// freed, and recreate its constraint and comments. built is the present name of the
+// index.
+func (t *table) placeIndex(i index, built string) []string {
 	var sql []string
 	kind := "UNIQUE"
 	if i.Primary() {
 		kind = "PRIMARY KEY"
 	}
 	switch {
-	case t.parted():
-		sql = t.putParted(i)
+	case t.isPartitioned():
+		sql = t.placePartedIndex(i)
 	case i.Constraint == "":
 		sql = append(sql, t.renameIndex(built, i.Name))
 	default:
@@ -167,22 +178,23 @@ func (t *table) put(i index, built string) []string {
 	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target(), i.ConstraintComment)...)
 }
 
-// replace returns statements that rename the columns. with names the columns that get the
-// names, and aside gives the new names of the columns that had them.
-func (t *table) replace(with, aside naming) []string {
+// replaceColumns returns statements that rename the columns. with returns the names of
+// the columns that take the names of c, and aside the new names of the columns that had
+// them.
+func (t *table) replaceColumns(with, aside naming) []string {
 	var sql []string
 	for _, c := range t.columns {
-		sql = append(sql, t.handOver(c, c.Name, with(c))...)
+		sql = append(sql, t.moveDefault(c, c.Name, with(c))...)
 		sql = append(sql, t.rename(c.Name, aside(c)), t.rename(with(c), c.Name))
-		sql = append(sql, t.ownSequences(c)...)
+		sql = append(sql, t.takeOverSequences(c)...)
 	}
 	return sql
 }
 
-// handOver returns statements that move the identity or the default of a column to
-// another column. They also drop NOT NULL of the first column, because otherwise it would
-// refuse rows without a value.
-func (t *table) handOver(c *column, from, to string) []string {
+// moveDefault returns statements that move the identity or the default of one column to
+// another. They also drop NOT NULL of the first column, because the trigger writes NULL
+// to the old column if a key does not fit.
+func (t *table) moveDefault(c *column, from, to string) []string {
 	var sql []string
 	alter := "ALTER TABLE " + t.Target() + " ALTER COLUMN " + pgsql.Quote(from)
 	for _, s := range c.sequences {
@@ -199,9 +211,10 @@ func (t *table) handOver(c *column, from, to string) []string {
 	return sql
 }
 
-// ownSequences returns statements that make the renamed column the owner of the old
-// column's sequences. Otherwise, the sequences would be dropped with the old column.
-func (t *table) ownSequences(c *column) []string {
+// takeOverSequences returns statements that make the column that now has the name of c
+// the owner of the sequences of c. Otherwise, the sequences would be dropped with the old
+// column.
+func (t *table) takeOverSequences(c *column) []string {
 	var sql []string
 	for _, s := range c.sequences {
 		if s.Owner == c.Node && !s.Internal {
@@ -213,8 +226,9 @@ func (t *table) ownSequences(c *column) []string {
 
 // moveIdentity returns a statement that moves an identity to another column, at its
 // present value. It drops the old identity first, which frees the name of the sequence.
+// always is true for GENERATED ALWAYS.
 func moveIdentity(s *pgcatalog.Sequence, table, from, to string, always bool) string {
-	return block("reached bigint; called boolean;", fmt.Sprintf(
+	return doBlock("reached bigint; called boolean;", fmt.Sprintf(
 		"  SELECT last_value, is_called INTO reached, called FROM %[1]s;\n"+
 			"  ALTER TABLE %[2]s ALTER COLUMN %[3]s DROP IDENTITY;\n"+
 			"  ALTER TABLE %[2]s ALTER COLUMN %[4]s %[5]s;\n"+
@@ -222,36 +236,22 @@ func moveIdentity(s *pgcatalog.Sequence, table, from, to string, always bool) st
 		s.Target(), table, pgsql.Quote(from), pgsql.Quote(to), s.Identity(always), pgsql.Literal(s.Target())))
 }
 
-func (t *table) dropConstraint(constraint string) string {
-	return "ALTER TABLE " + t.Target() + " DROP CONSTRAINT " + pgsql.Quote(constraint)
-}
-
-func (t *table) rename(from, to string) string {
-	return "ALTER TABLE " + t.Target() + " RENAME COLUMN " + pgsql.Quote(from) + " TO " + pgsql.Quote(to)
-}
-
-func (t *table) renameConstraint(from, to string) string {
-	return "ALTER TABLE " + t.Target() + " RENAME CONSTRAINT " + pgsql.Quote(from) + " TO " + pgsql.Quote(to)
-}
-
-func (t *table) renameIndex(from, to string) string {
-	return "ALTER INDEX " + pgsql.Qualified(t.Schema, from) + " RENAME TO " + pgsql.Quote(to)
-}
-
-// guard returns a statement that fails if the table has changed since the plan was made.
-// An object that uses the old columns, and that the plan does not know, would otherwise
-// keep using the old columns after the swap.
-func (t *table) guard() string {
+// checkTable returns a statement that fails if the table has changed since the plan was
+// made. An object that uses the old columns, and that the plan does not know, would
+// otherwise keep using the old columns after the swap. The statement also fails if the
+// trigger is missing or not ENABLE ALWAYS (tgenabled 'A'), because then the columns may
+// differ, or if an index is invalid.
+func (t *table) checkTable() string {
 	triggers := []string{triggerName}
 	for _, g := range gather(t, triggersOf) {
 		triggers = append(triggers, g.Name)
 	}
 	table := pgsql.Literal(t.Target()) + "::regclass"
-	return block("found text;", `  SELECT string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ') INTO found
+	return doBlock("found text;", `  SELECT string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ') INTO found
     FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
     WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = `+table+`
       AND a.attname IN (`+t.nameLiterals()+`)
-      AND pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) <> ALL (`+array(t.known)+`)
+      AND pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) <> ALL (`+array(t.knownUsers)+`)
       AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE d.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = d.objid AND c.conname = `+pgsql.Literal(sameCheck)+`);
   IF found IS NULL THEN
     SELECT string_agg('trigger ' || tgname, ', ') INTO found FROM pg_catalog.pg_trigger
@@ -269,31 +269,30 @@ func (t *table) guard() string {
 `)
 }
 
-func array(texts []string) string {
-	return "ARRAY[" + pgsql.Join(texts, ", ", pgsql.Literal) + "]::text[]"
-}
-
 // swapBack returns the steps that take the swap back. The first steps only read, and fail
-// if it is impossible, before anything is changed.
+// if it is impossible, before anything is changed. Further steps build the constraints
+// and indexes of the old columns again, which the swap has dropped or which the old
+// columns do not have. If the swap has not happened, all steps up to the exchange are
+// done (Unless).
 func (g *graph) swapBack() []plan.OnlineStep {
-	_, fits := g.samePartitions()
+	_, checks := g.checkPartitions()
 	var steps []plan.OnlineStep
 	for _, t := range g.tables {
-		fits = append(fits, t.fits())
+		checks = append(checks, t.findLargeKeys())
 		for _, i := range gather(t, indexesOf) {
-			if i.Primary() && !i.table.parted() {
-				steps = append(steps, i.table.build(i, i.back(), i.table.oldClauses))
+			if i.Primary() && !i.table.isPartitioned() {
+				steps = append(steps, i.table.buildIndex(i, i.back(), i.table.oldDefinitions))
 			}
 		}
-		steps = append(steps, t.hold(current, old)...)
+		steps = append(steps, t.addSameCheck(current, old)...)
 		for _, c := range gather(t, checksOf) {
-			steps = append(steps, c.add(c.back(), c.table.oldClauses)...)
+			steps = append(steps, c.add(c.back(), c.table.oldDefinitions)...)
 		}
 	}
-	for _, k := range g.early {
+	for _, k := range g.earlyKeys {
 		steps = append(steps, k.steps(k.back(), old)...)
 	}
-	steps = append(slices.Concat(fits, steps), g.exchange("swap the columns of %s back", g.unchanged(g.made()), (*table).backSwap, (*foreignKey).back))
+	steps = append(slices.Concat(checks, steps), g.exchange("swap the columns of %s back", g.checkUnchanged(g.storedState()), (*table).backSwap, (*foreignKey).back))
 	for i := range steps {
 		steps[i].Unless = g.notSwapped()
 	}
@@ -301,22 +300,26 @@ func (g *graph) swapBack() []plan.OnlineStep {
 }
 
 // notSwapped returns a query that is true before the swap, and after it has been taken
-// back.
+// back. Only between these does the table have a column with the name of the old column
+// after the swap.
 func (g *graph) notSwapped() string {
 	t := g.tables[0]
 	return "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = " + pgsql.Literal(t.Target()) + "::regclass AND attname = " + pgsql.Literal(old(t.columns[0])) + " AND NOT attisdropped)"
 }
 
-// fits returns the step that looks for a key that does not fit into the old columns.
-func (t *table) fits() plan.OnlineStep {
+// findLargeKeys returns the step that fails if a key does not fit into the old columns.
+func (t *table) findLargeKeys() plan.OnlineStep {
 	outside := pgsql.Join(t.columns, " OR ", func(c *column) string {
 		low, high := c.Bounds()
 		return fmt.Sprintf("%s NOT BETWEEN %s AND %s", pgsql.Quote(c.Name), low, high)
 	})
-	return t.pass(plan.Verify, scanRate, "find keys of table "+t.Name+" that the old columns do not hold", noLock,
+	return t.readWhole(plan.Verify, scanRate, "find keys of table "+t.Name+" that the old columns do not hold", noLock,
 		"SELECT count(*) FROM (SELECT FROM "+t.Target()+" WHERE "+outside+" LIMIT 1) AS outside")
 }
 
+// backSwap returns the statements that give the names, constraints and indexes back to
+// the old columns. The indexes of the new columns are dropped, because prepareBack drops
+// these columns.
 func (t *table) backSwap() []string {
 	var sql []string
 	for _, i := range gather(t, indexesOf) {
@@ -329,18 +332,18 @@ func (t *table) backSwap() []string {
 		}
 	}
 	sql = append(append(sql, t.replaceChecks((*check).back)...), t.setNotNull(old)...)
-	sql = append(sql, t.replace(old, fresh)...)
+	sql = append(sql, t.replaceColumns(old, fresh)...)
 	for _, i := range gather(t, indexesOf) {
 		switch {
 		case i.Primary():
-			sql = append(sql, i.table.put(i, i.back())...)
+			sql = append(sql, i.table.placeIndex(i, i.back())...)
 		case i.Constraint != "":
 			sql = append(sql, i.table.renameConstraint(i.old(), i.Constraint))
 		default:
 			sql = append(sql, i.table.renameIndex(i.old(), i.Name))
 		}
-		sql = append(sql, i.table.mark(i)...)
+		sql = append(sql, i.table.markIndex(i)...)
 	}
-	sql = append(sql, t.dropConstraint(sameCheck), t.forward())
-	return append(sql, t.touch()...)
+	sql = append(sql, t.dropConstraint(sameCheck), t.forwardFunction())
+	return append(sql, t.dropCachedPlans()...)
 }

@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+// checkAll returns a statement that runs the rejections, which are parts of its body that
+// raise an error (see rejectIf and rejectAll). It turns row security off, so that the
+// statement fails if a policy would hide rows.
+func checkAll(rejections []string) string {
+	return pgsql.Do("", "  PERFORM pg_catalog.set_config('row_security', 'off', true);\n"+strings.Join(rejections, ""))
+}
+
+// rejectIf returns a rejection, which is a part of the body of a DO statement. It raises
+// an error with the message if query returns a row.
+func rejectIf(query, message string) string {
+	return "  IF EXISTS (" + query + ") THEN\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgsql.Literal(message) + ";\n" +
+		"  END IF;\n"
+}
+
+// rejectAll returns a rejection, which is a part of the body of a DO statement. It raises
+// an error that lists the objects that query returns. message has a %s for the objects.
+func rejectAll(query, message string) string {
+	return "  IF EXISTS (" + query + ") THEN\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'dependent_objects_still_exist', MESSAGE = pg_catalog.format(" + pgsql.Literal(message) + ",\n" +
+		"      (SELECT string_agg(DISTINCT found.object, ', ') FROM (" + query + ") AS found (object)));\n" +
+		"  END IF;\n"
+}
+
+// rejectNewReferences returns a statement that fails at the end of phase widen if a
+// narrow column that the plan does not know refers to a widened key. Its foreign key
+// (contype 'f') may have been added since the plan was made, or may exist in this
+// database only. Such a column would accept old keys and fail at the first Snowflake ID.
+// The failure takes phase widen back.
+func rejectNewReferences(tables []*table) []plan.Statement {
+	var rejections []string
+	for _, t := range tables {
+		for _, c := range t.narrowColumns() {
+			if !c.Key {
+				continue
+			}
+			rejections = append(rejections, rejectIf(fmt.Sprintf(`SELECT FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
+    JOIN pg_catalog.pg_attribute r ON r.attnum = k.a
+    JOIN pg_catalog.pg_attribute t ON t.attnum = k.b
+    WHERE c.contype = 'f' AND r.attrelid = c.conrelid AND t.attrelid = c.confrelid
+    AND c.confrelid = %s::regclass AND t.attname = %s AND r.atttypid IN ('int2'::regtype, 'int4'::regtype)`,
+				pgsql.Literal(t.Target()), pgsql.Literal(c.Name)),
+				fmt.Sprintf("sqlmigrate: a foreign key that the plan does not know refers to column %s of table %s with fewer than 64 bits: inspect again",
+					c.Name, t.Display)))
+		}
+	}
+	if len(rejections) == 0 {
+		return nil
+	}
+	return engine.Statements("", pgsql.Do("", strings.Join(rejections, "")))
+}
+
+// rejectNewViews returns a rejection for views that use the views to drop, and that the
+// plan does not know, because DROP VIEW fails if another view uses the view.
+func rejectNewViews(views []*view) string {
+	known := regclasses(views)
+	return rejectAll(`SELECT pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
+      FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
+      WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid IN (`+known+`) AND r.ev_class NOT IN (SELECT v FROM unnest(ARRAY[`+known+`]) AS v WHERE v IS NOT NULL)`,
+		"sqlmigrate: %s: uses a view that has to be dropped when phase widen is taken back: drop it before, and create it again afterwards")
+}
+
+// regclasses returns a list of SQL expressions for the OIDs of the views. An expression
+// is NULL if its view does not exist any more. Callers exclude NULL from NOT IN, because
+// that is never true for a list with NULL.
+func regclasses(views []*view) string {
+	if len(views) == 0 {
+		return "NULL::oid"
+	}
+	return pgsql.Join(views, ", ", func(v *view) string { return "to_regclass(" + pgsql.Literal(v.Target()) + ")::oid" })
+}
+
+// rejectNewUses returns a rejection for objects that use the columns, that the plan does
+// not know, and because of which PostgreSQL would not change their type back. r.ev_class
+// is the view of a rule; the plan knows the given views, because it drops them itself.
+func rejectNewUses(t *table, columns []*column, views []*view) string {
+	var of []string
+	for _, c := range columns {
+		for _, m := range c.members {
+			of = append(of, "att.attrelid = to_regclass("+pgsql.Literal(m.relation.Target())+") AND att.attname = "+pgsql.Literal(m.Name))
+		}
+	}
+	return rejectAll("SELECT "+pgcatalog.DescribeUse+"\n      FROM pg_catalog.pg_attribute att\n"+pgcatalog.JoinUses+
+		"\n      WHERE ("+strings.Join(of, " OR ")+")\n"+pgcatalog.IsUse+
+		"\n        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY["+regclasses(views)+"]) AS v WHERE v IS NOT NULL), true)",
+		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display.String(), "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
+}
