@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -42,11 +41,6 @@ func (d *doctor) checkColumns() {
 	if len(found) == 0 {
 		d.report.ok(columnsCheck, "", fmt.Sprintf("no column that may hold keys of %s is too narrow for a Snowflake ID", terminal.Counted(len(keys), "moved table", "moved tables")))
 	}
-}
-
-// moved reports whether the table has Snowflake IDs as keys, or is ready for them.
-func (d *doctor) moved(t *readonly.Table) bool {
-	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite
 }
 
 // knownReferences returns the options of the flags whose columns exist. It adds a warning

@@ -3,21 +3,12 @@
 package doctor
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
-	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -34,66 +25,6 @@ type doctorFlags struct {
 	now      func() time.Time
 }
 
-// New returns the command doctor. now is the clock.
-func New(now func() time.Time) *cobra.Command {
-	f := doctorFlags{now: now}
-	cmd := &cobra.Command{
-		Use:   "doctor --dsn URL",
-		Short: "Look for what endangers the keys of a database",
-		Long: `Look for what endangers the keys of a database, or of another store of leased
-workers (Redis, etcd, ZooKeeper: clock, settings, layout, workers), and say how to
-fix it:
-
-  clock     this machine's clock against the server's: a warning from 500ms on,
-            a problem from 1m on, beyond what the round trip leaves open
-  settings  of the server, under which it forgets what it has acknowledged
-  layout    the one given by flags against the leased workers' one, and when
-            it expires: a warning in the last 5 years, a problem in the last one
-  workers   whether their table keeps each to one holder, a second table of them
-            in the database, how many are free, who has died, and bounds that are
-            more than 1h ahead of the clock
-  keys      the largest key of each table whose primary key begins with a BIGINT:
-            more than 1m ahead of the clock is a problem, and so are keys below 1, and
-            a table of Snowflake IDs whose keys the database still assigns, unless its
-            counter is parked, or --park is given and it is a sequence of PostgreSQL,
-            which does not follow keys. With --try, keys are put into copies of the
-            tables, which have no rows: today's, which must enter, and the last one of
-            the layout
-  usage     how many of their numbers the keys of any integer type have used, and the
-            sequences that the account may read: a warning from 75 % on, a problem
-            from 90 % on, with the date on which all are if created_at shows it
-  columns   those that are too narrow for a Snowflake ID and may hold keys of tables
-            that are moved: what "gormflake migrate plan" lists, found in the same
-            way. Name each with --reference or --not-reference there and here. On MySQL
-            also those of text that hold Snowflake IDs
-  serials   columns of serial numbers in tables of Snowflake IDs: whether an index
-            keeps them unique, and whether they are serial numbers
-
-Nothing is changed: the connection is set to read only, and SELECT is all that
-the account needs, except for the copies of --try. What it may not see is named. No large table is read as a
-whole: of serial numbers the newest 1,000 rows are read, and of columns a sample.
-"gormflake migrate plan" says of a table whether it is to be moved.
-
-The exit code is 0 if all is well, 3 if there are warnings or problems, and 1 if
-the database could not be checked.`,
-		Example: `  gormflake doctor --dsn sqlite://shop.db
-  gormflake doctor --dsn sqlite://shop.db --json --skip tickets`,
-		Args: flags.NoArguments,
-		RunE: f.run,
-	}
-	f.database.RegisterOr(cmd, leasestore.Forms)
-	f.layout.Register(cmd)
-	f.store.Register(cmd)
-	f.refs.Register(cmd)
-	set := cmd.Flags()
-	set.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them, or other table of workers; may be repeated")
-	_ = cmd.RegisterFlagCompletionFunc("skip", readonly.CompleteTables(&f.database))
-	set.BoolVar(&f.try, "try", false, "try keys in copies of the tables, which needs the right to create them")
-	set.BoolVar(&f.json, "json", false, "print one JSON object")
-	set.StringVar(&f.textfile, "textfile", "", "file to write metrics to as well, for the textfile collector of node_exporter: its name ends with .prom")
-	return cmd
-}
-
 // A doctor is one run of the command.
 type doctor struct {
 	*readonly.Database // nil if the store is not a database
@@ -105,60 +36,6 @@ type doctor struct {
 	layout snowflake.Layout
 	stored snowflake.Layout // the layout of the leased workers; zero if no worker was leased
 	tables []readonly.Table // without the tables of --skip
-}
-
-func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
-	layout, layoutErr := f.layout.Layout()
-	references, referencesErr := f.refs.Options()
-	if err := cmp.Or(layoutErr, f.store.Check(), referencesErr); err != nil {
-		return err
-	}
-	d := &doctor{flags: f, layout: layout, references: references}
-	examine := d.examineDatabase
-	if leasestore.Is(f.database.URL()) {
-		examine = d.examineStore
-	}
-	if err := examine(cmd.Context()); err != nil {
-		return err
-	}
-	if err := d.report.write(cmd.OutOrStdout(), f.json); err != nil {
-		return err
-	}
-	if f.textfile != "" {
-		if err := d.report.writeTextfile(f.textfile, f.database.Name()); err != nil {
-			return err
-		}
-	}
-	if d.report.healthy() {
-		return nil
-	}
-	return terminal.ErrFindings
-}
-
-func (d *doctor) examineDatabase(ctx context.Context) error {
-	return readonly.With(ctx, &d.flags.database, func(p *readonly.Database) error {
-		d.Database = p
-		if err := sqlmigrate.Validate(d.DB, nil, d.references...); err != nil {
-			return terminal.Usage(flags.Named(err))
-		}
-		d.checkClock()
-		d.checkSettings()
-		d.checkWorkers()
-		d.checkExpiry()
-		d.checkKeys()
-		d.checkTrial()
-		d.checkUsage()
-		d.checkColumns()
-		d.checkText()
-		d.checkSerials()
-		if err := context.Cause(ctx); err != nil {
-			return fmt.Errorf("interrupted: %w", err)
-		}
-		if err := d.Ask("SELECT 1", nil, new(int)); err != nil { // if the server is down, missing answers are not findings
-			return fmt.Errorf("database does not answer any more: %w", err)
-		}
-		return nil
-	})
 }
 
 // unseen adds a warning that a subject could not be checked, unless err is nil.
@@ -173,66 +50,15 @@ func (d *doctor) unseen(check, subject string, err error) {
 	d.report.warn(check, subject, "could not be checked: "+terminal.OneLine(err), fix)
 }
 
-// examineStore examines a store that is not a database. It reports the warnings and the
-// error of the store when it is opened, as a process would get them.
-func (d *doctor) examineStore(ctx context.Context) error {
-	if err := d.flags.store.CheckRemote(); err != nil {
-		return err
-	}
-	log := warnings{Handler: slog.DiscardHandler}
-	store, err := leasestore.Open(ctx, d.flags.database.URL(), d.flags.store.Namespace, slog.New(&log))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = store.Close() }() // the store was only read, so an error of Close does not matter
-	in, err := lease.Inspect(ctx, store)
-	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("interrupted: %w", cause)
-	}
-	if clock, ok := store.Store.(lease.Clock); ok {
-		d.compareClocks(func() (time.Time, error) { return clock.Now(ctx) })
-	}
-	if err != nil {
-		d.report.problem(settingsCheck, "", "no worker can be leased: "+terminal.OneLine(err), "fix the error and run doctor again")
-		return nil
-	}
-	d.reportWarnings(&log)
-	d.checkLeases(in)
-	d.checkExpiry()
-	return nil
+// leaseTable returns the table of workers. schema is empty if the flag does not contain a
+// schema.
+func (d *doctor) leaseTable() (schema, name string) {
+	dot := strings.IndexByte(d.flags.store.Table, '.')
+	return d.flags.store.Table[:max(0, dot)], d.flags.store.Table[dot+1:]
 }
 
-// reportWarnings adds the logged warnings, which have the form "package: problem: fix".
-func (d *doctor) reportWarnings(log *warnings) {
-	log.mu.Lock()
-	defer log.mu.Unlock()
-	for _, warning := range log.all {
-		_, message, _ := strings.Cut(warning.Message, ": ")
-		text, fix, _ := strings.Cut(message, ": ")
-		warning.Attrs(func(a slog.Attr) bool {
-			text += fmt.Sprintf(", %s", a)
-			return true
-		})
-		d.report.warn(settingsCheck, "", text, fix)
-	}
-	if len(log.all) == 0 {
-		d.report.ok(settingsCheck, "", "none is known under which the server forgets what it has acknowledged")
-	}
-}
-
-// warnings is a [slog.Handler] that collects the records. It has a mutex because a store
-// may log from its own goroutine.
-type warnings struct {
-	slog.Handler
-	mu  sync.Mutex
-	all []slog.Record
-}
-
-func (*warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
-
-func (w *warnings) Handle(_ context.Context, r slog.Record) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.all = append(w.all, r)
-	return nil
+// isLeaseTable reports whether name is the table of workers in any schema.
+func (d *doctor) isLeaseTable(name string) bool {
+	_, table := d.leaseTable()
+	return name == table || strings.HasSuffix(name, "."+table)
 }

@@ -92,12 +92,6 @@ func (d *doctor) noteSkip() {
 	}
 }
 
-// isLeaseTable reports whether name is the table of workers in any schema.
-func (d *doctor) isLeaseTable(name string) bool {
-	_, table := d.leaseTable()
-	return name == table || strings.HasSuffix(name, "."+table)
-}
-
 // checkKey reports keys of the table that a generator cannot have issued by now. It also
 // determines whether the keys are Snowflake IDs.
 func (d *doctor) checkKey(t *readonly.Table) error {
@@ -182,4 +176,9 @@ func (d *doctor) checkTrial() {
 	if len(rejected)+len(notes) == 0 {
 		d.report.ok(keysCheck, "", of+" and what is connected with them take keys of today, and the last one of the layout")
 	}
+}
+
+// moved reports whether the table has Snowflake IDs as keys, or is ready for them.
+func (d *doctor) moved(t *readonly.Table) bool {
+	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite
 }

@@ -96,13 +96,6 @@ func (d *doctor) checkSettings() {
 	}
 }
 
-// leaseTable returns the table of workers. schema is empty if the flag does not contain a
-// schema.
-func (d *doctor) leaseTable() (schema, name string) {
-	dot := strings.IndexByte(d.flags.store.Table, '.')
-	return d.flags.store.Table[:max(0, dot)], d.flags.store.Table[dot+1:]
-}
-
 const postgresSettingsSQL = `SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
   current_setting('synchronous_commit') <> 'off', pg_is_in_recovery(),
   coalesce((SELECT relpersistence <> 'p' FROM pg_class WHERE oid = to_regclass($1)), false)`

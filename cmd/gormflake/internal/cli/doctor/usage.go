@@ -19,16 +19,6 @@ const (
 	usageProblem = 0.90
 )
 
-// A usage is how many of its numbers a key or a sequence has used.
-type usage struct {
-	Name  string  `json:"name"` // table.column, or the name of a sequence
-	Last  float64 `json:"last"`
-	Limit float64 `json:"limit"`
-	Used  float64 `json:"used"`           // 1 means that all numbers are used
-	Full  string  `json:"full,omitempty"` // the date on which all numbers will be used at the present rate
-	fix   string
-}
-
 // checkUsage looks for keys and sequences that run out of numbers.
 func (d *doctor) checkUsage() {
 	for i := range d.tables {

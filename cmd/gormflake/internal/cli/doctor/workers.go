@@ -162,6 +162,14 @@ const (
 	oneTable = "processes that write to the same tables must lease their workers from one table: another one leases the same workers again"
 )
 
+// named joins names. If there are more than maxNamed, it counts the rest.
+func named(names []string) string {
+	if rest := len(names) - maxNamed; rest > 0 {
+		names = append(names[:maxNamed:maxNamed], fmt.Sprintf("and %d more", rest))
+	}
+	return strings.Join(names, ", ")
+}
+
 // checkDoubled reports the workers that have several rows. It is called for a table that
 // is already refused.
 func (d *doctor) checkDoubled(table string) error {
@@ -177,14 +185,6 @@ func (d *doctor) checkDoubled(table string) error {
 			"stop every process that leases workers, wait for one window, and keep only the row with the highest bound of each")
 	}
 	return err
-}
-
-// named joins names. If there are more than maxNamed, it counts the rest.
-func named(names []string) string {
-	if rest := len(names) - maxNamed; rest > 0 {
-		names = append(names[:maxNamed:maxNamed], fmt.Sprintf("and %d more", rest))
-	}
-	return strings.Join(names, ", ")
 }
 
 // otherTablesPostgres returns the other tables with the name of the table of workers, and

@@ -12,7 +12,6 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/publicid"
-	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -187,36 +186,6 @@ func (in *interpreter) formOf(word []byte) (form, bool) {
 
 func (in *interpreter) takesSerials() bool { return in.as.name == "" || in.as.name == serialName }
 
-// isHex reports whether s is hexadecimal with the prefix 0x. The prefix is required,
-// because a text without it could have any other form. A text with more digits than an ID
-// is not hexadecimal, but a serial number with the code 0X.
-func isHex[T string | []byte](s T) bool {
-	if len(s) < 3 || len(s) > len("0x7fffffffffffffff") || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
-		return false
-	}
-	_, err := strconv.ParseUint(string(s[2:]), 16, 64)
-	return err == nil
-}
-
-// isBigInt reports whether s is a number with an n at the end. It requires more digits
-// than a text in base 32 has characters.
-func isBigInt(s []byte) bool {
-	last := len(s) - 1
-	return last > 14 && last <= maxDigits && s[last] == 'n' && isDigits(s[:last])
-}
-
-// maxDigits is the number of digits of the largest ID.
-const maxDigits = 19
-
-func isDigits[T string | []byte](s T) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return len(s) > 0
-}
-
 const publicName = "public"
 
 // publicText matches the form of package publicid, which is a prefix and 22 digits.
@@ -253,60 +222,4 @@ func (in *interpreter) readPublic(prefix, s string) ([]reading, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s is not a public ID of this secret: want the secret that it was made with, and its prefix and every digit unchanged", terminal.Quote(s))
-}
-
-// early is how long after the layout's epoch a number is probably not an ID. The numbers
-// of cards have 16 digits, like the IDs of the default layout in its first 28 days.
-const early = 30 * 24 * time.Hour
-
-// matured returns the time from which decimal numbers count as IDs. For a young layout it
-// is halfway between its epoch and now.
-func matured(l snowflake.Layout, now time.Time) time.Time {
-	return l.Epoch.Add(min(early, now.Sub(l.Epoch)/2))
-}
-
-// word matches a text that looks like a word.
-var word = regexp.MustCompile(`^[A-Za-z][a-z]+$`)
-
-// doubt returns why a reading is probably not an ID of the layout, or "".
-func (in *interpreter) doubt(r reading) string {
-	now, at := in.now, in.layout.Time(r.id)
-	switch unix := unixTime(r.id, now); {
-	case r.form.name == serialName, r.form.name == publicName:
-		return ""
-	case word.MatchString(r.text):
-		return "it looks like a word"
-	case unix != "":
-		return "it may be " + unix
-	case isRounded(r.id):
-		return "it ends with 00 as digits that JavaScript has rounded do"
-	case at.After(now.Add(24 * time.Hour)):
-		return "it is of the future, or of another --layout"
-	case at.Before(matured(in.layout, now)):
-		return "it is of the layout's first 30 days: is it a number of something else, or of another --layout?"
-	}
-	return ""
-}
-
-// unixTime returns the Unix time that a number may be, if it is within ten years of now,
-// or "". Nanoseconds can be as large as IDs; they count only if they end with six zeros,
-// which IDs rarely do.
-func unixTime(id types.ID, now time.Time) string {
-	unit := time.Second
-	for _, name := range []string{"seconds", "milliseconds", "microseconds", "nanoseconds"} {
-		per := int64(time.Second / unit)
-		at := time.Unix(id.Int64()/per, id.Int64()%per*int64(unit))
-		if now.Sub(at).Abs() < 10*365*24*time.Hour && (unit > 1 || id%1e6 == 0) {
-			return fmt.Sprintf("%s since 1970: %s", name, terminal.Stamp(at))
-		}
-		unit /= 1000
-	}
-	return ""
-}
-
-// isRounded reports whether a JavaScript number would print the same digits, with zeros
-// at the end.
-func isRounded(id types.ID) bool {
-	text := id.String()
-	return id > 1<<53 && strings.HasSuffix(text, "00") && strconv.FormatFloat(float64(id), 'f', -1, 64) == text
 }

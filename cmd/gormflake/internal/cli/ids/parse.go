@@ -202,3 +202,15 @@ func (f *parseFlags) arguments(out io.Writer, in *interpreter, args []string) er
 	}
 	return nil
 }
+
+// texts prints the files, or the IDs that it finds in them.
+func (f *parseFlags) texts(cmd *cobra.Command, in *interpreter) error {
+	p := printer{interpreter: in, output: f.output, out: cmd.OutOrStdout(), painter: terminal.PainterOf(cmd.OutOrStdout())}
+	p.writeHeading(p.out)
+	for _, name := range f.files {
+		if err := p.file(cmd, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

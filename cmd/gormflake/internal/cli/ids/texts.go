@@ -20,18 +20,6 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// texts prints the files, or the IDs that it finds in them.
-func (f *parseFlags) texts(cmd *cobra.Command, in *interpreter) error {
-	p := printer{interpreter: in, output: f.output, out: cmd.OutOrStdout(), painter: terminal.PainterOf(cmd.OutOrStdout())}
-	p.writeHeading(p.out)
-	for _, name := range f.files {
-		if err := p.file(cmd, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // maxLine is the largest number of bytes in a line.
 const maxLine = 1 << 20
 

@@ -1,10 +1,8 @@
 package migrate
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -189,67 +187,4 @@ func models(plan *sqlmigrate.Plan) []string {
 		}
 	}
 	return changes
-}
-
-// runFlags holds the flags that apply and revert share.
-type runFlags struct {
-	phases      phasesFlag
-	confirm     flags.Confirm
-	lockTimeout time.Duration
-	retryFor    time.Duration
-}
-
-func (f *runFlags) register(cmd *cobra.Command) {
-	f.phases.register(cmd)
-	f.confirm.Register(cmd)
-	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 5*time.Second, "how long a statement waits for a lock, and others wait behind it; 0: as the database is set to")
-	cmd.Flags().DurationVar(&f.retryFor, "retry-for", 2*time.Minute, "how long to try again after that, with pauses; 0: not at all")
-}
-
-func (f *runFlags) check() error {
-	if f.lockTimeout < 0 {
-		return terminal.Usagef("--lock-timeout %v: want zero or more", f.lockTimeout)
-	}
-	if f.retryFor < 0 {
-		return terminal.Usagef("--retry-for %v: want zero or more", f.retryFor)
-	}
-	return f.phases.check()
-}
-
-type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
-
-// run applies or reverts the plan, and shows its progress.
-func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement, do carryOut) error {
-	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
-	for _, phase := range plan.Phases {
-		shown.expected[phase.Name] = statements(plan.Only(phase.Name), of)
-	}
-	defer shown.close()
-	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
-		sqlmigrate.WithRetryFor(f.retryFor))
-	if err == nil {
-		return nil
-	}
-	return terminal.Interrupted(cmd.Context(), err, err.Error()+": run the same command again to resume")
-}
-
-// these returns the number of statements in words for a question.
-func these(n int) string {
-	if n == 1 {
-		return "this statement"
-	}
-	return fmt.Sprintf("these %d statements", n)
-}
-
-// summarize prints the steps of the plan without their SQL.
-func summarize(out io.Writer, plan *sqlmigrate.Plan) {
-	for _, phase := range plan.Phases {
-		terminal.Say(out, "%s", phase.Name)
-		for _, step := range phase.Steps {
-			terminal.Say(out, "  %s: %s", step.Table, step.Text)
-			if step.Locks != "" {
-				terminal.Say(out, "    locks: %s", step.Locks)
-			}
-		}
-	}
 }

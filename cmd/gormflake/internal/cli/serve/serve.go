@@ -3,27 +3,10 @@ package serve
 
 import (
 	"cmp"
-	"context"
-	"crypto/tls"
-	"errors"
-	"fmt"
-	"io"
-	"log/slog"
-	"math"
-	"net"
-	"net/http"
-	"os"
-	"runtime/debug"
-	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/issuer"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/page"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
 )
 
 const serveHelp = `Serve IDs, what is in them, and the inspector's web page over HTTP:
@@ -58,19 +41,6 @@ Without a token, requests for hosts other than localhost, IP addresses and the h
 --host and --allow-origin are refused: a web page could have made its own
 name lead here. Who else reaches the service by a name gives it with --host.`
 
-type serveFlags struct {
-	issuer      issuer.Flags
-	addr        string
-	token       flags.Token
-	tls         keyPair
-	healthAddr  string
-	maxMemory   string
-	delay       time.Duration
-	maxShutdown time.Duration
-	logFormat   string
-	service     service.Config
-}
-
 // New returns the command serve.
 func New() *cobra.Command {
 	var f serveFlags
@@ -86,24 +56,6 @@ func New() *cobra.Command {
 	}
 	f.register(cmd)
 	return cmd
-}
-
-func (f *serveFlags) register(cmd *cobra.Command) {
-	f.issuer.Register(cmd)
-	f.token.Register(cmd)
-	set := cmd.Flags()
-	f.tls.register(set)
-	set.StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one, :8080 is reached from other machines")
-	set.StringVar(&f.healthAddr, "health-addr", "", "another address, for /livez, /readyz and /metrics alone, which clients of the first cannot exhaust (default none)")
-	set.StringSliceVar(&f.service.Origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
-	set.StringSliceVar(&f.service.Hosts, "host", nil, "name by which clients reach this address, such as ids.example.com:8080 (default IP addresses and localhost)")
-	set.IntVar(&f.service.MaxCount, "max-count", 10_000, "most IDs of one request")
-	set.StringVar(&f.maxMemory, "max-memory", "256MiB", "memory that clients together may make this process use")
-	flags.ChoiceVar(cmd, &f.logFormat, "log-format", "text", "format of the log: text, json", []string{"text", "json"})
-	set.BoolVar(&f.service.AccessLog, "access-log", false, "log every request")
-	set.DurationVar(&f.service.Timeout, "timeout", 5*time.Second, "how long a request may wait for IDs")
-	set.DurationVar(&f.delay, "shutdown-delay", 0, "how long to go on serving at the end, with 503 for /readyz, until load balancers have noticed")
-	set.DurationVar(&f.maxShutdown, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) error {
@@ -125,162 +77,4 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	}
 	cfg.Draining = cmd.Context().Done()
 	return f.serveWhenOpen(cmd, listeners, secure, cfg)
-}
-
-func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
-	switch f.logFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(out, nil)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(out, nil)), nil
-	}
-	return nil, terminal.Usagef("--log-format %q: want text or json", f.logFormat)
-}
-
-// config returns the configuration of the service, except the parts that open creates.
-func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
-	layout, layoutErr := f.issuer.Layout.Layout()
-	token, tokenErr := f.token.Value()
-	if err := cmp.Or(errors.Join(f.checkBounds(), f.issuer.Check()), layoutErr, tokenErr); err != nil {
-		return service.Config{}, err
-	}
-	memory, err := humanize.ParseBytes(f.maxMemory)
-	if err != nil || memory > math.MaxInt64 {
-		return service.Config{}, terminal.Usagef("--max-memory %q: want a size such as 256MiB", f.maxMemory)
-	}
-	cfg := f.service
-	cfg.Layout, cfg.Token, cfg.MaxMemory, cfg.Log = layout, token, int64(memory), log
-	return cfg, terminal.Usage(cfg.Validate())
-}
-
-func (f *serveFlags) checkBounds() error {
-	switch {
-	case f.service.MaxCount <= 0:
-		return terminal.Usagef("--max-count %d: want more than zero", f.service.MaxCount)
-	case f.service.Timeout <= 0:
-		return terminal.Usagef("--timeout %v: want more than zero", f.service.Timeout)
-	case f.delay < 0:
-		return terminal.Usagef("--shutdown-delay %v: want zero or more", f.delay)
-	case f.maxShutdown <= 0:
-		return terminal.Usagef("--shutdown-timeout %v: want more than zero", f.maxShutdown)
-	}
-	return nil
-}
-
-// listen returns the listener of --addr and, if it is given, the listener of
-// --health-addr.
-func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
-	all, err := listen(ctx, "addr", f.addr)
-	if err != nil || f.healthAddr == "" {
-		return []net.Listener{all}, err
-	}
-	health, err := listen(ctx, "health-addr", f.healthAddr)
-	if err != nil {
-		return nil, errors.Join(err, all.Close())
-	}
-	return []net.Listener{all, health}, nil
-}
-
-func listen(ctx context.Context, name, addr string) (net.Listener, error) {
-	_, port, err := net.SplitHostPort(addr)
-	if err == nil && port == "" {
-		err = errors.New("no port")
-	}
-	if err == nil {
-		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
-	}
-	if err != nil {
-		return nil, terminal.Usagef("--%s %q: %w: want host:port, such as 127.0.0.1:8080", name, addr, err)
-	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
-}
-
-// open creates the issuer. Without a database and a worker, the issuer has no generator.
-func (f *serveFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer, error) {
-	if !f.issuer.Database.Given() && !cmd.Flags().Changed("worker") {
-		log.Info("no --dsn and no --worker: IDs are taken apart, none are issued")
-		return &issuer.Issuer{}, nil
-	}
-	i, err := f.issuer.Open(ctx, log)
-	if err != nil {
-		return nil, err
-	}
-	log.Info("IDs are issued under " + i.Name())
-	return i, nil
-}
-
-// handlerOf returns the service for an issuer. Its layout may come from the database.
-func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
-	cfg.Generator, cfg.Store = i.Gen, i.Store
-	if i.Gen != nil {
-		cfg.Layout = i.Gen.Layout()
-	}
-	cfg.Page = page.Handler(page.Config{
-		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
-	}, service.Refuse)
-	return service.New(cfg)
-}
-
-// serve runs the servers until the end of the context, and returns after the last request
-// has been answered.
-func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config, handler http.Handler) error {
-	limitMemory(cfg.MaxMemory)
-	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
-	server.TLSConfig = secure
-	ended := make(chan error, len(listeners))
-	serve := server.Serve
-	if secure != nil {
-		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
-	}
-	go func() { ended <- serve(limit(server, listeners[0], cfg.MaxConns())) }()
-	for _, l := range listeners[1:] {
-		probes := service.NewServer(service.Probes(handler), cfg.Timeout, cfg.Log)
-		defer func() { _ = probes.Close() }()
-		go func() { ended <- probes.Serve(l) }()
-	}
-	if err := announce(cmd.OutOrStdout(), listeners, secure != nil, cfg); err != nil {
-		return errors.Join(err, server.Close())
-	}
-	select {
-	case err := <-ended:
-		return err
-	case <-cmd.Context().Done():
-		return f.shutdown(cmd.Context(), server)
-	}
-}
-
-// limitMemory makes the runtime collect garbage more often when memory use approaches the
-// limit. The environment variable GOMEMLIMIT takes precedence.
-func limitMemory(limit int64) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(limit)
-	}
-}
-
-// announce prints the addresses of the service. Scripts that use port 0 read them.
-func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.Config) error {
-	if tcp, ok := listeners[0].Addr().(*net.TCPAddr); cfg.Token == "" && (!ok || !tcp.IP.IsLoopback()) {
-		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")
-	}
-	scheme := "http"
-	if secure {
-		scheme = "https"
-	}
-	terminal.Say(out, "listening on %s://%s", scheme, listeners[0].Addr())
-	for _, l := range listeners[1:] {
-		terminal.Say(out, "health and metrics on http://%s", l.Addr())
-	}
-	return terminal.Flush(out)
-}
-
-// shutdown waits --shutdown-delay, so that load balancers stop sending requests, and then
-// waits until the running requests have been answered.
-func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
-	time.Sleep(f.delay)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.maxShutdown)
-	defer cancel()
-	if server.Shutdown(ctx) == nil {
-		return nil
-	}
-	return terminal.Ended(errors.Join(fmt.Errorf("requests under way were cut off after %v: see --shutdown-timeout", f.maxShutdown), server.Close()))
 }

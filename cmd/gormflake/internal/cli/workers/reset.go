@@ -2,9 +2,7 @@ package workers
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,28 +43,6 @@ parked counter count as no worker's.
 On PostgreSQL the account needs pg_read_all_stats to see the transactions of
 others, on MySQL and MariaDB the right PROCESS. On SQLite, the write lock is
 taken once.`
-
-const (
-	// minReset is how far ahead of the clock a bound must be. For a bound that is nearer,
-	// it is sufficient to wait.
-	minReset = 24 * time.Hour
-
-	// minWindow is the default window of a lease.
-	minWindow = time.Minute
-
-	// maxDifference is the largest difference of the clocks from which the new bound is
-	// computed.
-	maxDifference = time.Minute
-)
-
-type resetFlags struct {
-	workersFlags
-	confirm flags.Confirm
-	columns []string
-	timeout time.Duration
-	dryRun  bool
-	wait    func(context.Context, time.Duration) error
-}
 
 func newReset(now func() time.Time, wait func(context.Context, time.Duration) error) *cobra.Command {
 	f := &resetFlags{workersFlags: workersFlags{now: now}, wait: wait}
@@ -118,20 +94,6 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// A reset is the reset of one worker.
-type reset struct {
-	*readonly.Database
-	flags *resetFlags
-	store lease.Store
-	name  string // the worker as the user named it
-	out   io.Writer
-
-	in      *lease.Inspection
-	holder  lease.Holder
-	window  time.Duration
-	columns []readonly.Table
-}
-
 // prepare checks that the worker can be reset, prints the planned steps, and searches for
 // its keys.
 func (r *reset) prepare(tables []string, columns []readonly.Table) error {
@@ -157,34 +119,6 @@ func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 	}
 	r.show(ahead, unsearched)
 	return r.search(now.Add(r.window))
-}
-
-// find reads the present record of the worker.
-func (r *reset) find() (err error) {
-	if r.in, err = r.flags.inspect(r.Ctx, r.store); err == nil {
-		r.holder, err = findWorker(r.in, r.name)
-	}
-	return err
-}
-
-// now returns the later time of this machine's clock and the database's. It returns an
-// error if they differ too much.
-func (r *reset) now() (time.Time, error) {
-	now := r.flags.now()
-	if r.Dialect == "sqlite" {
-		return now, nil
-	}
-	theirs, err := r.Clock()
-	if err != nil {
-		return now, fmt.Errorf("the database's clock: %w", err)
-	}
-	if ahead := now.Sub(theirs); ahead.Abs() > maxDifference {
-		return now, fmt.Errorf("this machine's clock is %s the database's: correct the clocks first, for the new bound goes by them", terminal.Difference(ahead))
-	}
-	if theirs.After(now) {
-		now = theirs
-	}
-	return now, nil
 }
 
 func (r *reset) show(ahead time.Duration, unsearched []string) {
@@ -258,17 +192,11 @@ func (r *reset) lower() (bound time.Time, err error) {
 	return bound, r.in.Lower(r.Ctx, r.holder, bound)
 }
 
-// awaitTransactions waits until the present transactions have ended, because they may
-// contain keys that are not visible yet.
-func (r *reset) awaitTransactions() error {
-	terminal.Say(r.out, "waiting for transactions to end")
-	ctx, cancel := context.WithTimeoutCause(r.Ctx, r.flags.timeout, errTransactions)
-	defer cancel()
-	err := r.transactionsEnd(ctx)
-	if err != nil && errors.Is(context.Cause(ctx), errTransactions) {
-		return fmt.Errorf("%w after %v (see --timeout): %w", errTransactions, r.flags.timeout, err)
+// completeReset completes the first argument with a worker, and further arguments with
+// tables.
+func (f *resetFlags) completeReset(cmd *cobra.Command, given []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(given) == 0 {
+		return f.complete(cmd, given, typed)
 	}
-	return err
+	return readonly.CompleteTables(&f.database)(cmd, given[1:], typed)
 }
-
-var errTransactions = errors.New("transactions are still open")

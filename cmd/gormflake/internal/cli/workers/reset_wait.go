@@ -140,3 +140,18 @@ func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
 		})
 	})
 }
+
+// awaitTransactions waits until the present transactions have ended, because they may
+// contain keys that are not visible yet.
+func (r *reset) awaitTransactions() error {
+	terminal.Say(r.out, "waiting for transactions to end")
+	ctx, cancel := context.WithTimeoutCause(r.Ctx, r.flags.timeout, errTransactions)
+	defer cancel()
+	err := r.transactionsEnd(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errTransactions) {
+		return fmt.Errorf("%w after %v (see --timeout): %w", errTransactions, r.flags.timeout, err)
+	}
+	return err
+}
+
+var errTransactions = errors.New("transactions are still open")

@@ -5,24 +5,17 @@ package workers
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
-	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 const workersHelp = `Show who holds which worker, by the records in the database, Redis, etcd or
@@ -42,15 +35,6 @@ Workers that were never leased are free too, and are not shown.
 OWNER is the host, the process and a random token of one lease.
 
 Nothing is written, and no table created.`
-
-type workersFlags struct {
-	database flags.Database
-	store    flags.Store
-	all      bool
-	held     bool
-	json     bool
-	now      func() time.Time
-}
 
 // New returns the command workers with its subcommands. wait waits for a duration or
 // until the context ends; nil means a timer.
@@ -79,17 +63,6 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 	cmd.MarkFlagsMutuallyExclusive("held", "all")
 	cmd.AddCommand(newRelease(now), newRaise(now), newReset(now, wait), newDDL())
 	return cmd
-}
-
-// numbered accepts workers as arguments. It treats an argument that is not a worker as an
-// unknown command.
-func numbered(cmd *cobra.Command, args []string) error {
-	for _, arg := range args {
-		if arg == "" || arg[0] < '0' || arg[0] > '9' {
-			return flags.UnknownCommand(cmd, arg, ": want one, or a worker such as 0/7")
-		}
-	}
-	return nil
 }
 
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
@@ -184,128 +157,4 @@ func writeWorkersJSON(out io.Writer, in *lease.Inspection, now time.Time) error 
 		})
 	}
 	return terminal.SayJSON(out, doc)
-}
-
-// findWorker returns the holder of the worker 1/7, or 7 if the layout has no datacenters.
-func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
-	if in.Layout.DatacenterBits > 0 && !strings.Contains(name, "/") {
-		return lease.Holder{}, terminal.Usagef("worker %s: want DATACENTER/WORKER, such as 0/7", terminal.Quote(name))
-	}
-	found, err := findWorkers(in, name)
-	if err != nil {
-		return lease.Holder{}, err
-	}
-	return found[0], nil
-}
-
-// findWorkers returns the holder of the worker 1/7, or the holders of worker 7 in all
-// datacenters for the name 7.
-func findWorkers(in *lease.Inspection, name string) (found []lease.Holder, err error) {
-	datacenter, worker, both := strings.Cut(name, "/")
-	if !both {
-		datacenter, worker = "0", name
-	}
-	d, datacenterErr := strconv.ParseUint(datacenter, 10, 32)
-	w, workerErr := strconv.ParseUint(worker, 10, 32)
-	if datacenterErr != nil || workerErr != nil {
-		form := "DATACENTER/WORKER, such as 0/7"
-		if in.Layout.DatacenterBits == 0 {
-			form = "a number, such as 7"
-		}
-		return nil, terminal.Usagef("worker %s: want %s", terminal.Quote(name), form)
-	}
-	for _, h := range in.Holders {
-		if h.Worker == int64(w) && (!both || h.Datacenter == int64(d)) {
-			found = append(found, h)
-		}
-	}
-	switch {
-	case len(found) > 0:
-		return found, nil
-	case !both && in.Layout.DatacenterBits > 0:
-		return nil, fmt.Errorf("worker %d was never taken in any datacenter", w)
-	}
-	return nil, fmt.Errorf("datacenter %d worker %d was never taken", d, w)
-}
-
-// register adds the flags of commands that accept every store.
-func (f *workersFlags) register(cmd *cobra.Command) {
-	f.database.RegisterOr(cmd, leasestore.Forms)
-	f.store.Register(cmd)
-}
-
-// withRecords calls use with the records of the store.
-func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*lease.Inspection) error) error {
-	return f.withStore(ctx, mode, func(store lease.Store) error {
-		in, err := f.inspect(ctx, store)
-		if err != nil {
-			return err
-		}
-		return use(in)
-	})
-}
-
-// withStore opens the database or another store, calls use and closes it. It does not
-// create the table. It allows a server that may lose writes, because only processes that
-// hold a worker need a durable server.
-func (f *workersFlags) withStore(ctx context.Context, mode string, use func(lease.Store) error) error {
-	if err := f.store.Check(); err != nil {
-		return err
-	}
-	if leasestore.Is(f.database.URL()) {
-		return f.withRemote(ctx, use)
-	}
-	return f.database.With(ctx, mode, func(db *gorm.DB) error {
-		options := append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())
-		return use(sqllease.New(db, options...))
-	})
-}
-
-func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) error) error {
-	if err := f.store.CheckRemote(); err != nil {
-		return err
-	}
-	store, err := leasestore.Open(ctx, f.database.URL(), f.store.Namespace, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	err = use(store.Store)
-	if closeErr := store.Close(); err == nil && closeErr != nil {
-		return fmt.Errorf("close the store: %w", closeErr)
-	}
-	return err
-}
-
-func (f *workersFlags) inspect(ctx context.Context, store lease.Store) (*lease.Inspection, error) {
-	in, err := lease.Inspect(ctx, store)
-	if errors.Is(err, sqllease.ErrNoTable) {
-		err = fmt.Errorf("there is no table %s that can be read: no lease was ever taken in this database, or --table is to name another", f.store.Table)
-	}
-	return in, err
-}
-
-func newDDL() *cobra.Command {
-	var dialect, table string
-	cmd := &cobra.Command{
-		Use:   "ddl",
-		Short: "Print the statement that creates the table of workers",
-		Long: `Print the statement that creates the table of workers, for databases in which
-applications may not do that. They then need the rights to SELECT, INSERT and
-UPDATE its rows.`,
-		Example: `  gormflake workers ddl --dialect postgres
-  gormflake workers ddl --dialect mysql --table ids.workers`,
-		Args: flags.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			statement, err := sqllease.DDL(dialect, sqllease.WithTable(table))
-			if err != nil {
-				return terminal.Usage(err)
-			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), statement)
-			return err
-		},
-	}
-	flags.ChoiceVar(cmd, &dialect, "dialect", "", "sqlite, mysql or postgres", []string{"sqlite", "mysql", "postgres"})
-	cmd.Flags().StringVar(&table, "table", flags.DefaultTable, "name of the table")
-	_ = cmd.MarkFlagRequired("dialect")
-	return cmd
 }

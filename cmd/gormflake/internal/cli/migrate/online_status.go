@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -77,96 +76,6 @@ func describeSteering(s sqlmigrate.OnlineSteering) string {
 		when(s.Stall > 0, "; batches take up to %v", s.Stall.Round(time.Millisecond)) +
 		when(s.Between != plan.Hours{}, "; it works between %v", s.Between) +
 		when(s.MaxRunning > 0, "; it waits while more than %d statements are running", s.MaxRunning)
-}
-
-func newOnlinePause() *cobra.Command {
-	return steering(&cobra.Command{
-		Use:   "pause --dsn URL TABLE...",
-		Short: "Let a move that runs in another terminal begin nothing more",
-		Long: `Let a move that runs in another terminal begin no batch and no step until "resume".
-A statement that has begun, such as one that builds an index, comes to its end.`,
-		Example: `  gormflake migrate online pause --dsn postgres://app@db/shop orders`,
-	}, func(s *sqlmigrate.OnlineSteering) error {
-		s.Paused = true
-		return nil
-	}, "paused")
-}
-
-func newOnlineResume() *cobra.Command {
-	return steering(&cobra.Command{
-		Use:     "resume --dsn URL TABLE...",
-		Short:   "End a pause, and let the columns be swapped",
-		Long:    `End a pause, and what "throttle --hold-swap" has asked for.`,
-		Example: `  gormflake migrate online resume --dsn postgres://app@db/shop orders`,
-	}, func(s *sqlmigrate.OnlineSteering) error {
-		s.Paused, s.HoldSwap = false, false
-		return nil
-	}, "resumed")
-}
-
-// newOnlineThrottle returns the command throttle. It replaces the limits of an earlier
-// throttle, but not a pause.
-func newOnlineThrottle() *cobra.Command {
-	var wanted sqlmigrate.OnlineSteering
-	var between string
-	cmd := &cobra.Command{
-		Use:   "throttle --dsn URL TABLE...",
-		Short: "Limit a move that runs in another terminal",
-		Long: `Limit a move that runs in another terminal, or will be resumed. It keeps to the
-flags within a second or so, and no more to those of an earlier throttle. Without
-flags there is no limit.`,
-		Example: `  gormflake migrate online throttle --dsn postgres://app@db/shop --between 22:00-06:00 --max-running 20 --hold-swap orders`,
-	}
-	set := cmd.Flags()
-	set.DurationVar(&wanted.Stall, "stall", 0, "how long a batch may take, in the place of that of apply")
-	set.StringVar(&between, "between", "", "hours in which batches and steps begin, as 22:00-06:00, by the clock where apply runs")
-	set.IntVar(&wanted.MaxRunning, "max-running", 0, "wait while the server runs more statements of others")
-	set.BoolVar(&wanted.HoldSwap, "hold-swap", false, "wait before the swap, until resume")
-	return steering(cmd, func(s *sqlmigrate.OnlineSteering) (err error) {
-		wanted.Paused = s.Paused
-		if between != "" {
-			wanted.Between, err = plan.ParseHours(between)
-		}
-		switch {
-		case err != nil:
-			return terminal.Usagef("--between %q: want two times of the day, as 22:00-06:00", between)
-		case wanted.Stall < 0 || wanted.MaxRunning < 0:
-			return terminal.Usagef("--stall %v, --max-running %d: want zero or more", wanted.Stall, wanted.MaxRunning)
-		}
-		*s = wanted
-		return nil
-	}, "throttled")
-}
-
-// steering completes a command that changes the requests to a move. done is the word for
-// its success.
-func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error, done string) *cobra.Command {
-	var set migrateFlags
-	var asJSON bool
-	cmd.Args = needTables
-	cmd.RunE = func(cmd *cobra.Command, tables []string) error {
-		if err := change(new(sqlmigrate.OnlineSteering)); err != nil {
-			return err // from an invalid flag
-		}
-		return set.withMove(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
-			err := online.Steer(cmd.Context(), db, func(s *sqlmigrate.OnlineSteering) { _ = change(s) })
-			if err != nil {
-				return terminal.Interrupted(cmd.Context(), err, `the move may have been changed: see "gormflake migrate online status"`)
-			}
-			status, err := online.Status(cmd.Context(), db)
-			switch {
-			case err != nil:
-				return terminal.Interrupted(cmd.Context(), err, "the move is "+done)
-			case asJSON:
-				return terminal.SayJSON(cmd.OutOrStdout(), statusAsJSON(status))
-			}
-			terminal.Say(cmd.OutOrStdout(), "%s%s\n%s", done, cmp.Or(describeSteering(status.Steering), "; no limit is set"), describeStatus(status))
-			return nil
-		})
-	}
-	set.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, as \"status\" does")
-	return cmd
 }
 
 // withMove calls do with the move of the tables, even while another process runs it.

@@ -1,0 +1,78 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
+	"github.com/gormflake/gormflake/lease"
+)
+
+// examineStore examines a store that is not a database. It reports the warnings and the
+// error of the store when it is opened, as a process would get them.
+func (d *doctor) examineStore(ctx context.Context) error {
+	if err := d.flags.store.CheckRemote(); err != nil {
+		return err
+	}
+	log := warnings{Handler: slog.DiscardHandler}
+	store, err := leasestore.Open(ctx, d.flags.database.URL(), d.flags.store.Namespace, slog.New(&log))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }() // the store was only read, so an error of Close does not matter
+	in, err := lease.Inspect(ctx, store)
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("interrupted: %w", cause)
+	}
+	if clock, ok := store.Store.(lease.Clock); ok {
+		d.compareClocks(func() (time.Time, error) { return clock.Now(ctx) })
+	}
+	if err != nil {
+		d.report.problem(settingsCheck, "", "no worker can be leased: "+terminal.OneLine(err), "fix the error and run doctor again")
+		return nil
+	}
+	d.reportWarnings(&log)
+	d.checkLeases(in)
+	d.checkExpiry()
+	return nil
+}
+
+// reportWarnings adds the logged warnings, which have the form "package: problem: fix".
+func (d *doctor) reportWarnings(log *warnings) {
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	for _, warning := range log.all {
+		_, message, _ := strings.Cut(warning.Message, ": ")
+		text, fix, _ := strings.Cut(message, ": ")
+		warning.Attrs(func(a slog.Attr) bool {
+			text += fmt.Sprintf(", %s", a)
+			return true
+		})
+		d.report.warn(settingsCheck, "", text, fix)
+	}
+	if len(log.all) == 0 {
+		d.report.ok(settingsCheck, "", "none is known under which the server forgets what it has acknowledged")
+	}
+}
+
+// warnings is a [slog.Handler] that collects the records. It has a mutex because a store
+// may log from its own goroutine.
+type warnings struct {
+	slog.Handler
+	mu  sync.Mutex
+	all []slog.Record
+}
+
+func (*warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (w *warnings) Handle(_ context.Context, r slog.Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, r)
+	return nil
+}

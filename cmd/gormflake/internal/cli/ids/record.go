@@ -1,0 +1,124 @@
+package ids
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A record holds all parts of an ID for JSON.
+type record struct {
+	File       string   `json:"file,omitempty"`
+	Line       int64    `json:"line,omitempty"`
+	Input      string   `json:"input,omitempty"`
+	Form       string   `json:"form,omitempty"`
+	Prefix     string   `json:"prefix,omitempty"`
+	ID         types.ID `json:"id"`
+	Time       string   `json:"time"`
+	UnixMilli  int64    `json:"unix_ms"`
+	Datacenter int64    `json:"datacenter"`
+	Worker     int64    `json:"worker"`
+	Sequence   int64    `json:"sequence"`
+	Base32     string   `json:"base32"`
+	Base58     string   `json:"base58"`
+	Base62     string   `json:"base62"`
+	Serial     string   `json:"serial,omitempty"`
+	Doubt      string   `json:"doubt,omitempty"` // why it is probably not an ID
+
+	at time.Time
+}
+
+// A reader reads the parts of IDs.
+type reader struct {
+	layout snowflake.Layout
+	serial *serial.Format // nil without --code
+
+	swapped bool // whether the sequence precedes the worker
+}
+
+func (r reader) parts(id types.ID) snowflake.Parts {
+	parts := r.layout.Decompose(id)
+	if r.swapped {
+		parts.Worker, parts.Sequence = parts.Sequence, parts.Worker
+	}
+	return parts
+}
+
+func (r reader) record(id types.ID) record {
+	parts := r.parts(id)
+	rec := record{
+		ID: id, Time: terminal.Stamp(parts.Time), UnixMilli: parts.Time.UnixMilli(),
+		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
+		Base32: id.Base32(), Base58: id.Base58(), Base62: id.Base62(),
+		at: parts.Time,
+	}
+	if r.serial != nil {
+		rec.Serial = r.serial.Format(id)
+	}
+	return rec
+}
+
+// writeJSON writes the record as a line of JSON.
+func (rec record) writeJSON(w io.Writer) { _ = json.NewEncoder(w).Encode(rec) }
+
+// writeBlock writes a line for each part of the ID.
+func (rec record) writeBlock(w io.Writer, now time.Time) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name string, value any) {
+		if value != "" {
+			terminal.Say(table, "%s\t%v", name, value)
+		}
+	}
+	row("id", rec.ID)
+	if rec.Form != decimal.name {
+		row("read as", rec.Form)
+	}
+	row("prefix", rec.Prefix)
+	row("time", rec.Time)
+	row("local time", rec.at.Local().Format(terminal.Milliseconds))
+	row("age", terminal.Age(rec.at, now))
+	row("datacenter", rec.Datacenter)
+	row("worker", rec.Worker)
+	row("sequence", rec.Sequence)
+	row("base32", rec.Base32)
+	row("base58", rec.Base58)
+	row("base62", rec.Base62)
+	row("serial", rec.Serial)
+	row("doubt", rec.Doubt)
+	_ = table.Flush()
+}
+
+// rowFormat has columns of fixed width, so that a row can be printed before the next is
+// known.
+const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %-7s  %s"
+
+// An output is the format for IDs, unless they are printed in blocks or within their
+// text.
+type output struct{ json, table, jsonLog bool }
+
+func (o output) writeHeading(w io.Writer) {
+	if o.table {
+		terminal.Say(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM", "DOUBT")
+	}
+}
+
+// write writes the record in a single line if the format is JSON or a table, and reports
+// whether it did.
+func (o output) write(w io.Writer, rec record) bool {
+	switch {
+	case o.json:
+		rec.writeJSON(w)
+	case o.table:
+		row := fmt.Sprintf(rowFormat, rec.ID, rec.Time, rec.Datacenter, rec.Worker, rec.Sequence, rec.Form, rec.Doubt)
+		terminal.Say(w, "%s", strings.TrimRight(row, " "))
+	}
+	return o.json || o.table
+}

@@ -1,0 +1,146 @@
+package migrate
+
+import (
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/types"
+)
+
+// planAsJSON returns the output of "migrate plan --json". In it, empty lists are [] and
+// unknown numbers are null.
+func planAsJSON(plan *sqlmigrate.Plan) any {
+	return struct {
+		Dialect       string   `json:"dialect"`
+		Summary       any      `json:"summary"`
+		Blockers      []any    `json:"blockers"`
+		Omitted       []any    `json:"omitted"`
+		Likely        []any    `json:"likely_references"`
+		NotReferences []string `json:"not_references"`
+		Notes         []string `json:"notes"`
+		Tables        []any    `json:"tables"`
+		Phases        []any    `json:"phases"`
+	}{
+		plan.Dialect, summaryAsJSON(plan), listed(plan.BlockingObjects(), blockerAsJSON), listed(plan.Omitted, omittedAsJSON),
+		listed(plan.Likely, likelyAsJSON), texts(plan.NotReferences), texts(plan.Notes), listed(plan.Tables, tableAsJSON), listed(plan.Phases, phaseAsJSON),
+	}
+}
+
+func summaryAsJSON(plan *sqlmigrate.Plan) any {
+	rows, bytes, notAnalyzed := plan.Size()
+	lock, phase := plan.LongestLock()
+	return struct {
+		Tables        int                  `json:"tables"`
+		NotAnalyzed   int                  `json:"tables_not_analyzed"` // their rows are not included in Rows
+		Rows          int64                `json:"rows"`
+		Bytes         int64                `json:"bytes"`
+		Statements    int                  `json:"statements"`
+		EstimateMS    int64                `json:"estimate_ms"`
+		LongestLockMS int64                `json:"longest_lock_ms"`
+		LongestLockIn sqlmigrate.PhaseName `json:"longest_lock_in,omitempty"`
+		DiskBytes     int64                `json:"disk_bytes"`
+	}{
+		len(plan.Tables), notAnalyzed, rows, bytes,
+		statements(plan, upward), plan.Estimate().Milliseconds(), lock.Milliseconds(), phase, plan.Disk(),
+	}
+}
+
+func blockerAsJSON(b sqlmigrate.BlockingObject) any {
+	return struct {
+		Object  string                 `json:"object"`
+		Tables  []sqlmigrate.TableName `json:"tables"`
+		Reasons []string               `json:"reasons"`
+		Fix     string                 `json:"fix"`
+	}(b)
+}
+
+func omittedAsJSON(o sqlmigrate.Omission) any {
+	return struct {
+		Phase  sqlmigrate.PhaseName `json:"phase"`
+		Table  sqlmigrate.TableName `json:"table"`
+		Object string               `json:"object"`
+		Reason string               `json:"reason"`
+		Fix    string               `json:"fix"`
+	}{o.Phase, o.Table, o.Object, o.Reason, o.Fix}
+}
+
+func likelyAsJSON(l sqlmigrate.LikelyReference) any {
+	l.Keys = texts(l.Keys)
+	return struct {
+		Column string   `json:"column"`
+		Type   string   `json:"type"`
+		Keys   []string `json:"keys"`
+		Reason string   `json:"reason"`
+		Change string   `json:"change,omitempty"`
+	}(l)
+}
+
+func tableAsJSON(t sqlmigrate.Table) any {
+	rows := &t.Rows
+	if t.NotAnalyzed {
+		rows = nil
+	}
+	return struct {
+		Schema  string   `json:"schema,omitempty"`
+		Name    string   `json:"name"`
+		Rows    *int64   `json:"rows"`
+		Bytes   int64    `json:"bytes"`
+		MaxKey  types.ID `json:"max_key"`
+		Columns []any    `json:"columns"`
+	}{t.Schema, t.Name, rows, t.Bytes, t.MaxKey, listed(t.Columns, columnAsJSON)}
+}
+
+func columnAsJSON(c sqlmigrate.Column) any {
+	c.Refers = texts(c.Refers)
+	return struct {
+		Name   string   `json:"name"`
+		Type   string   `json:"type"`
+		To     string   `json:"to,omitempty"`
+		Key    bool     `json:"key"`
+		Auto   string   `json:"auto,omitempty"`
+		Refers []string `json:"refers"`
+	}(c)
+}
+
+func phaseAsJSON(p sqlmigrate.Phase) any {
+	return struct {
+		Name        sqlmigrate.PhaseName `json:"name"`
+		Transaction bool                 `json:"transaction"`
+		Steps       []any                `json:"steps"`
+		Check       []any                `json:"check"`
+	}{p.Name, p.Transaction, listed(p.Steps, stepAsJSON), listed(p.Check, statementAsJSON)}
+}
+
+func stepAsJSON(s sqlmigrate.Step) any {
+	return struct {
+		Table      sqlmigrate.TableName `json:"table"`
+		Text       string               `json:"text"`
+		Locks      string               `json:"locks,omitempty"`
+		Rewrites   bool                 `json:"rewrites"`
+		Rows       int64                `json:"rows"`
+		Bytes      int64                `json:"bytes"`
+		EstimateMS int64                `json:"estimate_ms"`
+		Up         []any                `json:"up"`
+		Down       []any                `json:"down"`
+	}{
+		s.Table, s.Text, s.Locks, s.Rewrites, s.Rows, s.Bytes, s.Estimate.Milliseconds(),
+		listed(s.Up, statementAsJSON), listed(s.Down, statementAsJSON),
+	}
+}
+
+func statementAsJSON(s sqlmigrate.Statement) any {
+	return struct {
+		SQL    string `json:"sql"`
+		Unless string `json:"unless,omitempty"`
+	}(s)
+}
+
+// listed converts a list for JSON. Its result is never nil, so that JSON has [] and not
+// null. The same is true of texts.
+func listed[T any](list []T, convert func(T) any) []any {
+	result := make([]any, len(list))
+	for i, from := range list {
+		result[i] = convert(from)
+	}
+	return result
+}
+
+func texts(list []string) []string { return append([]string{}, list...) }

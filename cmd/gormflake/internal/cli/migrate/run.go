@@ -1,0 +1,55 @@
+package migrate
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// runFlags holds the flags that apply and revert share.
+type runFlags struct {
+	phases      phasesFlag
+	confirm     flags.Confirm
+	lockTimeout time.Duration
+	retryFor    time.Duration
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	f.phases.register(cmd)
+	f.confirm.Register(cmd)
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 5*time.Second, "how long a statement waits for a lock, and others wait behind it; 0: as the database is set to")
+	cmd.Flags().DurationVar(&f.retryFor, "retry-for", 2*time.Minute, "how long to try again after that, with pauses; 0: not at all")
+}
+
+func (f *runFlags) check() error {
+	if f.lockTimeout < 0 {
+		return terminal.Usagef("--lock-timeout %v: want zero or more", f.lockTimeout)
+	}
+	if f.retryFor < 0 {
+		return terminal.Usagef("--retry-for %v: want zero or more", f.retryFor)
+	}
+	return f.phases.check()
+}
+
+type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
+
+// run applies or reverts the plan, and shows its progress.
+func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement, do carryOut) error {
+	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
+	for _, phase := range plan.Phases {
+		shown.expected[phase.Name] = statements(plan.Only(phase.Name), of)
+	}
+	defer shown.close()
+	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
+		sqlmigrate.WithRetryFor(f.retryFor))
+	if err == nil {
+		return nil
+	}
+	return terminal.Interrupted(cmd.Context(), err, err.Error()+": run the same command again to resume")
+}

@@ -1,0 +1,99 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+// A selection holds the flags that select tables by schema and pattern.
+type selection struct{ schemas, patterns []string }
+
+func (s *selection) register(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringArrayVar(&s.schemas, "schema", nil, "take every table of this schema whose primary key begins with an integer; may be repeated")
+	set.StringArrayVar(&s.patterns, "tables", nil, "take those that match a pattern with * and ?, as 'public.*' or 'order*'; may be repeated")
+}
+
+func (s *selection) all() []string {
+	patterns := slices.Clone(s.patterns)
+	for _, schema := range s.schemas {
+		patterns = append(patterns, plan.QuoteDotted(schema)+".*")
+	}
+	return patterns
+}
+
+// args returns the flags, quoted for a shell.
+func (s *selection) args() []string {
+	args := s.all()
+	for i, pattern := range args {
+		args[i] = "--tables='" + pattern + "'"
+	}
+	return args
+}
+
+// targets returns the named tables and the selected tables.
+func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([]any, error) {
+	var targets []any
+	for _, name := range named {
+		targets = append(targets, name)
+	}
+	for _, pattern := range s.all() {
+		found, err := match(ctx, db, pattern)
+		if err != nil {
+			return nil, fmt.Errorf("tables %q: %w", pattern, err)
+		}
+		targets = append(targets, found...)
+	}
+	return targets, nil
+}
+
+func match(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
+	schema, name := cutSchema(pattern)
+	all, err := (&readonly.Database{Ctx: ctx, DB: db, Dialect: db.Name()}).Tables(schema)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all {
+		matches, err := path.Match(name, t.Name)
+		if err != nil {
+			return nil, terminal.Usage(err)
+		}
+		if matches && !notSelected.MatchString(t.Name) {
+			names = append(names, t.String())
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("no table with a primary key that begins with an integer")
+	}
+	return names, nil
+}
+
+// notSelected matches tables that are never selected by a pattern. They belong to this
+// program, to migration tools or to an online move.
+var notSelected = regexp.MustCompile(`^(goose_db_version|schema_migrations|sqlmigrate_\w+|_.*_sf(new|old))$`)
+
+// cutSchema divides a pattern at its first dot. A schema whose name has a dot is quoted,
+// as in "a.b".orders.
+func cutSchema(pattern string) (schema, name string) {
+	if quoted, ok := strings.CutPrefix(pattern, `"`); ok {
+		if schema, name, ok = strings.Cut(quoted, `".`); ok {
+			return schema, name
+		}
+	}
+	if schema, name, ok := strings.Cut(pattern, "."); ok {
+		return schema, name
+	}
+	return "", pattern
+}

@@ -1,0 +1,112 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/issuer"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/page"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
+)
+
+// open creates the issuer. Without a database and a worker, the issuer has no generator.
+func (f *serveFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer, error) {
+	if !f.issuer.Database.Given() && !cmd.Flags().Changed("worker") {
+		log.Info("no --dsn and no --worker: IDs are taken apart, none are issued")
+		return &issuer.Issuer{}, nil
+	}
+	i, err := f.issuer.Open(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	log.Info("IDs are issued under " + i.Name())
+	return i, nil
+}
+
+// handlerOf returns the service for an issuer. Its layout may come from the database.
+func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
+	cfg.Generator, cfg.Store = i.Gen, i.Store
+	if i.Gen != nil {
+		cfg.Layout = i.Gen.Layout()
+	}
+	cfg.Page = page.Handler(page.Config{
+		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
+	}, service.Refuse)
+	return service.New(cfg)
+}
+
+// serve runs the servers until the end of the context, and returns after the last request
+// has been answered.
+func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config, handler http.Handler) error {
+	limitMemory(cfg.MaxMemory)
+	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
+	server.TLSConfig = secure
+	ended := make(chan error, len(listeners))
+	serve := server.Serve
+	if secure != nil {
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
+	go func() { ended <- serve(limit(server, listeners[0], cfg.MaxConns())) }()
+	for _, l := range listeners[1:] {
+		probes := service.NewServer(service.Probes(handler), cfg.Timeout, cfg.Log)
+		defer func() { _ = probes.Close() }()
+		go func() { ended <- probes.Serve(l) }()
+	}
+	if err := announce(cmd.OutOrStdout(), listeners, secure != nil, cfg); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-cmd.Context().Done():
+		return f.shutdown(cmd.Context(), server)
+	}
+}
+
+// limitMemory makes the runtime collect garbage more often when memory use approaches the
+// limit. The environment variable GOMEMLIMIT takes precedence.
+func limitMemory(limit int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// announce prints the addresses of the service. Scripts that use port 0 read them.
+func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.Config) error {
+	if tcp, ok := listeners[0].Addr().(*net.TCPAddr); cfg.Token == "" && (!ok || !tcp.IP.IsLoopback()) {
+		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")
+	}
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	terminal.Say(out, "listening on %s://%s", scheme, listeners[0].Addr())
+	for _, l := range listeners[1:] {
+		terminal.Say(out, "health and metrics on http://%s", l.Addr())
+	}
+	return terminal.Flush(out)
+}
+
+// shutdown waits --shutdown-delay, so that load balancers stop sending requests, and then
+// waits until the running requests have been answered.
+func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
+	time.Sleep(f.delay)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.maxShutdown)
+	defer cancel()
+	if server.Shutdown(ctx) == nil {
+		return nil
+	}
+	return terminal.Ended(errors.Join(fmt.Errorf("requests under way were cut off after %v: see --shutdown-timeout", f.maxShutdown), server.Close()))
+}

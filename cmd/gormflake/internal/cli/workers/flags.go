@@ -1,0 +1,82 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+type workersFlags struct {
+	database flags.Database
+	store    flags.Store
+	all      bool
+	held     bool
+	json     bool
+	now      func() time.Time
+}
+
+// register adds the flags of commands that accept every store.
+func (f *workersFlags) register(cmd *cobra.Command) {
+	f.database.RegisterOr(cmd, leasestore.Forms)
+	f.store.Register(cmd)
+}
+
+// withRecords calls use with the records of the store.
+func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*lease.Inspection) error) error {
+	return f.withStore(ctx, mode, func(store lease.Store) error {
+		in, err := f.inspect(ctx, store)
+		if err != nil {
+			return err
+		}
+		return use(in)
+	})
+}
+
+// withStore opens the database or another store, calls use and closes it. It does not
+// create the table. It allows a server that may lose writes, because only processes that
+// hold a worker need a durable server.
+func (f *workersFlags) withStore(ctx context.Context, mode string, use func(lease.Store) error) error {
+	if err := f.store.Check(); err != nil {
+		return err
+	}
+	if leasestore.Is(f.database.URL()) {
+		return f.withRemote(ctx, use)
+	}
+	return f.database.With(ctx, mode, func(db *gorm.DB) error {
+		options := append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())
+		return use(sqllease.New(db, options...))
+	})
+}
+
+func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) error) error {
+	if err := f.store.CheckRemote(); err != nil {
+		return err
+	}
+	store, err := leasestore.Open(ctx, f.database.URL(), f.store.Namespace, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	err = use(store.Store)
+	if closeErr := store.Close(); err == nil && closeErr != nil {
+		return fmt.Errorf("close the store: %w", closeErr)
+	}
+	return err
+}
+
+func (f *workersFlags) inspect(ctx context.Context, store lease.Store) (*lease.Inspection, error) {
+	in, err := lease.Inspect(ctx, store)
+	if errors.Is(err, sqllease.ErrNoTable) {
+		err = fmt.Errorf("there is no table %s that can be read: no lease was ever taken in this database, or --table is to name another", f.store.Table)
+	}
+	return in, err
+}
