@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	// "gormflake vet" runs go vet, which runs this program again as its tool.
 	if vet.IsTool(os.Args[1:]) {
 		vet.Tool()
 	}
@@ -21,8 +22,8 @@ func main() {
 }
 
 func run() int {
-	// Without SIGPIPE, a closed pipe makes the write fail, so that the command can release
-	// its worker before it ends.
+	// A write to a closed pipe returns an error if SIGPIPE is ignored. Otherwise the signal
+	// would end the process before it releases its worker.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

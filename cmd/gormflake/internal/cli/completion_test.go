@@ -20,6 +20,7 @@ var completions = []struct{ typed, want string }{
 	{"gormflake gen --as base5", "gormflake gen --as base58 "},
 }
 
+// The scripts that "completion" prints work in the shells, with the built program.
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -48,6 +49,8 @@ func inBash(t *testing.T, bash, folder string) {
 	tabs(t, bashSetup, folder, bash, "--noprofile", "--norc", "-i")
 }
 
+// zshSetup loads the completions of zsh and of the program. Like bashSetup, it prints
+// "loaded", which the typed text spells with quotes so that its echo does not count.
 const zshSetup = `
 autoload -U compinit && compinit -u -D
 gormflake completion zsh > script && source ./script && PS1= && echo lo''aded
@@ -75,6 +78,8 @@ func tabs(t *testing.T, setup, folder, shell string, args ...string) {
 	}
 }
 
+// inFish uses fish's command complete, which prints the completions of a text, because an
+// interactive fish redraws the line.
 func inFish(t *testing.T, fish, folder string) {
 	for _, c := range completions {
 		command := exec.CommandContext(t.Context(), fish, "--no-config", "-c", "gormflake completion fish | source; complete -C '"+c.typed+"'")

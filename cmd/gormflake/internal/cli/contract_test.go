@@ -33,15 +33,17 @@ const contractPage, contractHead = "../../../../docs/cli.md", "| command | `--js
 type contract struct {
 	name      string
 	runs      []run
-	interrupt string // arguments; empty if the command ends at once
+	interrupt string // arguments of a run that is interrupted, "-" for standard input; empty if the command ends at once
 	completes string // the first completion of an argument
 }
 
+// A run is a call of a command with the exit code that it must have.
 type run struct {
 	args string
 	code int
 }
 
+// missing is the URL of a database that does not exist.
 const missing = "sqlite:///nonexistent/app.db"
 
 // contracts returns a contract for each command except serve.
@@ -133,6 +135,7 @@ func TestContract(t *testing.T) {
 	comparePage(t, table.String())
 }
 
+// comparePage compares the table of the page with the given one, or rewrites it.
 func comparePage(t *testing.T, table string) {
 	t.Helper()
 	page, err := os.ReadFile(contractPage)
@@ -194,6 +197,7 @@ func join(codes []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(codes), "[]"), " ", ", ")
 }
 
+// words returns the command with its arguments, in which where replaces placeholders.
 func (c contract) words(where *strings.Replacer, args string) []string {
 	return append(strings.Fields(c.name), strings.Fields(where.Replace(args))...)
 }
@@ -216,6 +220,7 @@ func (c contract) interrupted(t *testing.T, where *strings.Replacer) string {
 	return "says what was changed"
 }
 
+// completed checks the completion of an argument, and returns what is completed.
 func (c contract) completed(t *testing.T, where *strings.Replacer) string {
 	t.Helper()
 	if c.completes == "" {
@@ -300,6 +305,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// A variable sets its flag, unless the flag or one that excludes it is on the command line.
 func TestVariablesSetFlags(t *testing.T) {
 	folder := t.TempDir()
 	app, other := "sqlite://"+filepath.Join(folder, "app.db"), "sqlite://"+filepath.Join(folder, "other.db")

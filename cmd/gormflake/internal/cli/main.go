@@ -55,6 +55,8 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	if !running {
 		err = terminal.Usage(err)
 	}
+	// A command that has written output itself may already have returned the error of the
+	// output.
 	if unwritten := out.Flush(); unwritten != nil && (err == nil || errors.Is(err, unwritten)) {
 		if errors.Is(unwritten, syscall.EPIPE) {
 			return terminal.ExitPipe // the reader of the output has ended, for example head
@@ -98,6 +100,8 @@ func Command(streams Streams) *cobra.Command {
 	return root
 }
 
+// flagError adds advice to an error about flags. A command that takes IDs reads a negative
+// number as a short flag, so the error says that no ID is negative.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if _, takes := cmd.Annotations[ids.TakesIDs]; takes && errors.As(err, &unknown) {
@@ -152,8 +156,8 @@ func (s strict) Set(text string) error {
 	return err
 }
 
-// isWhole reports whether text is a whole number in decimal. It accepts numbers out of
-// range, which the flag itself rejects.
+// isWhole reports whether text is a whole number in decimal without a leading zero. It
+// accepts numbers out of range, which the flag itself rejects.
 func isWhole(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return text == strconv.FormatInt(n, 10) || errors.Is(err, strconv.ErrRange)

@@ -16,7 +16,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// headroom is the garbage, in KB, that the collector may not have freed yet.
+// headroom is how much the peak memory may grow, in KB, because the collector has not freed
+// all garbage yet. The texts of the tests are larger.
 const headroom = 24 << 10
 
 // peak returns the peak memory of a process in KB. It does not use the rusage of the process,
@@ -34,7 +35,7 @@ func peak(t *testing.T, cmd *exec.Cmd) (kb int) {
 	return kb
 }
 
-// A logReader returns endless lines of about a hundred bytes.
+// A logReader returns endless lines of about a hundred bytes, each with two IDs.
 type logReader struct {
 	id   types.ID
 	rest []byte
@@ -91,6 +92,8 @@ func memoryOfParse(t *testing.T, program string) {
 	}
 }
 
+// The memory that gen uses does not grow with the number of IDs. After the last read, the
+// test closes the pipe, which ends gen with an error.
 func memoryOfGen(t *testing.T, program string) {
 	cmd, _ := process(t, program, "gen", "--worker", "1", "-n", "1000000000")
 	out := startPiped(t, cmd)

@@ -116,6 +116,7 @@ func mistakes() []struct{ args, want string } {
 	}
 }
 
+// Each mistake ends with exit code 2 and one line, which says what was wanted.
 func TestMistakes(t *testing.T) {
 	t.Setenv("GORMFLAKE_DSN", "")
 	for _, test := range mistakes() {
@@ -131,6 +132,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// Each shell has a script, and the hidden command __complete, which the scripts call,
+// completes flags and their values.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {

@@ -19,7 +19,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// process returns a command that runs the built program in a new folder.
+// process returns a command that runs the built program in a new folder, and the buffer to
+// which its standard error goes.
 func process(t *testing.T, program string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
@@ -30,6 +31,7 @@ func process(t *testing.T, program string, args ...string) (*exec.Cmd, *bytes.Bu
 	return cmd, &stderr
 }
 
+// exitOf returns the exit code of a process that has ended with err.
 func exitOf(t *testing.T, err error) int {
 	t.Helper()
 	var exit *exec.ExitError
@@ -42,6 +44,8 @@ func exitOf(t *testing.T, err error) int {
 	return exit.ExitCode()
 }
 
+// TestProcess builds the program once, and tests what package cli alone cannot show, such
+// as signals, closed pipes and memory.
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -57,6 +61,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
+// Each mistake of mistakes is reported by the program as it is by package cli.
 func processMistakes(t *testing.T, program string) {
 	for _, test := range mistakes() {
 		cmd, stderr := process(t, program, strings.Fields(test.args)...)
@@ -105,6 +110,7 @@ func wantInterrupted(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text str
 	clitest.WantInterrupted(t, clitest.Outcome{Code: exitOf(t, cmd.Wait()), Err: stderr.String()}, text)
 }
 
+// startPiped starts a command, and returns its standard output.
 func startPiped(t *testing.T, cmd *exec.Cmd) io.ReadCloser {
 	t.Helper()
 	out, err := cmd.StdoutPipe()
@@ -126,6 +132,8 @@ func wantReleased(t *testing.T, url string) {
 	}
 }
 
+// If the reader of the output ends, as head does, the command ends without an error message
+// and releases its worker.
 func closedPipe(t *testing.T, program string) {
 	url := testdb.URL(t, testdb.SQLite)
 	clitest.Touch(t, url)
@@ -151,6 +159,8 @@ func closedPipe(t *testing.T, program string) {
 	wantReleased(t, url)
 }
 
+// An interrupt or SIGTERM ends gen, which reports how many IDs it has printed, and releases
+// the worker.
 func interruptGen(t *testing.T, program string) {
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Touch(t, url)
@@ -215,6 +225,8 @@ func liveText(t *testing.T, program string) {
 	}
 }
 
+// A file that the user may not read is an error of a single line. If the tests run as root,
+// the program runs as the user nobody.
 func permissions(t *testing.T, program string) {
 	file := filepath.Join(t.TempDir(), "closed")
 	if err := os.WriteFile(file, nil, 0); err != nil {
@@ -226,7 +238,7 @@ func permissions(t *testing.T, program string) {
 			for _, folder := range []string{filepath.Dir(program), cmd.Dir, filepath.Dir(file)} {
 				passable(t, folder)
 			}
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}} // nobody
 		}
 		startPiped(t, cmd)
 		wantFailure(t, cmd, stderr, "permission denied")
@@ -243,6 +255,8 @@ func passable(t *testing.T, folder string) {
 	}
 }
 
+// A failed write to standard output is an error of every command, because a script would
+// otherwise use half of the output.
 func fullDisk(t *testing.T, program string) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

@@ -24,17 +24,19 @@ import (
 type terminal struct {
 	t     *testing.T
 	file  *os.File
-	ended chan error
+	ended chan error // receives the result of the program
 
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
+// inTerminal starts a program in a wide terminal.
 func inTerminal(t *testing.T, program string, args ...string) *terminal {
 	t.Helper()
 	return inTerminalOf(t, 200, program, args...)
 }
 
+// inTerminalOf starts a program in a terminal with as many columns.
 func inTerminalOf(t *testing.T, columns uint16, program string, args ...string) *terminal {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -49,6 +51,7 @@ func inTerminalOf(t *testing.T, columns uint16, program string, args ...string) 
 	return term
 }
 
+// read collects the output of the program until it ends.
 func (term *terminal) read(command *exec.Cmd) {
 	chunk := make([]byte, 4096)
 	for {
@@ -152,7 +155,8 @@ func TestTerminal(t *testing.T) {
 	})
 }
 
-// Lines wrap between words.
+// Lines wrap between words. Only commands to copy, and single words, are longer than the
+// terminal is wide.
 func wrapped(t *testing.T, program string) {
 	url := testdb.URL(t, testdb.SQLite)
 	db := clitest.Shop(t, url)
@@ -177,6 +181,7 @@ func wrapped(t *testing.T, program string) {
 	}
 }
 
+// apply asks before it changes the database, and changes it only after yes.
 func confirmation(t *testing.T, program string) {
 	for _, test := range []struct {
 		name, keys string
@@ -237,6 +242,7 @@ func interrupted(t *testing.T, program string) {
 	}
 }
 
+// lock takes a lock that lets others read the table, and makes ALTER TABLE wait.
 func lock(t *testing.T, tx *gorm.DB) {
 	t.Helper()
 	if err := tx.Exec("LOCK TABLE orders IN ACCESS SHARE MODE").Error; err != nil {
@@ -244,6 +250,7 @@ func lock(t *testing.T, tx *gorm.DB) {
 	}
 }
 
+// If a statement does not get its lock within --lock-timeout, apply fails and says why.
 func TestLockTimeout(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.Postgres)

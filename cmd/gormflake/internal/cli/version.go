@@ -36,11 +36,13 @@ func newVersion() *cobra.Command {
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
-	Changed  bool   `json:"changed"`
+	Changed  bool   `json:"changed"` // whether the source had changes that were not committed
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
+// built returns the build of this program. The version is (devel) if the toolchain has
+// recorded none.
 func built() build {
 	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -59,6 +61,7 @@ func built() build {
 	return b
 }
 
+// version returns the build as a text on a single line.
 func version() string {
 	b := built()
 	text := b.Version

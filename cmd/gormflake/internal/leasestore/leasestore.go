@@ -49,6 +49,7 @@ type Store struct {
 	Close func() error
 }
 
+// openers are the functions that open a store, by the scheme of its URL.
 var openers = map[string]func(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error){
 	"redis":     openRedis,
 	"rediss":    openRedis,
@@ -95,6 +96,8 @@ type address struct {
 var errForm = errors.New("not a URL of a store: want " + Forms +
 	", with @ : / ? # and % of names and passwords percent-encoded")
 
+// parse returns the address of a URL. It cuts the list of hosts out of the URL, so that
+// package net/url parses a URL with the first host only.
 func parse(rawURL string) (address, error) {
 	scheme, rest, found := strings.Cut(rawURL, "://")
 	end := strings.IndexAny(rest, "/?#")
@@ -105,7 +108,10 @@ func parse(rawURL string) (address, error) {
 	at := strings.LastIndexByte(authority, '@') + 1
 	hosts := strings.Split(authority[at:], ",")
 	u, err := url.Parse(scheme + "://" + authority[:at] + hosts[0] + tail)
-	if !found || err != nil || strings.ContainsAny(tail, "@#") { // the error of the parser is not returned, because it may contain the password
+	// A / or # that is not encoded in a password has ended the authority too early. The
+	// tail then contains the @ or the #. The error of the parser is not returned, because
+	// it may contain the password.
+	if !found || err != nil || strings.ContainsAny(tail, "@#") {
 		return address{}, errForm
 	}
 	a := address{URL: u, hosts: hosts}
@@ -129,7 +135,7 @@ func (a address) withPort(port string) []string {
 	return all
 }
 
-// only returns an error if the URL has a path, or parameters other than these.
+// only returns an error if the URL has a path, or parameters other than the named ones.
 func (a address) only(parameters ...string) error {
 	if strings.Trim(a.Path, "/") != "" {
 		return fmt.Errorf("path %q: want none: records are kept under gormflake, apart by namespace", a.Path)
@@ -160,6 +166,8 @@ func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) 
 	return &Store{etcdlease.New(client, etcdlease.WithNamespace(namespace)), client.Close}, nil
 }
 
+// etcdConfig returns the configuration of the client. Only etcds:// has TLS, and the
+// parameters for its files.
 func etcdConfig(a address) (*clientv3.Config, error) {
 	var files []string
 	spec := clientv3.ConfigSpec{Endpoints: a.withPort("2379"), DialTimeout: patience, Auth: &clientv3.AuthConfig{Username: a.User.Username()}}
@@ -177,8 +185,9 @@ func etcdConfig(a address) (*clientv3.Config, error) {
 	return clientv3.NewClientConfig(&spec, zap.NewNop())
 }
 
-// checkEtcd returns an error if the cluster cannot be read. It reads a key that does not
-// exist, because each read, like a read of the records, needs a majority of the members.
+// checkEtcd returns an error if the cluster cannot be read. It reads a key that need not
+// exist, because a read of any key needs the majority of the members that a read of the
+// records needs.
 func checkEtcd(ctx context.Context, client *clientv3.Client) error {
 	if _, err := client.Get(ctx, "gormflake/"); err != nil {
 		if ctx.Err() != nil {
@@ -190,7 +199,8 @@ func checkEtcd(ctx context.Context, client *clientv3.Client) error {
 }
 
 // quietRedis stops go-redis from writing each failed dial to standard error. It runs only
-// once, because the logger is a variable of the package that open connections read.
+// once, because SetLogger writes a variable of package redis that the goroutines of
+// clients that are already open read.
 var quietRedis = sync.OnceFunc(func() { redis.SetLogger(quiet{}) })
 
 func openRedis(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error) {
@@ -213,6 +223,8 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
+// redisClient returns a client for sentinels, for a cluster or for a single server. The
+// parameters of the URL tell them apart.
 func redisClient(a address) (redis.UniversalClient, error) {
 	switch query := a.Query(); {
 	case query.Has("master_name"):
@@ -223,6 +235,7 @@ func redisClient(a address) (redis.UniversalClient, error) {
 	return parsed(redis.NewClient, redis.ParseURL, a)
 }
 
+// parsed parses the URL into the options of a client, and opens the client.
 func parsed[O any, C redis.UniversalClient](open func(O) C, parse func(string) (O, error), a address) (redis.UniversalClient, error) {
 	options, err := parse(a.String())
 	if err != nil {
@@ -232,10 +245,12 @@ func parsed[O any, C redis.UniversalClient](open func(O) C, parse func(string) (
 }
 
 const (
+	// sessionTimeout is how long ZooKeeper keeps the session of a client from which it
+	// hears nothing.
 	sessionTimeout = 10 * time.Second
 
-	// forceSync=yes states that no server has forceSync=no, which ZooKeeper does not
-	// show.
+	// forceSync is the parameter with which a user states that no server has
+	// forceSync=no. A client cannot read this setting from ZooKeeper.
 	forceSync = "forceSync"
 )
 

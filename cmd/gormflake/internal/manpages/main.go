@@ -24,6 +24,7 @@ func main() {
 	}
 }
 
+// write writes a page for each command to the folder that args name.
 func write(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("got %d arguments: want a folder", len(args))
@@ -32,6 +33,6 @@ func write(args []string) error {
 		return err
 	}
 	root := cli.Command(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
-	root.DisableAutoGenTag = true
+	root.DisableAutoGenTag = true // otherwise each page would have the date on which it was made
 	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "gormflake", Manual: "gormflake"}, args[0])
 }

@@ -3,6 +3,8 @@ package plain
 
 import "regexp"
 
+// words are the replacements of [Words]. They concern errors of packages types, lease and
+// sqllease, which name Go functions, and errors of Cobra about flags.
 var words = []struct {
 	of *regexp.Regexp
 	to string

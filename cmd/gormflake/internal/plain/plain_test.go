@@ -7,6 +7,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// The texts come from the libraries where possible, because a changed text would no longer
+// match its replacement. A text without a Go function stays as it is.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	_, decimal := types.ParseID(`a"b`)

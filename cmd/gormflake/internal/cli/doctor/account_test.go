@@ -69,7 +69,8 @@ func TestDoctorScansNoTable(t *testing.T) {
 	clitest.Execute(t, db, "VACUUM ANALYZE orders")
 	before := scans(t, db)
 	diagnose(t, dsn).has(t, "ok", "serials", "orders.number", "the newest 1000 values", "")
-	// PostgreSQL updates the statistics only when the session ends.
+	// PostgreSQL updates these statistics only when the session of doctor ends, so wait
+	// until they show that an index was read.
 	after := scans(t, db)
 	for deadline := time.Now().Add(time.Minute); after.Indexes == before.Indexes; after = scans(t, db) {
 		if time.Now().After(deadline) {
@@ -93,6 +94,7 @@ func scans(t *testing.T, db *gorm.DB) (s scanned) {
 	return s
 }
 
+// A mistake is an error of a single line without the password, and not a finding.
 func TestDoctorMistakes(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)
@@ -128,6 +130,7 @@ func TestDoctorMistakes(t *testing.T) {
 	}
 }
 
+// The examples of the help work as printed.
 func TestDoctorExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
 	moved(t, clitest.Open(t, "sqlite://shop.db"), "orders", "VARCHAR(60) UNIQUE")
@@ -143,10 +146,12 @@ func TestDoctorInterrupted(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)
 	db := clitest.Open(t, dsn)
+	// A function in place of clock_timestamp lets doctor wait while it reads the clock.
 	slow := shadowed(t, dsn, `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT now() FROM pg_sleep(600)'`)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan clitest.Outcome, 1)
 	go func() { done <- clitest.CommandWith(ctx, nil, "doctor", "--dsn", slow+"&application_name="+t.Name()) }()
+	// Interrupt doctor once the server runs this query.
 	for asked := 0; asked == 0; time.Sleep(5 * time.Millisecond) {
 		db.Raw("SELECT count(*) FROM pg_stat_activity WHERE application_name = ? AND state = 'active' AND query LIKE '%clock_timestamp%'", t.Name()).Scan(&asked)
 		select {

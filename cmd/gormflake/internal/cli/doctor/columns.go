@@ -12,8 +12,8 @@ import (
 
 const columnsCheck = "columns"
 
-// checkColumns looks for columns that are too narrow for the Snowflake IDs of the moved
-// tables to which they may refer.
+// checkColumns looks for columns that may refer to the moved tables, and are too narrow for
+// their Snowflake IDs.
 func (d *doctor) checkColumns() {
 	var keys []string
 	for i := range d.tables {
@@ -31,6 +31,7 @@ func (d *doctor) checkColumns() {
 		d.unseen(columnsCheck, "", flags.Named(err))
 		return
 	}
+	// The number of a worker looks like a reference to a table of workers.
 	found = slices.DeleteFunc(found, func(l sqlmigrate.LikelyReference) bool {
 		table, isWorker := strings.CutSuffix(l.Column, ".worker_id")
 		return isWorker && d.isLeaseTable(table)
@@ -63,6 +64,8 @@ func (d *doctor) existing(options []sqlmigrate.Option) []sqlmigrate.Option {
 	}
 }
 
+// reportColumn reports a column that may hold keys. The fix is a statement that widens the
+// column, or otherwise the command that moves it with the table.
 func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {
 	key := "TABLE.KEY"
 	what := "keys"

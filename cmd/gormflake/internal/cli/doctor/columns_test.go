@@ -9,8 +9,9 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// doctor and "migrate plan" ask about the same narrow columns, before the move, after it, and
-// after the first Snowflake ID. Both stop asking when flags name the columns.
+// doctor and "migrate plan" list the same columns that are too narrow and may hold keys,
+// before the move, after it, and after the first Snowflake ID. Neither lists a column once
+// --reference or --not-reference has said whether it holds keys.
 func TestDoctorColumns(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -103,6 +103,8 @@ func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 	return terminal.ErrFindings
 }
 
+// examineDatabase runs all checks of a database. It returns an error, and no report, if the
+// database does not answer after the checks.
 func (d *doctor) examineDatabase(ctx context.Context) error {
 	return readonly.With(ctx, &d.flags.database, func(p *readonly.Database) error {
 		d.Database = p
@@ -122,7 +124,7 @@ func (d *doctor) examineDatabase(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("interrupted: %w", err)
 		}
-		if err := d.Ask("SELECT 1", nil, new(int)); err != nil { // if the server is down, missing answers are not findings
+		if err := d.Ask("SELECT 1", nil, new(int)); err != nil { // the findings would be errors of a server that is down
 			return fmt.Errorf("database does not answer any more: %w", err)
 		}
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// doctorFlags holds the flags of the command, and the clock.
 type doctorFlags struct {
 	database flags.Database
 	layout   flags.Layout
@@ -31,14 +32,15 @@ type doctor struct {
 	flags              *doctorFlags
 	report             report
 
-	references []sqlmigrate.Option
+	references []sqlmigrate.Option // the options for --reference and --not-reference
 
-	layout snowflake.Layout
+	layout snowflake.Layout // the layout of the flags, or of the leased workers if no flag sets one
 	stored snowflake.Layout // the layout of the leased workers; zero if no worker was leased
 	tables []readonly.Table // without the tables of --skip
 }
 
-// unseen adds a warning that a subject could not be checked, unless err is nil.
+// unseen adds a warning that a subject could not be checked because of err. It does nothing
+// if err is nil.
 func (d *doctor) unseen(check, subject string, err error) {
 	if err == nil {
 		return
@@ -50,14 +52,15 @@ func (d *doctor) unseen(check, subject string, err error) {
 	d.report.warn(check, subject, "could not be checked: "+terminal.OneLine(err), fix)
 }
 
-// leaseTable returns the table of workers. schema is empty if the flag does not contain a
-// schema.
+// leaseTable returns the table in which workers are leased, which --table names. schema is
+// empty if the flag does not contain a schema.
 func (d *doctor) leaseTable() (schema, name string) {
 	dot := strings.IndexByte(d.flags.store.Table, '.')
 	return d.flags.store.Table[:max(0, dot)], d.flags.store.Table[dot+1:]
 }
 
-// isLeaseTable reports whether name is the table of workers in any schema.
+// isLeaseTable reports whether name is the name of the table in which workers are leased,
+// without a schema or with any schema.
 func (d *doctor) isLeaseTable(name string) bool {
 	_, table := d.leaseTable()
 	return name == table || strings.HasSuffix(name, "."+table)

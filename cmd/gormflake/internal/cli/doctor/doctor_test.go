@@ -80,6 +80,7 @@ func (d diagnosis) String() string {
 	return strings.Join(lines, "\n")
 }
 
+// idAt returns an ID of the default layout with this time.
 func idAt(t *testing.T, at time.Time) types.ID {
 	t.Helper()
 	id, err := snowflake.TwitterLayout().Compose(snowflake.Parts{Time: at, Worker: 3})
@@ -89,6 +90,7 @@ func idAt(t *testing.T, at time.Time) types.ID {
 	return id
 }
 
+// number returns the serial number of an ID.
 func number(t *testing.T, id types.ID) string {
 	t.Helper()
 	f, err := serial.New("ORD", snowflake.TwitterLayout())
@@ -101,7 +103,9 @@ func number(t *testing.T, id types.ID) string {
 // snowflakeKey is the type of a key that the database does not assign, by dialect.
 var snowflakeKey = map[string]string{"sqlite": "INTEGER", "mysql": "BIGINT", "postgres": "BIGINT"}
 
-// moved creates a table with Snowflake IDs and serial numbers, and inserts five rows.
+// moved creates a table as it is after a move, whose keys are Snowflake IDs, and inserts
+// five rows with serial numbers. numberColumn is the type of the column for these, such
+// as VARCHAR(60) UNIQUE.
 func moved(t *testing.T, db *gorm.DB, table, numberColumn string) {
 	t.Helper()
 	clitest.Execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY CHECK (id > 0), number %s)", table, snowflakeKey[db.Name()], numberColumn))
@@ -111,6 +115,7 @@ func moved(t *testing.T, db *gorm.DB, table, numberColumn string) {
 	}
 }
 
+// insert inserts a row into a table that moved has created.
 func insert(t *testing.T, db *gorm.DB, table string, id types.ID, number any) {
 	t.Helper()
 	if err := db.Exec("INSERT INTO "+table+" (id, number) VALUES (?, ?)", id, number).Error; err != nil {
@@ -123,6 +128,7 @@ func leased(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
 	t.Helper()
 	store := sqllease.New(db)
 	opts := []lease.Option{lease.WithWorker(0), lease.WithDatacenter(0), lease.WithLogger(slog.New(slog.DiscardHandler))}
+	// On TiDB, a lease needs WithSettle, because its settings do not show what it forgets.
 	if d, ok := db.Dialector.(*mysql.Dialector); ok && strings.Contains(d.ServerVersion, "TiDB") {
 		const window = 2 * time.Second
 		store, opts = sqllease.New(db, sqllease.AllowVolatile()), append(opts, lease.WithWindow(window), lease.WithSettle(window))
@@ -149,6 +155,8 @@ func record(t *testing.T, store lease.Store, key int, next lease.Record) {
 	}
 }
 
+// A database without problems has no warnings either, and doctor leaves its rows as they
+// are.
 func TestDoctorHealthy(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -184,13 +192,14 @@ func TestDoctorChangesNothing(t *testing.T) {
 	})
 }
 
+// tablesSQL returns the names of all tables.
 var tablesSQL = map[string]string{
 	"sqlite":   "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
 	"mysql":    "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() ORDER BY 1",
 	"postgres": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1",
 }
 
-// dump returns all rows of all tables.
+// dump returns all rows of all tables as text, to compare them.
 func dump(t *testing.T, url string) string {
 	t.Helper()
 	db := clitest.Open(t, url)
@@ -201,7 +210,7 @@ func dump(t *testing.T, url string) string {
 	var out strings.Builder
 	for _, table := range tables {
 		var rows []map[string]any
-		if err := db.Raw("SELECT * FROM " + table + " ORDER BY 1, 2").Scan(&rows).Error; err != nil {
+		if err := db.Raw("SELECT * FROM " + table + " ORDER BY 1, 2").Scan(&rows).Error; err != nil { // the table may have one column
 			db.Raw("SELECT * FROM " + table).Scan(&rows)
 		}
 		fmt.Fprintln(&out, table, rows)
@@ -209,7 +218,8 @@ func dump(t *testing.T, url string) string {
 	return out.String()
 }
 
-// The columns of the printed table are aligned.
+// The printed findings have aligned columns, and each fix is below its problem. The IDs of
+// the table are of the future under this epoch.
 func TestDoctorPrints(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

@@ -30,8 +30,9 @@ const (
 	youngest = 24 * time.Hour
 )
 
-// checkKeys reads the smallest and the largest key of each table from the index of its
-// primary key.
+// checkKeys reads the tables, and checks the smallest and the largest key of each table
+// whose key is a BIGINT. Reading these two keys is fast, because the primary key has an
+// index.
 func (d *doctor) checkKeys() {
 	var err error
 	if d.tables, err = d.Tables(""); err != nil {
@@ -64,6 +65,9 @@ func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 	if !t.Assigned {
 		return nil
 	}
+	// The counter of AUTO_INCREMENT and AUTOINCREMENT follows the keys, so it is parked if
+	// its next key is at the place for parked counters. A sequence of PostgreSQL does not
+	// follow keys, so --park says whether it may assign keys.
 	var next uint64
 	var create string
 	switch d.Dialect {
@@ -80,9 +84,10 @@ func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 	return err
 }
 
+// place returns the keys at the upper end of the layout to which counters are parked.
 func (d *doctor) place() parking.Place { return parking.NewPlace(d.layout) }
 
-// noteSkip adds a note for each name of --skip that is not a table, because the table
+// noteSkip adds a finding for each name of --skip that is not a table, because the table
 // that the user meant is not skipped then.
 func (d *doctor) noteSkip() {
 	for _, name := range d.flags.skip {
@@ -140,8 +145,9 @@ func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 	return nil
 }
 
-// checkTrial tries keys in copies of the moved tables. It opens a second connection,
-// because a connection that is set to read only cannot create temporary objects.
+// checkTrial inserts keys into temporary copies of the moved tables, with --try. It opens a
+// second connection, because a connection that is set to read only cannot create the
+// copies.
 func (d *doctor) checkTrial() {
 	var tables []any
 	for i := range d.tables {
@@ -178,7 +184,8 @@ func (d *doctor) checkTrial() {
 	}
 }
 
-// moved reports whether the table has Snowflake IDs as keys, or is ready for them.
+// moved reports whether the table has Snowflake IDs as keys, or is ready for them because
+// the database does not assign its keys.
 func (d *doctor) moved(t *readonly.Table) bool {
 	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// with adds parameters to a URL.
+// with sets parameters of a URL, which are given as pairs of name and value.
 func with(t *testing.T, dsn string, pairs ...string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -32,6 +32,8 @@ func with(t *testing.T, dsn string, pairs ...string) string {
 	return u.String()
 }
 
+// doctor compares its clock with the server's. The session variable timestamp sets the
+// clock that NOW returns.
 func TestDoctorClockOfMySQL(t *testing.T) {
 	t.Parallel()
 	eachMySQL(t, func(t *testing.T, dsn string) {
@@ -74,6 +76,7 @@ func shadowed(t *testing.T, dsn, function string) string {
 	return with(t, dsn, "search_path", schema+",pg_catalog")
 }
 
+// A difference of 30 seconds is a warning. A problem begins at a minute.
 func TestDoctorClockOfPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := shadowed(t, testdb.URL(t, testdb.Postgres), `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.clock_timestamp() + interval ''30 s'''`)
@@ -82,7 +85,8 @@ func TestDoctorClockOfPostgres(t *testing.T) {
 	d.only(t, 0, 1)
 }
 
-// doctor reads in read-only transactions, so that the database rejects any write.
+// doctor reads in read-only transactions, so that the database rejects any write. A
+// function in place of clock_timestamp tries to write when doctor reads the clock.
 func TestDoctorReadsOnly(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)
@@ -93,6 +97,7 @@ func TestDoctorReadsOnly(t *testing.T) {
 	d.only(t, 0, 1)
 }
 
+// doctor reports settings of the session, and an unlogged table of workers.
 func TestDoctorSettingsOfPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)
@@ -105,12 +110,15 @@ func TestDoctorSettingsOfPostgres(t *testing.T) {
 	d.only(t, 1, 1)
 }
 
+// doctor warns that the server is a standby, whose rows may be old. A function in place of
+// pg_is_in_recovery returns that it is.
 func TestDoctorStandby(t *testing.T) {
 	t.Parallel()
 	dsn := shadowed(t, testdb.URL(t, testdb.Postgres), `pg_is_in_recovery() RETURNS bool LANGUAGE sql AS 'SELECT true'`)
 	diagnose(t, dsn).has(t, "warning", "settings", "", "the server is a standby", "give the DSN of the primary")
 }
 
+// doctor reports settings of the server, which need a server of their own.
 func TestDoctorSettingsOfPostgresServer(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t, "fsync=off", "full_page_writes=off")
@@ -120,6 +128,8 @@ func TestDoctorSettingsOfPostgresServer(t *testing.T) {
 	d.only(t, 0, 2)
 }
 
+// doctor reports a table of workers in an engine without transactions, and a session in
+// which no worker can be leased.
 func TestDoctorSettingsOfMySQL(t *testing.T) {
 	t.Parallel()
 	eachMySQL(t, func(t *testing.T, dsn string) {
@@ -132,6 +142,7 @@ func TestDoctorSettingsOfMySQL(t *testing.T) {
 	})
 }
 
+// 0 loses writes if the server dies, and 2 only if the machine does.
 func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
@@ -151,6 +162,7 @@ func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 	}
 }
 
+// sync_binlog matters only if there is a binary log.
 func TestDoctorBinaryLog(t *testing.T) {
 	t.Parallel()
 	d := diagnose(t, testserver.MariaDB(t, "log-bin=binlog").URL())
@@ -169,6 +181,8 @@ func TestDoctorSettingsOfSQLite(t *testing.T) {
 	d.only(t, 1, 0)
 }
 
+// Without --layout, doctor adopts the layout of the leased workers. Another layout in a
+// flag is a problem.
 func TestDoctorLayout(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -180,6 +194,7 @@ func TestDoctorLayout(t *testing.T) {
 	})
 }
 
+// The end of the layout is a warning in its last 5 years, and a problem in its last year.
 func TestDoctorExpiry(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)
@@ -217,7 +232,9 @@ func small(t *testing.T) snowflake.Layout {
 	return layout
 }
 
-// Each case writes records of the 32 workers of the layout small.
+// doctor counts the free workers, and reports bounds that are too far ahead. Each case
+// writes records of the 32 workers of the layout small. Keys below 16 are of datacenter 0,
+// the others of datacenter 1.
 func TestDoctorWorkers(t *testing.T) {
 	t.Parallel()
 	const long, longer, longest = 30 * time.Minute, 4 * time.Hour, 5*time.Hour + 30*time.Minute // time until the worker is free
@@ -262,7 +279,7 @@ func TestDoctorWorkers(t *testing.T) {
 			want:     []finding{{Severity: "problem", Subject: "datacenter 1 worker 15 and 6 others", Text: "5h 2", Fix: "never lower a bound by hand"}},
 		}, {
 			name:     "all have a window of a day",
-			holders:  []holders{{0, 32, 23 * time.Hour, "host/1/x/1/0/86400000"}},
+			holders:  []holders{{0, 32, 23 * time.Hour, "host/1/x/1/0/86400000"}}, // the last number is the window in milliseconds, so the bounds are not too far ahead
 			problems: 1,
 			want:     []finding{{Severity: "problem", Text: "0 of 32 are free", Fix: "WithMaxAhead"}},
 		},
@@ -296,6 +313,7 @@ type holders struct {
 	owner    string
 }
 
+// write replaces the records of the workers.
 func (h holders) write(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	bound := time.Now().Add(h.ahead).UnixMilli()
@@ -305,6 +323,7 @@ func (h holders) write(t *testing.T, db *gorm.DB) {
 	}
 }
 
+// A record that no process can have written is a warning. Another namespace is unaffected.
 func TestDoctorStrangeRecords(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -318,6 +337,8 @@ func TestDoctorStrangeRecords(t *testing.T) {
 	})
 }
 
+// A key that is more than a minute ahead of the clock is a problem. Keys that are less far
+// ahead come from small differences of clocks.
 func TestDoctorFutureKeys(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -335,6 +356,7 @@ func TestDoctorFutureKeys(t *testing.T) {
 	})
 }
 
+// A key that is not a 64-bit number is a problem of its table.
 func TestDoctorStrangeKeys(t *testing.T) {
 	t.Parallel()
 	for target, statements := range map[testdb.Target][]string{
@@ -364,6 +386,7 @@ func TestDoctorAutoIncrementLeft(t *testing.T) {
 			"mysql":    {"BIGINT AUTO_INCREMENT PRIMARY KEY"},
 			"postgres": {"BIGSERIAL PRIMARY KEY", "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY"},
 		}[db.Name()]
+		// The problems of earlier tables remain, so table i makes i+1 problems.
 		for i, column := range columns {
 			table := fmt.Sprintf("orders%d", i)
 			clitest.Execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s, number VARCHAR(10))", table, column))
@@ -377,8 +400,9 @@ func TestDoctorAutoIncrementLeft(t *testing.T) {
 	})
 }
 
-// doctor accepts a counter that "migrate apply --park" has parked, and the keys that it
-// assigned. It still reports other problems of the table.
+// doctor accepts a counter that "migrate apply --park" has parked, and the keys that the
+// counter has assigned. It still reports other problems of the table. A sequence of
+// PostgreSQL needs no parking, so doctor accepts it only with --park.
 func TestDoctorParked(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -408,6 +432,8 @@ func TestDoctorParked(t *testing.T) {
 	})
 }
 
+// doctor reports serial numbers without a unique index, duplicates, and values that are not
+// serial numbers.
 func TestDoctorSerials(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -453,6 +479,8 @@ func fill(t *testing.T, db *gorm.DB, rows int) {
 	}
 }
 
+// A unique index over further columns, over some rows or over a prefix does not keep serial
+// numbers unique.
 func TestDoctorSerialIndexes(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {

@@ -30,6 +30,7 @@ type finding struct {
 	Fix      string   `json:"fix,omitempty"`
 }
 
+// A report collects the findings of a run. With --json it is the output.
 type report struct {
 	Problems int       `json:"problems"`
 	Warnings int       `json:"warnings"`
@@ -37,6 +38,7 @@ type report struct {
 	Usage    []usage   `json:"usage,omitempty"`
 }
 
+// add appends a finding, and counts it if it is a warning or a problem.
 func (r *report) add(f finding) {
 	r.Findings = append(r.Findings, f)
 	switch f.Severity {
@@ -59,6 +61,7 @@ func (r *report) problem(check, subject, text, fix string) {
 
 func (r *report) healthy() bool { return r.Problems+r.Warnings == 0 }
 
+// write writes the findings as lines, with their fixes, or as a JSON object.
 func (r *report) write(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return terminal.SayJSON(out, r)
@@ -69,7 +72,7 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 		if f.Subject != "" {
 			text = f.Subject + ": " + text
 		}
-		const indent = 19
+		const indent = 19 // the width of the severity and the check in the format below
 		line := terminal.Wrap(fmt.Sprintf("%-8s %-9s %s", f.Severity, f.Check, text), width, indent)
 		terminal.Say(out, "%s%s", painter.Paint(colours[f.Severity], string(f.Severity)), strings.TrimPrefix(line, string(f.Severity)))
 		if f.Fix != "" {

@@ -11,10 +11,9 @@ import (
 const (
 	serialsCheck = "serials"
 
-	newest = 1000 // number of rows that are read from a table
+	newest = 1000 // number of rows that are read from a table, beginning with the newest
 
-	// maxSerial is longer than every serial number. Only so many characters of a text are
-	// read.
+	// maxSerial is how many characters of a text are read. Every serial number is shorter.
 	maxSerial = 100
 )
 
@@ -48,6 +47,8 @@ func (d *doctor) checkSerials() {
 	}
 }
 
+// checkSerial checks the newest values of a text column, unless fewer than half of them are
+// serial numbers.
 func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
 	values, err := d.values(c)
 	if err != nil {
@@ -74,7 +75,8 @@ func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
 	return nil
 }
 
-// reportNotUnique reports a column that no index keeps unique.
+// reportNotUnique reports a column that no index keeps unique. It is a problem if values
+// are repeated already.
 func (d *doctor) reportNotUnique(c *serialColumn, values []string) {
 	fix := fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", d.Quote(c.Table.Name+"_"+c.name), d.Quote(c.Schema, c.Table.Name), d.Quote(c.name))
 	where := fmt.Sprintf("among the newest %d values", len(values))
@@ -85,6 +87,7 @@ func (d *doctor) reportNotUnique(c *serialColumn, values []string) {
 	d.report.warn(serialsCheck, c.String(), "no index keeps them unique; there is no duplicate "+where, fix)
 }
 
+// repeated returns the values that occur several times, each once.
 func repeated(values []string) []string {
 	sorted := slices.Sorted(slices.Values(values))
 	var twice []string
@@ -114,6 +117,7 @@ WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 
   AND a.atttypid IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) ORDER BY a.attnum`,
 }
 
+// textColumns returns the text columns of a table.
 func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
 	args := []any{t.Schema, t.Name}
 	if d.Dialect == "mysql" { // MySQL's placeholders have no numbers, so the arguments are repeated

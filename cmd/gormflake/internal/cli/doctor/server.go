@@ -14,7 +14,7 @@ import (
 const (
 	clockCheck = "clock"
 
-	clockProbes  = 5
+	clockProbes  = 5 // number of times that the server's clock is read
 	clockWarning = 500 * time.Millisecond
 	clockProblem = time.Minute
 )
@@ -30,6 +30,8 @@ func (d *doctor) checkClock() {
 	d.compareClocks(d.Clock)
 }
 
+// compareClocks compares this machine's clock with the clock that ask reads. It reports the
+// difference as far as it is certain, because the answer takes half of a round trip.
 func (d *doctor) compareClocks(ask func() (time.Time, error)) {
 	ahead, open, err := d.measureClock(ask)
 	if err != nil {
@@ -48,7 +50,9 @@ func (d *doctor) compareClocks(ask func() (time.Time, error)) {
 }
 
 // measureClock returns how far this machine's clock is ahead, and the largest error of
-// this value. It uses the fastest of several probes.
+// this value. It reads the other clock several times, and uses the fastest answer. It
+// assumes that the clock was read in the middle between question and answer, so that the
+// error is at most half of that time.
 func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, open time.Duration, err error) {
 	for probe := range clockProbes {
 		before := d.flags.now()
@@ -66,8 +70,8 @@ func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, open time.D
 
 const settingsCheck = "settings"
 
-// A setting is a possible problem of the database's settings. found reports whether it
-// exists.
+// A setting is a possible finding about the database's settings. found reports whether the
+// database has this setting.
 type setting struct {
 	found              bool
 	severity           severity
@@ -96,6 +100,8 @@ func (d *doctor) checkSettings() {
 	}
 }
 
+// postgresSettingsSQL returns for each setting whether it is safe, and whether the table of
+// workers is not permanent (relpersistence 'p').
 const postgresSettingsSQL = `SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
   current_setting('synchronous_commit') <> 'off', pg_is_in_recovery(),
   coalesce((SELECT relpersistence <> 'p' FROM pg_class WHERE oid = to_regclass($1)), false)`
@@ -113,6 +119,8 @@ func (d *doctor) postgresSettings() ([]setting, error) {
 	}, err
 }
 
+// mysqlSettingsSQL returns the settings of the server. sync_binlog counts as 1, which is
+// safe, if there is no binary log. ENGINE is NULL if there is no table of workers.
 const mysqlSettingsSQL = `SELECT @@GLOBAL.innodb_flush_log_at_trx_commit,
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, @@SESSION.autocommit,
   (SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?)`
@@ -142,12 +150,13 @@ func (d *doctor) tidbSettings() ([]setting, error) {
 	return []setting{noAutocommit(autocommit)}, err
 }
 
+// noAutocommit returns the problem that exists unless autocommit is on.
 func noAutocommit(autocommit bool) setting {
 	return setting{!autocommit, problem, "autocommit", "it is 0, under which no worker can be leased", "remove it from the DSN or the server's settings"}
 }
 
 func (d *doctor) sqliteSettings() ([]setting, error) {
-	var synchronous int
+	var synchronous int // 0 is OFF
 	err := d.Ask("PRAGMA synchronous", nil, &synchronous)
 	return []setting{
 		{synchronous == 0, problem, "synchronous", "this DSN sets it to OFF, which forgets (or ruins the file) when the machine loses power", "set it to FULL"},

@@ -13,8 +13,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// examineStore examines a store that is not a database. It reports the warnings and the
-// error of the store when it is opened, as a process would get them.
+// examineStore examines a store that is not a database. Such a store checks the settings of
+// its servers when its records are read, as it does for a process that leases a worker. So
+// the warnings that it logs, and the error that it returns, are findings.
 func (d *doctor) examineStore(ctx context.Context) error {
 	if err := d.flags.store.CheckRemote(); err != nil {
 		return err

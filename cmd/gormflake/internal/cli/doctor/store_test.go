@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// doctor reports each setting under which Redis lost acknowledged writes.
+// doctor reports each setting under which Redis loses writes that it has acknowledged.
 func TestDoctorRedis(t *testing.T) {
 	t.Parallel()
 	always := []string{"--appendonly yes", "--appendfsync always"}
@@ -77,6 +77,7 @@ func TestDoctorZooKeeper(t *testing.T) {
 	clitest.WantOutcome(t, clitest.Command(t, "doctor", "--dsn", url+"?forceSync=no"), clitest.Failed, "", "forceSync=no: want yes")
 }
 
+// etcd writes each change to disk, so it has no setting to warn of.
 func TestDoctorEtcd(t *testing.T) {
 	t.Parallel()
 	diagnose(t, "etcd://"+testserver.Etcd(t).Address()).only(t, 0, 0)

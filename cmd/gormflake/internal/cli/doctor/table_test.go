@@ -11,8 +11,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A table without a primary key can hold two records of one worker. Here two processes hold
-// the same worker.
+// A table of workers without its primary key is a problem, because it can hold two
+// records of one worker, and then two processes the same worker. If it does, this is
+// another problem.
 func TestDoctorBrokenTable(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -37,6 +38,7 @@ func TestDoctorBrokenTable(t *testing.T) {
 	})
 }
 
+// Only the first five of ten workers with several rows are listed.
 func TestDoctorManyDoubledWorkers(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)
@@ -45,7 +47,8 @@ func TestDoctorManyDoubledWorkers(t *testing.T) {
 	diagnose(t, dsn).has(t, "problem", "workers", `"snowflake_workers"`, "worker 4 of namespace default has 2, and 5 more", "")
 }
 
-// The search_path contains two tables of workers.
+// doctor warns if the search_path contains two tables of workers, because programs that
+// use different ones lease the same workers twice.
 func TestDoctorSecondTable(t *testing.T) {
 	t.Parallel()
 	dsn, other := testdb.URL(t, testdb.Postgres), testdb.URL(t, testdb.Postgres)
@@ -68,8 +71,9 @@ func currentSchema(t *testing.T, dsn string) (schema string) {
 	return schema
 }
 
-// doctor also searches schemas outside its own search_path, because another process may use
-// them.
+// doctor also finds tables of workers in schemas outside its search_path. It warns of one
+// if another program finds it by the name alone, and otherwise mentions it. A view does
+// not count.
 func TestDoctorTableElsewhere(t *testing.T) {
 	t.Parallel()
 	const second = "it is a second table of workers in this database"
@@ -89,6 +93,7 @@ func TestDoctorTableElsewhere(t *testing.T) {
 	d.only(t, 0, 0)
 	diagnose(t, dsn).has(t, "ok", "workers", "", `"app"."snowflake_workers", "tenant"."snowflake_workers"`, "")
 
+	// "$user" is in the default search_path, so that the role tenant would find the table.
 	clitest.Execute(t, db, "CREATE ROLE tenant")
 	diagnose(t, at("app")).has(t, "warning", "workers", `"tenant"."snowflake_workers"`, second, "")
 	clitest.Execute(t, db, "DROP ROLE tenant")
@@ -108,6 +113,8 @@ func TestDoctorTableElsewhere(t *testing.T) {
 	diagnose(t, dsn, "--table", "public.snowflake_workers").has(t, "warning", "workers", `"tenant"."snowflake_workers"`, second, "")
 }
 
+// A table of workers in another database of a MySQL server is mentioned without a warning,
+// because programs find it only by the name of the database.
 func TestDoctorTableInAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	for _, target := range testdb.Alike(testdb.MySQL) {

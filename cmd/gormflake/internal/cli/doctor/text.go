@@ -10,9 +10,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A textColumn is a text column in a MySQL database.
+// A textColumn is a text column in a MySQL database. kind is its type, and null is YES or
+// NO.
 type textColumn struct{ table, name, kind, null string }
 
+// textColumnsSQL returns the text columns of all tables, except generated columns.
 const textColumnsSQL = `SELECT c.TABLE_NAME, c.COLUMN_NAME, c.COLUMN_TYPE, c.IS_NULLABLE
 FROM information_schema.COLUMNS c JOIN information_schema.TABLES t USING (TABLE_SCHEMA, TABLE_NAME)
 WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND c.GENERATION_EXPRESSION = ''
@@ -41,8 +43,8 @@ func (d *doctor) checkText() {
 	}
 }
 
-// checkTextColumn checks a sample of a column. It does not read the newest rows, because
-// the table may have no index for that.
+// checkTextColumn warns if at least half of a sample of the column are Snowflake IDs. The
+// sample is not of the newest rows, because the table may have no index for their order.
 func (d *doctor) checkTextColumn(c *textColumn) error {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s LIMIT %d) AS sample WHERE v IS NOT NULL",
 		d.Quote(c.name), maxSerial, d.Quote(c.table), newest)
@@ -51,7 +53,7 @@ func (d *doctor) checkTextColumn(c *textColumn) error {
 		return err
 	}
 	ids := len(slices.DeleteFunc(slices.Clone(values), func(value string) bool { return !d.looksLikeID(value) }))
-	if ids == 0 || 2*ids < len(values) {
+	if ids == 0 || 2*ids < len(values) { // a few values may look like IDs by chance
 		return nil
 	}
 	kind := "BIGINT"

@@ -7,8 +7,9 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// On MySQL, doctor finds IDs in text columns. One ID suffices to find the other columns of its
-// table that hold IDs.
+// On MySQL, a number that is compared with a text column also finds the IDs next to it, so
+// doctor reports text columns that hold IDs. On MariaDB it finds only the row, and doctor
+// reports nothing.
 func TestDoctorIDsInText(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MySQL, testdb.MariaDB} {

@@ -7,6 +7,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
+// --try inserts keys into copies of the tables, so that the tables stay empty. The last
+// statements would fail if a lock were left.
 func TestDoctorTry(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -21,6 +23,8 @@ func TestDoctorTry(t *testing.T) {
 	})
 }
 
+// --try reports a constraint that rejects today's keys, and a view that cannot be read with
+// them. zeroblob(id) fails because no blob can be that long.
 func TestDoctorTryRejected(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

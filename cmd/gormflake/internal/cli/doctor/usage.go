@@ -15,6 +15,7 @@ import (
 const (
 	usageCheck = "usage"
 
+	// The used part of the numbers from which on a key is a warning, or a problem.
 	usageWarning = 0.75
 	usageProblem = 0.90
 )
@@ -49,13 +50,15 @@ func (d *doctor) checkUsage() {
 	}
 }
 
+// use computes the used part, and adds the usage to the report.
 func (d *doctor) use(u usage) {
 	u.Used = u.Last / u.Limit
 	d.report.Usage = append(d.report.Usage, u)
 }
 
 // useKey records the usage of a key. It leaves out Snowflake IDs, because their end is
-// the expiry of the layout. It ignores the counter of a wide key, which may be parked.
+// the expiry of the layout. It ignores the counter of a BIGINT key, which may be parked
+// above all keys.
 func (d *doctor) useKey(t *readonly.Table) error {
 	u := usage{Name: t.Column(), Limit: t.Limit, fix: "gormflake migrate plan " + t.String()}
 	err := d.Ask(fmt.Sprintf("SELECT COALESCE(MAX(%s) + 0.0, 0) FROM %s", d.Quote(t.Key), d.Quote(t.Schema, t.Name)), nil, &u.Last)
@@ -76,9 +79,10 @@ var ageSQL = map[string]string{
 	"postgres": "extract(epoch FROM now() - %s::timestamptz)",
 }
 
-// full returns the date on which the numbers run out. It computes the rate from the time
-// since the last key below the newest tenth. It returns "" if the table has no such time,
-// or the date is more than a century away.
+// full returns the date on which the numbers run out at the present rate, which is that of
+// the newest tenth of the keys. It reads the last key before this tenth, and the age of its
+// row. It returns "" if the rows have no time of creation, or if the date is more than a
+// century away.
 func (d *doctor) full(t *readonly.Table, last float64) string {
 	var key, age float64
 	query := fmt.Sprintf("SELECT %[1]s, %[2]s FROM %[3]s WHERE %[1]s <= %.0[4]f ORDER BY %[1]s DESC LIMIT 1",
@@ -93,9 +97,9 @@ func (d *doctor) full(t *readonly.Table, last float64) string {
 	return d.flags.now().Add(time.Duration(left * float64(time.Second))).UTC().Format(time.DateOnly)
 }
 
-// useSequences records the usage of the sequences. It reads a sequence into a Table,
-// whose Key is the table that owns the sequence. It skips TiDB, whose sequences cannot be
-// selected from.
+// useSequences records the usage of the sequences. It reads each into a [readonly.Table],
+// whose Key is the name of the table that owns the sequence. It skips TiDB, whose sequences
+// cannot be selected from.
 func (d *doctor) useSequences() error {
 	if d.Engine != "" {
 		return nil
@@ -117,8 +121,10 @@ func (d *doctor) useSequences() error {
 	return err
 }
 
-// sequencesSQL returns the sequences, without those that begin again at their end or that
-// the account may not read. On MariaDB the other values are read from each sequence.
+// sequencesSQL returns the schema, the name, the owner, the last value and the limit of the
+// sequences, without those that begin again at their end or that the account may not read.
+// On PostgreSQL the limit is at most that of the owner's column. On MariaDB, last value and
+// limit are read from each sequence afterwards.
 var sequencesSQL = map[string]string{
 	"sqlite": `SELECT 1 WHERE 0`,
 	"mysql":  `SELECT '', TABLE_NAME, '', 0, 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'SEQUENCE' ORDER BY 2`,

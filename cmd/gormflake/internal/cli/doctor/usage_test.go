@@ -29,6 +29,7 @@ func usages(t *testing.T, url string) []used {
 	return d.Usage
 }
 
+// A used is the usage of a key in the JSON of doctor.
 type used struct {
 	Name, Full        string
 	Last, Limit, Used float64
@@ -94,7 +95,8 @@ func TestDoctorUsage(t *testing.T) {
 }
 
 // doctor counts the numbers that the counter has assigned, because deleted rows do not free
-// their keys. It skips Snowflake IDs.
+// their keys. It skips Snowflake IDs, and sequences that begin again at their end. On
+// MySQL it finds a counter that is the second column of a primary key.
 func TestDoctorCounters(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -146,6 +148,7 @@ func carryOut(t *testing.T, db *gorm.DB, d diagnosis) {
 	}
 }
 
+// doctor reads the usage of a sequence of MariaDB, and its fix works.
 func TestDoctorMariaDBSequences(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.MariaDB)
@@ -199,6 +202,8 @@ func TestDoctorUsageDate(t *testing.T) {
 	})
 }
 
+// --textfile writes metrics whose labels are escaped, over an earlier file, and the collector
+// may read the file.
 func TestDoctorTextfile(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

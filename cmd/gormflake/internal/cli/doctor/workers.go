@@ -23,13 +23,15 @@ const (
 	// such as a wrong clock.
 	farAhead = time.Hour
 
+	// The time that is left to the layout under which its end is a warning, or a problem.
 	expiryWarning = 5 * 365 * 24 * time.Hour
 	expiryProblem = 365 * 24 * time.Hour
 )
 
-// checkWorkers checks the leased workers, and adopts their layout unless a flag sets
-// another.
+// checkWorkers checks the table of workers and the leases in it.
 func (d *doctor) checkWorkers() {
+	// Read the table without creating it, also on a server that may lose writes, which
+	// checkSettings reports.
 	options := append(d.flags.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	in, err := lease.Inspect(d.Ctx, sqllease.New(d.DB, options...))
 	var refused *sqllease.TableError
@@ -49,6 +51,8 @@ func (d *doctor) checkWorkers() {
 	d.checkOtherTables()
 }
 
+// checkLeases checks the layout and the holders of the leased workers. It adopts their
+// layout unless a flag sets another.
 func (d *doctor) checkLeases(in *lease.Inspection) {
 	if in.Layout == (snowflake.Layout{}) {
 		d.report.ok(workersCheck, "", fmt.Sprintf("no worker of namespace %s was ever leased", d.flags.store.Namespace))
@@ -67,6 +71,7 @@ func (d *doctor) checkLeases(in *lease.Inspection) {
 	d.checkHolders(in.Holders)
 }
 
+// checkExpiry reports when the layout expires, which is when its last tick has passed.
 func (d *doctor) checkExpiry() {
 	name := d.layout.String()
 	if d.stored == (snowflake.Layout{}) && !d.flags.layout.Given() {
@@ -88,6 +93,8 @@ func (d *doctor) checkExpiry() {
 	}
 }
 
+// checkHolders counts the workers by the state of their leases. It reports how many are
+// free, how many were not released, and bounds that are too far ahead.
 func (d *doctor) checkHolders(holders []lease.Holder) {
 	now := d.flags.now()
 	busy := map[int64]int64{} // the number of held workers of each datacenter
@@ -101,7 +108,7 @@ func (d *doctor) checkHolders(holders []lease.Holder) {
 		case lease.Lapsed:
 			lapsed++
 		}
-		if h.Until.Sub(now) > max(farAhead, h.Window) {
+		if h.Until.Sub(now) > max(farAhead, h.Window) { // a process may lease with a window longer than an hour
 			far = append(far, h)
 		}
 	}
@@ -130,7 +137,8 @@ func (d *doctor) reportAhead(far []lease.Holder) {
 func byBound(a, b lease.Holder) int { return a.Until.Compare(b.Until) }
 
 // checkFree warns if less than a tenth of the workers are free, and if all workers of a
-// datacenter are held.
+// datacenter are held. taken are the holders of the workers that are not free, and busy is
+// their number in each datacenter.
 func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
 	layout := d.stored
 	each := int64(1) << layout.WorkerBits
@@ -171,7 +179,8 @@ func named(names []string) string {
 }
 
 // checkDoubled reports the workers that have several rows. It is called for a table that
-// is already refused.
+// package sqllease refuses, because only a table without its primary key can have such
+// rows.
 func (d *doctor) checkDoubled(table string) error {
 	query := "SELECT namespace, worker_id, COUNT(*) FROM " + table + " GROUP BY namespace, worker_id HAVING COUNT(*) > 1 ORDER BY 1, 2"
 	type doubledWorker struct{ namespace, worker, rows string }
@@ -203,6 +212,8 @@ SELECT other.nspname, other.by_default OR other.nspname = ANY (current_schemas(f
 FROM tables other LEFT JOIN tables own ON own.oid = to_regclass($1)
 WHERE other.oid IS DISTINCT FROM CAST(to_regclass($1) AS oid) ORDER BY 1`
 
+// otherTablesMySQL returns the tables of that name in other databases of the server. No
+// program finds one of them by the name alone.
 const otherTablesMySQL = `SELECT TABLE_SCHEMA, 0 FROM information_schema.TABLES
 WHERE TABLE_TYPE <> 'VIEW' AND TABLE_NAME = ? AND TABLE_SCHEMA <> COALESCE(NULLIF(?, ''), DATABASE()) ORDER BY 1`
 
@@ -220,7 +231,7 @@ func (d *doctor) checkOtherTables() {
 	}
 	type otherTable struct {
 		schema string
-		near   bool
+		near   bool // whether a program may find it by the name without a schema
 	}
 	others, err := readonly.Rows(d.Database, query, args, func(t *otherTable) []any { return []any{&t.schema, &t.near} })
 	d.unseen(workersCheck, "", err)

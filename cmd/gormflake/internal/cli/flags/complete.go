@@ -13,6 +13,7 @@ import (
 const completionPatience = 3 * time.Second
 
 // Completions returns the results of find without the arguments that are already given.
+// It first sets the flags from their environment variables, because find may need --dsn.
 // After an error it returns no completions, because a shell does not show errors.
 func Completions(cmd *cobra.Command, given []string, find func(context.Context) ([]cobra.Completion, error)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if err := Environment(cmd); err != nil {

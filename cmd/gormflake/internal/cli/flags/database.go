@@ -25,6 +25,7 @@ import (
 // Database holds the flags --dsn and --dsn-file.
 type Database struct{ url string }
 
+// forms lists the forms of --dsn for the help.
 const forms = "database: sqlite://file, mysql://user:password@host/name or postgres://user:password@host/name"
 
 // Register adds the flags to a command.
@@ -65,7 +66,8 @@ func (f *Database) Given() bool { return f.url != "" }
 // URL returns the URL of the database or store, or "" if none is given.
 func (f *Database) URL() string { return f.url }
 
-// Name returns the name of the database, for labels of metrics.
+// Name returns the name of the database, for labels of metrics. It is the last part of
+// the path, such as shop in postgres://app@db/shop.
 func (f *Database) Name() string {
 	u, err := url.Parse(f.URL())
 	if err != nil {
@@ -140,7 +142,8 @@ func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) err
 	return errors.Join(use(db), closeDB())
 }
 
-// checkFile returns an error that names the file, which SQLite's errors do not.
+// checkFile returns an error if the file of an SQLite database cannot be opened. The
+// errors of SQLite would not name the file.
 func checkFile(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -156,6 +159,8 @@ func checkFile(path string) error {
 	return nil
 }
 
+// sqliteFile returns the path and the query of the URL of an SQLite file. ok is false for
+// other databases, and for an SQLite database in memory.
 func sqliteFile(dsn string) (path, query string, ok bool) {
 	scheme, rest, _ := strings.Cut(dsn, "://")
 	rawPath, query, _ := strings.Cut(rest, "?")
@@ -186,7 +191,8 @@ func (f *Store) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Namespace, "namespace", "default", "namespace of the workers within the table")
 }
 
-// Check returns an error if the flags are invalid. It does not connect to a database.
+// Check returns an error if the flags are invalid. It does not connect to a database. The
+// statement that it composes for SQLite validates the names for all databases.
 func (f *Store) Check() error {
 	_, err := sqllease.DDL("sqlite", f.Options()...)
 	return terminal.Usage(err)

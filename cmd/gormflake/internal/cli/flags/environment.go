@@ -64,6 +64,8 @@ func setFrom(cmd *cobra.Command, f *pflag.Flag, text string) error {
 
 // excludedBy reports whether a flag on the command line excludes f.
 func excludedBy(cmd *cobra.Command, f *pflag.Flag, given map[*pflag.Flag]bool) bool {
+	// Cobra stores the groups of MarkFlagsMutuallyExclusive under this key, each as the
+	// names of its flags with spaces between them.
 	const groups = "cobra_annotation_mutually_exclusive"
 	return slices.ContainsFunc(f.Annotations[groups], func(group string) bool {
 		for name := range strings.FieldsSeq(group) {

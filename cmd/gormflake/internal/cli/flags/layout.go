@@ -12,13 +12,13 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Sonyflake is the name of the layout in which sequence and worker have each other's
-// place.
+// Sonyflake is the name of the layout of Sony's library, in which the sequence stands
+// before the worker.
 const Sonyflake = "sonyflake"
 
 // Layouts returns the layouts of --layout by name. For other libraries, these are their
-// default layouts, whose IDs the command can read. It can issue IDs under the layouts
-// whose fields are in the order of [snowflake.Layout].
+// default layouts. The commands can read the IDs of all layouts. They can issue IDs under
+// all but [Sonyflake], because [snowflake.Layout] puts the worker before the sequence.
 func Layouts() map[string]snowflake.Layout {
 	return map[string]snowflake.Layout{
 		"twitter":   snowflake.TwitterLayout(),
@@ -64,12 +64,14 @@ func (f *Layout) Register(cmd *cobra.Command) {
 	set.Uint8Var(&f.totalBits, "total-bits", 0, "bits of an ID (default: the layout's)")
 }
 
+// names returns the values that --layout accepts.
 func (f *Layout) names() []string {
 	names := slices.Sorted(maps.Keys(Layouts()))
 	return slices.DeleteFunc(names, func(name string) bool { return name == Sonyflake && !f.Reads })
 }
 
-// Swapped reports whether worker and sequence have each other's place.
+// Swapped reports whether the sequence stands before the worker. The fields of the result
+// of Layout then have each other's bits.
 func (f *Layout) Swapped() bool { return f.name == Sonyflake }
 
 // Given reports whether any of the flags is set.
@@ -92,6 +94,8 @@ func (f *Layout) Layout() (snowflake.Layout, error) {
 	}
 	f.override("tick", func() { layout.Tick = f.tick })
 	f.override("datacenter-bits", func() { layout.DatacenterBits = f.datacenter })
+	// The flags name the fields as the library does, so under Sonyflake --worker-bits sets
+	// the bits of the field that Layout calls the sequence.
 	worker, sequence := &layout.WorkerBits, &layout.SequenceBits
 	if f.Swapped() {
 		worker, sequence = sequence, worker
@@ -102,6 +106,7 @@ func (f *Layout) Layout() (snowflake.Layout, error) {
 	return layout, terminal.Usage(layout.Validate())
 }
 
+// override calls set if the flag is given, so that 0 can override the layout's value.
 func (f *Layout) override(flag string, set func()) {
 	if f.cmd.Flags().Changed(flag) {
 		set()

@@ -9,7 +9,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The IDs of Instagram and TSID, and their parts, come from published articles.
+// An ID of another library has the parts that the library gives it. The IDs of Instagram
+// and TSID, and their parts, come from published articles.
 func TestForeignLayouts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -77,6 +77,7 @@ func NotReference(column string) string { return "--not-reference " + column }
 // Words replaces the names of sqlmigrate's options in a text by the names of flags.
 func Words(text string) string { return words.Replace(text) }
 
+// words are the replacements of [Words].
 var words = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference",
 	"WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout",
 	"WithRecreateViews", "--recreate-views", "WithParkedCounters", "--park", "WithStall", "--stall", "WithBatchRows", "--batch-rows",

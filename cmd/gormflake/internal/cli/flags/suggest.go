@@ -49,11 +49,11 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 
 // didYouMean returns a suggestion with the closest names, or "" if no name is close.
 func didYouMean(text, prefix string, names []string) string {
-	const farthest = 2
+	const farthest = 2 // a name at a larger distance is not a misspelling of the text
 	nearest, closest := farthest+1, []string(nil)
 	for _, name := range names {
 		d := distance(strings.ToLower(text), name)
-		if len(text) > 1 && strings.HasPrefix(name, text) {
+		if len(text) > 1 && strings.HasPrefix(name, text) { // an abbreviation is as good as a misspelling
 			d = min(d, farthest)
 		}
 		switch {
@@ -73,6 +73,7 @@ func didYouMean(text, prefix string, names []string) string {
 // distance returns how many letters have to be added, removed, replaced or swapped with
 // their neighbour to turn a into b.
 func distance(a, b string) int {
+	// rows[i][j] is the distance from the first i bytes of a to the first j bytes of b.
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)

@@ -31,6 +31,8 @@ var (
 		"2006-01-02 15:04", "2006-01-02 15:04Z07:00", "2006-01-02 15:04 Z07:00",
 	}
 
+	// offset matches a sign, days and a duration of package time, such as -7d12h. The days
+	// or the duration may be missing.
 	offset = regexp.MustCompile(`^([+-])(?:([0-9]{1,6})d)?((?:[0-9.]+(?:h|m|s|ms))*)$`)
 )
 
@@ -49,7 +51,8 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// shifted returns now plus or minus the days and the duration. One of them may be empty.
+// shifted returns now plus or minus the days and the duration. One of the two may be
+// empty, so it is parsed with a zero added.
 func shifted(now time.Time, sign, days, duration string) (time.Time, bool) {
 	n, _ := strconv.Atoi("0" + days)
 	d, err := time.ParseDuration(duration + "0s")

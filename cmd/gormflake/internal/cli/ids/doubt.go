@@ -32,11 +32,13 @@ func (in *interpreter) doubt(r reading) string {
 	return ""
 }
 
-// word matches a text that looks like a word.
+// word matches a text that looks like a word of a language. Such a text can be valid in
+// base 58 or base 62.
 var word = regexp.MustCompile(`^[A-Za-z][a-z]+$`)
 
-// early is how long after the layout's epoch a number is probably not an ID. The numbers
-// of cards have 16 digits, like the IDs of the default layout in its first 28 days.
+// early is the time after the layout's epoch within which a number is probably not an ID.
+// Numbers of credit cards have 16 digits, like the IDs of the default layout in its first
+// 28 days.
 const early = 30 * 24 * time.Hour
 
 // matured returns the time from which decimal numbers count as IDs. For a young layout it
@@ -61,8 +63,9 @@ func unixTime(id types.ID, now time.Time) string {
 	return ""
 }
 
-// isRounded reports whether a JavaScript number would print the same digits, with zeros
-// at the end.
+// isRounded reports whether JavaScript may have rounded the ID. A JavaScript number above
+// 1<<53 is rounded, and prints zeros in place of the last digits. The ID of a generator
+// ends with 00 and survives the conversion to such a number only by chance.
 func isRounded(id types.ID) bool {
 	text := id.String()
 	return id > 1<<53 && strings.HasSuffix(text, "00") && strconv.FormatFloat(float64(id), 'f', -1, 64) == text

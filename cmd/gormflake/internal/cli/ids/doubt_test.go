@@ -18,6 +18,8 @@ func parsed(t *testing.T, in string, args ...string) (out, errs string) {
 	return stdout.String(), stderr.String()
 }
 
+// parse prints a doubt about an ID that is more likely something else. The argument
+// "information" is of the future as an ID, so it needs --until to be read.
 func TestParseDoubts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ arg, want string }{
@@ -56,6 +58,7 @@ func TestParseLeavesCards(t *testing.T) {
 	}
 }
 
+// parse reads a number as JavaScript prints a BigInt, with an n at the end.
 func TestParseBigInt(t *testing.T) {
 	t.Parallel()
 	if out, errs := parsed(t, "", "2124189853926044565n"); !strings.HasPrefix(out, "id          2124189853926044565\n") {
@@ -63,7 +66,8 @@ func TestParseBigInt(t *testing.T) {
 	}
 }
 
-// parse shows Sonyflake's machine as the worker in every output format, and --worker-bits sets
+// parse shows the machine of a Sonyflake ID as the worker in every output format,
+// although the machine stands where other layouts have the sequence. --worker-bits sets
 // its size.
 func TestParseSonyflakeInText(t *testing.T) {
 	t.Parallel()
@@ -84,6 +88,8 @@ func TestParseSonyflakeInText(t *testing.T) {
 	}
 }
 
+// --layout reads the IDs of other libraries. The output is compared without the age, and
+// without the local time, which depends on the machine.
 func TestParseLayoutsByName(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, id, want string }{

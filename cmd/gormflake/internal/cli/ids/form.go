@@ -23,7 +23,7 @@ type form struct {
 }
 
 const (
-	autoName   = "auto"
+	autoName   = "auto" // stands for no form, so that parse determines it
 	serialName = "serial"
 )
 
@@ -35,7 +35,8 @@ var (
 	bigInt = form{decimal.name, types.ID.String, func(s string) (types.ID, error) { return types.ParseID(strings.TrimSuffix(s, "n")) }}
 )
 
-// guessed are the possible forms of a text that is neither decimal nor hexadecimal.
+// guessed are the possible forms of a text that does not show its form. Several of them can
+// read the same text, for example base58 and base62.
 var guessed = []form{
 	{"base32", types.ID.Base32, types.ParseBase32},
 	{"base58", types.ID.Base58, types.ParseBase58},
@@ -72,7 +73,7 @@ func isHex[T string | []byte](s T) bool {
 }
 
 // isBigInt reports whether s is a number with an n at the end. It requires more digits
-// than a text in base 32 has characters.
+// than a text in base 32 has characters, because such a text may end with n too.
 func isBigInt(s []byte) bool {
 	last := len(s) - 1
 	return last > 14 && last <= maxDigits && s[last] == 'n' && isDigits(s[:last])
@@ -96,8 +97,9 @@ type formFlags struct {
 	as, code string
 }
 
-// register adds the flags to a command. others are further names for --as. The first name
-// is the default, which is decimal without further names.
+// register adds the flags to a command. what is the help of --as. others are values of --as
+// before the names of the forms. The first value is the default, which is decimal if there
+// are no others.
 func (f *formFlags) register(cmd *cobra.Command, what string, others ...string) {
 	f.names = others
 	for _, plain := range plainForms {

@@ -23,7 +23,7 @@ const (
 	// the default layout.
 	block = 4096
 
-	// releaseTimeout limits the time to release the worker.
+	// releaseTimeout limits the time to release the worker at the end.
 	releaseTimeout = 5 * time.Second
 )
 
@@ -125,6 +125,8 @@ func (f *genFlags) compose(out io.Writer) error {
 	return nil
 }
 
+// checkCode returns an error unless --code is given exactly with --as serial, or with
+// --json.
 func (f *genFlags) checkCode() error {
 	switch format := f.form.as == serialName; {
 	case format && f.form.code == "":

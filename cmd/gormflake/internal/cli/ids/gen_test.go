@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Each test uses its own worker, because a process can have only one generator for each
-// worker.
+// gen prints increasing IDs of its worker in each form. Each test uses its own worker,
+// because a process can have only one generator for each worker.
 func TestGenForms(t *testing.T) {
 	t.Parallel()
 	pay, err := serial.New("PAY", snowflake.TwitterLayout())
@@ -141,8 +141,9 @@ func TestGenLeased(t *testing.T) {
 	})
 }
 
-// A worker outside the layout is a usage error, even if the database stores the layout. The
-// command then creates no table.
+// A worker outside the layout is a usage error, also if the layout comes from the database.
+// Before the first lease, the command then creates no table. js-safe has 64 workers and no
+// datacenters.
 func TestGenLeaseMistakes(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -159,7 +160,8 @@ func TestGenLeaseMistakes(t *testing.T) {
 	})
 }
 
-// gen checks --window against the tick of the layout, and --tick overrides that tick.
+// gen checks --window against the tick of the flags. It accepts three ticks of --tick,
+// and so fails only because the file does not exist.
 func TestGenLongTick(t *testing.T) {
 	t.Parallel()
 	args := "gen --dsn sqlite://none.db --layout js-safe --tick 1m --window 3m --worker 1"

@@ -18,12 +18,12 @@ import (
 // An interpreter determines the ID that a text stands for.
 type interpreter struct {
 	reader
-	as          form // the zero form means that the interpreter determines the form
+	as          form // the form of --as; the zero form means that the interpreter determines it
 	serials     *serials.Reader
-	serialForm  form
-	first, last types.ID // the range of IDs for a text of unknown form
-	firstNumber types.ID // the smallest ID for a decimal word in a text
-	codecs      []*publicid.Codec
+	serialForm  form              // the form of serial numbers, which serials parses
+	first, last types.ID          // the IDs from --since to --until, between which a text that is not certainly an ID counts as one
+	firstNumber types.ID          // the smallest ID for a decimal word in a text
+	codecs      []*publicid.Codec // one for each --secret-file
 	now         time.Time
 }
 
@@ -47,7 +47,7 @@ func (in *interpreter) recordOf(r reading) record {
 	return rec
 }
 
-// read returns the reading of s, or all readings if several are equally likely.
+// read returns the reading of an argument, or all readings if several are equally likely.
 func (in *interpreter) read(s string) ([]reading, error) {
 	s = fromSpreadsheet(strings.TrimSpace(s))
 	if err := notWhole(s); err != nil {
@@ -63,6 +63,7 @@ func (in *interpreter) read(s string) ([]reading, error) {
 // text as a number.
 var formula = regexp.MustCompile(`^(?:="([^"]*)"|'(.+))$`)
 
+// fromSpreadsheet returns s without the characters that formula matches around a text.
 func fromSpreadsheet(s string) string {
 	if found := formula.FindStringSubmatch(s); found != nil {
 		return found[1] + found[2]
@@ -94,6 +95,8 @@ func notWhole(s string) error {
 		terminal.Counted(lost, "digit", "digits"), exponent+1)
 }
 
+// readAny reads an argument of unknown form. Digits alone may be decimal or a serial number
+// with a code of digits. If they are not a serial number, the error is that of a decimal.
 func (in *interpreter) readAny(s string) ([]reading, error) {
 	if public := publicText.FindStringSubmatch(s); public != nil {
 		return in.readPublic(public[1], s)
@@ -111,6 +114,8 @@ func (in *interpreter) readAny(s string) ([]reading, error) {
 	return in.guess(s)
 }
 
+// readAs reads an argument in one form. It rejects 0 and numbers above the layout's last
+// ID.
 func (in *interpreter) readAs(f form, s string) ([]reading, error) {
 	id, err := f.parse(s)
 	if err != nil {
@@ -125,6 +130,7 @@ func (in *interpreter) readAs(f form, s string) ([]reading, error) {
 	return []reading{{f, id, s}}, nil
 }
 
+// guess returns the readings in base 32, base 58 and base 62 whose time is likely.
 func (in *interpreter) guess(s string) ([]reading, error) {
 	var likely []reading
 	known := false
@@ -145,8 +151,10 @@ func (in *interpreter) guess(s string) ([]reading, error) {
 	return nil, fmt.Errorf("%s is not an ID: want decimal, hex such as 0x1d7a, base32, base58 or base62, or a serial number", terminal.Quote(s))
 }
 
+// likely reports whether the time of an ID is from --since to --until.
 func (in *interpreter) likely(id types.ID) bool { return id >= in.first && id <= in.last }
 
+// ambiguous returns the error for an argument with several readings.
 func (in *interpreter) ambiguous(s string, readings []reading) error {
 	var texts []string
 	for _, r := range readings {
@@ -166,9 +174,10 @@ func (in *interpreter) find(word []byte) (reading, bool) {
 	return reading{f, id, text}, err == nil && in.likely(id) && (f.name != decimal.name || id >= in.firstNumber)
 }
 
-// formOf returns the possible form of a word, except the guessed forms. It does not
-// allocate memory for most words that are not IDs. A number with more digits than an ID
-// may be a serial number.
+// formOf returns the form that a word can have. If --as does not name a form, ok is false
+// for a word that only the guessed forms can read. formOf does not allocate memory for most
+// words that are not IDs, because a log has many of them. A number with more digits than an
+// ID may be a serial number.
 func (in *interpreter) formOf(word []byte) (form, bool) {
 	number := len(word) <= maxDigits && isDigits(word)
 	switch as := in.as.name; {
@@ -184,6 +193,7 @@ func (in *interpreter) formOf(word []byte) (form, bool) {
 	return in.as, true
 }
 
+// takesSerials reports whether a text may be a serial number by --as.
 func (in *interpreter) takesSerials() bool { return in.as.name == "" || in.as.name == serialName }
 
 const publicName = "public"

@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// takesTimes marks commands whose arguments may begin with a minus sign.
+// takesTimes marks the commands whose arguments are times, which may begin with a minus
+// sign.
 const takesTimes = "times"
 
 func newMin(now func() time.Time) *cobra.Command {
@@ -51,7 +52,8 @@ of its tick. The largest of a day is the one before the smallest of the next.
 	})
 }
 
-// newBorder completes a command that prints the ID which border returns.
+// newBorder completes the command min or max, which prints the ID that border returns for
+// a time.
 func newBorder(now func() time.Time, border func(snowflake.Layout, time.Time) types.ID, cmd *cobra.Command) *cobra.Command {
 	var set flags.Layout
 	set.Register(cmd)
@@ -74,7 +76,7 @@ func newBorder(now func() time.Time, border func(snowflake.Layout, time.Time) ty
 }
 
 // TimeArguments moves arguments such as -1h behind a "--", so that they are not parsed as
-// flags.
+// flags. It does so only for the commands min and max.
 func TimeArguments(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil {
@@ -95,7 +97,7 @@ func TimeArguments(root *cobra.Command, args []string) []string {
 		}
 	}
 	if isValue(cmd, others[len(others)-1]) {
-		return others // the command reports that the value is missing
+		return others // without "--", which would become the value; the command reports that it is missing
 	}
 	return slices.Concat(others, []string{"--"}, times)
 }

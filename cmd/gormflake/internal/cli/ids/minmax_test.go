@@ -9,6 +9,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// min and max accept every form of a time, and print the first and the last ID of its tick.
+// A time after the end of the layout is a usage error.
 func TestMinMax(t *testing.T) {
 	t.Parallel()
 	layout := snowflake.TwitterLayout()
@@ -107,6 +109,7 @@ func TestMinMaxGolden(t *testing.T) {
 	}
 }
 
+// A text that is not a time, and a time outside the layout, are usage errors.
 func TestTimeMistakes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

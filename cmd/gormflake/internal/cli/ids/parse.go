@@ -129,6 +129,7 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 	return f.texts(cmd, in)
 }
 
+// interpreter returns the interpreter for the flags.
 func (f *parseFlags) interpreter() (*interpreter, error) {
 	layout, layoutErr := f.layout.Layout()
 	format, formatErr := f.form.serial(layout)
@@ -144,7 +145,7 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 		reader: reader{layout, format, f.layout.Swapped()}, as: as, serials: numbers, serialForm: serialForm,
 		first: max(1, layout.Min(since)), last: layout.Max(until), codecs: codecs, now: f.now(),
 	}
-	if f.since == "" {
+	if f.since == "" { // decimal words in a text, such as numbers of cards, must be of a later time
 		in.firstNumber = layout.Min(matured(layout, f.now()))
 	}
 	return in, nil
@@ -173,6 +174,8 @@ func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err 
 	return since, until, err
 }
 
+// arguments prints the IDs that the arguments stand for. It prints nothing if an argument
+// is not an ID.
 func (f *parseFlags) arguments(out io.Writer, in *interpreter, args []string) error {
 	var records []record
 	for _, arg := range args {

@@ -20,7 +20,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// The local time depends on the time zone of the machine.
+// An ID is printed as a block of lines, with an empty line between two blocks. The local
+// time depends on the time zone of the machine.
 func TestParseBlock(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t)
@@ -67,7 +68,8 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
-// parse recognizes each form that it prints, or reports the text as ambiguous.
+// parse reads each form that it prints, with --as and without. Without --as, a text in
+// base 58 or base 62 may have a second reading.
 func TestParseForms(t *testing.T) {
 	t.Parallel()
 	pay, err := serial.New("PAY", snowflake.TwitterLayout())
@@ -98,6 +100,9 @@ func TestParseForms(t *testing.T) {
 	}
 }
 
+// A text that gives a likely time both in base 58 and in base 62 is printed twice. As
+// JSON it is an error, because a program would take the first. --since excludes one
+// reading.
 func TestParseAmbiguous(t *testing.T) {
 	t.Parallel()
 	const both = "2WuoLaixQLF" // each of its digits is also a digit of base 58
@@ -111,8 +116,8 @@ func TestParseAmbiguous(t *testing.T) {
 	}
 }
 
-// If the epoch lies in the future, parse cannot compare candidates by time. It still reads a
-// number, because a number is not ambiguous.
+// If the epoch lies in the future, no time from --since to --until exists. parse still
+// reads a decimal argument, because it does not check the time of one.
 func TestParseEpochAhead(t *testing.T) {
 	t.Parallel()
 	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "5", "--epoch", "2030-01-01T00:00:00Z")); !strings.Contains(got, "2030-01-01T00:00:00.000Z") {
@@ -120,6 +125,8 @@ func TestParseEpochAhead(t *testing.T) {
 	}
 }
 
+// An argument that is not an ID is a usage error, which says why. A file that cannot be
+// read is a failure.
 func TestParseMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -159,6 +166,8 @@ func TestParseMistakes(t *testing.T) {
 	clitest.WantOneLine(t, clitest.CommandWith(t.Context(), broken, "parse"), "timeout")
 }
 
+// parse finds the IDs in a text and leaves all other bytes as they are, however the reads
+// split the text. It leaves numbers that only contain the digits of an ID.
 func TestParseText(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t).String()
@@ -233,6 +242,8 @@ func TestParseJSONLog(t *testing.T) {
 	clitest.WantUsage(t, clitest.AtNoon(nil, "parse", "--json-log", id), "--json-log is for text, and IDs are given")
 }
 
+// --table and --json print the IDs of a text in place of the text, and JSON has the file and
+// the line. The empty third line counts.
 func TestParseTextRecords(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t)
@@ -263,7 +274,7 @@ func TestParseTextRecords(t *testing.T) {
 	}
 }
 
-// parse annotates lines of nearly 1 MiB, and also a longer line.
+// parse annotates all IDs in lines of nearly 1 MiB. A longer line is an error.
 func TestParseLongLine(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t).String()
@@ -289,8 +300,8 @@ func TestParseLongLine(t *testing.T) {
 	clitest.WantOneLine(t, clitest.CommandWith(t.Context(), strings.NewReader(long), "parse"), `line 2 of standard input is longer than 1 MiB: break it first, as tr , '\n' does`)
 }
 
-// parse changes nothing in the text except the notes. The notes do not depend on how the reads
-// split the text.
+// parse leaves the text as it is, except that it inserts notes. The notes do not depend
+// on how the reads split the text.
 func FuzzParseText(f *testing.F) {
 	f.Add([]byte("a 2124095476331606058.\n"), uint8(3))
 	f.Add([]byte("0.2124095476331606058.5 2124095476331606058.x\x00\xff"), uint8(1))
@@ -308,6 +319,7 @@ func FuzzParseText(f *testing.F) {
 	})
 }
 
+// note matches the text that parse inserts after an ID.
 var note = regexp.MustCompile(`\(20[-0-9]+T[:.0-9]+Z datacenter \d+ worker \d+ sequence \d+\)`)
 
 // A cutReader reads at most n bytes at a time.

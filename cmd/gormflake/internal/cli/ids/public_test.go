@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// secretFile returns a file with a secret, and a kind that encodes IDs with this secret.
+// secretFile returns a file with a secret of the byte fill, and the kind of package
+// publicid that encodes IDs with this secret and the prefix ord.
 func secretFile(t *testing.T, fill byte) (string, publicid.Kind[types.ID]) {
 	t.Helper()
 	secret := bytes.Repeat([]byte{fill}, publicid.SecretSize)
@@ -27,6 +28,7 @@ func secretFile(t *testing.T, fill byte) (string, publicid.Kind[types.ID]) {
 	return file(t, secret), kind
 }
 
+// file returns a new file with the content.
 func file(t *testing.T, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
@@ -36,6 +38,8 @@ func file(t *testing.T, content []byte) string {
 	return path
 }
 
+// parse decodes public IDs of the present and of a retired secret. An ID that is not public
+// may be among the arguments.
 func TestParsePublic(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t)
@@ -54,6 +58,8 @@ func TestParsePublic(t *testing.T) {
 	}
 }
 
+// A public ID is an error without its secret, or if its prefix or a digit was changed. So
+// is a file that is not a secret of 32 bytes.
 func TestParsePublicMistakes(t *testing.T) {
 	t.Parallel()
 	now, kind := secretFile(t, 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A record holds all parts of an ID for JSON.
+// A record holds all that the commands print of an ID.
 type record struct {
 	File       string   `json:"file,omitempty"`
 	Line       int64    `json:"line,omitempty"`
@@ -41,9 +41,11 @@ type reader struct {
 	layout snowflake.Layout
 	serial *serial.Format // nil without --code
 
-	swapped bool // whether the sequence precedes the worker
+	swapped bool // whether the sequence precedes the worker in an ID, as in Sonyflake's
 }
 
+// parts returns the parts of an ID. The layout of a swapped ID names the worker as the
+// sequence, so parts exchanges them.
 func (r reader) parts(id types.ID) snowflake.Parts {
 	parts := r.layout.Decompose(id)
 	if r.swapped {
@@ -104,6 +106,7 @@ const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %-7s  %s"
 // text.
 type output struct{ json, table, jsonLog bool }
 
+// writeHeading writes the names of the columns if the format is a table.
 func (o output) writeHeading(w io.Writer) {
 	if o.table {
 		terminal.Say(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM", "DOUBT")

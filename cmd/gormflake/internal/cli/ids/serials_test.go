@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The text must not change, because serial numbers are stored and printed.
+// parse finds the code of a serial number, with each separator and with a code of digits.
+// The text of golden must not change, because serial numbers are stored and printed.
 func TestParseSerial(t *testing.T) {
 	t.Parallel()
 	const golden = "PAY2022062816074010511260000"
@@ -39,6 +40,8 @@ func TestParseSerial(t *testing.T) {
 	}
 }
 
+// A text that is nearly a serial number is an error as an argument, and is not annotated
+// in a log.
 func TestParseSerialMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ args, want string }{
@@ -79,7 +82,7 @@ func FuzzParseSerial(f *testing.F) {
 			t.Skip()
 		}
 		first, last := layout.Min(layout.Epoch.Add(48*time.Hour)), layout.Max(clitest.Noon)
-		id := first + types.ID(max(number, ^number))%(last-first)
+		id := first + types.ID(max(number, ^number))%(last-first) // max(n, ^n) is never negative
 		text := format.Format(id)
 		var got struct{ Input, Form, ID, Serial string }
 		if err := json.Unmarshal([]byte(clitest.Printed(t, clitest.AtNoon(nil, append(flags, "parse", "--json", text)...))), &got); err != nil {

@@ -30,10 +30,11 @@ type printer struct {
 	out     io.Writer
 	painter terminal.Painter
 	name    string // name of the file; empty for standard input
-	line    int64
-	note    []byte
+	line    int64  // number of the present line
+	note    []byte // a buffer that annotate fills
 }
 
+// file prints a file, or standard input if the name is a hyphen.
 func (p *printer) file(cmd *cobra.Command, name string) error {
 	in := cmd.InOrStdin()
 	p.name = ""
@@ -58,6 +59,7 @@ func decoded(in *bufio.Reader) *bufio.Reader {
 	return bufio.NewReaderSize(utf16.NewDecoder().Reader(in), maxLine)
 }
 
+// lines prints a text line by line.
 func (p *printer) lines(in *bufio.Reader) error {
 	for p.line = 1; ; p.line++ {
 		line, readErr := in.ReadSlice('\n')
@@ -82,7 +84,7 @@ func (p *printer) words(line []byte) {
 	}
 	printed := 0
 	for r, end := range p.ids(line) {
-		p.text(line[printed:end])
+		p.text(line[printed:end]) // up to and including the ID
 		p.found(r)
 		printed = end
 	}
@@ -112,7 +114,8 @@ func (p *printer) ids(line []byte) iter.Seq2[reading, int] {
 }
 
 // findAt reads the word line[at:end], and returns the index of the end of the ID. If the
-// word begins a serial number with separators, the ID includes the parts that follow.
+// word is the code of a serial number with separators, the parts that follow belong to the
+// ID.
 func (p *printer) findAt(line []byte, at, end int) (r reading, to int, found bool) {
 	if p.takesSerials() {
 		if tail := p.serials.Tail(line[end:]); tail > 0 {
@@ -167,14 +170,15 @@ func (p *printer) annotate(b []byte, id types.ID) []byte {
 	return append(b, ')')
 }
 
+// text prints a part of the text, unless only its IDs are printed.
 func (p *printer) text(b []byte) {
 	if !p.json && !p.table {
 		_, _ = p.out.Write(b)
 	}
 }
 
-// flush writes the output if no further line is buffered, so that a reader sees it at
-// once. It returns an error if the output has no reader any more.
+// flush writes the output if no further line is buffered in in, so that the user of "tail
+// -f" sees each line at once. It returns an error if the output has no reader any more.
 func (p *printer) flush(in *bufio.Reader) error {
 	next, _ := in.Peek(in.Buffered())
 	if bytes.IndexByte(next, '\n') >= 0 {
@@ -223,6 +227,7 @@ func (p *printer) contained(text []byte) []contained {
 	return all
 }
 
+// isObject reports whether text is a valid JSON object.
 func isObject(text []byte) bool {
 	text = bytes.TrimLeft(text, " \t")
 	return len(text) > 0 && text[0] == '{' && json.Valid(text)

@@ -43,6 +43,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	set.DurationVar(&f.window, "window", time.Minute, "with --dsn, how far ahead a worker is reserved")
 }
 
+// errNoWorker is the error if no flag says under which worker IDs are issued.
 var errNoWorker = terminal.Usagef("no worker: give --worker with a number that nobody else uses, or --dsn to lease one")
 
 // Check returns an error if the flags are invalid. It also rejects flags for a database
@@ -56,12 +57,15 @@ func (f *Flags) Check() error {
 			return terminal.Usagef("--%s is about workers in a database, and there is none: give --dsn or set GORMFLAKE_DSN", name)
 		}
 	}
+	// Open returns the error if --worker is missing. But serve does not call Open without
+	// --worker, and would ignore --datacenter then.
 	if set := f.cmd.Flags(); set.Changed("datacenter") && !set.Changed("worker") {
 		return errNoWorker
 	}
 	return nil
 }
 
+// checkStore returns an error if the flags for the table and namespace are invalid.
 func (f *Flags) checkStore() error {
 	if leasestore.Is(f.Database.URL()) {
 		return f.store.CheckRemote()
@@ -69,7 +73,8 @@ func (f *Flags) checkStore() error {
 	return f.store.Check()
 }
 
-// leaseOptions returns the options of the lease. The first option is the window.
+// leaseOptions returns the options of the lease. The first option is the window, so that
+// checkLease can check it alone.
 func (f *Flags) leaseOptions() []lease.Option {
 	options := []lease.Option{lease.WithWindow(f.window)}
 	if f.cmd.Flags().Changed("datacenter") {
@@ -95,12 +100,13 @@ func (f *Flags) checkLease() error {
 	return terminal.Usage(lease.CheckOptions(layout, options...))
 }
 
-// An Issuer is a generator with its lease and its store, if the worker is leased.
+// An Issuer is a generator. If its worker is leased, the issuer also has the lease and its
+// store. The zero Issuer has no generator.
 type Issuer struct {
 	Gen   *snowflake.Generator
-	lease *lease.Lease
-	Store lease.Store
-	done  func() error
+	lease *lease.Lease // nil if the worker is fixed
+	Store lease.Store  // nil if the worker is fixed
+	done  func() error // closes the store
 }
 
 // Close closes the generator, which releases the worker, and the store. It also works
@@ -134,6 +140,8 @@ func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 	return &Issuer{Gen: gen, done: func() error { return nil }}, nil
 }
 
+// leased acquires a worker, and returns a generator that issues under it. If no flag sets
+// the layout, it adopts the layout of the workers in the store.
 func (f *Flags) leased(ctx context.Context, layout snowflake.Layout, log *slog.Logger) (*Issuer, error) {
 	s, err := f.openStore(ctx, log)
 	if err != nil {
@@ -164,6 +172,7 @@ type opened struct {
 	close  func() error
 }
 
+// openStore connects to the database or another store.
 func (f *Flags) openStore(ctx context.Context, log *slog.Logger) (opened, error) {
 	if leasestore.Is(f.Database.URL()) {
 		store, err := leasestore.Open(ctx, f.Database.URL(), f.store.Namespace, log)
@@ -181,9 +190,9 @@ func (f *Flags) openStore(ctx context.Context, log *slog.Logger) (opened, error)
 	return opened{sqllease.New(db, append(slices.Clip(options), sqllease.WithLogger(log))...), reader, closeDB}, nil
 }
 
-// layoutIn returns the layout of the workers in the store, or otherwise if the store has
-// no layout. It ignores errors, because Acquire reports them later. It does not create a
-// table.
+// layoutIn returns the layout of the workers in the store, or the layout otherwise if no
+// worker was ever leased there. It ignores errors, because Acquire reports them later. It
+// does not create a table.
 func layoutIn(ctx context.Context, store lease.Store, otherwise snowflake.Layout) snowflake.Layout {
 	if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
 		return in.Layout

@@ -18,7 +18,7 @@ import (
 type applyFlags struct {
 	migrateFlags
 	runFlags
-	save string
+	save string // file for the plan, or empty for none
 	json bool
 }
 
@@ -50,6 +50,7 @@ has left something undone, or a table does not take Snowflake IDs afterwards.`,
 	return cmd
 }
 
+// apply applies the phases of --phases, after it has asked the user.
 func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 	if err := f.runFlags.check(); err != nil {
 		return err
@@ -95,6 +96,8 @@ type applied struct {
 	WayBack string   `json:"way_back,omitempty"` // the file for revert
 }
 
+// printJSON prints the output of --json for an applied plan. left are the phases that were
+// not selected. err may be the error that says which work is left undone.
 func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left []string, err error) error {
 	outcome := applied{phasesOf(plan), texts(left), "", texts(models(plan)), file}
 	if err != nil {
@@ -103,6 +106,8 @@ func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 	return terminal.SayJSON(cmd.OutOrStdout(), outcome)
 }
 
+// nothing returns why there is nothing to do. Either the tables have been moved, or their
+// remaining changes are of phases that were not selected.
 func nothing(plan *sqlmigrate.Plan, tables []string) string {
 	if plan.Empty() {
 		return strings.Join(tables, ", ") + " and what is connected with them have been moved"
@@ -110,6 +115,8 @@ func nothing(plan *sqlmigrate.Plan, tables []string) string {
 	return "what is left is of " + strings.Join(phasesOf(plan), " and ")
 }
 
+// applyPart shows the selected part of the plan, asks, saves the part for revert, applies
+// it and prints the next steps. left are the phases that were not selected.
 func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, left, tables []string) error {
 	summarize(cmd.ErrOrStderr(), plan)
 	if n := len(plan.Likely); n > 0 {
@@ -140,8 +147,8 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 	return undone(cmd, err)
 }
 
-// undone prints the work that an applied plan leaves undone, and returns the error for
-// findings. It returns any other error unchanged.
+// undone returns err, unless it says which work an applied plan has left undone. It then
+// prints err, and returns the error for findings.
 func undone(cmd *cobra.Command, err error) error {
 	if !errors.Is(err, sqlmigrate.ErrIncomplete) {
 		return err
@@ -150,8 +157,9 @@ func undone(cmd *cobra.Command, err error) error {
 	return terminal.ErrFindings
 }
 
-// printNext prints the next steps. The command contains the tables that the user named,
-// and not the tables that are connected with them, because naming a table moves its key.
+// printNext prints the next steps after part of a plan was applied. The next command names
+// only the tables that the user has named. Naming a table that is connected with them
+// would move its key too.
 func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left, tables []string) {
 	out := cmd.OutOrStdout()
 	terminal.Say(out, "applied: %s", strings.Join(phasesOf(plan), ", "))
@@ -172,7 +180,7 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 }
 
 // models returns the fields of models that have to change. With phase park, no field
-// changes.
+// changes, because programs may continue to let the database assign keys.
 func models(plan *sqlmigrate.Plan) []string {
 	var changes []string
 	for _, table := range plan.Tables {

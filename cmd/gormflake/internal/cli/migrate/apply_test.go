@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// If a requested phase leaves out a table, apply exits with the code for findings.
+// If a phase cannot change a table, here because of its key 0, apply says so and exits with
+// the code for findings. It does so again when nothing else is left to do.
 func TestApplyLeavesUndone(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
@@ -26,8 +27,8 @@ func TestApplyLeavesUndone(t *testing.T) {
 	clitest.WantOutcome(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "--json", "orders"), clitest.Findings, `"phase": "guard"`, "")
 }
 
-// On MySQL, guard cannot run before detach. apply reports this before it changes or saves
-// anything.
+// On MySQL, phase guard cannot run before phase detach. apply reports this before it
+// changes or saves anything.
 func TestApplyGuardBeforeDetach(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL} {

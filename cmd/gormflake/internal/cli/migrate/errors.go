@@ -7,8 +7,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// blocked returns an error on a single line that names the first blocker, or nil. more is
-// appended.
+// blocked returns an error that counts the blockers and names the first one, or nil if
+// there is none. It has a single line, which ends with more.
 func blocked(blockers []sqlmigrate.Blocker, more string) error {
 	if len(blockers) == 0 {
 		return nil
@@ -19,7 +19,8 @@ func blocked(blockers []sqlmigrate.Blocker, more string) error {
 		terminal.Counted(len(objects), "blocker stands", "blockers stand"), b.Tables[0], b.Object, b.Reasons[0], b.Fix, more)
 }
 
-// findings returns the error with which a command ends that shows a plan.
+// findings returns the error with which a command ends that shows a plan, for its exit
+// code. The code is 1 if there are blockers, 0 if nothing is to be done, and 3 otherwise.
 func findings(blockers []sqlmigrate.Blocker, nothingToDo bool) error {
 	if err := blocked(blockers, ""); err != nil || nothingToDo {
 		return err

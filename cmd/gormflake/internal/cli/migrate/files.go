@@ -78,6 +78,7 @@ func (f *filesFlags) check() error {
 	return f.phases.check()
 }
 
+// write writes the files of the plan, and of the table of workers with --lease-table.
 func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 	if err := f.check(); err != nil {
 		return err
@@ -109,7 +110,8 @@ func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {
 	return sqlmigrate.WriteLeaseTable(f.dir, sqlmigrate.Format(f.format), db.Dialector.Name(), sqllease.WithTable(f.leaseTable))
 }
 
-// printWritten prints the names of the new files. It is also called after an error.
+// printWritten prints the names of the files that were not there before. It is also called
+// after an error, because some files may have been written until then.
 func (f *filesFlags) printWritten(cmd *cobra.Command, before []string) {
 	written := []string{}
 	for _, name := range namesIn(f.dir) {
@@ -126,6 +128,8 @@ func (f *filesFlags) printWritten(cmd *cobra.Command, before []string) {
 	}
 }
 
+// namesIn returns the names of the files in a folder. An error counts as no file, because
+// the folder may not exist yet.
 func namesIn(dir string) []string {
 	entries, _ := os.ReadDir(dir)
 	names := make([]string, len(entries))
@@ -135,7 +139,8 @@ func namesIn(dir string) []string {
 	return names
 }
 
-// stagesInFiles are the stages that consist of short steps only.
+// stagesInFiles are the stages of an online move that consist of short steps only. The
+// others copy rows or build indexes, which takes too long for a migration.
 var stagesInFiles = []string{string(sqlmigrate.StagePrepare), string(sqlmigrate.StageSwap), string(sqlmigrate.StageFinish)}
 
 func newOnlineFiles() *cobra.Command {

@@ -46,7 +46,8 @@ func (f *migrateFlags) options() ([]sqlmigrate.Option, error) {
 	return append(options, sqlmigrate.WithLayout(layout)), err
 }
 
-// planArgs returns the flags on which the plan depends, in the form of arguments.
+// planArgs returns the flags on which the plan depends, in the form of arguments, for a
+// command that the user can run next.
 func (f *migrateFlags) planArgs() []string {
 	args := append(f.references.Args(), f.selection.args()...)
 	if f.recreateViews {
@@ -55,8 +56,8 @@ func (f *migrateFlags) planArgs() []string {
 	return args
 }
 
-// withPlan opens the database, inspects it and calls do with the plan. Its texts name
-// flags in place of options.
+// withPlan opens the database, inspects it and calls do with the plan. The errors, and the
+// fixes in the plan, name flags in place of the options of package sqlmigrate.
 func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
 	options, err := f.options()
 	if err != nil {
@@ -97,6 +98,8 @@ func (f *phasesFlag) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("phases", cobra.FixedCompletions(phaseNames, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// phaseNames are the values of --phases, in the order in which phases are applied. A plan
+// with --park has phase park instead of detach and guard.
 var phaseNames = []string{string(sqlmigrate.Widen), string(sqlmigrate.Detach), string(sqlmigrate.Guard), string(sqlmigrate.Park)}
 
 // cut returns the part of the plan that has the phases of the flag.

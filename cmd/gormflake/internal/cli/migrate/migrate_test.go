@@ -37,6 +37,8 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
+// apply runs only the phases of --phases, and prints the command for the remaining ones. On
+// SQLite, phase widen has nothing to do.
 func TestMigratePhases(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -52,13 +54,15 @@ func TestMigratePhases(t *testing.T) {
 	})
 }
 
-// The command that apply prints after "next:" works as printed.
+// The command that apply prints after "next:" works as printed, and so does the command
+// that this one prints. The first is migrate apply with the last phase, and the second is
+// doctor. Neither moves the keys of a table that is only connected with the named one.
 func TestMigrateNext(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Shop(t, url)
 		got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--phases", "widen,detach", "--reference", "audit.order_id=orders.id", "orders")
-		for range 2 { // migrate apply, then doctor
+		for range 2 {
 			_, next, found := strings.Cut(got.Out, "\nnext: gormflake ")
 			if !found {
 				t.Fatalf("nothing is next:\n%s", got.Out)
@@ -99,6 +103,8 @@ func TestMigrateReference(t *testing.T) {
 	})
 }
 
+// files writes the selected phases and the table of workers, prints the names, and changes
+// neither the database nor files that exist.
 func TestMigrateFiles(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -119,7 +125,7 @@ func TestMigrateFiles(t *testing.T) {
 		}
 		want := 4
 		if strings.HasPrefix(url, "postgres://") {
-			want = 6 // guard validates its CHECK in a separate transaction
+			want = 6 // guard validates its CHECK in a separate transaction, and so in further files
 		}
 		if n := len(strings.Fields(got.Out)); n != want {
 			t.Errorf("%d files are named, want %d:\n%s", n, want, got.Out)
@@ -132,7 +138,8 @@ func TestMigrateFiles(t *testing.T) {
 	})
 }
 
-// A blocker appears once in the plan and once in the error of apply.
+// A key above all IDs of the layout blocks the move. plan shows the blocker, and apply and
+// files fail with a single line that names it.
 func TestMigrateBlocked(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -164,6 +171,8 @@ func TestMigrateBlocked(t *testing.T) {
 	})
 }
 
+// A mistake ends with one line that says what was wanted, and does not contain the
+// password. Only a mistake in the command line itself has the exit code for usage.
 func TestMigrateMistakes(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

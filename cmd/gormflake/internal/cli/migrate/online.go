@@ -37,8 +37,8 @@ the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
 	return cmd
 }
 
-// withOnline inspects the database and calls do with the online plan. If a move has
-// begun, that is its plan.
+// withOnline inspects the database and calls do with the online plan. If a move has begun,
+// it is the plan that the move has stored in the database.
 func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
 	return f.withPlan(ctx, mode, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
 		online, err := plan.Online(ctx, db)
@@ -82,6 +82,7 @@ stands in the way or the database could not be read.`,
 	return cmd
 }
 
+// printOnline prints the plan, the statements of its way back, or the plan as JSON.
 func printOnline(out io.Writer, online *sqlmigrate.OnlinePlan, back, asJSON bool) error {
 	text := online.String()
 	switch {
@@ -117,7 +118,7 @@ func (f *onlineFlags) register(cmd *cobra.Command) {
 
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockTimeout(f.lockTimeout), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
-	if f.last != "" { // the flags of apply
+	if f.last != "" { // only apply has the following flags, and --until is never empty there
 		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.last)))
 	}
 	if len(f.rows) == 2 {
@@ -198,7 +199,8 @@ not hold, there is no way back, and nothing is changed.`,
 	}, "Take back the online move of %s?", (*sqlmigrate.OnlinePlan).Revert, "taken back")
 }
 
-// withRun completes a command that calls [onlineFlags.run].
+// withRun completes the command finish or revert, which calls [onlineFlags.run] with the
+// arguments.
 func withRun(cmd *cobra.Command, question string, do runOnline, done string) *cobra.Command {
 	var set onlineFlags
 	cmd.Args = needTables
@@ -207,7 +209,8 @@ func withRun(cmd *cobra.Command, question string, do runOnline, done string) *co
 	return cmd
 }
 
-// openReplicas opens the replicas. closeAll closes them, also after an error.
+// openReplicas opens the replicas of --replica. closeAll closes those that were opened, and
+// is to be called also after an error.
 func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, closeAll func() error, err error) {
 	closeAll = func() error { return nil }
 	for _, address := range f.replicas {
@@ -222,8 +225,11 @@ func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, cl
 	return replicas, closeAll, nil
 }
 
+// A runOnline is Apply, Finish or Revert of [sqlmigrate.OnlinePlan].
 type runOnline func(*sqlmigrate.OnlinePlan, context.Context, *gorm.DB, ...sqlmigrate.OnlineOption) error
 
+// run asks the question, which has %s in place of the tables, and runs do. It prints done
+// afterwards.
 func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, do runOnline, done string) error {
 	if f.lockTimeout < time.Millisecond {
 		return terminal.Usagef("--lock-timeout %v: want 1ms or more", f.lockTimeout)

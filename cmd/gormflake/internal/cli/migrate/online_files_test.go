@@ -12,7 +12,9 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// A stage in a file waits for the stages that the command runs, and can run again.
+// The file of a stage fails, and names the command to run, while the stages before it are
+// not done. It can be run again once its stage is done. Files with .down take back only
+// what the files have done, and otherwise name the command.
 func TestMigrateOnlineFiles(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -41,7 +43,7 @@ func TestMigrateOnlineFiles(t *testing.T) {
 		clitest.WantOutcome(t, online("throttle", "--hold-swap"), clitest.OK, "the swap waits for resume", "")
 		runs(t, db, dir, "swap.up", "the move is paused: run gormflake migrate online resume")
 		clitest.WantOutcome(t, online("resume"), clitest.OK, "stage swap", "")
-		tx := db.Begin() // the swap waits for its lock
+		tx := db.Begin() // the swap waits until this transaction releases its lock on the table
 		if err := tx.Exec("SELECT count(*) FROM orders").Error; err != nil {
 			t.Fatal(err)
 		}
@@ -99,8 +101,9 @@ func TestMigrateOnlineFilesOfPartitions(t *testing.T) {
 	})
 }
 
-// runs executes the statement of a file. If want is not empty, the statement must fail with
-// this error.
+// runs executes the statement of a file. If want is not empty, the statement must fail
+// with this error. It must leave the search_path as it is, because the migration tool
+// runs its own statements in the same transaction.
 func runs(t *testing.T, db *gorm.DB, dir, name, want string) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "*_snowflake_online_"+name+".sql"))
@@ -128,6 +131,7 @@ func runs(t *testing.T, db *gorm.DB, dir, name, want string) {
 	}
 }
 
+// A stage that is not short, and a missing format, are usage errors.
 func TestMigrateOnlineFilesMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ format, stage, want string }{

@@ -26,6 +26,7 @@ type statusJSON struct {
 	Steering  *steeringJSON `json:"steering,omitempty"`
 }
 
+// A steeringJSON holds the requests of pause, resume and throttle to a move.
 type steeringJSON struct {
 	Paused     bool   `json:"paused"`
 	HoldSwap   bool   `json:"hold_swap"`
@@ -34,6 +35,7 @@ type steeringJSON struct {
 	MaxRunning int    `json:"max_running,omitempty"`
 }
 
+// statusAsJSON returns the output of "migrate online status --json".
 func statusAsJSON(s sqlmigrate.OnlineStatus) statusJSON {
 	if !s.Begun {
 		return statusJSON{}

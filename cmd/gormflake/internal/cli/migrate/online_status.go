@@ -50,6 +50,7 @@ collector of node_exporter reads. The exit code is 0.`,
 	return cmd
 }
 
+// describeStatus returns how far a move has come and the next command, on a single line.
 func describeStatus(s sqlmigrate.OnlineStatus) string {
 	if !s.Begun {
 		return "no move is under way"
@@ -69,7 +70,8 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	return text + fmt.Sprintf(", stage %s; next: gormflake migrate online apply, or revert", s.Stage)
 }
 
-// describeSteering returns the requests to a move, each after a semicolon.
+// describeSteering returns the requests of pause and throttle to a move, each after a
+// semicolon.
 func describeSteering(s sqlmigrate.OnlineSteering) string {
 	return when(s.Paused, "; paused") +
 		when(s.HoldSwap, "; the swap waits for resume") +
@@ -78,7 +80,9 @@ func describeSteering(s sqlmigrate.OnlineSteering) string {
 		when(s.MaxRunning > 0, "; it waits while more than %d statements are running", s.MaxRunning)
 }
 
-// withMove calls do with the move of the tables, even while another process runs it.
+// withMove calls do with the plan that the move of the tables has stored in the database.
+// Unlike withOnline, it does not inspect the tables, so that it works while another process
+// runs the move.
 func (f *migrateFlags) withMove(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
 		targets, err := f.selection.targets(ctx, db, tables)
@@ -118,6 +122,7 @@ func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.
 	write("stage", "gauge", "Always 1; its label is the stage that is next.", 1)
 }
 
+// number returns the value of a metric, which is 1 for true.
 func number(b bool) float64 {
 	if b {
 		return 1

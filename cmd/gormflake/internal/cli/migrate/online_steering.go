@@ -56,7 +56,7 @@ flags there is no limit.`,
 	set.IntVar(&wanted.MaxRunning, "max-running", 0, "wait while the server runs more statements of others")
 	set.BoolVar(&wanted.HoldSwap, "hold-swap", false, "wait before the swap, until resume")
 	return steering(cmd, func(s *sqlmigrate.OnlineSteering) (err error) {
-		wanted.Paused = s.Paused
+		wanted.Paused = s.Paused // only resume ends a pause
 		if between != "" {
 			wanted.Between, err = plan.ParseHours(between)
 		}
@@ -71,15 +71,15 @@ flags there is no limit.`,
 	}, "throttled")
 }
 
-// steering completes a command that changes the requests to a move. done is the word for
-// its success.
+// steering completes a command that changes the requests to a move, which the process that
+// runs the move obeys. done is the word for success, such as paused.
 func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error, done string) *cobra.Command {
 	var set migrateFlags
 	var asJSON bool
 	cmd.Args = needTables
 	cmd.RunE = func(cmd *cobra.Command, tables []string) error {
 		if err := change(new(sqlmigrate.OnlineSteering)); err != nil {
-			return err // from an invalid flag
+			return err // an invalid flag is reported before the database is opened
 		}
 		return set.withMove(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 			err := online.Steer(cmd.Context(), db, func(s *sqlmigrate.OnlineSteering) { _ = change(s) })

@@ -7,7 +7,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The online migration can be planned, partly applied, reverted, applied in full and finished.
+// An online move can be planned, partly applied, steered, reverted, applied in full and
+// finished. SQLite does not support it.
 func TestMigrateOnline(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -62,6 +63,8 @@ func TestMigrateOnline(t *testing.T) {
 	})
 }
 
+// A flag with an invalid value is a usage error, although the database does not exist
+// either.
 func TestMigrateOnlineMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ flag, value, want string }{

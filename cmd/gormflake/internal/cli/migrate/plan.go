@@ -65,6 +65,7 @@ read.`,
 	return cmd
 }
 
+// print prints the plan as text, as SQL or as JSON.
 func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
 	text := ""
 	switch {

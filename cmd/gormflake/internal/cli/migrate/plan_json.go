@@ -133,8 +133,8 @@ func statementAsJSON(s sqlmigrate.Statement) any {
 	}(s)
 }
 
-// listed converts a list for JSON. Its result is never nil, so that JSON has [] and not
-// null. The same is true of texts.
+// listed converts the elements of a list for JSON. Its result is never nil, so that JSON
+// has [] and not null.
 func listed[T any](list []T, convert func(T) any) []any {
 	result := make([]any, len(list))
 	for i, from := range list {
@@ -143,4 +143,5 @@ func listed[T any](list []T, convert func(T) any) []any {
 	return result
 }
 
+// texts returns a copy of the list that is never nil, so that JSON has [] and not null.
 func texts(list []string) []string { return append([]string{}, list...) }

@@ -9,7 +9,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The summary has no SQL. The details, the review and the JSON have the same statements.
+// The summary has no SQL. --details begins with the summary, and --sql and --json have the
+// same statements.
 func TestMigratePlanForms(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -73,7 +74,7 @@ func TestMigratePlanForms(t *testing.T) {
 	})
 }
 
-// Errors and notes name flags of the command, not options of the Go package.
+// Errors name flags of the command, not options of the Go package such as WithReference.
 func TestMigratePlanNamesFlags(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

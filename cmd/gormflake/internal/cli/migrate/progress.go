@@ -24,7 +24,7 @@ type progress struct {
 
 	expected map[sqlmigrate.PhaseName]int // number of statements in the phases that have not begun
 	last     sqlmigrate.Progress
-	over     int // number of statements in the phases before the present phase
+	over     int // number of statements in the phases that were completed before the present phase
 
 	bar *progressbar.ProgressBar
 	end chan struct{} // receives a value to end the goroutine that redraws the bar
@@ -73,6 +73,7 @@ func (p *progress) overall(now sqlmigrate.Progress) (done, of int) {
 	return p.over + now.Done, of
 }
 
+// line prints a line for a statement that begins, for a retry, or for the end of a phase.
 func (p *progress) line(now sqlmigrate.Progress) {
 	switch {
 	case now.Retry > 0:
@@ -84,6 +85,7 @@ func (p *progress) line(now sqlmigrate.Progress) {
 	}
 }
 
+// keepDrawn draws the bar again at every redraw interval, until it receives from end.
 func keepDrawn(bar *progressbar.ProgressBar, end <-chan struct{}) {
 	tick := time.NewTicker(redraw)
 	defer tick.Stop()
@@ -128,6 +130,7 @@ func showOnlineProgress(cmd *cobra.Command) func(sqlmigrate.OnlineProgress) {
 	}
 }
 
+// onlineLine describes the progress of an online move on a single line.
 func onlineLine(now sqlmigrate.OnlineProgress) string {
 	if now.Step == "" {
 		return fmt.Sprintf("%d of %d steps done after %s", now.Done, now.Of, terminal.Rounded(now.Elapsed))

@@ -37,9 +37,11 @@ func (f *runFlags) check() error {
 	return f.phases.check()
 }
 
+// A carryOut is [sqlmigrate.Plan.Apply] or [sqlmigrate.Plan.Revert].
 type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
 
-// run applies or reverts the plan, and shows its progress.
+// run applies or reverts the plan with do, and shows its progress. of returns the
+// statements of a step that do runs.
 func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement, do carryOut) error {
 	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
 	for _, phase := range plan.Phases {

@@ -39,6 +39,8 @@ func savePlan(name string, plan *sqlmigrate.Plan, now time.Time) error {
 	return nil
 }
 
+// readPlan reads a file that savePlan has written. It rejects unknown fields, because a
+// file of a newer version may need more than this version reverts.
 func readPlan(name string) (*sqlmigrate.Plan, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

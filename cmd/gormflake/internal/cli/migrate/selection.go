@@ -26,6 +26,8 @@ func (s *selection) register(cmd *cobra.Command) {
 	set.StringArrayVar(&s.patterns, "tables", nil, "take those that match a pattern with * and ?, as 'public.*' or 'order*'; may be repeated")
 }
 
+// all returns the patterns of --tables and, for each --schema, the pattern of all its
+// tables.
 func (s *selection) all() []string {
 	patterns := slices.Clone(s.patterns)
 	for _, schema := range s.schemas {
@@ -34,7 +36,7 @@ func (s *selection) all() []string {
 	return patterns
 }
 
-// args returns the flags, quoted for a shell.
+// args returns a flag --tables for each pattern, quoted for a shell.
 func (s *selection) args() []string {
 	args := s.all()
 	for i, pattern := range args {
@@ -59,6 +61,8 @@ func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([
 	return targets, nil
 }
 
+// match returns the tables that match a pattern and have a primary key that begins with an
+// integer. It returns an error if there is none.
 func match(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
 	schema, name := cutSchema(pattern)
 	all, err := (&readonly.Database{Ctx: ctx, DB: db, Dialect: db.Name()}).Tables(schema)

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// planned returns the tables of a plan.
+// planned returns the sorted names of the tables in a plan.
 func planned(t *testing.T, url string, args ...string) []string {
 	t.Helper()
 	got := clitest.Command(t, append([]string{"migrate", "plan", "--dsn", url, "--json"}, args...)...)
@@ -27,8 +27,8 @@ func planned(t *testing.T, url string, args ...string) []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// The same tables are selected before and after the move, and the tables of migration tools
-// are left out.
+// --schema and --tables select the same tables before and after phases widen and detach,
+// and leave out tables of migration tools and tables whose key is not an integer.
 func TestMigrateSelection(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -107,6 +107,8 @@ func TestMigrateOtherSchema(t *testing.T) {
 	})
 }
 
+// While an online move is under way, a pattern does not select the tables that the move has
+// created.
 func TestMigrateSelectionOnline(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

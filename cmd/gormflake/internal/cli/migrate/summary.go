@@ -32,11 +32,12 @@ func tablesOf(plan *sqlmigrate.Plan) []string {
 	return names
 }
 
-// own are tables of the moves themselves on MySQL, which are not counted as tables of a
-// plan.
+// own are the tables that package sqlmigrate creates on MySQL to resume and to revert a
+// plan. The user does not know them, so they are not shown as tables of the plan.
 var own = []string{"sqlmigrate_journal", "sqlmigrate_counters"}
 
-// statements returns the number of statements that change something.
+// statements counts the statements of the plan, of which of returns those of a step. of is
+// upward or downward.
 func statements(plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement) int {
 	n := 0
 	for _, phase := range plan.Phases {
@@ -51,7 +52,7 @@ func upward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Up }
 
 func downward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
 
-// these returns the number of statements in words for a question.
+// these returns words for n statements in a question, such as "these 3 statements".
 func these(n int) string {
 	if n == 1 {
 		return "this statement"
@@ -72,7 +73,8 @@ func summarize(out io.Writer, plan *sqlmigrate.Plan) {
 	}
 }
 
-// summarizeBack prints the statements of the way back in their order.
+// summarizeBack prints the statements with which revert takes the plan back, in the order
+// in which they run.
 func summarizeBack(out io.Writer, plan *sqlmigrate.Plan) {
 	for _, phase := range slices.Backward(plan.Phases) {
 		for _, step := range slices.Backward(phase.Steps) {

@@ -25,19 +25,22 @@ type Database struct {
 	Engine  string   // the product if it is not the dialect's own, such as TiDB; otherwise empty
 }
 
+// readOnlySQL sets a connection to read only.
 var readOnlySQL = map[string]string{
 	"sqlite":   "PRAGMA query_only = 1",
 	"mysql":    "SET SESSION TRANSACTION READ ONLY",
 	"postgres": "SET default_transaction_read_only = on",
 }
 
-// With opens the database of the flag, calls use and closes the database.
+// With opens the database of the flag, calls use with a connection that is set to read
+// only, and closes the database.
 func With(ctx context.Context, f *flags.Database, use func(*Database) error) error {
 	return f.With(ctx, flags.ReadOnly, func(db *gorm.DB) error {
 		pool, err := db.DB()
 		if err != nil {
 			return err
 		}
+		// A single connection is kept, because a new one would not be set to read only.
 		pool.SetMaxOpenConns(1)
 		pool.SetConnMaxLifetime(0)
 		pool.SetConnMaxIdleTime(0)
@@ -70,8 +73,8 @@ func (p *Database) Ask(query string, args []any, into ...any) error {
 	return p.DB.ConnPool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
 }
 
-// clockSQL returns the clock of the server in microseconds. SQLite has no clock of its
-// own.
+// clockSQL returns the time of the server's clock, in microseconds since 1970. SQLite runs
+// in this process, and so has no other clock.
 var clockSQL = map[string]string{
 	"mysql":    "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 	"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
@@ -117,14 +120,15 @@ func (p *Database) Quote(names ...string) string {
 	return strings.Join(quoted, ".")
 }
 
-// mysqlDenied matches the errors for a missing right.
+// mysqlDenied matches the errors of MySQL and MariaDB for a missing right, for example
+// Error 1142.
 var mysqlDenied = regexp.MustCompile(`\bError (1044|1142|1143|1227|1370)\b`)
 
 // Denied reports whether err means that the account lacks a right.
 func Denied(err error) bool {
 	var state interface{ SQLState() string }
 	if errors.As(err, &state) {
-		return state.SQLState() == "42501"
+		return state.SQLState() == "42501" // insufficient_privilege, of PostgreSQL
 	}
 	return mysqlDenied.MatchString(err.Error())
 }
@@ -150,6 +154,8 @@ func (t *Table) Column() string { return dotted(t.Schema, t.Name, t.Key) }
 
 func (t *Table) String() string { return dotted(t.Schema, t.Name) }
 
+// dotted joins names with dots. It quotes names that contain a dot or a quote, and leaves
+// out empty names.
 func dotted(names ...string) string {
 	var parts []string
 	for _, part := range names {
@@ -174,6 +180,7 @@ func (p *Database) Tables(schema string) ([]Table, error) {
 	args := []any{schema}
 	if p.Dialect == "mysql" {
 		args = []any{schema, schema}
+		// MySQL shows AUTO_INCREMENT as it was up to a day ago, unless this is set.
 		_, _ = p.DB.ConnPool.ExecContext(p.Ctx, "SET SESSION information_schema_stats_expiry = 0") // MariaDB does not have this setting
 	}
 	return Rows(p, keysSQL[p.Dialect], args, func(t *Table) []any {
@@ -184,9 +191,9 @@ func (p *Database) Tables(schema string) ([]Table, error) {
 // created matches the names of columns with the time of an INSERT.
 const created = `'^(created?|creation|insert(ed)?|added)_?(at|on|date|time|timestamp)?$|^date_?(created|inserted|added)$'`
 
-// keysSQL returns the tables of a schema. It excludes virtual tables, partitions and
-// tables of extensions (deptype 'e'). The schema in a row is empty for the current
-// schema.
+// keysSQL returns the fields of each [Table] of a schema, in their order. It excludes
+// virtual tables, partitions and tables of extensions (deptype 'e'). The schema in a row is
+// empty for the current schema.
 var keysSQL = map[string]string{
 	"sqlite": `SELECT '', m.name, c.name, m.sql LIKE '%AUTOINCREMENT%', EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE pk = 2),
   9223372036854775807.0, 0, ''

@@ -1,5 +1,6 @@
-// Package serials reads serial numbers of a layout if their code and separator are
-// unknown. The commands parse and doctor use it.
+// Package serials reads serial numbers, such as PAY-20220628160740105-11-26-0000, of
+// which the layout is known, but neither the code nor the separator. The commands parse
+// and doctor use it.
 package serials
 
 import (
@@ -21,6 +22,7 @@ type Reader struct {
 }
 
 // A shape is the part of a serial number after the code, with every digit replaced by 0.
+// All serial numbers of a layout with the same separator have the same shape.
 type shape struct{ separator, text string }
 
 // New returns a reader for serial numbers with the code, or with any code if it is empty.
@@ -31,14 +33,16 @@ func New(layout snowflake.Layout, code string) (*Reader, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Format returns the code A and behind it the shape, with the digits of ID 1.
 		r.shapes = append(r.shapes, shape{separator, strings.Map(zeroDigit, format.Format(1)[1:])})
 	}
 	return r, nil
 }
 
-// shortest returns the shape without separators.
+// shortest returns the text of the shape without separators, which is the last one.
 func (r *Reader) shortest() string { return r.shapes[len(r.shapes)-1].text }
 
+// format returns the format of package serial for the code and the separator.
 func (r *Reader) format(code, separator string) (*serial.Format, error) {
 	if separator == "" {
 		return serial.New(code, r.layout)
@@ -70,6 +74,7 @@ func Ends[T string | []byte](r *Reader, text T) bool {
 	return found
 }
 
+// shapeOf returns the shape with which text ends. The code before it must not be empty.
 func shapeOf[T string | []byte](r *Reader, text T) (shape, bool) {
 	if len(text) <= len(r.shortest()) {
 		return shape{}, false

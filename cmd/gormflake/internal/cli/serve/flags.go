@@ -26,8 +26,8 @@ type serveFlags struct {
 	tls         keyPair
 	healthAddr  string
 	maxMemory   string
-	delay       time.Duration
-	maxShutdown time.Duration
+	delay       time.Duration // of --shutdown-delay
+	maxShutdown time.Duration // of --shutdown-timeout
 	logFormat   string
 	service     service.Config
 }
@@ -50,6 +50,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	set.DurationVar(&f.maxShutdown, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
 }
 
+// log returns the logger for --log-format.
 func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
 	switch f.logFormat {
 	case "text":
@@ -76,6 +77,7 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 	return cfg, terminal.Usage(cfg.Validate())
 }
 
+// checkBounds returns an error if a number or duration is out of range.
 func (f *serveFlags) checkBounds() error {
 	switch {
 	case f.service.MaxCount <= 0:
@@ -104,6 +106,8 @@ func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
 	return []net.Listener{all, health}, nil
 }
 
+// listen returns the listener of an address. name is the flag. An address without a valid
+// port is a mistake in the command line, any other error is not.
 func listen(ctx context.Context, name, addr string) (net.Listener, error) {
 	_, port, err := net.SplitHostPort(addr)
 	if err == nil && port == "" {

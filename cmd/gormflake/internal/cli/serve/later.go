@@ -20,7 +20,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A front passes requests to a handler that can be replaced.
+// A front passes requests to a handler that can be replaced while the server runs. The
+// handler answers probes until a worker is leased, and then is the service.
 type front struct{ handler atomic.Pointer[http.Handler] }
 
 func (f *front) set(h http.Handler) { f.handler.Store(&h) }
@@ -29,8 +30,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*f.handler.Load()).ServeHTTP(w, r)
 }
 
-// passes reports whether a later try may succeed without a change of flags or of the
-// table, because the database could not be reached or all workers were leased.
+// passes reports whether the error may pass, so that a later try succeeds without a change
+// of flags or of the table. That is so if the database could not be reached, or if all
+// workers were leased.
 func passes(err error) bool {
 	var network net.Error
 	var starting interface{ SQLState() string }
@@ -55,6 +57,7 @@ const (
 	lastPause  = 5 * time.Second
 )
 
+// errSilent is the error if the first try has not ended after firstTry.
 var errSilent = fmt.Errorf("the database has not answered within %v", firstTry)
 
 // An attempt is the result of one try to lease a worker.
@@ -63,6 +66,7 @@ type attempt struct {
 	err error
 }
 
+// attempt begins a try to lease a worker, and returns a channel that receives its result.
 func (f *serveFlags) attempt(ctx context.Context, cmd *cobra.Command, log *slog.Logger) <-chan attempt {
 	result := make(chan attempt, 1)
 	go func() {
@@ -97,7 +101,7 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 	case ctx.Err() != nil:
 		cfg.Log.Info("ended before a worker was leased", "reason", a.err)
 		return nil
-	case !passes(a.err) && first == nil:
+	case !passes(a.err) && first == nil: // first is not nil if the try is still running
 		return a.err
 	}
 	cfg.Log.Warn("no worker is leased yet, and no ID is issued", "error", a.err)
@@ -110,7 +114,8 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 }
 
 // openLater tries to lease a worker until it succeeds or ctx ends. Then it keeps the
-// worker until ctx ends. under is the first try if it is still running, or nil.
+// worker until ctx ends. under receives the result of the first try if that is still
+// running, and is nil otherwise. An error is logged unless the last one was equal.
 func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *front, cfg service.Config, under <-chan attempt) error {
 	for pause, last := firstPause, ""; ; pause = min(2*pause, lastPause) {
 		if under == nil {

@@ -47,7 +47,7 @@ func TestServeStartsBeforeTheDatabase(t *testing.T) {
 	}
 }
 
-// Probes are answered even if the database accepts connections and never replies.
+// The service answers probes even if the database accepts connections and never replies.
 func TestServeStartsBesideASilentDatabase(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,6 +72,7 @@ func TestServeEndsForGood(t *testing.T) {
 	clitest.WantOutcome(t, got, clitest.Failed, "", "no_such_database")
 }
 
+// get returns the response to a request.
 func get(t *testing.T, url string) (code int, body string) {
 	t.Helper()
 	response, err := http.Get(url)

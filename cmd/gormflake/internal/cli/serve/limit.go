@@ -14,7 +14,7 @@ import (
 // clients with idle connections do not keep other clients out.
 type limiter struct {
 	net.Listener
-	most int
+	most int // maximum number of open connections
 
 	mu     sync.Mutex
 	change *sync.Cond // signals changes of the following fields, which mu guards
@@ -32,6 +32,8 @@ func limit(server *http.Server, listener net.Listener, most int) *limiter {
 	return l
 }
 
+// Accept returns a connection. If there is no idle connection that it can close, it waits
+// until a request ends.
 func (l *limiter) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -59,7 +61,7 @@ func (l *limiter) Accept() (net.Conn, error) {
 // track is called by the server when the state of a connection changes.
 func (l *limiter) track(conn net.Conn, state http.ConnState) {
 	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn() // Close of the underlying connection does not send a message
+		conn = secure.NetConn() // the limiter knows this one; its Close sends no message, which could block
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

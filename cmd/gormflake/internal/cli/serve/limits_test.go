@@ -29,13 +29,14 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	for range 1500 {
 		leaveUnread(t, i.url, 10_000)
 	}
+	// Other clients get their IDs meanwhile.
 	for range 20 {
 		if a, err := fetch(i.url, "/v1/ids"); err != nil || len(a.ids(t)) != 1 {
 			t.Errorf("one ID: %v, %d %s", err, a.status, a.text)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	const itself = 40 << 20 // the program's text, libraries and runtime
+	const itself = 40 << 20 // the program's text, libraries and runtime, for which --max-memory does not account
 	if peak := peakMemory(t, i.command.Process.Pid); peak > limit+itself {
 		t.Errorf("%d MiB at most resident, want %d", peak>>20, (limit+itself)>>20)
 	} else {
@@ -63,6 +64,7 @@ func leaveUnread(t *testing.T, url string, count int) {
 	}
 }
 
+// peakMemory returns the peak of a process's resident memory in bytes.
 func peakMemory(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))

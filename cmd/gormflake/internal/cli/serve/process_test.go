@@ -36,9 +36,10 @@ type instance struct {
 	command *exec.Cmd
 	out     *bufio.Reader
 	url     string
-	log     locked
+	log     locked // standard error
 }
 
+// errNotListening is the error of launch if the service ends before it listens.
 var errNotListening = errors.New("it does not listen")
 
 // launch starts the service, and returns an error if it ends before it listens.
@@ -94,6 +95,7 @@ func (i *instance) end(t *testing.T) int {
 	return i.command.ProcessState.ExitCode()
 }
 
+// kill ends the process as a crash does, so that it does not release its worker.
 func (i *instance) kill() {
 	_ = i.command.Process.Kill()
 	_ = i.command.Wait() // the process was killed, so an error is expected
@@ -110,6 +112,7 @@ func fetch(base, path string) (answer, error) {
 	return request(http.MethodGet, base, path)
 }
 
+// request sends a request without a body.
 func request(method, base, path string) (answer, error) {
 	r, err := http.NewRequest(method, base+path, nil)
 	if err != nil {
@@ -125,6 +128,7 @@ func request(method, base, path string) (answer, error) {
 	return answer{response.StatusCode, response.Header, string(text)}, err
 }
 
+// ids returns the IDs in the answer to /v1/ids.
 func (a answer) ids(t *testing.T) []types.ID {
 	t.Helper()
 	var got struct{ IDs []types.ID }
@@ -148,6 +152,7 @@ func until(t *testing.T, base, path string, wanted func(answer) bool) answer {
 	}
 }
 
+// holders returns the records of the workers in a database.
 func holders(t *testing.T, url string) []lease.Holder {
 	t.Helper()
 	in, err := lease.Inspect(t.Context(), sqllease.New(clitest.Open(t, url)))
@@ -160,7 +165,7 @@ func holders(t *testing.T, url string) []lease.Holder {
 // A crowd is a group of clients that request IDs from two services and collect them.
 type crowd struct {
 	t     *testing.T
-	urls  [2]atomic.Pointer[string]
+	urls  [2]atomic.Pointer[string] // of the services; a test replaces that of a restarted one
 	stop  atomic.Bool
 	group sync.WaitGroup
 
@@ -168,6 +173,7 @@ type crowd struct {
 	all []types.ID
 }
 
+// gather starts four clients, two for each service.
 func gather(t *testing.T, first, second *instance) *crowd {
 	c := &crowd{t: t}
 	c.urls[0].Store(&first.url)
@@ -178,6 +184,8 @@ func gather(t *testing.T, first, second *instance) *crowd {
 	return c
 }
 
+// ask requests blocks of 1 to 200 IDs until the crowd stops. A service that was killed or
+// has no worker is not an error.
 func (c *crowd) ask(client int) {
 	var own []types.ID
 	connection := &http.Client{Timeout: clitest.Patience, Transport: &http.Transport{}}
@@ -234,7 +242,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// disturbedFor returns how long the test kills and restarts a service.
+// disturbedFor returns how long serveIssuesNothingTwice kills and restarts a service.
 func disturbedFor() time.Duration {
 	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
 		return 30 * time.Second
@@ -293,6 +301,8 @@ func serveFixedTwice(t *testing.T, program string) {
 	t.Errorf("no duplicate among %d IDs", all)
 }
 
+// Without its database, the service issues IDs until the window of its lease ends, then
+// refuses them and says why, and issues again once the database is back.
 func serveWithoutItsDatabase(t *testing.T, program string) {
 	t.Helper()
 	direct := testdb.URL(t, testdb.Postgres)
@@ -348,7 +358,7 @@ func contents(t *testing.T, url string) string {
 	return fmt.Sprint(tables, rows)
 }
 
-// No request changes the database.
+// No request changes the database, whatever its method and path.
 func serveChangesNothing(t *testing.T, program string) {
 	t.Helper()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -377,6 +387,8 @@ func serveChangesNothing(t *testing.T, program string) {
 // slow is a layout of ten IDs a second, so that a request takes seconds.
 var slow = []string{"--datacenter-bits", "0", "--worker-bits", "8", "--sequence-bits", "0", "--tick", "100ms", "--epoch", "2020-01-01T00:00:00Z"}
 
+// SIGTERM lets the service answer the request that is running, and then release its worker,
+// whose bound is after the last ID.
 func serveFinishesWhatIsUnderWay(t *testing.T, program string) {
 	t.Helper()
 	url := testdb.URL(t, testdb.SQLite)
@@ -399,11 +411,13 @@ func serveFinishesWhatIsUnderWay(t *testing.T, program string) {
 	}
 }
 
+// slowLayout is the layout that the flags slow describe.
 func slowLayout() snowflake.Layout {
 	return snowflake.Layout{Epoch: time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC), Tick: 100 * time.Millisecond, WorkerBits: 8}
 }
 
-// underWay sends a request that has to wait, and returns once it waits.
+// underWay sends a request for more IDs than the service can issue at once, and returns
+// once the generator is ahead of its clock, which means that the request waits.
 func underWay(t *testing.T, i *instance, count int) <-chan answer {
 	t.Helper()
 	done := make(chan answer, 1)
@@ -415,6 +429,8 @@ func underWay(t *testing.T, i *instance, count int) <-chan answer {
 	return done
 }
 
+// A request that takes longer than --shutdown-timeout is cut off. The service reports it,
+// and still releases its worker.
 func serveCutsOffAtLast(t *testing.T, program string) {
 	t.Helper()
 	url := testdb.URL(t, testdb.SQLite)
@@ -494,6 +510,7 @@ func serveBesideIdleConnections(t *testing.T, program string) {
 		}
 		t.Cleanup(func() { conn.Close() })
 	}
+	// A new connection takes the place of an idle one at once.
 	for range 5 {
 		begun := time.Now()
 		for _, url := range []string{i.url + "/livez", i.url + "/v1/ids", health + "/livez", health + "/readyz", health + "/metrics"} {
@@ -501,7 +518,7 @@ func serveBesideIdleConnections(t *testing.T, program string) {
 				t.Errorf("%s: %v, %d", url, err, a.status)
 			}
 		}
-		if took := stall.Took(begun); took > time.Second {
+		if took := stall.Took(begun); took > time.Second { // without the time for which the machine stood still
 			t.Errorf("five requests took %v, want less than a second", took)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// A locked is a buffer for several goroutines. After each write it calls saw with the whole
-// text.
+// A locked is a buffer that several goroutines may use. After each write it calls saw, if
+// it is set, with the whole text.
 type locked struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -64,6 +64,7 @@ func serveWhile(t *testing.T, fn func(url string), args ...string) clitest.Outco
 	return clitest.Outcome{Code: code, Out: out.String(), Err: err.String()}
 }
 
+// A mistake ends the service at once with one line, before it listens.
 func TestServeMistakes(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -121,6 +122,8 @@ func TestServeMistakes(t *testing.T) {
 	}
 }
 
+// An empty GORMFLAKE_TOKEN is an error, because it would open the service to everybody.
+// With a token, an address for other machines needs no warning.
 func TestServeTokenVariable(t *testing.T) {
 	t.Setenv("GORMFLAKE_TOKEN", "")
 	clitest.WantOutcome(t, serveBriefly(t, "serve", "--addr", "127.0.0.1:0"), clitest.Usage, "", "$GORMFLAKE_TOKEN is empty: want a token")
@@ -130,6 +133,7 @@ func TestServeTokenVariable(t *testing.T) {
 	}
 }
 
+// Without a token, the service warns if other machines can reach its address.
 func TestServeWarnsWithoutAToken(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{":0": true, "0.0.0.0:0": true, "127.0.0.1:0": false, "localhost:0": false} {

@@ -21,7 +21,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
 )
 
-// open creates the issuer. Without a database and a worker, the issuer has no generator.
+// open creates the issuer. Without a database and a worker, the issuer has no generator,
+// because the service then only decodes IDs.
 func (f *serveFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer, error) {
 	if !f.issuer.Database.Given() && !cmd.Flags().Changed("worker") {
 		log.Info("no --dsn and no --worker: IDs are taken apart, none are issued")
@@ -35,7 +36,8 @@ func (f *serveFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Log
 	return i, nil
 }
 
-// handlerOf returns the service for an issuer. Its layout may come from the database.
+// handlerOf returns the service and the page for an issuer. The layout is that of the
+// issuer, because it may come from the database.
 func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
 	cfg.Generator, cfg.Store = i.Gen, i.Store
 	if i.Gen != nil {

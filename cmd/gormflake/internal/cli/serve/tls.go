@@ -42,6 +42,9 @@ func (k *keyPair) config(log *slog.Logger) (*tls.Config, error) {
 	return &tls.Config{GetCertificate: k.certificate}, k.load()
 }
 
+// certificate returns the certificate for a new connection. It reads the files again if
+// they have changed. If they are invalid, the certificate that was read before stays in
+// use.
 func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -53,6 +56,7 @@ func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return k.loaded, nil
 }
 
+// load reads the files.
 func (k *keyPair) load() error {
 	changed, err := k.lastChange()
 	if err != nil {
@@ -67,6 +71,7 @@ func (k *keyPair) load() error {
 	return nil
 }
 
+// lastChange returns the later modification time of the two files.
 func (k *keyPair) lastChange() (last time.Time, err error) {
 	for _, name := range []string{k.cert, k.key} {
 		file, err := os.Stat(name)

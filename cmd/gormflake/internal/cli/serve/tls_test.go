@@ -42,6 +42,7 @@ func writeCertificate(t *testing.T, certFile, keyFile string, serial int64) {
 	writePEM(t, certFile, "CERTIFICATE", cert)
 }
 
+// writePEM writes a file with a single block of this kind.
 func writePEM(t *testing.T, path, kind string, bytes []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}), 0o600); err != nil {
@@ -68,9 +69,11 @@ func TestServeTLS(t *testing.T) {
 	clitest.WantOutcome(t, got, clitest.OK, "listening on https://127.0.0.1:", "the new certificate cannot be used, the old one is")
 }
 
+// wantSerial fails the test unless a new connection gets the certificate with this serial
+// number, and uses HTTP/2.
 func wantSerial(t *testing.T, url string, serial int64) {
 	t.Helper()
-	// The test checks the serial number of the certificate below.
+	// The client does not verify the certificate, whose serial number is checked below.
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()
 	response, err := client.Get(url + "/v1/layout")
@@ -84,6 +87,7 @@ func wantSerial(t *testing.T, url string, serial int64) {
 	}
 }
 
+// --access-log logs a request that was refused, with its status and client.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	got := serveWhile(t, func(url string) {

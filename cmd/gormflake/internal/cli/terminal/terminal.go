@@ -39,9 +39,9 @@ func Flush(out io.Writer) error {
 	return nil
 }
 
-// OneLine returns the text of err, which may consist of several errors, as a single line.
-// It replaces control characters, on which a terminal would act. It returns "" for
-// [ErrFindings].
+// OneLine returns the text of err, which may consist of several errors, as a single line,
+// with semicolons between the errors. It replaces control characters, on which a terminal
+// would act. It returns "" for [ErrFindings].
 func OneLine(err error) string {
 	if errors.Is(err, ErrFindings) {
 		return ""
@@ -99,10 +99,11 @@ func Width(stream any) int {
 }
 
 // Wrap breaks a line between words before width, and indents the following lines. It does
-// not change the line if width is 0.
+// not break the line within the spaces at its beginning. If width is 0, it does not change
+// the line.
 func Wrap(line string, width, indent int) string {
 	var b strings.Builder
-	used, empty := 0, true
+	used, empty := 0, true // characters in the present line; whether no word was written yet
 	for i, word := range strings.SplitAfter(line, " ") {
 		n := utf8.RuneCountInString(strings.TrimSuffix(word, " "))
 		if i > 0 && !empty && width > 0 && used+n > width {
@@ -125,7 +126,8 @@ func Quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// Counted returns a number with the word for its unit, which is one or many.
+// Counted returns the number with a word for its unit, which is one in the singular and
+// many in the plural.
 func Counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -144,6 +146,7 @@ const (
 	Cyan   Colour = "\x1b[36m"
 )
 
+// plain ends a colour.
 const plain = "\x1b[0m"
 
 // A Painter colours text if it is true.
@@ -163,8 +166,9 @@ func (p Painter) Paint(c Colour, text string) string {
 	return string(c) + text + plain
 }
 
-// A Reader is a reader whose Read returns when the context ends. The goroutine that still
-// waits for In ends with the process.
+// A Reader is a reader whose Read returns when the context ends, because a read from a
+// terminal or pipe cannot be interrupted. The goroutine that still waits for In then ends
+// with the process.
 type Reader struct {
 	Ctx context.Context
 	In  io.Reader
@@ -222,7 +226,8 @@ func (e usageError) Unwrap() error { return e.error }
 // because the output already has the findings.
 var ErrFindings = errors.New("findings")
 
-// An interruption is the end of a command by Ctrl-C or SIGTERM.
+// An interruption is the end of a command by Ctrl-C or SIGTERM. changed says which changes
+// the command has made until then.
 type interruption struct {
 	error
 	changed string
@@ -231,13 +236,14 @@ type interruption struct {
 func (i interruption) Error() string { return "interrupted; " + i.changed }
 func (i interruption) Unwrap() error { return i.error }
 
-// An ending is an error of a command for which the end of the context is its usual end.
+// An ending is an error of a command that usually ends because its context ends, such as
+// serve.
 type ending struct{ error }
 
 func (e ending) Unwrap() error { return e.error }
 
-// Ended marks err so that [Interrupted] does not change it. It is for a command such as
-// serve, which usually ends by SIGTERM.
+// Ended marks err so that [Interrupted] does not turn it into an interruption. Commands
+// such as serve call it, because their usual end is SIGTERM.
 func Ended(err error) error {
 	if err == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// plugin reports handles of GORM without the plugin.
+// plugin reports creates on a handle of GORM that gorm.Open has returned, unless the
+// program may have added the plugin to the handle.
 var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB without the plugin", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for assign := range inspector.All[*ast.AssignStmt](in) {
 		variable, call := assigned(assign)
@@ -53,8 +54,8 @@ func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (c
 	return creates
 }
 
-// called returns the call of a method on an expression, and the name of the method. The
-// name is empty if the expression is used in another way.
+// called returns the call of a method on the expression, and the name of the method. The
+// name is empty if the expression is used in another way, for example as an argument.
 func called(of inspector.Cursor) (call inspector.Cursor, method string) {
 	selector := of.Parent()
 	if of.ParentEdgeKind() != edge.SelectorExpr_X || selector.ParentEdgeKind() != edge.CallExpr_Fun {
@@ -80,7 +81,8 @@ var foreignKey = rule("foreignkey", "report foreign keys too narrow for the tagg
 })
 
 // foreignKey returns the foreign key of a relation by GORM's rules, and the model with
-// the tagged key to which it refers.
+// the tagged key to which it refers. ok is false for a relation many2many, for a foreign
+// key of several columns, and if neither model has a tagged key.
 func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
 	other, tagged := modelOf(relation.Type())
 	name, named := relation.setting("foreignKey")
@@ -88,6 +90,7 @@ func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
 		return to, foreign, false
 	}
 	_, many := relation.Type().Underlying().(*types.Slice)
+	// A field Seller of type User belongs to the user, so the foreign key is SellerID in m.
 	if tagged && !many {
 		if foreign, ok = m.field(cmp.Or(name, relation.Name()+other.key.Name())); ok {
 			return other, foreign, true
@@ -96,6 +99,8 @@ func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
 	if m.key == nil {
 		return to, foreign, false
 	}
+	// A field Lines of type []Line is of lines that belong to m, here an Order, so the
+	// foreign key is OrderID in Line.
 	if !named {
 		name = m.name + m.key.Name()
 	}
@@ -103,6 +108,8 @@ func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
 	return m, foreign, ok
 }
 
+// reportForeignKey reports a foreign key that cannot hold the key of to. If its field is
+// declared in another package, the position is that of the model.
 func reportForeignKey(pass *analysis.Pass, spec *ast.TypeSpec, to model, foreign field) {
 	problem := tooNarrow(foreign)
 	if problem == "" {

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// Each rule has a package of its name in testdata, whose comments state the expected reports.
+// Each rule reports the lines of its package in testdata that have a "want" comment, and
+// no other line.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range rules {

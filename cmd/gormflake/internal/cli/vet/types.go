@@ -46,7 +46,8 @@ func basicKind(t types.Type) types.BasicKind {
 	return types.Invalid
 }
 
-// target returns the type to which pointers and slices lead.
+// target returns the type without its pointers and slices, for example Order for
+// []*Order.
 func target(t types.Type) types.Type {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
@@ -57,19 +58,22 @@ func target(t types.Type) types.Type {
 	return t
 }
 
-// A model is a struct with a key that gormflake fills.
+// A model is a struct of a program. Its key is the field with the tag snowflake:"pk",
+// which gormflake fills, or nil.
 type model struct {
 	name   string
 	fields []field
 	key    *types.Var
 }
 
+// A field is a field of a struct with its tag.
 type field struct {
 	*types.Var
 	tag reflect.StructTag
 }
 
-// modelOf returns t as a model. If it has no tagged key, ok is false and its key is nil.
+// modelOf returns t, or the type to which t points, as a model. ok is false if it has no
+// tagged key.
 func modelOf(t types.Type) (m model, ok bool) {
 	named, isNamed := types.Unalias(target(t)).(*types.Named)
 	if !isNamed {
@@ -103,6 +107,7 @@ func fieldsOf(t types.Type, depth int) (fields []field) {
 	return fields
 }
 
+// field returns the field with the name.
 func (m model) field(name string) (field, bool) {
 	i := slices.IndexFunc(m.fields, func(f field) bool { return f.Name() == name })
 	if i < 0 {

@@ -28,6 +28,8 @@ var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pas
 	}
 })
 
+// reportRead reports a call that converts a variable in read to an ID, and a call of
+// package fmt that reads an ID.
 func reportRead(pass *analysis.Pass, call *ast.CallExpr, read map[types.Object]string) {
 	if to := conversion(pass, call); to != nil && isID(to) {
 		if variable := inner(pass, call); variable != nil && read[pass.TypesInfo.Uses[variable]] != "" {
@@ -89,6 +91,8 @@ func convertsID(pass *analysis.Pass, value ast.Expr) bool {
 	return ok && method.Sel.Name == "Int64" && len(call.Args) == 0 && convertsID(pass, method.X)
 }
 
+// isNarrow reports whether t is a number that cannot hold every ID. A float64 keeps only
+// 53 bits.
 func isNarrow(t types.Type) bool {
 	return slices.Contains([]types.BasicKind{
 		types.Int8, types.Int16, types.Int32, types.Uint8, types.Uint16, types.Uint32, types.Float32, types.Float64,
@@ -109,6 +113,7 @@ var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as
 	}
 })
 
+// namesID matches the names of JSON fields that hold IDs.
 var namesID = regexp.MustCompile(`^(id|ID)$|(_id|Id|ID)$`)
 
 // knowsIDs reports whether the package imports gormflake. In other packages, an id is
@@ -193,6 +198,8 @@ func reportGetter(pass *analysis.Pass, call *ast.CallExpr, stored map[string]boo
 	pass.Reportf(call.Pos(), "%s returns the zero value, because an ID is stored under the key: read it as a types.ID", f.Name())
 }
 
+// getter matches the names of methods that return a value as a basic type, such as GetInt
+// of gin.
 var getter = regexp.MustCompile(`^Get(Int|Uint|String|Float)`)
 
 // takenKey returns the key of a call such as c.MustGet("user") or ctx.Value(key), or the
@@ -212,6 +219,8 @@ func takenKey(pass *analysis.Pass, e ast.Expr, taken map[types.Object]string) st
 	return ""
 }
 
+// reportAssertion reports an assertion that a stored ID is of a basic type. The assertion
+// fails, because the value is a types.ID.
 func reportAssertion(pass *analysis.Pass, assert *ast.TypeAssertExpr, stored map[string]bool, taken map[types.Object]string) {
 	if assert.Type == nil || !stored[takenKey(pass, assert.X, taken)] {
 		return

@@ -132,6 +132,8 @@ func (f *vetFlags) vet(ctx context.Context, packages []string) ([]finding, error
 func findings(output []byte) (found []finding, text string) {
 	var rest strings.Builder
 	seen := map[string]bool{}
+	// A JSON object begins at the beginning of a line. A line that begins with "# " names
+	// the package of the object that follows.
 	for lines := output; len(lines) > 0; {
 		decoder := json.NewDecoder(bytes.NewReader(lines))
 		var object map[string]map[string]json.RawMessage
@@ -154,8 +156,10 @@ func findings(output []byte) (found []finding, text string) {
 	return found, rest.String()
 }
 
+// ofPackage returns the findings in the JSON object of a package, except those in seen. It
+// adds them to seen.
 func ofPackage(pkg string, rules map[string]json.RawMessage, seen map[string]bool) (found []finding) {
-	pkg, _, _ = strings.Cut(pkg, " [") // the test variant of a package has its name in brackets
+	pkg, _, _ = strings.Cut(pkg, " [") // go vet calls a test variant "path [path.test]"
 	for rule, raw := range rules {
 		var all []struct{ Posn, Message string }
 		if json.Unmarshal(raw, &all) != nil {
@@ -196,6 +200,7 @@ func cutLast(text string) (before, after string) {
 	return text[:i], text[i+1:]
 }
 
+// print prints the findings as lines or as a JSON object.
 func (f *vetFlags) print(out io.Writer, found []finding) error {
 	if f.json {
 		return terminal.SayJSON(out, map[string]any{"findings": append([]finding{}, found...)})

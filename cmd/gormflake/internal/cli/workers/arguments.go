@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// numbered accepts workers as arguments. It treats an argument that is not a worker as an
-// unknown command.
+// numbered checks the arguments of the command workers, which are workers such as 0/7. It
+// treats an argument that does not begin with a digit as an unknown subcommand.
 func numbered(cmd *cobra.Command, args []string) error {
 	for _, arg := range args {
 		if arg == "" || arg[0] < '0' || arg[0] > '9' {
@@ -24,7 +24,8 @@ func numbered(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// findWorker returns the holder of the worker 1/7, or 7 if the layout has no datacenters.
+// findWorker returns the record of a single worker by its name, which is 1/7, or 7 if the
+// layout has no datacenters.
 func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
 	if in.Layout.DatacenterBits > 0 && !strings.Contains(name, "/") {
 		return lease.Holder{}, terminal.Usagef("worker %s: want DATACENTER/WORKER, such as 0/7", terminal.Quote(name))
@@ -36,8 +37,8 @@ func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
 	return found[0], nil
 }
 
-// findWorkers returns the holder of the worker 1/7, or the holders of worker 7 in all
-// datacenters for the name 7.
+// findWorkers returns the records of the workers that a name means. The name 1/7 means
+// worker 7 of datacenter 1, and the name 7 means worker 7 of every datacenter.
 func findWorkers(in *lease.Inspection, name string) (found []lease.Holder, err error) {
 	datacenter, worker, both := strings.Cut(name, "/")
 	if !both {

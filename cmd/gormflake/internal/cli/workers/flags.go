@@ -16,6 +16,7 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
+// workersFlags holds the flags of the command workers. Its subcommands embed them.
 type workersFlags struct {
 	database flags.Database
 	store    flags.Store
@@ -31,7 +32,7 @@ func (f *workersFlags) register(cmd *cobra.Command) {
 	f.store.Register(cmd)
 }
 
-// withRecords calls use with the records of the store.
+// withRecords reads the records of the leases, and calls use with them.
 func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*lease.Inspection) error) error {
 	return f.withStore(ctx, mode, func(store lease.Store) error {
 		in, err := f.inspect(ctx, store)
@@ -43,8 +44,8 @@ func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*l
 }
 
 // withStore opens the database or another store, calls use and closes it. It does not
-// create the table. It allows a server that may lose writes, because only processes that
-// hold a worker need a durable server.
+// create the table of workers. It also opens a server that may lose writes, because only a
+// process that leases a worker must refuse such a server.
 func (f *workersFlags) withStore(ctx context.Context, mode string, use func(lease.Store) error) error {
 	if err := f.store.Check(); err != nil {
 		return err
@@ -58,6 +59,7 @@ func (f *workersFlags) withStore(ctx context.Context, mode string, use func(leas
 	})
 }
 
+// withRemote is withStore for a store that is not a database.
 func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) error) error {
 	if err := f.store.CheckRemote(); err != nil {
 		return err
@@ -73,6 +75,7 @@ func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) err
 	return err
 }
 
+// inspect reads the records of the leases. Its error names the table if there is none.
 func (f *workersFlags) inspect(ctx context.Context, store lease.Store) (*lease.Inspection, error) {
 	in, err := lease.Inspect(ctx, store)
 	if errors.Is(err, sqllease.ErrNoTable) {

@@ -71,6 +71,8 @@ func (f *raiseFlags) run(cmd *cobra.Command, _ []string) error {
 	return f.withRecords(cmd.Context(), flags.ReadWrite, func(in *lease.Inspection) error { return f.raise(cmd, in, to) })
 }
 
+// time returns the time of --to. Without --force, it returns an error if the time is too
+// far ahead.
 func (f *raiseFlags) time() (time.Time, error) {
 	now := f.now()
 	to, err := flags.ParseTime(f.to, now)
@@ -84,6 +86,7 @@ func (f *raiseFlags) time() (time.Time, error) {
 	return to, nil
 }
 
+// raise shows the plan, asks and raises the bounds.
 func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Time) error {
 	out := cmd.OutOrStdout()
 	if len(in.Holders) == 0 {
@@ -113,7 +116,7 @@ func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Tim
 	return nil
 }
 
-// plan prints the changes that Raise would make.
+// plan prints how many bounds would be raised, and how many of their workers are held.
 func (f *raiseFlags) plan(out io.Writer, in *lease.Inspection, to time.Time) {
 	total := 1 << (in.Layout.DatacenterBits + in.Layout.WorkerBits)
 	below, held := 0, 0

@@ -20,10 +20,12 @@ func stored(t *testing.T, url string) map[int]lease.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	delete(got, -1)
+	delete(got, -1) // the record of the layout
 	return got
 }
 
+// raise raises the bounds that are below the time, also of workers without a record, and
+// leaves higher ones. --dry-run only prints the plan.
 func TestWorkersRaise(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -66,6 +68,7 @@ func TestWorkersRaiseHeld(t *testing.T) {
 	})
 }
 
+// A time outside the layout, or more than a day ahead without --force, changes nothing.
 func TestWorkersRaiseRefuses(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -84,8 +87,8 @@ func TestWorkersRaiseRefuses(t *testing.T) {
 	})
 }
 
-// The restore of a backup lowers the bounds. As the docs advise, they are raised before the
-// first process starts, so that no ID is issued twice.
+// The restore of a backup lowers the bounds. If they are raised before the first process
+// starts, as docs/runbooks.md advises, no ID is issued twice.
 func TestRestoreRunbook(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -99,6 +99,7 @@ type released struct {
 	FreeFrom   string `json:"free_from"`
 }
 
+// report prints that a worker was released, unless the output is JSON, and returns it.
 func (f *releaseFlags) report(cmd *cobra.Command, h lease.Holder) released {
 	if !f.json {
 		terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d is no longer held by %s; %s", h.Datacenter, h.Worker, h.Owner, freeWhen(h, f.now()))

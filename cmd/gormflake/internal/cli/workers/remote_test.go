@@ -42,7 +42,7 @@ func TestRemote(t *testing.T) {
 			clitest.WantOutcome(t, command("raise", "--to", "now+10s", "--yes"), clitest.OK, "1023 bounds have been raised", "1020 of them of workers without a record")
 			records, err := store.Load(t.Context())
 			at := clitest.Noon.Add(10 * time.Second).UnixMilli()
-			if err != nil || !strings.HasSuffix(records[0].Owner, "/released") || records[7].Bound != at || len(records) != 1024+1 {
+			if err != nil || !strings.HasSuffix(records[0].Owner, "/released") || records[7].Bound != at || len(records) != 1024+1 { // a record for each worker, and one for the layout
 				t.Errorf("%d records, worker 0 %v, worker 7 %v, error %v", len(records), records[0], records[7], err)
 			}
 			issued := clitest.Command(t, "gen", "--dsn", url, "--namespace", "issued", "-n", "2")
@@ -55,6 +55,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
+// openRemote opens a store in the default namespace.
 func openRemote(t *testing.T, url string) lease.Store {
 	t.Helper()
 	store, err := leasestore.Open(t.Context(), url, "default", slog.New(slog.DiscardHandler))

@@ -94,8 +94,9 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// prepare checks that the worker can be reset, prints the planned steps, and searches for
-// its keys.
+// prepare checks that the bound is far ahead, prints what reset would do, and searches for
+// keys of the worker at or after the new bound. It changes nothing. tables are the tables
+// whose keys to search, or none for all, and columns are the further columns.
 func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 	if err := r.find(); err != nil {
 		return err
@@ -110,7 +111,9 @@ func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 			r.holder.Datacenter, r.holder.Worker, terminal.Stamp(r.holder.Until), terminal.Age(r.holder.Until, now))
 	}
 	r.window = minWindow
-	for _, h := range r.in.Holders { // it is unknown which lease held the worker before, so take the longest window
+	// The record does not tell how long the windows of earlier holders were, so the longest
+	// window of all records is taken.
+	for _, h := range r.in.Holders {
 		r.window = max(r.window, h.Window)
 	}
 	unsearched, err := r.findColumns(tables, columns)
@@ -121,6 +124,7 @@ func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 	return r.search(now.Add(r.window))
 }
 
+// show prints what reset would do, and what the user has to do first.
 func (r *reset) show(ahead time.Duration, unsearched []string) {
 	terminal.Say(r.out, "%v: its bound is %s ahead of the clock", r.holder, terminal.Span(ahead))
 	terminal.Say(r.out, "it would be lowered to %s ahead of the clock, after a wait of %s", terminal.Span(r.window), terminal.Span(r.window))
@@ -150,7 +154,7 @@ func (r *reset) carryOut(cmd *cobra.Command) error {
 	}
 	bound, err := r.lower()
 	if err != nil {
-		// Both arguments have the state, because after Ctrl-C only the last one is shown.
+		// Both arguments say so, because after Ctrl-C only the last one is shown.
 		const state = "the bound is not lowered, and nobody holds the worker: run the same command again"
 		return terminal.Interrupted(r.Ctx, fmt.Errorf("%w; %s", err, state), state)
 	}
@@ -172,6 +176,8 @@ func (r *reset) lower() (bound time.Time, err error) {
 		return bound, err
 	}
 	before := r.holder.Until
+	// Read the record again, because another process may have leased the worker or raised
+	// its bound meanwhile.
 	if err := r.find(); err != nil {
 		return bound, err
 	}
@@ -185,6 +191,8 @@ func (r *reset) lower() (bound time.Time, err error) {
 	if err != nil {
 		return bound, err
 	}
+	// Search again, because a transaction that was open at the first search may have
+	// inserted a key.
 	bound = now.Add(r.window)
 	if err := r.search(bound); err != nil {
 		return bound, err

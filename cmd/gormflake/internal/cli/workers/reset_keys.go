@@ -42,7 +42,9 @@ func parseColumns(set []string) ([]readonly.Table, error) {
 	return columns, nil
 }
 
-// findColumns sets the columns to search, and returns the tables without such a column.
+// findColumns sets the columns to search, which are the keys of the named tables, or of all
+// tables if none is named, and the further columns. It returns the tables that are not
+// searched.
 func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearched []string, err error) {
 	keys, err := r.Tables("")
 	if err != nil {
@@ -65,6 +67,7 @@ func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearch
 	return unsearched, err
 }
 
+// onlyNamed returns the keys of the named tables.
 func onlyNamed(keys []readonly.Table, names []string) ([]readonly.Table, error) {
 	var found []readonly.Table
 	for _, name := range names {
@@ -92,6 +95,7 @@ func (r *reset) search(bound time.Time) error {
 // worker.
 func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 	column, layout := r.Quote(c.Key), r.in.Layout
+	// node is the datacenter and the worker, which are next to each other in an ID.
 	node := r.holder.Datacenter<<layout.WorkerBits | r.holder.Worker
 	parked := parking.NewPlace(layout)
 	query := fmt.Sprintf("SELECT MAX(%s) FROM %s WHERE %s >= %d AND (%s >> %d) & %d = %d AND %s NOT BETWEEN %d AND %d",
@@ -109,6 +113,7 @@ func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 		c.Column(), highest.Int64, terminal.Stamp(layout.Time(types.ID(highest.Int64))))
 }
 
+// list joins names with commas. If there are more than maxListed, it counts the rest.
 func list(names []string) string {
 	switch more := len(names) - maxListed; {
 	case len(names) == 0:

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// minReset is how far ahead of the clock a bound must be. For a bound that is nearer,
-	// it is sufficient to wait.
+	// minReset is how far ahead of the clock the bound of a worker must be. If it is
+	// nearer, the user can wait until it has passed.
 	minReset = 24 * time.Hour
 
-	// minWindow is the default window of a lease.
+	// minWindow is the default window of a lease, which is how far ahead of the clock a
+	// holder keeps its bound. The new bound is at least as far ahead.
 	minWindow = time.Minute
 
-	// maxDifference is the largest difference of the clocks from which the new bound is
-	// computed.
+	// maxDifference is how far this machine's clock may differ from the database's.
 	maxDifference = time.Minute
 )
 
@@ -43,12 +43,12 @@ type reset struct {
 	out   io.Writer
 
 	in      *lease.Inspection
-	holder  lease.Holder
-	window  time.Duration
-	columns []readonly.Table
+	holder  lease.Holder     // the record of the worker as it was last read
+	window  time.Duration    // how long to wait, and how far ahead the new bound is
+	columns []readonly.Table // the columns to search, each as the key of a table
 }
 
-// find reads the present record of the worker.
+// find reads the records, and sets in and holder.
 func (r *reset) find() (err error) {
 	if r.in, err = r.flags.inspect(r.Ctx, r.store); err == nil {
 		r.holder, err = findWorker(r.in, r.name)

@@ -29,8 +29,9 @@ var wrong = lease.Record{
 	Owner: "web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ/5/0/60000",
 }
 
-// wrongClock writes worker 7 with the record wrong and worker 8 with a window of 5m, and
-// creates two or three tables.
+// wrongClock writes worker 7 with the record wrong and worker 8 with a window of 5m. It
+// creates table orders with a BIGINT key, whose keys reset searches, and tables with other
+// keys, which it does not search.
 func wrongClock(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	clitest.Records(t, url, map[int]lease.Record{
@@ -45,6 +46,8 @@ func wrongClock(t *testing.T, url string) *gorm.DB {
 	return db
 }
 
+// insertKey inserts a row into orders, whose key is an ID of this time. node is the
+// datacenter and the worker, as the bits of an ID have them.
 func insertKey(t *testing.T, db *gorm.DB, node int64, at time.Time) types.ID {
 	t.Helper()
 	id := clitest.Compose(t, snowflake.Parts{Time: at, Datacenter: node >> 5, Worker: node & 31, Sequence: 42})
@@ -58,6 +61,7 @@ func reset(t *testing.T, wait func(time.Duration) error, url string, args ...str
 	return resetUntil(t.Context(), wait, url, args...)
 }
 
+// resetUntil is reset with a context, whose end interrupts the command.
 func resetUntil(ctx context.Context, wait func(time.Duration) error, url string, args ...string) clitest.Outcome {
 	var out, errs bytes.Buffer
 	code := cli.Main(ctx, append([]string{"workers", "reset", "--dsn", url}, args...), cli.Streams{
@@ -67,16 +71,20 @@ func resetUntil(ctx context.Context, wait func(time.Duration) error, url string,
 	return clitest.Outcome{Code: code, Out: out.String(), Err: errs.String()}
 }
 
+// noWait stands for a wait that ends at once.
 func noWait(time.Duration) error { return nil }
 
+// reset takes the worker from its holder, waits the longest window of the records, and
+// lowers the bound. It ignores keys of other workers, of parked counters and below the
+// new bound.
 func TestWorkersReset(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		db := wrongClock(t, url)
-		insertKey(t, db, 7, time.Now())                                     // below the new bound
-		insertKey(t, db, 8, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))    // of another worker
-		insertKey(t, db, 32+7, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC)) // of another datacenter
-		insertKey(t, db, 1023-31, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))
+		insertKey(t, db, 7, time.Now())                                        // below the new bound
+		insertKey(t, db, 8, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))       // of another worker
+		insertKey(t, db, 32+7, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))    // of another datacenter
+		insertKey(t, db, 1023-31, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC)) // worker 0 of datacenter 31
 		insertKey(t, db, 7, parking.NewPlace(snowflake.TwitterLayout()).Until) // from a parked counter
 		waited := time.Duration(0)
 		got := reset(t, func(d time.Duration) error {
@@ -102,6 +110,8 @@ func TestWorkersReset(t *testing.T) {
 	})
 }
 
+// --dry-run shows what reset would do, and changes nothing. Without --yes and without a
+// terminal, reset fails, because it cannot ask.
 func TestWorkersResetShows(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -118,8 +128,8 @@ func TestWorkersResetShows(t *testing.T) {
 	})
 }
 
-// If a key lies above the new bound, reset changes nothing. If such a key appears during the
-// wait, reset does not lower the bound.
+// If a key of the worker is above the new bound, reset changes nothing. If a program
+// inserts one during the wait, reset does not lower the bound.
 func TestWorkersResetFindsKeys(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -155,7 +165,7 @@ func TestWorkersResetWaitsForTransactions(t *testing.T) {
 		defer tx.Rollback()
 		id := clitest.Compose(t, snowflake.Parts{Time: time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC), Worker: 7, Sequence: 42})
 		begin := func(time.Duration) error {
-			if db.Name() == "sqlite" { // an earlier lock would prevent reset from taking the worker
+			if db.Name() == "sqlite" { // the lock of an earlier transaction would keep reset from releasing the worker
 				tx = db.Begin()
 			}
 			return tx.Exec(fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", id)).Error
@@ -195,6 +205,8 @@ func TestWorkersResetTaken(t *testing.T) {
 	})
 }
 
+// After an interrupt during the wait, the worker is released and its bound is unchanged.
+// The same command then resumes.
 func TestWorkersResetInterrupted(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
@@ -205,6 +217,7 @@ func TestWorkersResetInterrupted(t *testing.T) {
 	clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), 0, "the bound is lowered", "by nobody until 2050")
 }
 
+// reset changes nothing if the bound is near, or if the worker or a column does not exist.
 func TestWorkersResetRefuses(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -233,7 +246,8 @@ func TestWorkersResetRefuses(t *testing.T) {
 	})
 }
 
-// If the local clock is wrong, reset does not set a new bound.
+// If this machine's clock differs from the database's by more than a minute, reset fails,
+// because it computes the new bound from them.
 func TestWorkersResetWrongClock(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
@@ -297,7 +311,7 @@ func TestWorkersResetAlive(t *testing.T) {
 			t.Cleanup(func() { _ = gen.Close(context.Background()) })
 			return gen
 		}
-		const ahead = 24 * 365 * 24 * time.Hour
+		const ahead = 24 * 365 * 24 * time.Hour // about 24 years, which leads to 2050
 		old := generator(lease.WithWorkers(3, 4), lease.WithMaxSkew(2*ahead), lease.WithClock(func() time.Time { return time.Now().Add(ahead) }))
 		next := func(gen *snowflake.Generator) snowflake.Parts {
 			id, err := gen.Next(t.Context())
@@ -313,7 +327,7 @@ func TestWorkersResetAlive(t *testing.T) {
 		}
 		name := fmt.Sprint("0/", worker)
 		got := reset(t, wait, url, name, "--yes")
-		for got.Code != 0 && strings.Contains(got.Err, "it is alive") {
+		for got.Code != 0 && strings.Contains(got.Err, "it is alive") { // the holder has renewed its lease just then
 			got = reset(t, wait, url, name, "--yes")
 		}
 		clitest.WantOutcome(t, got, 0, "the bound is lowered", "taken from ")

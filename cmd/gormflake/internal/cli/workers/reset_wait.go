@@ -18,6 +18,8 @@ import (
 // pollPause is the pause between two queries for transactions.
 const pollPause = 250 * time.Millisecond
 
+// transactionsEnd waits until the transactions that are open now have ended, or until ctx
+// ends.
 func (r *reset) transactionsEnd(ctx context.Context) error {
 	switch r.Dialect {
 	case "postgres":
@@ -29,21 +31,24 @@ func (r *reset) transactionsEnd(ctx context.Context) error {
 	}
 }
 
-// postgresOpenSQL returns the number of sessions whose transaction began before $1, and
-// the number of sessions of other accounts whose transactions the role may not see.
 const (
+	// postgresOpenSQL returns the number of sessions whose transaction began before $1, and
+	// the number of sessions of other accounts whose transactions the role may not see.
 	postgresOpenSQL = `SELECT count(*) FILTER (WHERE xact_start <= $1),
   count(*) FILTER (WHERE query = '<insufficient privilege>')
 FROM pg_stat_activity
 WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()`
 
-	// postgresNextSQL and postgresEndedSQL compare transaction IDs. A transaction that
-	// has written has an ID, even if it is a prepared transaction without a session. All
-	// IDs below the xmin of a snapshot have ended.
+	// postgresNextSQL returns the next transaction ID, and postgresEndedSQL returns whether
+	// all transactions before it have ended. They find prepared transactions, which have no
+	// session. A transaction has an ID once it has written. All transactions below the xmin
+	// of a snapshot have ended.
 	postgresNextSQL  = "SELECT txid_snapshot_xmax(txid_current_snapshot())"
 	postgresEndedSQL = "SELECT txid_snapshot_xmin(txid_current_snapshot()) >= $1"
 )
 
+// postgresTransactionsEnd waits first for the sessions, of which it can say how many are
+// left, and then for transactions without a session.
 func (r *reset) postgresTransactionsEnd(ctx context.Context) error {
 	var now time.Time
 	if err := r.Ask("SELECT clock_timestamp()", nil, &now); err != nil {
@@ -70,6 +75,8 @@ func (r *reset) postgresTransactionsEnd(ctx context.Context) error {
 	})
 }
 
+// unfinished describes the transactions that are open and the sessions that cannot be seen,
+// or returns "" if there are none.
 func unfinished(open, unseen int) string {
 	var left []string
 	if open > 0 {
@@ -81,13 +88,15 @@ func unfinished(open, unseen int) string {
 	return strings.Join(left, " and ")
 }
 
-// mysqlNewestSQL returns the start of the newest transaction, in seconds. mysqlOpenSQL
-// also counts transactions that begin later in the same second.
+// mysqlNewestSQL returns the start of the newest transaction. mysqlOpenSQL counts the
+// transactions that began no later. Times are in whole seconds, so it also counts those
+// that begin later in the same second.
 const (
 	mysqlNewestSQL = "SELECT CAST(MAX(trx_started) AS CHAR) FROM information_schema.innodb_trx"
 	mysqlOpenSQL   = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_started <= ? AND trx_mysql_thread_id <> CONNECTION_ID()"
 )
 
+// mysqlTransactionsEnd waits for the transactions that began up to now.
 func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
 	var newest sql.NullString
 	if err := r.Ask(mysqlNewestSQL, nil, &newest); err != nil {
@@ -114,7 +123,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// poll calls left until it returns "".
+// poll calls left, with pauses, until it returns "". left describes the transactions that
+// are still open. If ctx ends before, poll returns this description as an error.
 func (r *reset) poll(ctx context.Context, left func() (string, error)) error {
 	for {
 		what, err := left()

@@ -98,8 +98,8 @@ func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Hol
 	}), nil
 }
 
-// writeWorkers prints the workers as a table. If free is false, it only prints the number
-// of free workers.
+// writeWorkers prints the workers as a table. If free is false, it prints the number of
+// free workers in place of their rows.
 func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time, free bool) error {
 	terminal.Say(out, "%v\n", in.Layout)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -145,6 +145,7 @@ type workerJSON struct {
 	Owner      string `json:"owner"`
 }
 
+// writeWorkersJSON prints the workers and their layout as JSON.
 func writeWorkersJSON(out io.Writer, in *lease.Inspection, now time.Time) error {
 	doc := workersJSON{Workers: []workerJSON{}}
 	if l := in.Layout; l.Tick > 0 {

@@ -18,7 +18,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// crew returns a worker in each state, as of noon.
+// crew returns records of workers that are held, lapsed, waiting and free at noon. Their
+// keys are 32 times the datacenter plus the worker.
 func crew() map[int]lease.Record {
 	at := clitest.Noon.UnixMilli()
 	return map[int]lease.Record{
@@ -68,6 +69,8 @@ func TestWorkers(t *testing.T) {
 	})
 }
 
+// Without arguments, workers shows all but free workers. Arguments select workers in any
+// state, and are shown in the order of the records.
 func TestWorkersChosen(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
@@ -124,6 +127,8 @@ func TestWorkersOfNothing(t *testing.T) {
 	clitest.Printed(t, clitest.Command(t, "gen", "--dsn", "sqlite://:memory:"))
 }
 
+// release takes a worker from its holder and leaves the bound as it is. A worker without a
+// holder is an error.
 func TestWorkersRelease(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -151,6 +156,7 @@ func TestWorkersRelease(t *testing.T) {
 	})
 }
 
+// A name that is not a worker fails before any other worker is released.
 func TestWorkersReleaseSeveral(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
@@ -166,6 +172,7 @@ func TestWorkersReleaseSeveral(t *testing.T) {
 		"datacenter 0 worker 7 is no longer held by web-2/12/BBBB; it is free\n", "")
 }
 
+// If standard input is not a terminal, release needs --yes.
 func TestWorkersReleaseAsks(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
@@ -197,6 +204,7 @@ func TestWorkersReleaseAlive(t *testing.T) {
 	})
 }
 
+// workerOf returns the worker that has issued an ID.
 func workerOf(id types.ID) int64 { return snowflake.TwitterLayout().Decompose(id).Worker }
 
 // releaseAlive releases a worker whose holder runs. The command fails if the holder renews its
@@ -222,6 +230,7 @@ func within(t *testing.T, what string, reached func() bool) {
 	}
 }
 
+// ddl prints the statement of package sqllease, with the name of --table quoted.
 func TestWorkersDDL(t *testing.T) {
 	t.Parallel()
 	for dialect, quoted := range map[string]string{"sqlite": `"ids"."workers"`, "mysql": "`ids`.`workers`", "postgres": `"ids"."workers"`} {
