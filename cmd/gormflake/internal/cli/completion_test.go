@@ -64,16 +64,16 @@ func inZsh(t *testing.T, zsh, folder string) {
 // text.
 func tabs(t *testing.T, setup, folder, shell string, args ...string) {
 	term := inTerminal(t, "/usr/bin/env", append([]string{"-i", "HOME=.", "HISTFILE=", "TERM=dumb", "PATH=" + folder + ":/usr/bin:/bin", shell}, args...)...)
-	term.typed(strings.TrimSpace(setup) + "\n")
-	term.await("loaded\r\n")
+	term.typeKeys(strings.TrimSpace(setup) + "\n")
+	term.waitFor("loaded\r\n")
 	for _, c := range completions {
-		term.typed(c.typed + "\t")
-		term.await(c.want)
-		term.typed(eraseLine)
+		term.typeKeys(c.typed + "\t")
+		term.waitFor(c.want)
+		term.typeKeys(eraseLine)
 	}
-	term.typed("exit 0\n")
-	term.exits(clitest.OK, "loaded")
-	if shown := term.shown(); strings.Contains(shown, "not found") || strings.Contains(shown, "error") {
+	term.typeKeys("exit 0\n")
+	term.wantExit(clitest.OK, "loaded")
+	if shown := term.screen(); strings.Contains(shown, "not found") || strings.Contains(shown, "error") {
 		t.Errorf("the shell complains:\n%s", shown)
 	}
 }

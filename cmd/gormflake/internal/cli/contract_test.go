@@ -43,36 +43,36 @@ type run struct {
 	code int
 }
 
-// missing is the URL of a database that does not exist.
-const missing = "sqlite:///nonexistent/app.db"
+// missingDSN is the URL of a database that does not exist.
+const missingDSN = "sqlite:///nonexistent/app.db"
 
 // contracts returns a contract for each command except serve.
 func contracts() []contract {
 	online := "--dsn PG orders"
 	return []contract{
 		{"parse", []run{{"2124189853926044565 --json", 0}, {"--file /nonexistent", 1}, {"abc", 2}}, "-", ""},
-		{"gen", []run{{"--worker 1 --json", 0}, {"--dsn " + missing, 1}, {"--worker 99", 2}}, "--worker 1 -n 1000000", ""},
+		{"gen", []run{{"--worker 1 --json", 0}, {"--dsn " + missingDSN, 1}, {"--worker 99", 2}}, "--worker 1 -n 1000000", ""},
 		{"min", []run{{"now", 0}, {"soon", 2}}, "", ""},
 		{"max", []run{{"now", 0}, {"soon", 2}}, "", ""},
-		{"workers", []run{{"--dsn DSN --json", 0}, {"--dsn " + missing, 1}, {"", 2}}, "--dsn DSN", "0/7"},
+		{"workers", []run{{"--dsn DSN --json", 0}, {"--dsn " + missingDSN, 1}, {"", 2}}, "--dsn DSN", "0/7"},
 		{"workers release", []run{{"--dsn DSN --yes --json 0/7", 0}, {"--dsn DSN --yes 0/9", 1}, {"", 2}}, "--dsn DSN --yes 0/7", "0/7"},
-		{"workers raise", []run{{"--dsn DSN --yes --json --to now", 0}, {"--dsn " + missing + " --to now", 1}, {"--dsn DSN --to soon", 2}}, "--dsn DSN --to now --yes", ""},
+		{"workers raise", []run{{"--dsn DSN --yes --json --to now", 0}, {"--dsn " + missingDSN + " --to now", 1}, {"--dsn DSN --to soon", 2}}, "--dsn DSN --to now --yes", ""},
 		{"workers reset", []run{{"--dsn DSN --dry-run 0/8", 0}, {"--dsn DSN --yes 0/9", 1}, {"", 2}}, "--dsn DSN --yes 0/8", "0/7"},
 		{"workers ddl", []run{{"--dialect mysql", 0}, {"--dialect x", 2}}, "", ""},
-		{"doctor", []run{{"--dsn MOVED --json", 0}, {"--dsn DSN --json", 3}, {"--dsn " + missing, 1}, {"now", 2}}, "--dsn DSN", ""},
+		{"doctor", []run{{"--dsn MOVED --json", 0}, {"--dsn DSN --json", 3}, {"--dsn " + missingDSN, 1}, {"now", 2}}, "--dsn DSN", ""},
 		{"migrate plan", []run{{"--dsn DSN --json orders", 3}, {"--dsn DSN none", 1}, {"--dsn DSN", 2}, {"--dsn MOVED --json orders", 0}}, "--dsn DSN orders", "orders"},
 		{"migrate files", []run{{"--dsn DSN --format goose --dir DIR --json orders", 0}, {"--dsn DSN --format goose --dir DIR none", 1}, {"--dsn DSN orders", 2}}, "--dsn DSN --format goose --dir DIR orders", "orders"},
 		{"migrate apply", []run{{"--dsn APPLY --yes --save DIR/plan.json --json orders", 0}, {"--dsn DSN --yes none", 1}, {"--dsn DSN", 2}}, "--dsn DSN --yes --save= orders", "orders"},
 		{"migrate revert", []run{{"--dsn APPLY --yes --json DIR/plan.json", 0}, {"--dsn DSN --yes /nonexistent", 1}, {"--dsn DSN", 2}}, "--dsn DSN --yes DIR/plan.json", ""},
-		{"migrate online plan", []run{{online + " --json", 3}, {"--dsn " + missing + " orders", 1}, {"", 2}}, "--dsn DSN orders", "orders"},
-		{"migrate online apply", []run{{online + " --yes --until prepare --json", 0}, {"--dsn " + missing + " orders", 1}, {"", 2}}, "--dsn DSN --yes orders", "orders"},
-		{"migrate online status", []run{{online + " --json", 0}, {"--dsn " + missing + " orders", 1}, {"", 2}}, "--dsn DSN orders", "orders"},
-		{"migrate online pause", []run{{online + " --json", 0}, {"--dsn " + missing + " orders", 1}, {"", 2}}, "--dsn DSN orders", "orders"},
-		{"migrate online throttle", []run{{online + " --json --stall 20ms", 0}, {"--dsn " + missing + " orders", 1}, {"--dsn DSN --between x orders", 2}}, "--dsn DSN orders", "orders"},
-		{"migrate online resume", []run{{online + " --json", 0}, {"--dsn " + missing + " orders", 1}, {"", 2}}, "--dsn DSN orders", "orders"},
-		{"migrate online finish", []run{{"--dsn " + missing + " orders", 1}, {"", 2}}, "--dsn DSN --yes orders", "orders"},
-		{"migrate online revert", []run{{online + " --yes --json", 0}, {"--dsn " + missing + " orders", 1}, {"", 2}}, "--dsn DSN --yes orders", "orders"},
-		{"migrate online files", []run{{online + " --format goose --stage prepare --dir DIR --json", 0}, {"--dsn " + missing + " --format goose --stage prepare --dir DIR orders", 1}, {"", 2}}, "--dsn DSN --format goose --stage prepare --dir DIR orders", "orders"},
+		{"migrate online plan", []run{{online + " --json", 3}, {"--dsn " + missingDSN + " orders", 1}, {"", 2}}, "--dsn DSN orders", "orders"},
+		{"migrate online apply", []run{{online + " --yes --until prepare --json", 0}, {"--dsn " + missingDSN + " orders", 1}, {"", 2}}, "--dsn DSN --yes orders", "orders"},
+		{"migrate online status", []run{{online + " --json", 0}, {"--dsn " + missingDSN + " orders", 1}, {"", 2}}, "--dsn DSN orders", "orders"},
+		{"migrate online pause", []run{{online + " --json", 0}, {"--dsn " + missingDSN + " orders", 1}, {"", 2}}, "--dsn DSN orders", "orders"},
+		{"migrate online throttle", []run{{online + " --json --stall 20ms", 0}, {"--dsn " + missingDSN + " orders", 1}, {"--dsn DSN --between x orders", 2}}, "--dsn DSN orders", "orders"},
+		{"migrate online resume", []run{{online + " --json", 0}, {"--dsn " + missingDSN + " orders", 1}, {"", 2}}, "--dsn DSN orders", "orders"},
+		{"migrate online finish", []run{{"--dsn " + missingDSN + " orders", 1}, {"", 2}}, "--dsn DSN --yes orders", "orders"},
+		{"migrate online revert", []run{{online + " --yes --json", 0}, {"--dsn " + missingDSN + " orders", 1}, {"", 2}}, "--dsn DSN --yes orders", "orders"},
+		{"migrate online files", []run{{online + " --format goose --stage prepare --dir DIR --json", 0}, {"--dsn " + missingDSN + " --format goose --stage prepare --dir DIR orders", 1}, {"", 2}}, "--dsn DSN --format goose --stage prepare --dir DIR orders", "orders"},
 		{"vet", []run{{"--json ./vet/testdata/none", 1}, {"--tgas x", 2}}, "./...", ""},
 		{"version", []run{{"--json", 0}, {"now", 2}}, "", ""},
 	}
@@ -82,17 +82,17 @@ func contracts() []contract {
 // another program.
 var noJSON = []string{"min", "max", "workers ddl"}
 
-// foundElsewhere are exit codes that other tests check.
-var foundElsewhere = map[string][]int{
+// codesElsewhere are exit codes that other tests check.
+var codesElsewhere = map[string][]int{
 	"vet":                   {0, 3}, // TestVet
 	"migrate apply":         {3},    // TestApplyIncomplete
 	"migrate online plan":   {0},    // package migrate
 	"migrate online finish": {0},
 }
 
-// places returns a replacer that puts URLs of databases and names of files in place of the
-// placeholders, such as DSN, in the arguments of a contract.
-func places(t *testing.T) *strings.Replacer {
+// placeholders returns a replacer that puts URLs of databases and names of files in place
+// of the placeholders, such as DSN, in the arguments of a contract.
+func placeholders(t *testing.T) *strings.Replacer {
 	t.Helper()
 	at := clitest.Noon.UnixMilli()
 	shop := func() string {
@@ -117,16 +117,16 @@ func places(t *testing.T) *strings.Replacer {
 // table of the page is up to date. It fails for a command without a contract.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	where := places(t)
+	replacer := placeholders(t)
 	var table strings.Builder
 	table.WriteString(contractHead)
 	var named []string
 	for _, c := range contracts() {
 		named = append(named, c.name)
-		table.WriteString(c.row(t, where))
+		table.WriteString(c.row(t, replacer))
 	}
 	for _, name := range commands(t) {
-		cmd := find(t, name)
+		cmd := findCommand(t, name)
 		if !cmd.HasSubCommands() && !strings.HasPrefix(name, "completion") && !slices.Contains([]string{"help", "serve"}, name) && !slices.Contains(named, name) {
 			t.Errorf("%s has no contract", name)
 		}
@@ -158,12 +158,12 @@ func comparePage(t *testing.T, table string) {
 var oddName = regexp.MustCompile(`"[a-z_0-9]*[^a-z_0-9"\\]+[^"\\]*":`)
 
 // row checks a contract, and returns its row of the table.
-func (c contract) row(t *testing.T, where *strings.Replacer) string {
+func (c contract) row(t *testing.T, replacer *strings.Replacer) string {
 	t.Helper()
-	codes := slices.Clone(foundElsewhere[c.name])
+	codes := slices.Clone(codesElsewhere[c.name])
 	asJSON := ""
 	for _, r := range c.runs {
-		got := c.run(t.Context(), where, r.args)
+		got := c.run(t.Context(), replacer, r.args)
 		if got.Code != r.code {
 			t.Errorf("%s %s: exit code %d, want %d\n%s%s", c.name, r.args, got.Code, r.code, got.Out, got.Err)
 		}
@@ -178,55 +178,56 @@ func (c contract) row(t *testing.T, where *strings.Replacer) string {
 			}
 		}
 	}
-	if has := find(t, c.name).Flags().Lookup("json") != nil; has == slices.Contains(noJSON, c.name) {
+	if has := findCommand(t, c.name).Flags().Lookup("json") != nil; has == slices.Contains(noJSON, c.name) {
 		t.Errorf("%s has --json: %v", c.name, has)
 	} else if has && asJSON == "" {
 		asJSON = "yes"
 	}
 	interrupted := "ends at once"
 	if c.interrupt != "" {
-		interrupted = c.interrupted(t, where)
+		interrupted = c.checkInterrupt(t, replacer)
 		codes = append(codes, clitest.Interrupted)
 	}
 	slices.Sort(codes)
-	cells := fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", c.name, asJSON, join(slices.Compact(codes)), interrupted, c.completed(t, where))
+	cells := fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", c.name, asJSON, joinCodes(slices.Compact(codes)), interrupted, c.checkCompletion(t, replacer))
 	return strings.ReplaceAll(cells, "|  |", "| |")
 }
 
-func join(codes []int) string {
+func joinCodes(codes []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(codes), "[]"), " ", ", ")
 }
 
-// words returns the command with its arguments, in which where replaces placeholders.
-func (c contract) words(where *strings.Replacer, args string) []string {
-	return append(strings.Fields(c.name), strings.Fields(where.Replace(args))...)
+// commandLine returns the command with its arguments, in which replacer replaces
+// placeholders.
+func (c contract) commandLine(replacer *strings.Replacer, args string) []string {
+	return append(strings.Fields(c.name), strings.Fields(replacer.Replace(args))...)
 }
 
-func (c contract) run(ctx context.Context, where *strings.Replacer, args string) clitest.Outcome {
-	return clitest.CommandWith(ctx, strings.NewReader(""), c.words(where, args)...)
+func (c contract) run(ctx context.Context, replacer *strings.Replacer, args string) clitest.Outcome {
+	return clitest.CommandWith(ctx, strings.NewReader(""), c.commandLine(replacer, args)...)
 }
 
-// interrupted runs the command with a context that is already canceled, as after Ctrl-C.
-func (c contract) interrupted(t *testing.T, where *strings.Replacer) string {
+// checkInterrupt runs the command with a context that is already canceled, as after Ctrl-C.
+func (c contract) checkInterrupt(t *testing.T, replacer *strings.Replacer) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	in, closer := io.Pipe() // reading blocks
 	defer closer.Close()
-	got := clitest.CommandWith(ctx, in, c.words(where, c.interrupt)...)
+	got := clitest.CommandWith(ctx, in, c.commandLine(replacer, c.interrupt)...)
 	if got.Code != clitest.Interrupted || !strings.HasPrefix(got.Err, "gormflake: interrupted; ") || strings.Count(got.Err, "\n") != 1 {
 		t.Errorf("%s, interrupted: %+v, want exit code 130 and one line", c.name, got)
 	}
 	return "says what was changed"
 }
 
-// completed checks the completion of an argument, and returns what is completed.
-func (c contract) completed(t *testing.T, where *strings.Replacer) string {
+// checkCompletion checks the completion of an argument, and returns what is completed.
+func (c contract) checkCompletion(t *testing.T, replacer *strings.Replacer) string {
 	t.Helper()
 	if c.completes == "" {
 		return ""
 	}
-	args := append([]string{"__complete"}, c.words(where, "--dsn DSN")...)
+	args := append([]string{"__complete"}, c.commandLine(replacer, "--dsn DSN")...)
 	got := clitest.Command(t, append(args, "")...)
 	if !strings.Contains(got.Out, c.completes) {
 		t.Errorf("%s completes an argument by %q, want %q", c.name, got.Out, c.completes)
@@ -237,8 +238,8 @@ func (c contract) completed(t *testing.T, where *strings.Replacer) string {
 	return "workers"
 }
 
-// find returns the command with this name.
-func find(t *testing.T, name string) *cobra.Command {
+// findCommand returns the command with this name.
+func findCommand(t *testing.T, name string) *cobra.Command {
 	t.Helper()
 	root := cli.Command(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	cmd, _, err := root.Find(strings.Fields(name))
@@ -252,7 +253,7 @@ func find(t *testing.T, name string) *cobra.Command {
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	for _, name := range commands(t) {
-		cmd := find(t, name)
+		cmd := findCommand(t, name)
 		path := strings.Fields(name)
 		help := fmt.Sprintf("see %q", cmd.CommandPath()+" --help")
 		for _, child := range cmd.Commands() {
@@ -289,7 +290,7 @@ func TestVariables(t *testing.T) {
 	t.Parallel()
 	types := map[string]string{}
 	for _, name := range commands(t) {
-		find(t, name).Flags().VisitAll(func(f *pflag.Flag) {
+		findCommand(t, name).Flags().VisitAll(func(f *pflag.Flag) {
 			variable := flags.Variable(f)
 			if variable == "" {
 				return
@@ -336,7 +337,7 @@ func TestVariablesSetFlags(t *testing.T) {
 		{"lines", map[string]string{"GORMFLAKE_SKIP": "a\nb", "GORMFLAKE_DSN": app}, "doctor", 0, "all is well", ""},
 		{"what would do nothing", map[string]string{"GORMFLAKE_TABLE": "ids"}, "gen --worker 1", 0, "\n", ""},
 		{"another command's", map[string]string{"GORMFLAKE_TABLE": "ids"}, "parse 2124189853926044565", 0, "worker      3", ""},
-		{"no database is asked", map[string]string{"GORMFLAKE_DSN": missing}, "gen --time now --worker 1", 0, "\n", ""},
+		{"no database is asked", map[string]string{"GORMFLAKE_DSN": missingDSN}, "gen --time now --worker 1", 0, "\n", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for name, value := range test.variables {

@@ -65,10 +65,10 @@ func completeHelp(root *cobra.Command) {
 }
 
 var (
-	// folded matches a line break within a paragraph or an item. Such a break is followed
-	// by at least four spaces, or stands between a line of 60 characters or more and a line
-	// that begins without a space.
-	folded = regexp.MustCompile(`\n {4,}|([^\n]{60})\n(\S)`)
+	// lineBreak matches a line break within a paragraph or an item. Such a break is
+	// followed by at least four spaces, or stands between a line of 60 characters or more
+	// and a line that begins without a space.
+	lineBreak = regexp.MustCompile(`\n {4,}|([^\n]{60})\n(\S)`)
 
 	// item matches the beginning of an item, such as "  1. " or "  held     ". The further
 	// lines of the item are indented by the width of this beginning.
@@ -78,7 +78,7 @@ var (
 // wrap wraps a text at width. It first joins the lines of each paragraph, and of each item
 // that begins with two spaces, because the source wraps them at about 80 characters.
 func wrap(text string, width int) string {
-	lines := strings.Split(folded.ReplaceAllString(text, "$1 $2"), "\n")
+	lines := strings.Split(lineBreak.ReplaceAllString(text, "$1 $2"), "\n")
 	for i, line := range lines {
 		lines[i] = terminal.Wrap(line, width, len(item.FindString(line)))
 	}

@@ -57,11 +57,11 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	}
 	// A command that has written output itself may already have returned the error of the
 	// output.
-	if unwritten := out.Flush(); unwritten != nil && (err == nil || errors.Is(err, unwritten)) {
-		if errors.Is(unwritten, syscall.EPIPE) {
+	if outputErr := out.Flush(); outputErr != nil && (err == nil || errors.Is(err, outputErr)) {
+		if errors.Is(outputErr, syscall.EPIPE) {
 			return terminal.ExitPipe // the reader of the output has ended, for example head
 		}
-		err = fmt.Errorf("write to standard output: %w", cmp.Or(err, unwritten))
+		err = fmt.Errorf("write to standard output: %w", cmp.Or(err, outputErr))
 	}
 	if err == nil {
 		return terminal.ExitOK
@@ -104,7 +104,7 @@ func Command(streams Streams) *cobra.Command {
 // number as a short flag, so the error says that no ID is negative.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if _, takes := cmd.Annotations[ids.TakesIDs]; takes && errors.As(err, &unknown) {
+	if _, takesIDs := cmd.Annotations[ids.TakesIDs]; takesIDs && errors.As(err, &unknown) {
 		if group := unknown.GetSpecifiedShortnames(); group != "" && group[0] >= '0' && group[0] <= '9' {
 			return fmt.Errorf("-%s is neither a flag nor an ID: no ID is negative; see %q", group, flags.HelpOf(cmd))
 		}

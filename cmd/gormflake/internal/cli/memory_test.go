@@ -20,9 +20,9 @@ import (
 // all garbage yet. The texts of the tests are larger.
 const headroom = 24 << 10
 
-// peak returns the peak memory of a process in KB. It does not use the rusage of the process,
-// which starts at the peak of its parent.
-func peak(t *testing.T, cmd *exec.Cmd) (kb int) {
+// peakMemory returns the peak memory of a process in KB. It does not use the rusage of
+// the process, which starts at the peak of its parent.
+func peakMemory(t *testing.T, cmd *exec.Cmd) (kb int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 	if err != nil {
@@ -65,7 +65,7 @@ func memoryOfParse(t *testing.T, program string) {
 		"lines as JSON":  {&logReader{id: clitest.Sample(t)}, []string{"--json"}},
 		"lines as table": {&logReader{id: clitest.Sample(t)}, []string{"--table"}},
 	} {
-		cmd, stderr := process(t, program, append([]string{"parse"}, test.args...)...)
+		cmd, stderr := newProcess(t, program, append([]string{"parse"}, test.args...)...)
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -76,11 +76,11 @@ func memoryOfParse(t *testing.T, program string) {
 		if _, err := io.CopyN(in, test.in, 1<<20); err != nil {
 			t.Fatal(err)
 		}
-		small := peak(t, cmd)
+		small := peakMemory(t, cmd)
 		if _, err := io.CopyN(in, test.in, 32<<20); err != nil {
 			t.Fatal(err)
 		}
-		large := peak(t, cmd)
+		large := peakMemory(t, cmd)
 		in.Close()
 		if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
 			t.Errorf("%s: %v, %s", name, err, stderr)
@@ -95,7 +95,7 @@ func memoryOfParse(t *testing.T, program string) {
 // The memory that gen uses does not grow with the number of IDs. After the last read, the
 // test closes the pipe, which ends gen with an error.
 func memoryOfGen(t *testing.T, program string) {
-	cmd, _ := process(t, program, "gen", "--worker", "1", "-n", "1000000000")
+	cmd, _ := newProcess(t, program, "gen", "--worker", "1", "-n", "1000000000")
 	out := startPiped(t, cmd)
 	text := bufio.NewReaderSize(out, 1<<20)
 	after := func(n int) int {
@@ -104,7 +104,7 @@ func memoryOfGen(t *testing.T, program string) {
 				t.Fatal(err)
 			}
 		}
-		return peak(t, cmd)
+		return peakMemory(t, cmd)
 	}
 	small := after(10_000)
 	large := after(3_000_000)

@@ -19,9 +19,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// process returns a command that runs the built program in a new folder, and the buffer to
-// which its standard error goes.
-func process(t *testing.T, program string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+// newProcess returns a command that runs the built program in a new folder, and the
+// buffer to which its standard error goes.
+func newProcess(t *testing.T, program string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = t.TempDir()
@@ -31,8 +31,8 @@ func process(t *testing.T, program string, args ...string) (*exec.Cmd, *bytes.Bu
 	return cmd, &stderr
 }
 
-// exitOf returns the exit code of a process that has ended with err.
-func exitOf(t *testing.T, err error) int {
+// exitCode returns the exit code of a process that has ended with err.
+func exitCode(t *testing.T, err error) int {
 	t.Helper()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -64,9 +64,9 @@ func TestProcess(t *testing.T) {
 // Each mistake of mistakes is reported by the program as it is by package cli.
 func processMistakes(t *testing.T, program string) {
 	for _, test := range mistakes() {
-		cmd, stderr := process(t, program, strings.Fields(test.args)...)
+		cmd, stderr := newProcess(t, program, strings.Fields(test.args)...)
 		out, err := cmd.Output()
-		clitest.WantUsage(t, clitest.Outcome{Code: exitOf(t, err), Out: string(out), Err: stderr.String()}, test.want)
+		clitest.WantUsage(t, clitest.Outcome{Code: exitCode(t, err), Out: string(out), Err: stderr.String()}, test.want)
 	}
 }
 
@@ -82,7 +82,7 @@ func processExamples(t *testing.T, program string) {
 		}
 		for _, line := range clitest.Lines(examples) {
 			line = strings.TrimSpace(line)
-			shell, stderr := process(t, "/bin/sh", "-c", line)
+			shell, stderr := newProcess(t, "/bin/sh", "-c", line)
 			shell.Env = append(shell.Env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
 			clitest.Records(t, "sqlite://"+filepath.Join(shell.Dir, "app.db"), map[int]lease.Record{7: {Bound: 1, Owner: "dead"}})
 			for name, content := range map[string]string{"app.log": clitest.Sample(t).String(), "publicid.secret": "32 random bytes of a secret file"} {
@@ -101,13 +101,13 @@ func processExamples(t *testing.T, program string) {
 // wantFailure waits for a process that must fail with one line.
 func wantFailure(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text string) {
 	t.Helper()
-	clitest.WantOneLine(t, clitest.Outcome{Code: exitOf(t, cmd.Wait()), Err: stderr.String()}, text)
+	clitest.WantOneLine(t, clitest.Outcome{Code: exitCode(t, cmd.Wait()), Err: stderr.String()}, text)
 }
 
 // wantInterrupted waits for a process that must report an interrupt.
 func wantInterrupted(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text string) {
 	t.Helper()
-	clitest.WantInterrupted(t, clitest.Outcome{Code: exitOf(t, cmd.Wait()), Err: stderr.String()}, text)
+	clitest.WantInterrupted(t, clitest.Outcome{Code: exitCode(t, cmd.Wait()), Err: stderr.String()}, text)
 }
 
 // startPiped starts a command, and returns its standard output.
@@ -146,13 +146,13 @@ func closedPipe(t *testing.T, program string) {
 		{"gen", "--dsn", url, "-n", "1000000000", "--json"},
 		{"parse", "--file", log},
 	} {
-		cmd, stderr := process(t, program, args...)
+		cmd, stderr := newProcess(t, program, args...)
 		out := startPiped(t, cmd)
 		if _, err := io.ReadFull(out, make([]byte, 100)); err != nil {
 			t.Error(err)
 		}
 		out.Close()
-		if code := exitOf(t, cmd.Wait()); code != 141 || stderr.Len() > 0 {
+		if code := exitCode(t, cmd.Wait()); code != 141 || stderr.Len() > 0 {
 			t.Errorf("%q: exit code %d and %q, want 141 and nothing", args, code, stderr)
 		}
 	}
@@ -165,7 +165,7 @@ func interruptGen(t *testing.T, program string) {
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Touch(t, url)
 		for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-			cmd, stderr := process(t, program, "gen", "--dsn", url, "-n", "1000000000")
+			cmd, stderr := newProcess(t, program, "gen", "--dsn", url, "-n", "1000000000")
 			out := bufio.NewReader(startPiped(t, cmd))
 			if _, err := out.ReadString('\n'); err != nil {
 				t.Error(err)
@@ -184,7 +184,7 @@ func interruptGen(t *testing.T, program string) {
 
 // An interrupt ends parse even while it waits for input.
 func interruptParse(t *testing.T, program string) {
-	cmd, stderr := process(t, program, "parse")
+	cmd, stderr := newProcess(t, program, "parse")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func interruptParse(t *testing.T, program string) {
 
 // parse prints a line as soon as it arrives, before the input ends.
 func liveText(t *testing.T, program string) {
-	cmd, _ := process(t, program, "parse")
+	cmd, _ := newProcess(t, program, "parse")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func permissions(t *testing.T, program string) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"parse", "--file", file}, {"workers", "--dsn", "sqlite://" + file}, {"gen", "--dsn", "sqlite://" + file}} {
-		cmd, stderr := process(t, program, args...)
+		cmd, stderr := newProcess(t, program, args...)
 		if os.Geteuid() == 0 { // root may read every file
 			for _, folder := range []string{filepath.Dir(program), cmd.Dir, filepath.Dir(file)} {
 				passable(t, folder)
@@ -265,7 +265,7 @@ func fullDisk(t *testing.T, program string) {
 	defer full.Close()
 	id := clitest.Sample(t).String()
 	for _, args := range []string{"gen --worker 1", "parse " + id, "parse --table " + id, "min now", "version", "workers ddl --dialect mysql", "--help", "help", "completion bash"} {
-		cmd, stderr := process(t, program, strings.Fields(args)...)
+		cmd, stderr := newProcess(t, program, strings.Fields(args)...)
 		cmd.Stdout = full
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

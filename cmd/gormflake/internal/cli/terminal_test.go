@@ -66,45 +66,45 @@ func (term *terminal) read(command *exec.Cmd) {
 	}
 }
 
-func (term *terminal) shown() string {
+func (term *terminal) screen() string {
 	term.mu.Lock()
 	defer term.mu.Unlock()
 	return term.text.String()
 }
 
-// await waits until the terminal shows the text.
-func (term *terminal) await(text string) {
+// waitFor waits until the terminal shows the text.
+func (term *terminal) waitFor(text string) {
 	term.t.Helper()
-	for deadline := time.Now().Add(clitest.Patience); !strings.Contains(term.shown(), text); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(clitest.Patience); !strings.Contains(term.screen(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			term.t.Fatalf("the terminal does not show %q:\n%s", text, term.shown())
+			term.t.Fatalf("the terminal does not show %q:\n%s", text, term.screen())
 		}
 	}
 }
 
-func (term *terminal) typed(keys string) {
+func (term *terminal) typeKeys(keys string) {
 	term.t.Helper()
 	if _, err := term.file.WriteString(keys); err != nil {
 		term.t.Fatal(err)
 	}
 }
 
-// exits waits until the program ends, and checks its exit code and the last text.
-func (term *terminal) exits(code int, text string) {
+// wantExit waits until the program ends, and checks its exit code and the last text.
+func (term *terminal) wantExit(code int, text string) {
 	term.t.Helper()
 	var err error
 	select {
 	case err = <-term.ended:
 	case <-time.After(clitest.Patience):
-		term.t.Fatalf("the program does not end:\n%s", term.shown())
+		term.t.Fatalf("the program does not end:\n%s", term.screen())
 	}
 	got := 0
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		got = exit.ExitCode()
 	}
-	if got != code || !strings.Contains(term.shown(), text) {
-		term.t.Errorf("exit code %d, want %d, and %q in:\n%s", got, code, text, term.shown())
+	if got != code || !strings.Contains(term.screen(), text) {
+		term.t.Errorf("exit code %d, want %d, and %q in:\n%s", got, code, text, term.screen())
 	}
 }
 
@@ -127,8 +127,8 @@ func colours(t *testing.T, program string) {
 		run := func(args ...string) *terminal {
 			return inTerminal(t, "env", append([]string{"-u", "NO_COLOR", "TERM=xterm", test.environment, program}, args...)...)
 		}
-		run("parse", "--file", file).exits(clitest.OK, test.parse)
-		run("doctor", "--dsn", url).exits(clitest.OK, test.doctor)
+		run("parse", "--file", file).wantExit(clitest.OK, test.parse)
+		run("doctor", "--dsn", url).wantExit(clitest.OK, test.doctor)
 	}
 }
 
@@ -172,8 +172,8 @@ func wrapped(t *testing.T, program string) {
 		{60, []string{"parse", "--help"}, clitest.OK},
 	} {
 		term := inTerminalOf(t, test.columns, "env", append([]string{"NO_COLOR=1", program}, test.args...)...)
-		term.exits(test.code, "")
-		for line := range strings.SplitSeq(strings.ReplaceAll(term.shown(), "\r", ""), "\n") {
+		term.wantExit(test.code, "")
+		for line := range strings.SplitSeq(strings.ReplaceAll(term.screen(), "\r", ""), "\n") {
 			if len([]rune(line)) > int(test.columns) && !isCommand(line) && strings.Contains(strings.TrimLeft(line, " "), " ") {
 				t.Errorf("%q: more than %d characters in %q", test.args, test.columns, line)
 			}
@@ -202,14 +202,14 @@ func confirmation(t *testing.T, program string) {
 			clitest.Shop(t, url)
 			before := clitest.Schema(t, url)
 			term := inTerminal(t, program, "migrate", "apply", "--dsn", url, "orders")
-			term.await("Apply these 11 statements to orders? [y/N] ")
-			term.typed(test.keys)
-			term.exits(test.code, test.text)
+			term.waitFor("Apply these 11 statements to orders? [y/N] ")
+			term.typeKeys(test.keys)
+			term.wantExit(test.code, test.text)
 			if changed := clitest.Schema(t, url) != before; changed != test.changes {
 				t.Errorf("the database has changed: %v, want %v", changed, test.changes)
 			}
-			if bar := strings.Contains(term.shown(), "100% |████"); bar != test.changes {
-				t.Errorf("a bar is drawn: %v, want %v:\n%s", bar, test.changes, term.shown())
+			if bar := strings.Contains(term.screen(), "100% |████"); bar != test.changes {
+				t.Errorf("a bar is drawn: %v, want %v:\n%s", bar, test.changes, term.screen())
 			}
 		})
 	}
@@ -224,12 +224,12 @@ func interrupted(t *testing.T, program string) {
 	defer tx.Rollback()
 	lock(t, tx)
 	term := inTerminal(t, program, "migrate", "apply", "--dsn", url, "--yes", "--phases", "widen", "orders")
-	term.await("widen ")
-	term.await("(0/")
-	term.typed(interrupt)
-	term.exits(clitest.Interrupted, "run the same command again to resume")
-	term.await("gormflake: interrupted; ")
-	term.await("nothing of this phase has been changed")
+	term.waitFor("widen ")
+	term.waitFor("(0/")
+	term.typeKeys(interrupt)
+	term.wantExit(clitest.Interrupted, "run the same command again to resume")
+	term.waitFor("gormflake: interrupted; ")
+	term.waitFor("nothing of this phase has been changed")
 	// A leftover statement in the queue for the lock would block readers of the table.
 	var waiting int
 	err := db.Raw("SELECT count(*) FROM pg_locks WHERE relation = 'orders'::regclass AND NOT granted").Row().Scan(&waiting)

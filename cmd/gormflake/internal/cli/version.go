@@ -22,7 +22,7 @@ func newVersion() *cobra.Command {
 		Args:    flags.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(built())
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(readBuild())
 			}
 			terminal.Say(cmd.OutOrStdout(), "gormflake version %s", version())
 			return nil
@@ -41,9 +41,9 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-// built returns the build of this program. The version is (devel) if the toolchain has
+// readBuild returns the build of this program. The version is (devel) if the toolchain has
 // recorded none.
-func built() build {
+func readBuild() build {
 	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -63,7 +63,7 @@ func built() build {
 
 // version returns the build as a text on a single line.
 func version() string {
-	b := built()
+	b := readBuild()
 	text := b.Version
 	if b.Revision != "" {
 		text += " " + b.Revision

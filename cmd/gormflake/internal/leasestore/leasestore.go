@@ -40,8 +40,8 @@ import (
 // Forms lists the forms of URLs, for help texts and errors.
 const Forms = "redis://host:6379/0, etcd://host:2379 or zookeeper://host:2181"
 
-// patience limits how long servers may take to answer the first request.
-const patience = 10 * time.Second
+// answerTimeout limits how long servers may take to answer the first request.
+const answerTimeout = 10 * time.Second
 
 // A Store is a connected store. The caller closes it.
 type Store struct {
@@ -77,7 +77,7 @@ func Open(ctx context.Context, rawURL, namespace string, log *slog.Logger) (*Sto
 	if !known {
 		return nil, fmt.Errorf("unknown scheme %q: want %s", a.Scheme, Forms)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("no answer within %v", answerTimeout))
 	defer cancel()
 	store, err := open(ctx, a, namespace, log)
 	if err != nil {
@@ -135,8 +135,9 @@ func (a address) withPort(port string) []string {
 	return all
 }
 
-// only returns an error if the URL has a path, or parameters other than the named ones.
-func (a address) only(parameters ...string) error {
+// allowOnly returns an error if the URL has a path, or parameters other than the named
+// ones.
+func (a address) allowOnly(parameters ...string) error {
 	if strings.Trim(a.Path, "/") != "" {
 		return fmt.Errorf("path %q: want none: records are kept under gormflake, apart by namespace", a.Path)
 	}
@@ -170,7 +171,7 @@ func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) 
 // parameters for its files.
 func etcdConfig(a address) (*clientv3.Config, error) {
 	var files []string
-	spec := clientv3.ConfigSpec{Endpoints: a.withPort("2379"), DialTimeout: patience, Auth: &clientv3.AuthConfig{Username: a.User.Username()}}
+	spec := clientv3.ConfigSpec{Endpoints: a.withPort("2379"), DialTimeout: answerTimeout, Auth: &clientv3.AuthConfig{Username: a.User.Username()}}
 	spec.Auth.Password, _ = a.User.Password()
 	if query := a.Query(); a.Scheme == "etcds" {
 		files = []string{"ca", "cert", "key"}
@@ -179,7 +180,7 @@ func etcdConfig(a address) (*clientv3.Config, error) {
 			return nil, errors.New("want cert and key together")
 		}
 	}
-	if err := a.only(files...); err != nil {
+	if err := a.allowOnly(files...); err != nil {
 		return nil, err
 	}
 	return clientv3.NewClientConfig(&spec, zap.NewNop())
@@ -201,7 +202,7 @@ func checkEtcd(ctx context.Context, client *clientv3.Client) error {
 // quietRedis stops go-redis from writing each failed dial to standard error. It runs only
 // once, because SetLogger writes a variable of package redis that the goroutines of
 // clients that are already open read.
-var quietRedis = sync.OnceFunc(func() { redis.SetLogger(quiet{}) })
+var quietRedis = sync.OnceFunc(func() { redis.SetLogger(quietLogger{}) })
 
 func openRedis(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error) {
 	if len(a.hosts) > 1 {
@@ -218,25 +219,25 @@ func openRedis(ctx context.Context, a address, namespace string, log *slog.Logge
 	return &Store{redislease.New(client, redislease.WithNamespace(namespace), redislease.WithLogger(log)), client.Close}, nil
 }
 
-// quiet is a logger of go-redis that discards everything.
-type quiet struct{}
+// quietLogger is a logger of go-redis that discards everything.
+type quietLogger struct{}
 
-func (quiet) Printf(context.Context, string, ...any) {}
+func (quietLogger) Printf(context.Context, string, ...any) {}
 
 // redisClient returns a client for sentinels, for a cluster or for a single server. The
 // parameters of the URL tell them apart.
 func redisClient(a address) (redis.UniversalClient, error) {
 	switch query := a.Query(); {
 	case query.Has("master_name"):
-		return parsed(redis.NewFailoverClient, redis.ParseFailoverURL, a)
+		return newRedis(redis.NewFailoverClient, redis.ParseFailoverURL, a)
 	case query.Has("addr"):
-		return parsed(redis.NewClusterClient, redis.ParseClusterURL, a)
+		return newRedis(redis.NewClusterClient, redis.ParseClusterURL, a)
 	}
-	return parsed(redis.NewClient, redis.ParseURL, a)
+	return newRedis(redis.NewClient, redis.ParseURL, a)
 }
 
-// parsed parses the URL into the options of a client, and opens the client.
-func parsed[O any, C redis.UniversalClient](open func(O) C, parse func(string) (O, error), a address) (redis.UniversalClient, error) {
+// newRedis parses the URL into the options of a client, and opens the client.
+func newRedis[O any, C redis.UniversalClient](open func(O) C, parse func(string) (O, error), a address) (redis.UniversalClient, error) {
 	options, err := parse(a.String())
 	if err != nil {
 		return nil, err
@@ -255,7 +256,7 @@ const (
 )
 
 func openZooKeeper(ctx context.Context, a address, namespace string, logger *slog.Logger) (*Store, error) {
-	if err := a.only(forceSync); err != nil {
+	if err := a.allowOnly(forceSync); err != nil {
 		return nil, err
 	}
 	options := []zklease.Option{zklease.WithNamespace(namespace), zklease.WithLogger(logger)}

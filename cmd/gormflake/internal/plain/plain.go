@@ -3,11 +3,11 @@ package plain
 
 import "regexp"
 
-// words are the replacements of [Words]. They concern errors of packages types, lease and
-// sqllease, which name Go functions, and errors of Cobra about flags.
-var words = []struct {
-	of *regexp.Regexp
-	to string
+// replacements are the replacements of [Words]. They concern errors of packages types,
+// lease and sqllease, which name Go functions, and errors of Cobra about flags.
+var replacements = []struct {
+	pattern  *regexp.Regexp
+	template string
 }{
 	{regexp.MustCompile(`types: (?:ID\.)?(?:Parse|Unmarshal)\w+\(("(?:[^"\\]|\\.)*")\): `), "$1 is not an ID: "},
 	{regexp.MustCompile(`\blease: WithWindow\b`), "--window: $0"},
@@ -20,8 +20,8 @@ var words = []struct {
 
 // Words returns the text of an error with flags and commands in place of Go functions.
 func Words(text string) string {
-	for _, w := range words {
-		text = w.of.ReplaceAllString(text, w.to)
+	for _, r := range replacements {
+		text = r.pattern.ReplaceAllString(text, r.template)
 	}
 	return text
 }

@@ -22,9 +22,9 @@ func TestDoctorAccount(t *testing.T) {
 			t.Parallel()
 			dsn := testdb.URL(t, target)
 			db := clitest.Open(t, dsn)
-			moved(t, db, "orders", "VARCHAR(60) UNIQUE")
-			moved(t, db, "payments", "VARCHAR(60) UNIQUE")
-			leased(t, db, snowflake.TwitterLayout())
+			createMoved(t, db, "orders", "VARCHAR(60) UNIQUE")
+			createMoved(t, db, "payments", "VARCHAR(60) UNIQUE")
+			leaseOnce(t, db, snowflake.TwitterLayout())
 			if target == testdb.Postgres {
 				clitest.Execute(t, db, "CREATE SEQUENCE secret", "SELECT setval('secret', 9223372036854775807)")
 			}
@@ -32,18 +32,18 @@ func TestDoctorAccount(t *testing.T) {
 
 			clitest.Execute(t, db, "GRANT SELECT ON orders TO "+grantee, "GRANT INSERT ON payments TO "+grantee)
 			d := diagnose(t, as)
-			d.has(t, "warning", "workers", "snowflake_workers", "could not be checked: ", "grant the account SELECT on it")
-			d.has(t, "warning", "keys", "payments", "could not be checked: ", "grant the account SELECT on it")
-			d.has(t, "ok", "serials", "orders.number", "the newest 5 values", "")
+			d.wantFinding(t, "warning", "workers", "snowflake_workers", "could not be checked: ", "grant the account SELECT on it")
+			d.wantFinding(t, "warning", "keys", "payments", "could not be checked: ", "grant the account SELECT on it")
+			d.wantFinding(t, "ok", "serials", "orders.number", "the newest 5 values", "")
 			warnings := 2
 			if target == testdb.MySQL { // doctor reads values of text columns, which may hold IDs
-				d.has(t, "warning", "columns", "payments.number", "could not be checked: ", "grant the account SELECT on it")
+				d.wantFinding(t, "warning", "columns", "payments.number", "could not be checked: ", "grant the account SELECT on it")
 				warnings++
 			}
-			d.only(t, 0, warnings)
+			d.wantCounts(t, 0, warnings)
 
 			clitest.Execute(t, db, "GRANT SELECT ON payments TO "+grantee, "GRANT SELECT ON snowflake_workers TO "+grantee)
-			diagnose(t, as).only(t, 0, 0)
+			diagnose(t, as).wantCounts(t, 0, 0)
 			text := clitest.Command(t, "doctor", "--dsn", as)
 			if strings.Contains(text.Out+text.Err, clitest.Password) {
 				t.Errorf("the password is shown:\n%s%s", text.Out, text.Err)
@@ -64,15 +64,15 @@ func TestDoctorScansNoTable(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)
 	db := clitest.Open(t, dsn)
-	moved(t, db, "orders", "VARCHAR(60) UNIQUE")
-	fill(t, db, 20000)
+	createMoved(t, db, "orders", "VARCHAR(60) UNIQUE")
+	fillOrders(t, db, 20000)
 	clitest.Execute(t, db, "VACUUM ANALYZE orders")
-	before := scans(t, db)
-	diagnose(t, dsn).has(t, "ok", "serials", "orders.number", "the newest 1000 values", "")
+	before := readScans(t, db)
+	diagnose(t, dsn).wantFinding(t, "ok", "serials", "orders.number", "the newest 1000 values", "")
 	// PostgreSQL updates these statistics only when the session of doctor ends, so wait
 	// until they show that an index was read.
-	after := scans(t, db)
-	for deadline := time.Now().Add(time.Minute); after.Indexes == before.Indexes; after = scans(t, db) {
+	after := readScans(t, db)
+	for deadline := time.Now().Add(time.Minute); after.Indexes == before.Indexes; after = readScans(t, db) {
 		if time.Now().After(deadline) {
 			t.Fatal("doctor has not looked into the index")
 		}
@@ -85,7 +85,7 @@ func TestDoctorScansNoTable(t *testing.T) {
 
 type scanned struct{ Tables, Indexes int64 }
 
-func scans(t *testing.T, db *gorm.DB) (s scanned) {
+func readScans(t *testing.T, db *gorm.DB) (s scanned) {
 	t.Helper()
 	err := db.Raw("SELECT coalesce(seq_tup_read, 0) AS tables, coalesce(idx_tup_fetch, 0) AS indexes FROM pg_stat_user_tables WHERE relid = 'orders'::regclass").Scan(&s).Error
 	if err != nil {
@@ -133,7 +133,7 @@ func TestDoctorMistakes(t *testing.T) {
 // The examples of the help work as printed.
 func TestDoctorExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
-	moved(t, clitest.Open(t, "sqlite://shop.db"), "orders", "VARCHAR(60) UNIQUE")
+	createMoved(t, clitest.Open(t, "sqlite://shop.db"), "orders", "VARCHAR(60) UNIQUE")
 	for _, args := range clitest.Examples(t, []string{"doctor"}) {
 		if got := clitest.Command(t, args...); got.Code != clitest.OK {
 			t.Errorf("%q ends with code %d:\n%s%s", args, got.Code, got.Out, got.Err)
@@ -147,7 +147,7 @@ func TestDoctorInterrupted(t *testing.T) {
 	dsn := testdb.URL(t, testdb.Postgres)
 	db := clitest.Open(t, dsn)
 	// A function in place of clock_timestamp lets doctor wait while it reads the clock.
-	slow := shadowed(t, dsn, `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT now() FROM pg_sleep(600)'`)
+	slow := shadowFunction(t, dsn, `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT now() FROM pg_sleep(600)'`)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan clitest.Outcome, 1)
 	go func() { done <- clitest.CommandWith(ctx, nil, "doctor", "--dsn", slow+"&application_name="+t.Name()) }()

@@ -18,7 +18,7 @@ func (d *doctor) checkColumns() {
 	var keys []string
 	for i := range d.tables {
 		t := &d.tables[i]
-		if d.moved(t) {
+		if d.isMoved(t) {
 			keys = append(keys, t.Column())
 		}
 	}
@@ -28,7 +28,7 @@ func (d *doctor) checkColumns() {
 	}
 	found, err := sqlmigrate.FindReferences(d.Ctx, d.DB, keys, options...)
 	if err != nil {
-		d.unseen(columnsCheck, "", flags.Named(err))
+		d.warnUnchecked(columnsCheck, "", flags.Named(err))
 		return
 	}
 	// The number of a worker looks like a reference to a table of workers.
@@ -68,18 +68,18 @@ func (d *doctor) existing(options []sqlmigrate.Option) []sqlmigrate.Option {
 // column, or otherwise the command that moves it with the table.
 func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {
 	key := "TABLE.KEY"
-	what := "keys"
-	if len(l.Keys) > maxNamed {
-		what = fmt.Sprintf("any of %d keys", len(l.Keys))
+	keys := "keys"
+	if len(l.Keys) > maxNames {
+		keys = fmt.Sprintf("any of %d keys", len(l.Keys))
 	} else if len(l.Keys) > 0 {
 		key = l.Keys[0]
-		what = strings.Join(l.Keys, " or ")
+		keys = strings.Join(l.Keys, " or ")
 	}
 	fix := l.Change
 	if fix == "" {
 		fix = fmt.Sprintf("gormflake migrate plan %s %s", flags.Reference(l.Column, key), key[:strings.LastIndex(key, ".")])
 	}
 	d.report.problem(columnsCheck, l.Column,
-		fmt.Sprintf("it is %s, too narrow for a Snowflake ID, and may hold %s, by %s", l.Type, what, l.Reason),
+		fmt.Sprintf("it is %s, too narrow for a Snowflake ID, and may hold %s, by %s", l.Type, keys, l.Reason),
 		fix+"; if it holds no keys, "+flags.NotReference(l.Column))
 }

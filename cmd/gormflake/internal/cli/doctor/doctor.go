@@ -34,14 +34,14 @@ type doctor struct {
 
 	references []sqlmigrate.Option // the options for --reference and --not-reference
 
-	layout snowflake.Layout // the layout of the flags, or of the leased workers if no flag sets one
-	stored snowflake.Layout // the layout of the leased workers; zero if no worker was leased
-	tables []readonly.Table // without the tables of --skip
+	layout       snowflake.Layout // the layout of the flags, or of the leased workers if no flag sets one
+	storedLayout snowflake.Layout // the layout of the leased workers; zero if no worker was leased
+	tables       []readonly.Table // without the tables of --skip
 }
 
-// unseen adds a warning that a subject could not be checked because of err. It does nothing
-// if err is nil.
-func (d *doctor) unseen(check, subject string, err error) {
+// warnUnchecked adds a warning that a subject could not be checked because of err. It
+// does nothing if err is nil.
+func (d *doctor) warnUnchecked(check, subject string, err error) {
 	if err == nil {
 		return
 	}

@@ -49,9 +49,9 @@ func diagnose(t *testing.T, url string, args ...string) diagnosis {
 	return d
 }
 
-// has fails the test unless there is a finding with this severity, check and subject, whose
+// wantFinding fails the test unless there is a finding with this severity, check and subject, whose
 // text and fix contain the given strings.
-func (d diagnosis) has(t *testing.T, severity, check, subject, text, fix string) {
+func (d diagnosis) wantFinding(t *testing.T, severity, check, subject, text, fix string) {
 	t.Helper()
 	for _, f := range d.Findings {
 		if f.Severity == severity && f.Check == check && f.Subject == subject && strings.Contains(f.Text, text) && strings.Contains(f.Fix, fix) {
@@ -64,8 +64,8 @@ func (d diagnosis) has(t *testing.T, severity, check, subject, text, fix string)
 	t.Errorf("no finding %s %s %s: %q, fix %q in\n%s", severity, check, subject, text, fix, d)
 }
 
-// only fails the test unless these are the numbers of problems and warnings.
-func (d diagnosis) only(t *testing.T, problems, warnings int) {
+// wantCounts fails the test unless these are the numbers of problems and warnings.
+func (d diagnosis) wantCounts(t *testing.T, problems, warnings int) {
 	t.Helper()
 	if d.Problems != problems || d.Warnings != warnings {
 		t.Errorf("%d problems and %d warnings, want %d and %d:\n%s", d.Problems, d.Warnings, problems, warnings, d)
@@ -90,8 +90,8 @@ func idAt(t *testing.T, at time.Time) types.ID {
 	return id
 }
 
-// number returns the serial number of an ID.
-func number(t *testing.T, id types.ID) string {
+// serialNumber returns the serial number of an ID.
+func serialNumber(t *testing.T, id types.ID) string {
 	t.Helper()
 	f, err := serial.New("ORD", snowflake.TwitterLayout())
 	if err != nil {
@@ -103,19 +103,19 @@ func number(t *testing.T, id types.ID) string {
 // snowflakeKey is the type of a key that the database does not assign, by dialect.
 var snowflakeKey = map[string]string{"sqlite": "INTEGER", "mysql": "BIGINT", "postgres": "BIGINT"}
 
-// moved creates a table as it is after a move, whose keys are Snowflake IDs, and inserts
-// five rows with serial numbers. numberColumn is the type of the column for these, such
-// as VARCHAR(60) UNIQUE.
-func moved(t *testing.T, db *gorm.DB, table, numberColumn string) {
+// createMoved creates a table as it is after a move, whose keys are Snowflake IDs, and
+// inserts five rows with serial numbers. numberColumn is the type of the column for
+// these, such as VARCHAR(60) UNIQUE.
+func createMoved(t *testing.T, db *gorm.DB, table, numberColumn string) {
 	t.Helper()
 	clitest.Execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY CHECK (id > 0), number %s)", table, snowflakeKey[db.Name()], numberColumn))
 	for age := range 5 {
 		id := idAt(t, time.Now().Add(-time.Duration(age+1)*time.Hour))
-		insert(t, db, table, id, number(t, id))
+		insert(t, db, table, id, serialNumber(t, id))
 	}
 }
 
-// insert inserts a row into a table that moved has created.
+// insert inserts a row into a table that createMoved has created.
 func insert(t *testing.T, db *gorm.DB, table string, id types.ID, number any) {
 	t.Helper()
 	if err := db.Exec("INSERT INTO "+table+" (id, number) VALUES (?, ?)", id, number).Error; err != nil {
@@ -123,8 +123,9 @@ func insert(t *testing.T, db *gorm.DB, table string, id types.ID, number any) {
 	}
 }
 
-// leased acquires worker 0 and releases it, so that the store holds a record and the layout.
-func leased(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
+// leaseOnce acquires worker 0 and releases it, so that the store holds a record and the
+// layout.
+func leaseOnce(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
 	t.Helper()
 	store := sqllease.New(db)
 	opts := []lease.Option{lease.WithWorker(0), lease.WithDatacenter(0), lease.WithLogger(slog.New(slog.DiscardHandler))}
@@ -143,8 +144,8 @@ func leased(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
 	return store
 }
 
-// record overwrites the stored record of a worker.
-func record(t *testing.T, store lease.Store, key int, next lease.Record) {
+// overwriteRecord overwrites the stored record of a worker.
+func overwriteRecord(t *testing.T, store lease.Store, key int, next lease.Record) {
 	t.Helper()
 	records, err := store.Load(t.Context())
 	if err != nil {
@@ -161,17 +162,17 @@ func TestDoctorHealthy(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		db := clitest.Open(t, url)
-		moved(t, db, "orders", "VARCHAR(60) UNIQUE")
-		leased(t, db, snowflake.TwitterLayout())
+		createMoved(t, db, "orders", "VARCHAR(60) UNIQUE")
+		leaseOnce(t, db, snowflake.TwitterLayout())
 		before := dump(t, url)
 		d := diagnose(t, url)
-		d.only(t, 0, 0)
-		d.has(t, "ok", "keys", "", "with Snowflake IDs; none is ahead of the clock", "")
-		d.has(t, "ok", "serials", "orders.number", "a unique index keeps them apart, and the newest 5 values are serial numbers", "")
-		d.has(t, "ok", "layout", "", "expires on 2080-07-10", "")
-		d.has(t, "ok", "workers", "", "of 1024 are free", "")
+		d.wantCounts(t, 0, 0)
+		d.wantFinding(t, "ok", "keys", "", "with Snowflake IDs; none is ahead of the clock", "")
+		d.wantFinding(t, "ok", "serials", "orders.number", "a unique index keeps them apart, and the newest 5 values are serial numbers", "")
+		d.wantFinding(t, "ok", "layout", "", "expires on 2080-07-10", "")
+		d.wantFinding(t, "ok", "workers", "", "of 1024 are free", "")
 		clitest.WantOutcome(t, clitest.Command(t, "doctor", "--dsn", url), clitest.OK, "all is well\n", "")
-		diagnose(t, url, "--layout", "twitter").has(t, "ok", "layout", "", "the leased workers have the given one", "")
+		diagnose(t, url, "--layout", "twitter").wantFinding(t, "ok", "layout", "", "the leased workers have the given one", "")
 		if after := dump(t, url); after != before {
 			t.Errorf("doctor has changed the database:\n%s\nbefore:\n%s", after, before)
 		}
@@ -185,7 +186,7 @@ func TestDoctorChangesNothing(t *testing.T) {
 		clitest.Shop(t, url)
 		before := clitest.Schema(t, url) + dump(t, url)
 		d := diagnose(t, url)
-		d.has(t, "ok", "workers", "", "there is no table snowflake_workers", "")
+		d.wantFinding(t, "ok", "workers", "", "there is no table snowflake_workers", "")
 		if after := clitest.Schema(t, url) + dump(t, url); after != before {
 			t.Errorf("doctor has changed the database:\n%s\nbefore:\n%s", after, before)
 		}

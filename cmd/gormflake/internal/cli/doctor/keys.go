@@ -36,7 +36,7 @@ const (
 func (d *doctor) checkKeys() {
 	var err error
 	if d.tables, err = d.Tables(""); err != nil {
-		d.unseen(keysCheck, "", err)
+		d.warnUnchecked(keysCheck, "", err)
 		return
 	}
 	d.noteSkip()
@@ -48,10 +48,10 @@ func (d *doctor) checkKeys() {
 		if t.Narrow() {
 			continue
 		}
-		d.unseen(keysCheck, t.String(), d.checkKey(t))
+		d.warnUnchecked(keysCheck, t.String(), d.checkKey(t))
 		if t.Snowflake {
 			moved++
-			d.unseen(keysCheck, t.String(), d.checkAssigned(t))
+			d.warnUnchecked(keysCheck, t.String(), d.checkAssigned(t))
 		}
 	}
 	if len(d.report.Findings) == before {
@@ -151,16 +151,16 @@ func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 func (d *doctor) checkTrial() {
 	var tables []any
 	for i := range d.tables {
-		if t := &d.tables[i]; d.moved(t) && !d.isLeaseTable(t.String()) {
+		if t := &d.tables[i]; d.isMoved(t) && !d.isLeaseTable(t.String()) {
 			tables = append(tables, t.String())
 		}
 	}
 	if len(tables) == 0 {
 		return
 	}
-	of := terminal.Counted(len(tables), "moved table", "moved tables")
+	subject := terminal.Counted(len(tables), "moved table", "moved tables")
 	if !d.flags.try {
-		d.report.ok(keysCheck, "", "no key was tried in "+of+": --try does that, in copies without rows")
+		d.report.ok(keysCheck, "", "no key was tried in "+subject+": --try does that, in copies without rows")
 		return
 	}
 	var rejected []sqlmigrate.Blocker
@@ -170,7 +170,7 @@ func (d *doctor) checkTrial() {
 		return err
 	})
 	if err != nil {
-		d.unseen(keysCheck, "", flags.Named(err))
+		d.warnUnchecked(keysCheck, "", flags.Named(err))
 		return
 	}
 	for _, b := range rejected {
@@ -180,12 +180,12 @@ func (d *doctor) checkTrial() {
 		d.report.ok(keysCheck, "", note)
 	}
 	if len(rejected)+len(notes) == 0 {
-		d.report.ok(keysCheck, "", of+" and what is connected with them take keys of today, and the last one of the layout")
+		d.report.ok(keysCheck, "", subject+" and what is connected with them take keys of today, and the last one of the layout")
 	}
 }
 
-// moved reports whether the table has Snowflake IDs as keys, or is ready for them because
+// isMoved reports whether the table has Snowflake IDs as keys, or is ready for them because
 // the database does not assign its keys.
-func (d *doctor) moved(t *readonly.Table) bool {
+func (d *doctor) isMoved(t *readonly.Table) bool {
 	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// with sets parameters of a URL, which are given as pairs of name and value.
-func with(t *testing.T, dsn string, pairs ...string) string {
+// withParameters sets parameters of a URL, which are given as pairs of name and value.
+func withParameters(t *testing.T, dsn string, pairs ...string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -47,9 +47,9 @@ func TestDoctorClockOfMySQL(t *testing.T) {
 		} {
 			at := dsn
 			if test.ahead != 0 {
-				at = with(t, dsn, "timestamp", fmt.Sprint(time.Now().Add(test.ahead).Unix()))
+				at = withParameters(t, dsn, "timestamp", fmt.Sprint(time.Now().Add(test.ahead).Unix()))
 			}
-			diagnose(t, at).has(t, test.severity, "clock", "", test.text, "")
+			diagnose(t, at).wantFinding(t, test.severity, "clock", "", test.text, "")
 		}
 	})
 }
@@ -65,24 +65,24 @@ func eachMySQL(t *testing.T, fn func(t *testing.T, dsn string)) {
 	}
 }
 
-// shadowed creates a function, and returns a URL whose search_path makes it hide the built-in
-// function of the same name.
-func shadowed(t *testing.T, dsn, function string) string {
+// shadowFunction creates a function, and returns a URL whose search_path makes it hide
+// the built-in function of the same name.
+func shadowFunction(t *testing.T, dsn, function string) string {
 	t.Helper()
 	db := clitest.Open(t, dsn)
 	var schema string
 	db.Raw("SELECT current_schema()").Scan(&schema)
 	clitest.Execute(t, db, "CREATE FUNCTION "+function)
-	return with(t, dsn, "search_path", schema+",pg_catalog")
+	return withParameters(t, dsn, "search_path", schema+",pg_catalog")
 }
 
 // A difference of 30 seconds is a warning. A problem begins at a minute.
 func TestDoctorClockOfPostgres(t *testing.T) {
 	t.Parallel()
-	dsn := shadowed(t, testdb.URL(t, testdb.Postgres), `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.clock_timestamp() + interval ''30 s'''`)
+	dsn := shadowFunction(t, testdb.URL(t, testdb.Postgres), `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.clock_timestamp() + interval ''30 s'''`)
 	d := diagnose(t, dsn)
-	d.has(t, "warning", "clock", "", "behind the database's", "synchronise both clocks")
-	d.only(t, 0, 1)
+	d.wantFinding(t, "warning", "clock", "", "behind the database's", "synchronise both clocks")
+	d.wantCounts(t, 0, 1)
 }
 
 // doctor reads in read-only transactions, so that the database rejects any write. A
@@ -92,9 +92,9 @@ func TestDoctorReadsOnly(t *testing.T) {
 	dsn := testdb.URL(t, testdb.Postgres)
 	db := clitest.Open(t, dsn)
 	clitest.Execute(t, db, "CREATE TABLE touched (n int)")
-	d := diagnose(t, shadowed(t, dsn, `clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN INSERT INTO touched VALUES (1); RETURN now(); END'`))
-	d.has(t, "warning", "clock", "", "cannot execute INSERT in a read-only transaction", "")
-	d.only(t, 0, 1)
+	d := diagnose(t, shadowFunction(t, dsn, `clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN INSERT INTO touched VALUES (1); RETURN now(); END'`))
+	d.wantFinding(t, "warning", "clock", "", "cannot execute INSERT in a read-only transaction", "")
+	d.wantCounts(t, 0, 1)
 }
 
 // doctor reports settings of the session, and an unlogged table of workers.
@@ -102,20 +102,20 @@ func TestDoctorSettingsOfPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)
 	db := clitest.Open(t, dsn)
-	leased(t, db, snowflake.TwitterLayout())
+	leaseOnce(t, db, snowflake.TwitterLayout())
 	clitest.Execute(t, db, "ALTER TABLE snowflake_workers SET UNLOGGED")
-	d := diagnose(t, with(t, dsn, "synchronous_commit", "off"))
-	d.has(t, "warning", "settings", "synchronous_commit", "it is off", "set it to on")
-	d.has(t, "problem", "settings", `"snowflake_workers"`, "it is unlogged or temporary", `ALTER TABLE "snowflake_workers" SET LOGGED`)
-	d.only(t, 1, 1)
+	d := diagnose(t, withParameters(t, dsn, "synchronous_commit", "off"))
+	d.wantFinding(t, "warning", "settings", "synchronous_commit", "it is off", "set it to on")
+	d.wantFinding(t, "problem", "settings", `"snowflake_workers"`, "it is unlogged or temporary", `ALTER TABLE "snowflake_workers" SET LOGGED`)
+	d.wantCounts(t, 1, 1)
 }
 
 // doctor warns that the server is a standby, whose rows may be old. A function in place of
 // pg_is_in_recovery returns that it is.
 func TestDoctorStandby(t *testing.T) {
 	t.Parallel()
-	dsn := shadowed(t, testdb.URL(t, testdb.Postgres), `pg_is_in_recovery() RETURNS bool LANGUAGE sql AS 'SELECT true'`)
-	diagnose(t, dsn).has(t, "warning", "settings", "", "the server is a standby", "give the DSN of the primary")
+	dsn := shadowFunction(t, testdb.URL(t, testdb.Postgres), `pg_is_in_recovery() RETURNS bool LANGUAGE sql AS 'SELECT true'`)
+	diagnose(t, dsn).wantFinding(t, "warning", "settings", "", "the server is a standby", "give the DSN of the primary")
 }
 
 // doctor reports settings of the server, which need a server of their own.
@@ -123,9 +123,9 @@ func TestDoctorSettingsOfPostgresServer(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t, "fsync=off", "full_page_writes=off")
 	d := diagnose(t, server.URL())
-	d.has(t, "warning", "settings", "fsync", "it is off", "set it to on")
-	d.has(t, "warning", "settings", "full_page_writes", "it is off", "set it to on")
-	d.only(t, 0, 2)
+	d.wantFinding(t, "warning", "settings", "fsync", "it is off", "set it to on")
+	d.wantFinding(t, "warning", "settings", "full_page_writes", "it is off", "set it to on")
+	d.wantCounts(t, 0, 2)
 }
 
 // doctor reports a table of workers in an engine without transactions, and a session in
@@ -134,11 +134,11 @@ func TestDoctorSettingsOfMySQL(t *testing.T) {
 	t.Parallel()
 	eachMySQL(t, func(t *testing.T, dsn string) {
 		db := clitest.Open(t, dsn)
-		leased(t, db, snowflake.TwitterLayout())
+		leaseOnce(t, db, snowflake.TwitterLayout())
 		clitest.Execute(t, db, "ALTER TABLE snowflake_workers ENGINE=MyISAM")
-		d := diagnose(t, with(t, dsn, "autocommit", "0"))
-		d.has(t, "problem", "settings", "`snowflake_workers`", "it has the engine MyISAM", "ALTER TABLE `snowflake_workers` ENGINE=InnoDB")
-		d.has(t, "problem", "settings", "autocommit", "it is 0", "remove it from the DSN")
+		d := diagnose(t, withParameters(t, dsn, "autocommit", "0"))
+		d.wantFinding(t, "problem", "settings", "`snowflake_workers`", "it has the engine MyISAM", "ALTER TABLE `snowflake_workers` ENGINE=InnoDB")
+		d.wantFinding(t, "problem", "settings", "autocommit", "it is 0", "remove it from the DSN")
 	})
 }
 
@@ -152,12 +152,12 @@ func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 			t.Parallel()
 			server := start(t, "innodb_flush_log_at_trx_commit=0")
 			d := diagnose(t, server.URL())
-			d.has(t, "problem", "settings", "innodb_flush_log_at_trx_commit", "it is 0", "set it to 1")
-			d.only(t, 1, 0)
+			d.wantFinding(t, "problem", "settings", "innodb_flush_log_at_trx_commit", "it is 0", "set it to 1")
+			d.wantCounts(t, 1, 0)
 			clitest.Execute(t, clitest.Open(t, server.URL()), "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
 			d = diagnose(t, server.URL())
-			d.has(t, "warning", "settings", "innodb_flush_log_at_trx_commit", "it is 2", "set it to 1")
-			d.only(t, 0, 1)
+			d.wantFinding(t, "warning", "settings", "innodb_flush_log_at_trx_commit", "it is 2", "set it to 1")
+			d.wantCounts(t, 0, 1)
 		})
 	}
 }
@@ -166,10 +166,10 @@ func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 func TestDoctorBinaryLog(t *testing.T) {
 	t.Parallel()
 	d := diagnose(t, testserver.MariaDB(t, "log-bin=binlog").URL())
-	d.has(t, "warning", "settings", "sync_binlog", "it is 0", "SET GLOBAL sync_binlog = 1")
-	d.only(t, 0, 1)
-	diagnose(t, testserver.MariaDB(t, "log-bin=binlog", "sync-binlog=1").URL()).only(t, 0, 0)
-	diagnose(t, testserver.MariaDB(t).URL()).only(t, 0, 0)
+	d.wantFinding(t, "warning", "settings", "sync_binlog", "it is 0", "SET GLOBAL sync_binlog = 1")
+	d.wantCounts(t, 0, 1)
+	diagnose(t, testserver.MariaDB(t, "log-bin=binlog", "sync-binlog=1").URL()).wantCounts(t, 0, 0)
+	diagnose(t, testserver.MariaDB(t).URL()).wantCounts(t, 0, 0)
 }
 
 func TestDoctorSettingsOfSQLite(t *testing.T) {
@@ -177,8 +177,8 @@ func TestDoctorSettingsOfSQLite(t *testing.T) {
 	dsn := testdb.URL(t, testdb.SQLite)
 	clitest.Shop(t, dsn)
 	d := diagnose(t, dsn+"?_pragma=synchronous(0)")
-	d.has(t, "problem", "settings", "synchronous", "OFF", "set it to FULL")
-	d.only(t, 1, 0)
+	d.wantFinding(t, "problem", "settings", "synchronous", "OFF", "set it to FULL")
+	d.wantCounts(t, 1, 0)
 }
 
 // Without --layout, doctor adopts the layout of the leased workers. Another layout in a
@@ -186,11 +186,11 @@ func TestDoctorSettingsOfSQLite(t *testing.T) {
 func TestDoctorLayout(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
-		leased(t, clitest.Open(t, dsn), snowflake.JSSafeLayout())
-		diagnose(t, dsn).has(t, "ok", "layout", "", "39 bits of 10ms", "")
+		leaseOnce(t, clitest.Open(t, dsn), snowflake.JSSafeLayout())
+		diagnose(t, dsn).wantFinding(t, "ok", "layout", "", "39 bits of 10ms", "")
 		d := diagnose(t, dsn, "--layout", "twitter")
-		d.has(t, "problem", "layout", "", "the leased workers belong to 39 bits of 10ms", "use the stored layout everywhere")
-		d.only(t, 1, 0)
+		d.wantFinding(t, "problem", "layout", "", "the leased workers belong to 39 bits of 10ms", "use the stored layout everywhere")
+		d.wantCounts(t, 1, 0)
 	})
 }
 
@@ -221,8 +221,8 @@ func TestDoctorExpiry(t *testing.T) {
 	}
 }
 
-// small returns a layout of two datacenters with sixteen workers each.
-func small(t *testing.T) snowflake.Layout {
+// smallLayout returns a layout of two datacenters with sixteen workers each.
+func smallLayout(t *testing.T) snowflake.Layout {
 	t.Helper()
 	layout := snowflake.TwitterLayout()
 	layout.DatacenterBits, layout.WorkerBits = 1, 4
@@ -233,27 +233,27 @@ func small(t *testing.T) snowflake.Layout {
 }
 
 // doctor counts the free workers, and reports bounds that are too far ahead. Each case
-// writes records of the 32 workers of the layout small. Keys below 16 are of datacenter 0,
+// writes records of the 32 workers of smallLayout. Keys below 16 are of datacenter 0,
 // the others of datacenter 1.
 func TestDoctorWorkers(t *testing.T) {
 	t.Parallel()
 	const long, longer, longest = 30 * time.Minute, 4 * time.Hour, 5*time.Hour + 30*time.Minute // time until the worker is free
 	for _, test := range []struct {
 		name               string
-		holders            []holders
+		holders            []heldRange
 		problems, warnings int
 		want               []finding
 	}{
 		{
 			name:    "one holder died",
-			holders: []holders{{0, 1, -time.Hour, dead}},
+			holders: []heldRange{{0, 1, -time.Hour, deadOwner}},
 			want: []finding{
 				{Severity: "ok", Text: "1 worker was not released when the holder died"},
 				{Severity: "ok", Text: "32 of 32 are free"},
 			},
 		}, {
 			name:     "one datacenter is full",
-			holders:  []holders{{0, 16, long, dead}},
+			holders:  []heldRange{{0, 16, long, deadOwner}},
 			warnings: 1,
 			want: []finding{
 				{Severity: "ok", Text: "16 of 32 are free"},
@@ -261,12 +261,12 @@ func TestDoctorWorkers(t *testing.T) {
 			},
 		}, {
 			name:     "two are left",
-			holders:  []holders{{0, 30, long, dead}},
+			holders:  []heldRange{{0, 30, long, deadOwner}},
 			warnings: 2,
 			want:     []finding{{Severity: "warning", Text: "2 of 32 are free", Fix: "stop processes"}},
 		}, {
 			name:     "none is left, and one is held by a clock that is ahead",
-			holders:  []holders{{0, 31, long, dead}, {31, 32, longest, dead}},
+			holders:  []heldRange{{0, 31, long, deadOwner}, {31, 32, longest, deadOwner}},
 			problems: 2,
 			want: []finding{
 				{Severity: "problem", Text: "0 of 32 are free: no other process can start before 20", Fix: "stop processes"},
@@ -274,12 +274,12 @@ func TestDoctorWorkers(t *testing.T) {
 			},
 		}, {
 			name:     "several are held by clocks that are ahead",
-			holders:  []holders{{0, 6, longer, dead}, {6, 31, long, dead}, {31, 32, longest, dead}},
+			holders:  []heldRange{{0, 6, longer, deadOwner}, {6, 31, long, deadOwner}, {31, 32, longest, deadOwner}},
 			problems: 2,
 			want:     []finding{{Severity: "problem", Subject: "datacenter 1 worker 15 and 6 others", Text: "5h 2", Fix: "never lower a bound by hand"}},
 		}, {
 			name:     "all have a window of a day",
-			holders:  []holders{{0, 32, 23 * time.Hour, "host/1/x/1/0/86400000"}}, // the last number is the window in milliseconds, so the bounds are not too far ahead
+			holders:  []heldRange{{0, 32, 23 * time.Hour, "host/1/x/1/0/86400000"}}, // the last number is the window in milliseconds, so the bounds are not too far ahead
 			problems: 1,
 			want:     []finding{{Severity: "problem", Text: "0 of 32 are free", Fix: "WithMaxAhead"}},
 		},
@@ -288,33 +288,34 @@ func TestDoctorWorkers(t *testing.T) {
 			t.Parallel()
 			clitest.Servers(t, func(t *testing.T, dsn string) {
 				db := clitest.Open(t, dsn)
-				leased(t, db, small(t))
+				leaseOnce(t, db, smallLayout(t))
 				for _, h := range test.holders {
 					h.write(t, db)
 				}
 				d := diagnose(t, dsn)
 				for _, f := range test.want {
-					d.has(t, f.Severity, "workers", f.Subject, f.Text, f.Fix)
+					d.wantFinding(t, f.Severity, "workers", f.Subject, f.Text, f.Fix)
 				}
-				d.only(t, test.problems, test.warnings)
+				d.wantCounts(t, test.problems, test.warnings)
 			})
 		})
 	}
 }
 
-// dead is the owner in the record of a process that ended without releasing its worker.
-const dead = "host/1/x"
+// deadOwner is the owner in the record of a process that ended without releasing its
+// worker.
+const deadOwner = "host/1/x"
 
-// A holders is the owner of the workers in [from, to). Their bounds lie in the future by
+// A heldRange is the owner of the workers in [from, to). Their bounds lie in the future by
 // the duration ahead.
-type holders struct {
+type heldRange struct {
 	from, to int
 	ahead    time.Duration
 	owner    string
 }
 
 // write replaces the records of the workers.
-func (h holders) write(t *testing.T, db *gorm.DB) {
+func (h heldRange) write(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	bound := time.Now().Add(h.ahead).UnixMilli()
 	for key := h.from; key < h.to; key++ {
@@ -327,13 +328,13 @@ func (h holders) write(t *testing.T, db *gorm.DB) {
 func TestDoctorStrangeRecords(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
-		store := leased(t, clitest.Open(t, dsn), small(t))
-		record(t, store, -1, lease.Record{Owner: "another program"})
+		store := leaseOnce(t, clitest.Open(t, dsn), smallLayout(t))
+		overwriteRecord(t, store, -1, lease.Record{Owner: "another program"})
 		d := diagnose(t, dsn)
-		d.has(t, "warning", "workers", "snowflake_workers", "could not be checked: ", "fix the error")
-		d.only(t, 0, 1)
+		d.wantFinding(t, "warning", "workers", "snowflake_workers", "could not be checked: ", "fix the error")
+		d.wantCounts(t, 0, 1)
 		empty := diagnose(t, dsn, "--namespace", "other")
-		empty.has(t, "ok", "workers", "", "no worker of namespace other was ever leased", "")
+		empty.wantFinding(t, "ok", "workers", "", "no worker of namespace other was ever leased", "")
 	})
 }
 
@@ -343,16 +344,16 @@ func TestDoctorFutureKeys(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
 		db := clitest.Open(t, dsn)
-		moved(t, db, "orders", "VARCHAR(60) UNIQUE")
+		createMoved(t, db, "orders", "VARCHAR(60) UNIQUE")
 		insert(t, db, "orders", idAt(t, time.Now().Add(20*time.Second)), nil)
-		diagnose(t, dsn).only(t, 0, 0)
+		diagnose(t, dsn).wantCounts(t, 0, 0)
 		insert(t, db, "orders", idAt(t, time.Now().Add(time.Hour)), nil)
 		insert(t, db, "orders", idAt(t, time.Now().Add(2*time.Hour)), nil)
 		d := diagnose(t, dsn)
-		d.has(t, "problem", "keys", "orders", "2 rows have keys of the future: the largest id, ", "docs/runbooks.md")
-		d.has(t, "problem", "keys", "orders", "ahead of the clock: a generator had a wrong clock, another layout or lease.WithMaxAhead", "--skip orders")
-		d.only(t, 1, 0)
-		diagnose(t, dsn, "--skip", "orders").only(t, 0, 0)
+		d.wantFinding(t, "problem", "keys", "orders", "2 rows have keys of the future: the largest id, ", "docs/runbooks.md")
+		d.wantFinding(t, "problem", "keys", "orders", "ahead of the clock: a generator had a wrong clock, another layout or lease.WithMaxAhead", "--skip orders")
+		d.wantCounts(t, 1, 0)
+		diagnose(t, dsn, "--skip", "orders").wantCounts(t, 0, 0)
 	})
 }
 
@@ -369,8 +370,8 @@ func TestDoctorStrangeKeys(t *testing.T) {
 				dsn := testdb.URL(t, target)
 				clitest.Execute(t, clitest.Open(t, dsn), statements...)
 				d := diagnose(t, dsn)
-				d.has(t, "problem", "keys", "odd", "is not an ID", "--skip odd")
-				d.only(t, 1, 0)
+				d.wantFinding(t, "problem", "keys", "odd", "is not an ID", "--skip odd")
+				d.wantCounts(t, 1, 0)
 			})
 		}
 	}
@@ -391,11 +392,11 @@ func TestDoctorAutoIncrementLeft(t *testing.T) {
 			table := fmt.Sprintf("orders%d", i)
 			clitest.Execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s, number VARCHAR(10))", table, column))
 			insert(t, db, table, 7, nil)
-			diagnose(t, dsn).only(t, i, 0)
+			diagnose(t, dsn).wantCounts(t, i, 0)
 			insert(t, db, table, idAt(t, time.Now().Add(-time.Hour)), nil)
 			d := diagnose(t, dsn)
-			d.has(t, "problem", "keys", table, "its keys are Snowflake IDs, and the database still assigns id", "gormflake migrate plan "+table)
-			d.only(t, i+1, 0)
+			d.wantFinding(t, "problem", "keys", table, "its keys are Snowflake IDs, and the database still assigns id", "gormflake migrate plan "+table)
+			d.wantCounts(t, i+1, 0)
 		}
 	})
 }
@@ -422,13 +423,13 @@ func TestDoctorParked(t *testing.T) {
 		}
 		insert(t, db, "orders", idAt(t, time.Now().Add(-time.Hour)), nil)
 		for range 2 {
-			diagnose(t, dsn).only(t, left, 0)
-			diagnose(t, dsn, "--park").only(t, 0, 0)
+			diagnose(t, dsn).wantCounts(t, left, 0)
+			diagnose(t, dsn, "--park").wantCounts(t, 0, 0)
 			clitest.Execute(t, db, "INSERT INTO orders (number) VALUES ('parked')")
 		}
 		clitest.WantOutcome(t, clitest.Command(t, "migrate", "plan", "--dsn", dsn, "--park", "orders"), clitest.OK, "nothing to do", "")
 		insert(t, db, "orders", idAt(t, time.Now().Add(time.Hour)), nil)
-		diagnose(t, dsn, "--park").has(t, "problem", "keys", "orders", "ahead of the clock", "--skip orders")
+		diagnose(t, dsn, "--park").wantFinding(t, "problem", "keys", "orders", "ahead of the clock", "--skip orders")
 	})
 }
 
@@ -438,31 +439,31 @@ func TestDoctorSerials(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
 		db := clitest.Open(t, dsn)
-		moved(t, db, "orders", "VARCHAR(60)")
+		createMoved(t, db, "orders", "VARCHAR(60)")
 		const none = "no index keeps them unique; there is no duplicate among the newest 5 values"
 		d := diagnose(t, dsn)
-		d.has(t, "warning", "serials", "orders.number", none, "CREATE UNIQUE INDEX")
-		d.only(t, 0, 1)
+		d.wantFinding(t, "warning", "serials", "orders.number", none, "CREATE UNIQUE INDEX")
+		d.wantCounts(t, 0, 1)
 
-		twice := number(t, idAt(t, time.Now().Add(-time.Hour)))
+		twice := serialNumber(t, idAt(t, time.Now().Add(-time.Hour)))
 		for i := range 2 {
 			insert(t, db, "orders", idAt(t, time.Now().Add(-time.Minute*time.Duration(i+1))), twice)
 		}
 		d = diagnose(t, dsn)
-		d.has(t, "problem", "serials", "orders.number", "there are duplicates among the newest 7 values", "correct the rows, then CREATE UNIQUE INDEX")
-		d.has(t, "problem", "serials", "orders.number", twice, "")
-		d.only(t, 1, 0)
+		d.wantFinding(t, "problem", "serials", "orders.number", "there are duplicates among the newest 7 values", "correct the rows, then CREATE UNIQUE INDEX")
+		d.wantFinding(t, "problem", "serials", "orders.number", twice, "")
+		d.wantCounts(t, 1, 0)
 
 		insert(t, db, "orders", idAt(t, time.Now().Add(-time.Second)), "ORD-odd")
 		d = diagnose(t, dsn)
-		d.has(t, "problem", "serials", "orders.number", "1 of the newest 8 values are not serial numbers: ", "correct them")
-		d.has(t, "problem", "serials", "orders.number", "ORD-odd", "")
-		d.only(t, 2, 0)
+		d.wantFinding(t, "problem", "serials", "orders.number", "1 of the newest 8 values are not serial numbers: ", "correct them")
+		d.wantFinding(t, "problem", "serials", "orders.number", "ORD-odd", "")
+		d.wantCounts(t, 2, 0)
 	})
 }
 
-// fill inserts rows with IDs of the last half hour.
-func fill(t *testing.T, db *gorm.DB, rows int) {
+// fillOrders inserts rows with IDs of the last half hour.
+func fillOrders(t *testing.T, db *gorm.DB, rows int) {
 	t.Helper()
 	type order struct {
 		ID     int64
@@ -472,7 +473,7 @@ func fill(t *testing.T, db *gorm.DB, rows int) {
 	begin := time.Now().Add(-30 * time.Minute)
 	for i := range orders {
 		id := idAt(t, begin.Add(time.Duration(i)*time.Millisecond))
-		orders[i] = order{id.Int64(), number(t, id)}
+		orders[i] = order{id.Int64(), serialNumber(t, id)}
 	}
 	if err := db.Table("orders").CreateInBatches(orders, 400).Error; err != nil {
 		t.Fatal(err)
@@ -485,7 +486,7 @@ func TestDoctorSerialIndexes(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
 		db := clitest.Open(t, dsn)
-		moved(t, db, "orders", "VARCHAR(60)")
+		createMoved(t, db, "orders", "VARCHAR(60)")
 		insufficient := map[string][]string{
 			"sqlite":   {"CREATE UNIQUE INDEX i ON orders (number, id)", "CREATE UNIQUE INDEX i ON orders (number) WHERE id > 5"},
 			"mysql":    {"CREATE UNIQUE INDEX i ON orders (number, id)", "CREATE UNIQUE INDEX i ON orders (number(40))"},
@@ -497,10 +498,10 @@ func TestDoctorSerialIndexes(t *testing.T) {
 		}
 		for _, statement := range insufficient {
 			clitest.Execute(t, db, statement)
-			diagnose(t, dsn).has(t, "warning", "serials", "orders.number", "no index keeps them unique", "")
+			diagnose(t, dsn).wantFinding(t, "warning", "serials", "orders.number", "no index keeps them unique", "")
 			clitest.Execute(t, db, drop)
 		}
 		clitest.Execute(t, db, "CREATE UNIQUE INDEX i ON orders (number)")
-		diagnose(t, dsn).only(t, 0, 0)
+		diagnose(t, dsn).wantCounts(t, 0, 0)
 	})
 }

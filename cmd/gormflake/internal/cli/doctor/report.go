@@ -112,3 +112,14 @@ type usage struct {
 	Full  string  `json:"full,omitempty"` // the date on which all numbers will be used at the present rate
 	fix   string
 }
+
+// maxNames is how many names a finding lists.
+const maxNames = 5
+
+// joinNames joins names. If there are more than maxNames, it counts the rest.
+func joinNames(names []string) string {
+	if rest := len(names) - maxNames; rest > 0 {
+		names = append(names[:maxNames:maxNames], fmt.Sprintf("and %d more", rest))
+	}
+	return strings.Join(names, ", ")
+}

@@ -31,7 +31,7 @@ func (c *serialColumn) String() string { return c.Table.String() + "." + c.name 
 func (d *doctor) checkSerials() {
 	numbers, err := serials.New(d.layout, "")
 	if err != nil {
-		d.unseen(serialsCheck, "", err)
+		d.warnUnchecked(serialsCheck, "", err)
 		return
 	}
 	for i := range d.tables {
@@ -40,9 +40,9 @@ func (d *doctor) checkSerials() {
 			continue
 		}
 		columns, err := d.textColumns(t)
-		d.unseen(serialsCheck, t.String(), err)
+		d.warnUnchecked(serialsCheck, t.String(), err)
 		for _, column := range columns {
-			d.unseen(serialsCheck, column.String(), d.checkSerial(numbers, &column))
+			d.warnUnchecked(serialsCheck, column.String(), d.checkSerial(numbers, &column))
 		}
 	}
 }
@@ -50,24 +50,24 @@ func (d *doctor) checkSerials() {
 // checkSerial checks the newest values of a text column, unless fewer than half of them are
 // serial numbers.
 func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
-	values, err := d.values(c)
+	values, err := d.newestValues(c)
 	if err != nil {
 		return err
 	}
-	odd := slices.DeleteFunc(slices.Clone(values), func(value string) bool {
+	invalid := slices.DeleteFunc(slices.Clone(values), func(value string) bool {
 		_, err := numbers.Parse(value)
 		return err == nil
 	})
-	if 2*len(odd) >= len(values) {
+	if 2*len(invalid) >= len(values) {
 		return nil
 	}
 	before := len(d.report.Findings)
 	if !c.unique {
 		d.reportNotUnique(c, values)
 	}
-	if len(odd) > 0 {
-		_, err := numbers.Parse(odd[0])
-		d.report.problem(serialsCheck, c.String(), fmt.Sprintf("%d of the newest %d values are not serial numbers: %v", len(odd), len(values), err), "correct them")
+	if len(invalid) > 0 {
+		_, err := numbers.Parse(invalid[0])
+		d.report.problem(serialsCheck, c.String(), fmt.Sprintf("%d of the newest %d values are not serial numbers: %v", len(invalid), len(values), err), "correct them")
 	}
 	if len(d.report.Findings) == before {
 		d.report.ok(serialsCheck, c.String(), fmt.Sprintf("a unique index keeps them apart, and the newest %d values are serial numbers", len(values)))
@@ -80,15 +80,15 @@ func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
 func (d *doctor) reportNotUnique(c *serialColumn, values []string) {
 	fix := fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", d.Quote(c.Table.Name+"_"+c.name), d.Quote(c.Schema, c.Table.Name), d.Quote(c.name))
 	where := fmt.Sprintf("among the newest %d values", len(values))
-	if repeated := repeated(values); len(repeated) > 0 {
-		d.report.problem(serialsCheck, c.String(), fmt.Sprintf("there are duplicates %s, and no index keeps them out: %s", where, named(repeated)), "correct the rows, then "+fix)
+	if repeated := duplicates(values); len(repeated) > 0 {
+		d.report.problem(serialsCheck, c.String(), fmt.Sprintf("there are duplicates %s, and no index keeps them out: %s", where, joinNames(repeated)), "correct the rows, then "+fix)
 		return
 	}
 	d.report.warn(serialsCheck, c.String(), "no index keeps them unique; there is no duplicate "+where, fix)
 }
 
-// repeated returns the values that occur several times, each once.
-func repeated(values []string) []string {
+// duplicates returns the values that occur several times, each once.
+func duplicates(values []string) []string {
 	sorted := slices.Sorted(slices.Values(values))
 	var twice []string
 	for i := 1; i < len(sorted); i++ {
@@ -129,8 +129,8 @@ func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
 	})
 }
 
-// values returns the values of the newest rows, without NULL.
-func (d *doctor) values(c *serialColumn) ([]string, error) {
+// newestValues returns the values of the newest rows, without NULL.
+func (d *doctor) newestValues(c *serialColumn) ([]string, error) {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t ORDER BY %s DESC LIMIT %d) AS newest WHERE v IS NOT NULL",
 		d.Quote("t", c.name), maxSerial, d.Quote(c.Schema, c.Table.Name), d.Quote("t", c.Key), newest)
 	return readonly.Rows(d.Database, query, nil, func(value *string) []any { return []any{value} })

@@ -33,16 +33,16 @@ func (d *doctor) checkClock() {
 // compareClocks compares this machine's clock with the clock that ask reads. It reports the
 // difference as far as it is certain, because the answer takes half of a round trip.
 func (d *doctor) compareClocks(ask func() (time.Time, error)) {
-	ahead, open, err := d.measureClock(ask)
+	ahead, margin, err := d.measureClock(ask)
 	if err != nil {
-		d.unseen(clockCheck, "", err)
+		d.warnUnchecked(clockCheck, "", err)
 		return
 	}
-	text := fmt.Sprintf("this machine's clock is %s the database's, measured within %v", terminal.Difference(ahead), terminal.Rounded(open))
-	switch sure := ahead.Abs() - open; {
-	case sure >= clockProblem:
+	text := fmt.Sprintf("this machine's clock is %s the database's, measured within %v", terminal.Difference(ahead), terminal.Rounded(margin))
+	switch certain := ahead.Abs() - margin; {
+	case certain >= clockProblem:
 		d.report.problem(clockCheck, "", text, "synchronise both clocks, as by NTP; until then times in IDs are wrong, and leased workers seem held or free when they are not")
-	case sure >= clockWarning:
+	case certain >= clockWarning:
 		d.report.warn(clockCheck, "", text, "synchronise both clocks, as by NTP")
 	default:
 		d.report.ok(clockCheck, "", text)
@@ -53,7 +53,7 @@ func (d *doctor) compareClocks(ask func() (time.Time, error)) {
 // this value. It reads the other clock several times, and uses the fastest answer. It
 // assumes that the clock was read in the middle between question and answer, so that the
 // error is at most half of that time.
-func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, open time.Duration, err error) {
+func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, margin time.Duration, err error) {
 	for probe := range clockProbes {
 		before := d.flags.now()
 		theirs, err := ask()
@@ -61,11 +61,11 @@ func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, open time.D
 			return 0, 0, err
 		}
 		half := d.flags.now().Sub(before) / 2
-		if probe == 0 || half < open {
-			ahead, open = before.Add(half).Sub(theirs), half
+		if probe == 0 || half < margin {
+			ahead, margin = before.Add(half).Sub(theirs), half
 		}
 	}
-	return ahead, open, nil
+	return ahead, margin, nil
 }
 
 const settingsCheck = "settings"
@@ -84,7 +84,7 @@ func (d *doctor) checkSettings() {
 	ask := map[string]func() ([]setting, error){"postgres": d.postgresSettings, "mysql": d.mysqlSettings, "sqlite": d.sqliteSettings, "TiDB": d.tidbSettings}
 	settings, err := ask[cmp.Or(d.Engine, d.Dialect)]()
 	if err != nil {
-		d.unseen(settingsCheck, "", err)
+		d.warnUnchecked(settingsCheck, "", err)
 		return
 	}
 	settings = slices.DeleteFunc(settings, func(s setting) bool { return !s.found })

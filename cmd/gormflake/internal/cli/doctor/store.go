@@ -20,7 +20,7 @@ func (d *doctor) examineStore(ctx context.Context) error {
 	if err := d.flags.store.CheckRemote(); err != nil {
 		return err
 	}
-	log := warnings{Handler: slog.DiscardHandler}
+	log := warningLog{Handler: slog.DiscardHandler}
 	store, err := leasestore.Open(ctx, d.flags.database.URL(), d.flags.store.Namespace, slog.New(&log))
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (d *doctor) examineStore(ctx context.Context) error {
 }
 
 // reportWarnings adds the logged warnings, which have the form "package: problem: fix".
-func (d *doctor) reportWarnings(log *warnings) {
+func (d *doctor) reportWarnings(log *warningLog) {
 	log.mu.Lock()
 	defer log.mu.Unlock()
 	for _, warning := range log.all {
@@ -61,17 +61,17 @@ func (d *doctor) reportWarnings(log *warnings) {
 	}
 }
 
-// warnings is a [slog.Handler] that collects the records. It has a mutex because a store
+// warningLog is a [slog.Handler] that collects the records. It has a mutex because a store
 // may log from its own goroutine.
-type warnings struct {
+type warningLog struct {
 	slog.Handler
 	mu  sync.Mutex
 	all []slog.Record
 }
 
-func (*warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (*warningLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
-func (w *warnings) Handle(_ context.Context, r slog.Record) error {
+func (w *warningLog) Handle(_ context.Context, r slog.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all = append(w.all, r)

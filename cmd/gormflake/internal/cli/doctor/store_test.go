@@ -34,9 +34,9 @@ func TestDoctorRedis(t *testing.T) {
 			t.Parallel()
 			url := testserver.Redis(t, test.settings...).URL()
 			d := diagnose(t, url)
-			d.has(t, test.severity, "settings", "", test.text, test.fix)
-			d.has(t, "ok", "clock", "", "measured within", "")
-			d.only(t, test.problems, test.warnings)
+			d.wantFinding(t, test.severity, "settings", "", test.text, test.fix)
+			d.wantFinding(t, "ok", "clock", "", "measured within", "")
+			d.wantCounts(t, test.problems, test.warnings)
 			clitest.WantOutcome(t, clitest.Command(t, "doctor", "--dsn", url, "--table", "others"), clitest.Usage, "", `--table "others": want a database`)
 		})
 	}
@@ -52,17 +52,17 @@ func TestDoctorRedisWorkers(t *testing.T) {
 	}
 	client := redis.NewClient(options)
 	defer client.Close()
-	diagnose(t, url).has(t, "ok", "workers", "", "no worker of namespace default was ever leased", "")
+	diagnose(t, url).wantFinding(t, "ok", "workers", "", "no worker of namespace default was ever leased", "")
 	l, err := lease.Acquire(t.Context(), redislease.New(client), snowflake.TwitterLayout())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Release(t.Context())
 	d := diagnose(t, url)
-	d.has(t, "ok", "workers", "", "1023 of 1024 are free", "")
-	d.has(t, "ok", "layout", "", "expires on", "")
-	d.only(t, 0, 0)
-	diagnose(t, url, "--layout", "js-safe").has(t, "problem", "layout", "", "the leased workers belong to", "use the stored layout everywhere")
+	d.wantFinding(t, "ok", "workers", "", "1023 of 1024 are free", "")
+	d.wantFinding(t, "ok", "layout", "", "expires on", "")
+	d.wantCounts(t, 0, 0)
+	diagnose(t, url, "--layout", "js-safe").wantFinding(t, "problem", "layout", "", "the leased workers belong to", "use the stored layout everywhere")
 }
 
 // ZooKeeper does not reveal whether it syncs its log to disk, so the URL can state it with
@@ -71,14 +71,14 @@ func TestDoctorZooKeeper(t *testing.T) {
 	t.Parallel()
 	url := "zookeeper://" + testserver.ZooKeeper(t).URL()
 	d := diagnose(t, url)
-	d.has(t, "warning", "settings", "", "cannot see whether the servers wait for their disks", "forceSync=yes")
-	d.only(t, 0, 1)
-	diagnose(t, url+"?forceSync=yes").only(t, 0, 0)
+	d.wantFinding(t, "warning", "settings", "", "cannot see whether the servers wait for their disks", "forceSync=yes")
+	d.wantCounts(t, 0, 1)
+	diagnose(t, url+"?forceSync=yes").wantCounts(t, 0, 0)
 	clitest.WantOutcome(t, clitest.Command(t, "doctor", "--dsn", url+"?forceSync=no"), clitest.Failed, "", "forceSync=no: want yes")
 }
 
 // etcd writes each change to disk, so it has no setting to warn of.
 func TestDoctorEtcd(t *testing.T) {
 	t.Parallel()
-	diagnose(t, "etcd://"+testserver.Etcd(t).Address()).only(t, 0, 0)
+	diagnose(t, "etcd://"+testserver.Etcd(t).Address()).wantCounts(t, 0, 0)
 }

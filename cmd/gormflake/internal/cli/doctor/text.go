@@ -12,7 +12,7 @@ import (
 
 // A textColumn is a text column in a MySQL database. kind is its type, and null is YES or
 // NO.
-type textColumn struct{ table, name, kind, null string }
+type textColumn struct{ table, name, kind, nullable string }
 
 // textColumnsSQL returns the text columns of all tables, except generated columns.
 const textColumnsSQL = `SELECT c.TABLE_NAME, c.COLUMN_NAME, c.COLUMN_TYPE, c.IS_NULLABLE
@@ -27,19 +27,19 @@ ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION`
 func (d *doctor) checkText() {
 	var version string
 	if d.Dialect == "mysql" {
-		d.unseen(columnsCheck, "", d.Ask("SELECT VERSION()", nil, &version))
+		d.warnUnchecked(columnsCheck, "", d.Ask("SELECT VERSION()", nil, &version))
 	}
 	if version == "" || strings.Contains(version, "MariaDB") {
 		return
 	}
-	columns, err := readonly.Rows(d.Database, textColumnsSQL, nil, func(c *textColumn) []any { return []any{&c.table, &c.name, &c.kind, &c.null} })
-	d.unseen(columnsCheck, "", err)
+	columns, err := readonly.Rows(d.Database, textColumnsSQL, nil, func(c *textColumn) []any { return []any{&c.table, &c.name, &c.kind, &c.nullable} })
+	d.warnUnchecked(columnsCheck, "", err)
 	for _, c := range columns {
 		table := readonly.Table{Name: c.table}
 		if d.isLeaseTable(c.table) || slices.ContainsFunc(d.flags.skip, table.Is) {
 			continue
 		}
-		d.unseen(columnsCheck, c.table+"."+c.name, d.checkTextColumn(&c))
+		d.warnUnchecked(columnsCheck, c.table+"."+c.name, d.checkTextColumn(&c))
 	}
 }
 
@@ -56,13 +56,13 @@ func (d *doctor) checkTextColumn(c *textColumn) error {
 	if ids == 0 || 2*ids < len(values) { // a few values may look like IDs by chance
 		return nil
 	}
-	kind := "BIGINT"
-	if c.null == "NO" {
-		kind += " NOT NULL"
+	newType := "BIGINT"
+	if c.nullable == "NO" {
+		newType += " NOT NULL"
 	}
 	d.report.warn(columnsCheck, c.table+"."+c.name,
 		fmt.Sprintf("it is %s, and of a sample of %d, %s: MySQL compares text with a number as floating point, so that a program that passes a number finds, changes and deletes the rows of IDs up to 128 apart", c.kind, len(values), terminal.Counted(ids, "is a Snowflake ID", "are Snowflake IDs")),
-		fmt.Sprintf("ALTER TABLE %s MODIFY %s %s; or compare it with strings alone, as id.String() returns them; if these are no IDs, --skip %s", d.Quote(c.table), d.Quote(c.name), kind, c.table))
+		fmt.Sprintf("ALTER TABLE %s MODIFY %s %s; or compare it with strings alone, as id.String() returns them; if these are no IDs, --skip %s", d.Quote(c.table), d.Quote(c.name), newType, c.table))
 	return nil
 }
 

@@ -26,7 +26,7 @@ func TestDoctorIDsInText(t *testing.T) {
 			}
 			d := diagnose(t, url)
 			if target == testdb.MariaDB {
-				if d.only(t, 0, 0); n != 1 {
+				if d.wantCounts(t, 0, 0); n != 1 {
 					t.Errorf("MariaDB finds %d rows, and doctor does not look", n)
 				}
 				return
@@ -34,10 +34,10 @@ func TestDoctorIDsInText(t *testing.T) {
 			if n != 3 {
 				t.Errorf("MySQL finds %d rows, want 3, the neighbours too", n)
 			}
-			d.only(t, 0, 2)
-			d.has(t, "warning", "columns", "notes.id", "it is varchar(32), and of a sample of 3, 3 are Snowflake IDs: MySQL compares", "ALTER TABLE `notes` MODIFY `id` BIGINT NOT NULL; or compare it with strings alone")
-			d.has(t, "warning", "columns", "notes.parent_id", "it is text, and of a sample of 1, 1 is a Snowflake ID", "ALTER TABLE `notes` MODIFY `parent_id` BIGINT; or")
-			diagnose(t, url, "--skip", "notes").only(t, 0, 0)
+			d.wantCounts(t, 0, 2)
+			d.wantFinding(t, "warning", "columns", "notes.id", "it is varchar(32), and of a sample of 3, 3 are Snowflake IDs: MySQL compares", "ALTER TABLE `notes` MODIFY `id` BIGINT NOT NULL; or compare it with strings alone")
+			d.wantFinding(t, "warning", "columns", "notes.parent_id", "it is text, and of a sample of 1, 1 is a Snowflake ID", "ALTER TABLE `notes` MODIFY `parent_id` BIGINT; or")
+			diagnose(t, url, "--skip", "notes").wantCounts(t, 0, 0)
 		})
 	}
 }

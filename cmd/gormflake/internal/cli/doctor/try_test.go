@@ -13,12 +13,12 @@ func TestDoctorTry(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		db := clitest.Open(t, url)
-		diagnose(t, url, "--try").only(t, 0, 0)
+		diagnose(t, url, "--try").wantCounts(t, 0, 0)
 		clitest.Execute(t, db, "CREATE TABLE orders (id "+snowflakeKey[db.Name()]+" PRIMARY KEY)")
-		diagnose(t, url).has(t, "ok", "keys", "", "no key was tried in 1 moved table: --try does that", "")
+		diagnose(t, url).wantFinding(t, "ok", "keys", "", "no key was tried in 1 moved table: --try does that", "")
 		d := diagnose(t, url, "--try")
-		d.only(t, 0, 0)
-		d.has(t, "ok", "keys", "", "1 moved table and what is connected with them take keys of today", "")
+		d.wantCounts(t, 0, 0)
+		d.wantFinding(t, "ok", "keys", "", "1 moved table and what is connected with them take keys of today", "")
 		clitest.Execute(t, db, "INSERT INTO orders VALUES (1)", "DROP TABLE orders")
 	})
 }
@@ -31,12 +31,12 @@ func TestDoctorTryRejected(t *testing.T) {
 	db := clitest.Open(t, url)
 	clitest.Execute(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY, CONSTRAINT small CHECK (id < 1000000))",
 		"CREATE TABLE lines (id BIGINT PRIMARY KEY)", "CREATE VIEW words AS SELECT length(zeroblob(id)) FROM lines")
-	diagnose(t, url).only(t, 0, 0)
+	diagnose(t, url).wantCounts(t, 0, 0)
 	d := diagnose(t, url, "--try")
-	d.only(t, 2, 0)
-	d.has(t, "problem", "keys", "orders", "CHECK constraint failed: small", "change what rejects the key")
-	d.has(t, "problem", "keys", "lines", "view words: it cannot be read with key", "change the view")
-	diagnose(t, url, "--try", "--skip", "orders", "--skip", "lines").only(t, 0, 0)
+	d.wantCounts(t, 2, 0)
+	d.wantFinding(t, "problem", "keys", "orders", "CHECK constraint failed: small", "change what rejects the key")
+	d.wantFinding(t, "problem", "keys", "lines", "view words: it cannot be read with key", "change the view")
+	diagnose(t, url, "--try", "--skip", "orders", "--skip", "lines").wantCounts(t, 0, 0)
 }
 
 // doctor reports key 0, because a generator never issues it.
@@ -46,7 +46,7 @@ func TestDoctorKeyZero(t *testing.T) {
 		db := clitest.Open(t, url)
 		clitest.Execute(t, db, "CREATE TABLE orders (id "+snowflakeKey[db.Name()]+" PRIMARY KEY)", "INSERT INTO orders VALUES (0)")
 		d := diagnose(t, url)
-		d.only(t, 1, 0)
-		d.has(t, "problem", "keys", "orders", "its smallest id, 0, is not positive", "--skip orders")
+		d.wantCounts(t, 1, 0)
+		d.wantFinding(t, "problem", "keys", "orders", "its smallest id, 0, is not positive", "--skip orders")
 	})
 }

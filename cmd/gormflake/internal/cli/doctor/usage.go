@@ -24,11 +24,11 @@ const (
 func (d *doctor) checkUsage() {
 	for i := range d.tables {
 		t := &d.tables[i]
-		if err := d.useKey(t); t.Narrow() { // for wide keys, checkKeys has reported the error already
-			d.unseen(usageCheck, t.String(), err)
+		if err := d.measureKey(t); t.Narrow() { // for wide keys, checkKeys has reported the error already
+			d.warnUnchecked(usageCheck, t.String(), err)
 		}
 	}
-	d.unseen(usageCheck, "sequences", d.useSequences())
+	d.warnUnchecked(usageCheck, "sequences", d.measureSequences())
 	slices.SortStableFunc(d.report.Usage, func(a, b usage) int { return cmp.Compare(b.Used, a.Used) })
 	var names []string
 	for _, u := range d.report.Usage {
@@ -46,20 +46,20 @@ func (d *doctor) checkUsage() {
 		}
 	}
 	if len(names) > 0 {
-		d.report.ok(usageCheck, "", "of their numbers, keys and sequences have used: "+named(names))
+		d.report.ok(usageCheck, "", "of their numbers, keys and sequences have used: "+joinNames(names))
 	}
 }
 
-// use computes the used part, and adds the usage to the report.
-func (d *doctor) use(u usage) {
+// addUsage computes the used part, and adds the usage to the report.
+func (d *doctor) addUsage(u usage) {
 	u.Used = u.Last / u.Limit
 	d.report.Usage = append(d.report.Usage, u)
 }
 
-// useKey records the usage of a key. It leaves out Snowflake IDs, because their end is
+// measureKey records the usage of a key. It leaves out Snowflake IDs, because their end is
 // the expiry of the layout. It ignores the counter of a BIGINT key, which may be parked
 // above all keys.
-func (d *doctor) useKey(t *readonly.Table) error {
+func (d *doctor) measureKey(t *readonly.Table) error {
 	u := usage{Name: t.Column(), Limit: t.Limit, fix: "gormflake migrate plan " + t.String()}
 	err := d.Ask(fmt.Sprintf("SELECT COALESCE(MAX(%s) + 0.0, 0) FROM %s", d.Quote(t.Key), d.Quote(t.Schema, t.Name)), nil, &u.Last)
 	if err != nil || u.Last >= float64(d.layout.Min(d.layout.Epoch.Add(youngest))) {
@@ -67,9 +67,9 @@ func (d *doctor) useKey(t *readonly.Table) error {
 	}
 	if t.Narrow() {
 		u.Last = max(u.Last, t.Counter)
-		u.Full = d.full(t, u.Last)
+		u.Full = d.fullDate(t, u.Last)
 	}
-	d.use(u)
+	d.addUsage(u)
 	return nil
 }
 
@@ -79,11 +79,11 @@ var ageSQL = map[string]string{
 	"postgres": "extract(epoch FROM now() - %s::timestamptz)",
 }
 
-// full returns the date on which the numbers run out at the present rate, which is that of
-// the newest tenth of the keys. It reads the last key before this tenth, and the age of its
-// row. It returns "" if the rows have no time of creation, or if the date is more than a
-// century away.
-func (d *doctor) full(t *readonly.Table, last float64) string {
+// fullDate returns the date on which the numbers run out at the present rate, which is
+// that of the newest tenth of the keys. It reads the last key before this tenth, and the
+// age of its row. It returns "" if the rows have no time of creation, or if the date is
+// more than a century away.
+func (d *doctor) fullDate(t *readonly.Table, last float64) string {
 	var key, age float64
 	query := fmt.Sprintf("SELECT %[1]s, %[2]s FROM %[3]s WHERE %[1]s <= %.0[4]f ORDER BY %[1]s DESC LIMIT 1",
 		d.Quote(t.Key), fmt.Sprintf(ageSQL[d.Dialect], d.Quote(t.Created)), d.Quote(t.Schema, t.Name), last*0.9)
@@ -97,10 +97,10 @@ func (d *doctor) full(t *readonly.Table, last float64) string {
 	return d.flags.now().Add(time.Duration(left * float64(time.Second))).UTC().Format(time.DateOnly)
 }
 
-// useSequences records the usage of the sequences. It reads each into a [readonly.Table],
-// whose Key is the name of the table that owns the sequence. It skips TiDB, whose sequences
-// cannot be selected from.
-func (d *doctor) useSequences() error {
+// measureSequences records the usage of the sequences. It reads each into a
+// [readonly.Table], whose Key is the name of the table that owns the sequence. It skips
+// TiDB, whose sequences cannot be selected from.
+func (d *doctor) measureSequences() error {
 	if d.Engine != "" {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (d *doctor) useSequences() error {
 		case s.Key != "":
 			fix = "gormflake migrate plan " + (&readonly.Table{Schema: s.Schema, Name: s.Key}).String()
 		}
-		d.use(usage{Name: "sequence " + s.String(), Last: s.Counter, Limit: s.Limit, fix: fix})
+		d.addUsage(usage{Name: "sequence " + s.String(), Last: s.Counter, Limit: s.Limit, fix: fix})
 	}
 	return err
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// usages returns the usage of each key, in the order of the JSON.
-func usages(t *testing.T, url string) []used {
+// usagesOf returns the usage of each key, in the order of the JSON.
+func usagesOf(t *testing.T, url string) []keyUsage {
 	t.Helper()
-	var d struct{ Usage []used }
+	var d struct{ Usage []keyUsage }
 	got := clitest.Command(t, "doctor", "--dsn", url, "--json")
 	if err := json.Unmarshal([]byte(got.Out), &d); err != nil {
 		t.Fatalf("%v\n%s%s", err, got.Out, got.Err)
@@ -29,8 +29,8 @@ func usages(t *testing.T, url string) []used {
 	return d.Usage
 }
 
-// A used is the usage of a key in the JSON of doctor.
-type used struct {
+// A keyUsage is the usage of a key in the JSON of doctor.
+type keyUsage struct {
 	Name, Full        string
 	Last, Limit, Used float64
 }
@@ -60,16 +60,16 @@ func TestDoctorUsage(t *testing.T) {
 				narrow = append(narrow, typ)
 			}
 		}
-		found := usages(t, url)
+		found := usagesOf(t, url)
 		if len(found) != len(limits) {
 			t.Errorf("usage of %d keys, want %d: %+v", len(found), len(limits), found)
 		}
 		for typ, limit := range limits {
-			if !slices.Contains(found, used{Name: table(typ) + ".id", Limit: limit}) {
+			if !slices.Contains(found, keyUsage{Name: table(typ) + ".id", Limit: limit}) {
 				t.Errorf("%s has not the limit %.0f: %+v", table(typ), limit, found)
 			}
 		}
-		diagnose(t, url).has(t, "ok", "usage", "", "of their numbers, keys and sequences have used: "+found[0].Name+" 0 %, ", "")
+		diagnose(t, url).wantFinding(t, "ok", "usage", "", "of their numbers, keys and sequences have used: "+found[0].Name+" 0 %, ", "")
 		for _, test := range []struct {
 			part, more         float64 // the last key is part of the limit, plus more
 			problems, warnings int     // for each key
@@ -79,10 +79,10 @@ func TestDoctorUsage(t *testing.T) {
 				clitest.Execute(t, db, "DELETE FROM "+table(typ), fmt.Sprintf("INSERT INTO %s VALUES (%s)", table(typ), last))
 			}
 			d := diagnose(t, url)
-			d.only(t, test.problems*len(narrow), test.warnings*len(narrow))
+			d.wantCounts(t, test.problems*len(narrow), test.warnings*len(narrow))
 			for _, typ := range narrow {
 				if test.problems > 0 {
-					d.has(t, "problem", "usage", table(typ)+".id", fmt.Sprintf(" of %.0f", limits[typ]), "gormflake migrate plan "+table(typ))
+					d.wantFinding(t, "problem", "usage", table(typ)+".id", fmt.Sprintf(" of %.0f", limits[typ]), "gormflake migrate plan "+table(typ))
 				}
 			}
 		}
@@ -90,7 +90,7 @@ func TestDoctorUsage(t *testing.T) {
 		for _, typ := range narrow {
 			skip = append(skip, "--skip", table(typ))
 		}
-		diagnose(t, url, skip...).only(t, 0, 0)
+		diagnose(t, url, skip...).wantCounts(t, 0, 0)
 	})
 }
 
@@ -101,7 +101,7 @@ func TestDoctorCounters(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		db := clitest.Shop(t, url)
-		moved(t, db, "moved", "VARCHAR(60) UNIQUE")
+		createMoved(t, db, "moved", "VARCHAR(60) UNIQUE")
 		want := map[string]float64{"orders.id": 1, "order_lines.id": 1}
 		switch db.Name() {
 		case "mysql":
@@ -114,7 +114,7 @@ func TestDoctorCounters(t *testing.T) {
 				"CREATE TABLE papers (name text PRIMARY KEY, no int)", "CREATE SEQUENCE papers_no OWNED BY papers.no", "SELECT setval('papers_no', 2040109467)")
 			maps.Copy(want, map[string]float64{"sequence orders_id_seq": 2040109465, "sequence order_lines_id_seq": 2040109466, "sequence down": -30000, "sequence papers_no": 2040109467})
 		}
-		for _, u := range usages(t, url) {
+		for _, u := range usagesOf(t, url) {
 			if last, ok := want[u.Name]; !ok || last != u.Last {
 				t.Errorf("%+v, want the last to be %.0f of %v", u, last, want)
 			}
@@ -128,18 +128,18 @@ func TestDoctorCounters(t *testing.T) {
 		}
 		d := diagnose(t, url)
 		subject := map[string]string{"mysql": "orders.id", "postgres": "sequence orders_id_seq"}[db.Name()]
-		d.has(t, "problem", "usage", subject, "95 % of its numbers are used, up to 2040109465 of 2147483647", "gormflake migrate plan orders")
+		d.wantFinding(t, "problem", "usage", subject, "95 % of its numbers are used, up to 2040109465 of 2147483647", "gormflake migrate plan orders")
 		if db.Name() == "postgres" {
-			d.has(t, "problem", "usage", "sequence down", "91 % of its numbers are used, up to -30000 of -32768", "NO MINVALUE NO MAXVALUE")
-			d.has(t, "problem", "usage", "sequence papers_no", "95 %", "gormflake migrate plan papers")
-			carryOut(t, db, d)
-			diagnose(t, url).only(t, 3, 0)
+			d.wantFinding(t, "problem", "usage", "sequence down", "91 % of its numbers are used, up to -30000 of -32768", "NO MINVALUE NO MAXVALUE")
+			d.wantFinding(t, "problem", "usage", "sequence papers_no", "95 %", "gormflake migrate plan papers")
+			applyFixes(t, db, d)
+			diagnose(t, url).wantCounts(t, 3, 0)
 		}
 	})
 }
 
-// carryOut executes the fixes that are SQL.
-func carryOut(t *testing.T, db *gorm.DB, d diagnosis) {
+// applyFixes executes the fixes that are SQL.
+func applyFixes(t *testing.T, db *gorm.DB, d diagnosis) {
 	t.Helper()
 	for _, f := range d.Findings {
 		if strings.HasPrefix(f.Fix, "ALTER ") {
@@ -155,10 +155,10 @@ func TestDoctorMariaDBSequences(t *testing.T) {
 	db := clitest.Open(t, url)
 	clitest.Execute(t, db, "CREATE SEQUENCE numbers MAXVALUE 1000 NOCACHE", "SELECT SETVAL(numbers, 800)")
 	d := diagnose(t, url)
-	d.only(t, 0, 1)
-	d.has(t, "warning", "usage", "sequence numbers", "80 % of its numbers are used, up to 800 of 1000", "ALTER SEQUENCE `numbers` NO MINVALUE NO MAXVALUE")
-	carryOut(t, db, d)
-	diagnose(t, url).only(t, 0, 0)
+	d.wantCounts(t, 0, 1)
+	d.wantFinding(t, "warning", "usage", "sequence numbers", "80 % of its numbers are used, up to 800 of 1000", "ALTER SEQUENCE `numbers` NO MINVALUE NO MAXVALUE")
+	applyFixes(t, db, d)
+	diagnose(t, url).wantCounts(t, 0, 0)
 }
 
 // doctor predicts when a key runs out from the rate at which the newest tenth of its
@@ -181,7 +181,7 @@ func TestDoctorUsageDate(t *testing.T) {
 		}
 		// If 600 million keys took 200 days, the remaining 547,483,647 take 182.5 days.
 		want := time.Now().Add(4380 * time.Hour).UTC()
-		found := usages(t, url)
+		found := usagesOf(t, url)
 		for _, u := range found {
 			if full, err := time.Parse(time.DateOnly, u.Full); err != nil || full.Sub(want).Abs() > 48*time.Hour {
 				t.Errorf("%+v, want %s", u, want.Format(time.DateOnly))
@@ -192,9 +192,9 @@ func TestDoctorUsageDate(t *testing.T) {
 		}
 		clitest.Execute(t, db, "DELETE FROM of_created_at WHERE id < 1600000000", "UPDATE of_created_at SET id = 1700000000", "UPDATE of_date_created SET id = 1700000000 WHERE id = 1600000000")
 		d := diagnose(t, url)
-		d.only(t, 0, 2)
-		d.has(t, "warning", "usage", "of_date_created.id", "79 % of its numbers are used, up to 1700000000 of 2147483647; at the present rate all are on 2", "migrate plan of_date_created")
-		for _, u := range usages(t, url) {
+		d.wantCounts(t, 0, 2)
+		d.wantFinding(t, "warning", "usage", "of_date_created.id", "79 % of its numbers are used, up to 1700000000 of 2147483647; at the present rate all are on 2", "migrate plan of_date_created")
+		for _, u := range usagesOf(t, url) {
 			if u.Name == "of_created_at.id" && u.Full != "" {
 				t.Errorf("%+v, want no date of one row", u)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
@@ -42,9 +41,9 @@ func (d *doctor) checkWorkers() {
 		for _, flaw := range refused.Flaws {
 			d.report.problem(workersCheck, refused.Table, flaw.Found+": want "+flaw.Want, flaw.Fix)
 		}
-		d.unseen(workersCheck, refused.Table, d.checkDoubled(refused.Table))
+		d.warnUnchecked(workersCheck, refused.Table, d.checkDoubled(refused.Table))
 	case err != nil:
-		d.unseen(workersCheck, d.flags.store.Table, err)
+		d.warnUnchecked(workersCheck, d.flags.store.Table, err)
 	default:
 		d.checkLeases(in)
 	}
@@ -58,7 +57,7 @@ func (d *doctor) checkLeases(in *lease.Inspection) {
 		d.report.ok(workersCheck, "", fmt.Sprintf("no worker of namespace %s was ever leased", d.flags.store.Namespace))
 		return
 	}
-	d.stored = in.Layout
+	d.storedLayout = in.Layout
 	switch {
 	case !d.flags.layout.Given():
 		d.layout = in.Layout
@@ -74,7 +73,7 @@ func (d *doctor) checkLeases(in *lease.Inspection) {
 // checkExpiry reports when the layout expires, which is when its last tick has passed.
 func (d *doctor) checkExpiry() {
 	name := d.layout.String()
-	if d.stored == (snowflake.Layout{}) && !d.flags.layout.Given() {
+	if d.storedLayout == (snowflake.Layout{}) && !d.flags.layout.Given() {
 		name += " (none is stored: this is the default)"
 	}
 	expires := d.layout.Expires()
@@ -140,9 +139,9 @@ func byBound(a, b lease.Holder) int { return a.Until.Compare(b.Until) }
 // datacenter are held. taken are the holders of the workers that are not free, and busy is
 // their number in each datacenter.
 func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
-	layout := d.stored
-	each := int64(1) << layout.WorkerBits
-	total := each << layout.DatacenterBits
+	layout := d.storedLayout
+	perDatacenter := int64(1) << layout.WorkerBits
+	total := perDatacenter << layout.DatacenterBits
 	free := total - int64(len(taken))
 	text := fmt.Sprintf("%d of %d are free", free, total)
 	const fix = "stop processes, share one generator within each, or move to a layout with more worker bits"
@@ -156,27 +155,16 @@ func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
 		d.report.ok(workersCheck, "", text)
 	}
 	for datacenter := range int64(1) << layout.DatacenterBits {
-		if layout.DatacenterBits > 0 && free > 0 && busy[datacenter] == each {
-			d.report.warn(workersCheck, fmt.Sprintf("datacenter %d", datacenter), fmt.Sprintf("all of its %d workers are held: no other process of it can start", each),
+		if layout.DatacenterBits > 0 && free > 0 && busy[datacenter] == perDatacenter {
+			d.report.warn(workersCheck, fmt.Sprintf("datacenter %d", datacenter), fmt.Sprintf("all of its %d workers are held: no other process of it can start", perDatacenter),
 				"stop processes, or give some of them another datacenter")
 		}
 	}
 }
 
-const (
-	// maxNamed is how many names a finding lists.
-	maxNamed = 5
-
-	oneTable = "processes that write to the same tables must lease their workers from one table: another one leases the same workers again"
-)
-
-// named joins names. If there are more than maxNamed, it counts the rest.
-func named(names []string) string {
-	if rest := len(names) - maxNamed; rest > 0 {
-		names = append(names[:maxNamed:maxNamed], fmt.Sprintf("and %d more", rest))
-	}
-	return strings.Join(names, ", ")
-}
+// oneTableAdvice is the part of a finding that says why a second table of workers is a
+// mistake.
+const oneTableAdvice = "processes that write to the same tables must lease their workers from one table: another one leases the same workers again"
 
 // checkDoubled reports the workers that have several rows. It is called for a table that
 // package sqllease refuses, because only a table without its primary key can have such
@@ -190,7 +178,7 @@ func (d *doctor) checkDoubled(table string) error {
 		doubled = append(doubled, fmt.Sprintf("worker %s of namespace %s has %s", w.worker, w.namespace, w.rows))
 	}
 	if len(doubled) > 0 {
-		d.report.problem(workersCheck, table, "workers have several rows, and each row can have a holder: "+named(doubled),
+		d.report.problem(workersCheck, table, "workers have several rows, and each row can have a holder: "+joinNames(doubled),
 			"stop every process that leases workers, wait for one window, and keep only the row with the highest bound of each")
 	}
 	return err
@@ -230,23 +218,23 @@ func (d *doctor) checkOtherTables() {
 		query, args = otherTablesPostgres, []any{d.Quote(schema, name), name}
 	}
 	type otherTable struct {
-		schema string
-		near   bool // whether a program may find it by the name without a schema
+		schema    string
+		reachable bool // whether a program may find it by the name without a schema
 	}
-	others, err := readonly.Rows(d.Database, query, args, func(t *otherTable) []any { return []any{&t.schema, &t.near} })
-	d.unseen(workersCheck, "", err)
+	others, err := readonly.Rows(d.Database, query, args, func(t *otherTable) []any { return []any{&t.schema, &t.reachable} })
+	d.warnUnchecked(workersCheck, "", err)
 	var notes []string
 	for _, other := range others {
 		switch quoted, plain := d.Quote(other.schema, name), other.schema+"."+name; {
 		case slices.Contains(d.flags.skip, plain):
-		case !other.near:
+		case !other.reachable:
 			notes = append(notes, quoted)
 		default:
-			d.report.warn(workersCheck, quoted, "it is a second table of workers in this database: "+oneTable,
+			d.report.warn(workersCheck, quoted, "it is a second table of workers in this database: "+oneTableAdvice,
 				"stop every process that leases workers, wait for one window, drop one of the two, and name the other with its schema in sqllease.WithTable; if the two serve applications that share no table, --skip "+plain)
 		}
 	}
 	if len(notes) > 0 {
-		d.report.ok(workersCheck, "", "there are other tables of workers: "+named(notes)+"; "+oneTable)
+		d.report.ok(workersCheck, "", "there are other tables of workers: "+joinNames(notes)+"; "+oneTableAdvice)
 	}
 }

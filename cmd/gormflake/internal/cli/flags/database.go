@@ -79,18 +79,18 @@ func (f *Database) Name() string {
 // At returns a database at another address. If the address has no account, path or query,
 // it takes them from the flag.
 func (f *Database) At(address string) *Database {
-	own, err := url.Parse(f.URL())
-	other, err2 := url.Parse(address)
-	if err != nil || err2 != nil {
+	base, err := url.Parse(f.URL())
+	other, otherErr := url.Parse(address)
+	if err != nil || otherErr != nil {
 		return &Database{address} // Open returns the error
 	}
 	if other.User == nil {
-		other.User = own.User
+		other.User = base.User
 	}
 	if strings.Trim(other.Path, "/") == "" {
-		other.Path = own.Path
+		other.Path = base.Path
 	}
-	other.RawQuery = cmp.Or(other.RawQuery, own.RawQuery)
+	other.RawQuery = cmp.Or(other.RawQuery, base.RawQuery)
 	return &Database{other.String()}
 }
 
@@ -112,23 +112,23 @@ func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB 
 	if err != nil {
 		return nil, nil, terminal.Usage(err)
 	}
-	what := "database"
+	subject := "database"
 	if path, _, ok := sqliteFile(f.URL()); ok {
 		if err := checkFile(path); err != nil {
 			return nil, nil, err
 		}
-		what += " " + path // the drivers of servers put the name into their errors; SQLite's do not
+		subject += " " + path // the drivers of servers put the name into their errors; SQLite's do not
 	}
 	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", what, err)
+		return nil, nil, fmt.Errorf("%s: %w", subject, err)
 	}
 	pool, err := db.DB()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", what, err)
+		return nil, nil, fmt.Errorf("%s: %w", subject, err)
 	}
 	if err := pool.PingContext(ctx); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s does not answer: %w", what, err), pool.Close())
+		return nil, nil, errors.Join(fmt.Errorf("%s does not answer: %w", subject, err), pool.Close())
 	}
 	return db, pool.Close, nil
 }

@@ -24,10 +24,10 @@ func Layouts() map[string]snowflake.Layout {
 		"twitter":   snowflake.TwitterLayout(),
 		"js-safe":   snowflake.JSSafeLayout(),
 		"discord":   snowflake.DiscordLayout(),
-		"instagram": foreign(1314220021721, 13, 10), // as its engineers published it; the 13 bits of the shard are the worker here
-		"leaf":      foreign(1288834974657, 10, 12), // of Meituan
-		"tsid":      foreign(1577836800000, 10, 12), // of tsid-creator and hypersistence-tsid; the 10 bits of the node are the worker here
-		"yitter":    foreign(1582136402000, 6, 6),   // of yitter's idgenerator
+		"instagram": foreignLayout(1314220021721, 13, 10), // as its engineers published it; the 13 bits of the shard are the worker here
+		"leaf":      foreignLayout(1288834974657, 10, 12), // of Meituan
+		"tsid":      foreignLayout(1577836800000, 10, 12), // of tsid-creator and hypersistence-tsid; the 10 bits of the node are the worker here
+		"yitter":    foreignLayout(1582136402000, 6, 6),   // of yitter's idgenerator
 		Sonyflake: {
 			Epoch: time.Date(2014, time.September, 1, 0, 0, 0, 0, time.UTC), Tick: 10 * time.Millisecond,
 			WorkerBits: 8, SequenceBits: 16, TotalBits: 63,
@@ -35,9 +35,9 @@ func Layouts() map[string]snowflake.Layout {
 	}
 }
 
-// foreign returns the layout of a library that counts milliseconds since epoch. epoch is
-// a Unix time in milliseconds.
-func foreign(epoch int64, worker, sequence uint8) snowflake.Layout {
+// foreignLayout returns the layout of a library that counts milliseconds since epoch.
+// epoch is a Unix time in milliseconds.
+func foreignLayout(epoch int64, worker, sequence uint8) snowflake.Layout {
 	return snowflake.Layout{Epoch: time.UnixMilli(epoch).UTC(), Tick: time.Millisecond, WorkerBits: worker, SequenceBits: sequence, TotalBits: 63}
 }
 
@@ -54,14 +54,14 @@ type Layout struct {
 func (f *Layout) Register(cmd *cobra.Command) {
 	f.cmd = cmd
 	names := f.names()
-	set := cmd.Flags()
+	flagSet := cmd.Flags()
 	ChoiceVar(cmd, &f.name, "layout", "twitter", "layout of the IDs: "+strings.Join(names, ", "), names)
-	set.StringVar(&f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01 or 1577836800000 (default: the layout's)")
-	set.DurationVar(&f.tick, "tick", 0, "length of a tick, such as 10ms (default: the layout's)")
-	set.Uint8Var(&f.datacenter, "datacenter-bits", 0, "bits of the datacenter (default: the layout's)")
-	set.Uint8Var(&f.worker, "worker-bits", 0, "bits of the worker (default: the layout's)")
-	set.Uint8Var(&f.sequence, "sequence-bits", 0, "bits of the sequence (default: the layout's)")
-	set.Uint8Var(&f.totalBits, "total-bits", 0, "bits of an ID (default: the layout's)")
+	flagSet.StringVar(&f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01 or 1577836800000 (default: the layout's)")
+	flagSet.DurationVar(&f.tick, "tick", 0, "length of a tick, such as 10ms (default: the layout's)")
+	flagSet.Uint8Var(&f.datacenter, "datacenter-bits", 0, "bits of the datacenter (default: the layout's)")
+	flagSet.Uint8Var(&f.worker, "worker-bits", 0, "bits of the worker (default: the layout's)")
+	flagSet.Uint8Var(&f.sequence, "sequence-bits", 0, "bits of the sequence (default: the layout's)")
+	flagSet.Uint8Var(&f.totalBits, "total-bits", 0, "bits of an ID (default: the layout's)")
 }
 
 // names returns the values that --layout accepts.

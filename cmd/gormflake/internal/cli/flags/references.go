@@ -19,11 +19,11 @@ type References struct {
 
 // Register adds the flags to a command.
 func (f *References) Register(cmd *cobra.Command) {
-	set := cmd.Flags()
-	set.BoolVar(&f.Park, "park", false, "the database still assigns keys, for old programs or gormflake.WithModels: its counters are parked above all IDs, in phase park instead of detach and guard")
-	set.StringArrayVar(&f.named, "reference", nil, "column that refers to a key without a constraint, as orders.customer_id=customers.id; may be repeated")
-	set.StringArrayVar(&f.excluded, "not-reference", nil, "column that holds no keys, though it looks like it, as orders.legacy_id; may be repeated")
-	set.StringVar(&f.file, "references", "", "TOML file with lists reference and not-reference, which replace these flags; \"migrate plan --write-references\" writes it")
+	flagSet := cmd.Flags()
+	flagSet.BoolVar(&f.Park, "park", false, "the database still assigns keys, for old programs or gormflake.WithModels: its counters are parked above all IDs, in phase park instead of detach and guard")
+	flagSet.StringArrayVar(&f.named, "reference", nil, "column that refers to a key without a constraint, as orders.customer_id=customers.id; may be repeated")
+	flagSet.StringArrayVar(&f.excluded, "not-reference", nil, "column that holds no keys, though it looks like it, as orders.legacy_id; may be repeated")
+	flagSet.StringVar(&f.file, "references", "", "TOML file with lists reference and not-reference, which replace these flags; \"migrate plan --write-references\" writes it")
 	_ = cmd.MarkFlagFilename("references", "toml")
 }
 
@@ -75,10 +75,10 @@ func Reference(column, key string) string { return "--reference " + column + "="
 func NotReference(column string) string { return "--not-reference " + column }
 
 // Words replaces the names of sqlmigrate's options in a text by the names of flags.
-func Words(text string) string { return words.Replace(text) }
+func Words(text string) string { return optionNames.Replace(text) }
 
-// words are the replacements of [Words].
-var words = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference",
+// optionNames are the replacements of [Words].
+var optionNames = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference",
 	"WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout",
 	"WithRecreateViews", "--recreate-views", "WithParkedCounters", "--park", "WithStall", "--stall", "WithBatchRows", "--batch-rows",
 	"OnlinePlan.Apply", "gormflake migrate online apply")

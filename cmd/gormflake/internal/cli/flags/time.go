@@ -43,7 +43,7 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	}
 	at, ok := parseInstant(s)
 	if match := offset.FindStringSubmatch(strings.TrimPrefix(s, "now")); match != nil {
-		at, ok = shifted(now, match[1], match[2], match[3])
+		at, ok = shift(now, match[1], match[2], match[3])
 	}
 	if !ok {
 		return at, terminal.Usagef("time %q: want a time such as 2026-11-21T17:00:00Z, 2026-11-21, 1795280400, now or -1h", s)
@@ -51,9 +51,9 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// shifted returns now plus or minus the days and the duration. One of the two may be
+// shift returns now plus or minus the days and the duration. One of the two may be
 // empty, so it is parsed with a zero added.
-func shifted(now time.Time, sign, days, duration string) (time.Time, bool) {
+func shift(now time.Time, sign, days, duration string) (time.Time, bool) {
 	n, _ := strconv.Atoi("0" + days)
 	d, err := time.ParseDuration(duration + "0s")
 	if sign == "-" {

@@ -18,7 +18,7 @@ func (in *interpreter) doubt(r reading) string {
 	switch unix := unixTime(r.id, now); {
 	case r.form.name == serialName, r.form.name == publicName:
 		return ""
-	case word.MatchString(r.text):
+	case wordLike.MatchString(r.text):
 		return "it looks like a word"
 	case unix != "":
 		return "it may be " + unix
@@ -26,25 +26,25 @@ func (in *interpreter) doubt(r reading) string {
 		return "it ends with 00 as digits that JavaScript has rounded do"
 	case at.After(now.Add(24 * time.Hour)):
 		return "it is of the future, or of another --layout"
-	case at.Before(matured(in.layout, now)):
+	case at.Before(matureTime(in.layout, now)):
 		return "it is of the layout's first 30 days: is it a number of something else, or of another --layout?"
 	}
 	return ""
 }
 
-// word matches a text that looks like a word of a language. Such a text can be valid in
+// wordLike matches a text that looks like a word of a language. Such a text can be valid in
 // base 58 or base 62.
-var word = regexp.MustCompile(`^[A-Za-z][a-z]+$`)
+var wordLike = regexp.MustCompile(`^[A-Za-z][a-z]+$`)
 
-// early is the time after the layout's epoch within which a number is probably not an ID.
-// Numbers of credit cards have 16 digits, like the IDs of the default layout in its first
-// 28 days.
-const early = 30 * 24 * time.Hour
+// earlyPeriod is the time after the layout's epoch within which a number is probably not
+// an ID. Numbers of credit cards have 16 digits, like the IDs of the default layout in
+// its first 28 days.
+const earlyPeriod = 30 * 24 * time.Hour
 
-// matured returns the time from which decimal numbers count as IDs. For a young layout it
-// is halfway between its epoch and now.
-func matured(l snowflake.Layout, now time.Time) time.Time {
-	return l.Epoch.Add(min(early, now.Sub(l.Epoch)/2))
+// matureTime returns the time from which decimal numbers count as IDs. For a young layout
+// it is halfway between its epoch and now.
+func matureTime(l snowflake.Layout, now time.Time) time.Time {
+	return l.Epoch.Add(min(earlyPeriod, now.Sub(l.Epoch)/2))
 }
 
 // unixTime returns the Unix time that a number may be, if it is within ten years of now,

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
 )
 
-// parsed runs "gormflake parse" at a clock of November 2026, and returns its output.
-func parsed(t *testing.T, in string, args ...string) (out, errs string) {
+// runParse runs "gormflake parse" at a clock of November 2026, and returns its output.
+func runParse(t *testing.T, in string, args ...string) (out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	now := func() time.Time { return time.Date(2026, 11, 25, 20, 0, 0, 0, time.UTC) }
@@ -39,7 +39,7 @@ func TestParseDoubts(t *testing.T) {
 		if test.arg == "information" {
 			args = append(args, "--until", "2080-01-01")
 		}
-		out, errs := parsed(t, "", args...)
+		out, errs := runParse(t, "", args...)
 		_, doubt, found := strings.Cut(out, "doubt ")
 		if doubt, _, _ = strings.Cut(doubt, "\n"); found != (test.want != "") || !strings.Contains(doubt, test.want) {
 			t.Errorf("%s: doubt %q, want %q\n%s%s", test.arg, doubt, test.want, out, errs)
@@ -52,7 +52,7 @@ func TestParseDoubts(t *testing.T) {
 func TestParseLeavesCards(t *testing.T) {
 	t.Parallel()
 	const line = "card 4111111111111111 order 2124189853926044565n\n"
-	out, errs := parsed(t, line)
+	out, errs := runParse(t, line)
 	if want := "card 4111111111111111 order 2124189853926044565n(2026-11-21T17:15:01.372Z "; !strings.HasPrefix(out, want) {
 		t.Errorf("got %q, %q, want %q", out, errs, want)
 	}
@@ -61,7 +61,7 @@ func TestParseLeavesCards(t *testing.T) {
 // parse reads a number as JavaScript prints a BigInt, with an n at the end.
 func TestParseBigInt(t *testing.T) {
 	t.Parallel()
-	if out, errs := parsed(t, "", "2124189853926044565n"); !strings.HasPrefix(out, "id          2124189853926044565\n") {
+	if out, errs := runParse(t, "", "2124189853926044565n"); !strings.HasPrefix(out, "id          2124189853926044565\n") {
 		t.Errorf("got %q, %q", out, errs)
 	}
 }
@@ -81,7 +81,7 @@ func TestParseSonyflakeInText(t *testing.T) {
 		{`{"id":"436207616016842755"}`, `"worker":3,"sequence":1`, []string{"--json-log"}},
 		{line, "worker 3 sequence 256)", []string{"--worker-bits", "8", "--sequence-bits", "16"}},
 	} {
-		out, errs := parsed(t, test.in, append(test.args, "--layout", "sonyflake")...)
+		out, errs := runParse(t, test.in, append(test.args, "--layout", "sonyflake")...)
 		if !strings.Contains(out, test.want) {
 			t.Errorf("%q: got %s%s, want %q", test.args, out, errs, test.want)
 		}
@@ -100,7 +100,7 @@ func TestParseLayoutsByName(t *testing.T) {
 		{"sonyflake", "1", "datacenter  0\nworker      1\nsequence    0\n"},
 		{"sonyflake", "16842755", "time        2014-09-01T00:00:00.010Z\nlocal time  …\ndatacenter  0\nworker      3\nsequence    1\n"},
 	} {
-		out, errs := parsed(t, "", test.id, "--layout", test.name)
+		out, errs := runParse(t, "", test.id, "--layout", test.name)
 		got := ""
 		for line := range strings.Lines(out) {
 			switch {

@@ -35,16 +35,16 @@ var (
 	bigInt = form{decimal.name, types.ID.String, func(s string) (types.ID, error) { return types.ParseID(strings.TrimSuffix(s, "n")) }}
 )
 
-// guessed are the possible forms of a text that does not show its form. Several of them can
-// read the same text, for example base58 and base62.
-var guessed = []form{
+// guessedForms are the possible forms of a text that does not show its form. Several of
+// them can read the same text, for example base58 and base62.
+var guessedForms = []form{
 	{"base32", types.ID.Base32, types.ParseBase32},
 	{"base58", types.ID.Base58, types.ParseBase58},
 	{"base62", types.ID.Base62, types.ParseBase62},
 }
 
 // plainForms are the forms that need only the ID.
-var plainForms = slices.Concat([]form{decimal}, guessed, []form{hexadecimal})
+var plainForms = slices.Concat([]form{decimal}, guessedForms, []form{hexadecimal})
 
 func formatHex(id types.ID) string { return fmt.Sprintf("%#x", id.Int64()) }
 
@@ -110,9 +110,9 @@ func (f *formFlags) register(cmd *cobra.Command, what string, others ...string) 
 	cmd.Flags().StringVar(&f.code, "code", "", "code that serial numbers begin with, such as PAY")
 }
 
-// form returns the form that --as names, or the zero form for auto. serials is the form
+// selected returns the form that --as names, or the zero form for auto. serials is the form
 // of serial numbers.
-func (f *formFlags) form(serials form) (form, error) {
+func (f *formFlags) selected(serials form) (form, error) {
 	for _, known := range append(slices.Clip(plainForms), serials) {
 		if known.name == f.as {
 			return known, nil
@@ -124,8 +124,8 @@ func (f *formFlags) form(serials form) (form, error) {
 	return form{}, terminal.Usagef("--as %q: want one of %s", f.as, strings.Join(f.names, ", "))
 }
 
-// serial returns the format of --code, or nil if there is no code.
-func (f *formFlags) serial(layout snowflake.Layout) (*serial.Format, error) {
+// serialFormat returns the format of --code, or nil if there is no code.
+func (f *formFlags) serialFormat(layout snowflake.Layout) (*serial.Format, error) {
 	if f.code == "" {
 		return nil, nil
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// block is how many IDs are issued at a time. It is the number of IDs in a tick of
+	// blockSize is how many IDs are issued at a time. It is the number of IDs in a tick of
 	// the default layout.
-	block = 4096
+	blockSize = 4096
 
 	// releaseTimeout limits the time to release the worker at the end.
 	releaseTimeout = 5 * time.Second
@@ -93,16 +93,16 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	// Info messages are not logged, because leasing a worker for a moment is not worth a
 	// line.
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	is, err := f.issuer.Open(ctx, log)
+	iss, err := f.issuer.Open(ctx, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, is.Close(ctx, releaseTimeout)) }()
-	write, err := f.writer(is.Gen.Layout())
+	defer func() { err = errors.Join(err, iss.Close(ctx, releaseTimeout)) }()
+	write, err := f.writer(iss.Gen.Layout())
 	if err != nil {
 		return err
 	}
-	return generate(ctx, is, f.count, cmd.OutOrStdout(), write)
+	return generate(ctx, iss, f.count, cmd.OutOrStdout(), write)
 }
 
 // compose prints the ID of --time. It does not connect to a database, even if the
@@ -138,11 +138,11 @@ func (f *genFlags) checkCode() error {
 }
 
 // generate writes one block after another, so that the memory does not depend on count.
-func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer, write func(io.Writer, types.ID)) error {
-	ids := make([]types.ID, min(block, count))
+func generate(ctx context.Context, iss *issuer.Issuer, count int64, out io.Writer, write func(io.Writer, types.ID)) error {
+	ids := make([]types.ID, min(blockSize, count))
 	for made := int64(0); made < count; made += int64(len(ids)) {
 		ids = ids[:min(int64(len(ids)), count-made)]
-		err := is.Gen.Fill(ctx, ids)
+		err := iss.Gen.Fill(ctx, ids)
 		switch {
 		case ctx.Err() != nil: // Fill checks ctx only when it waits
 			return terminal.Interrupted(ctx, ctx.Err(), fmt.Sprintf("%d of %d IDs were made", made, count))
@@ -161,14 +161,14 @@ func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer
 
 // writer returns a function that writes an ID as a line in the form of the flags.
 func (f *genFlags) writer(layout snowflake.Layout) (func(io.Writer, types.ID), error) {
-	serial, err := f.form.serial(layout)
+	serial, err := f.form.serialFormat(layout)
 	if err != nil {
 		return nil, err
 	}
 	if f.json {
 		r := reader{layout: layout, serial: serial}
-		return func(w io.Writer, id types.ID) { r.record(id).writeJSON(w) }, nil
+		return func(w io.Writer, id types.ID) { r.newRecord(id).writeJSON(w) }, nil
 	}
-	as, err := f.form.form(form{name: serialName, format: serial.Format})
+	as, err := f.form.selected(form{name: serialName, format: serial.Format})
 	return func(w io.Writer, id types.ID) { _, _ = io.WriteString(w, as.format(id)+"\n") }, err
 }

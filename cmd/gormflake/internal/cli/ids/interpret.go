@@ -18,13 +18,13 @@ import (
 // An interpreter determines the ID that a text stands for.
 type interpreter struct {
 	reader
-	as          form // the form of --as; the zero form means that the interpreter determines it
-	serials     *serials.Reader
-	serialForm  form              // the form of serial numbers, which serials parses
-	first, last types.ID          // the IDs from --since to --until, between which a text that is not certainly an ID counts as one
-	firstNumber types.ID          // the smallest ID for a decimal word in a text
-	codecs      []*publicid.Codec // one for each --secret-file
-	now         time.Time
+	as                      form // the form of --as; the zero form means that the interpreter determines it
+	serials                 *serials.Reader
+	serialForm              form              // the form of serial numbers, which serials parses
+	firstLikely, lastLikely types.ID          // the IDs from --since to --until, between which a text that is not certainly an ID counts as one
+	firstNumber             types.ID          // the smallest ID for a decimal word in a text
+	codecs                  []*publicid.Codec // one for each --secret-file
+	now                     time.Time
 }
 
 // A reading is the meaning of a text in one form.
@@ -36,7 +36,7 @@ type reading struct {
 
 // recordOf returns the record of a reading.
 func (in *interpreter) recordOf(r reading) record {
-	rec := in.record(r.id)
+	rec := in.newRecord(r.id)
 	rec.Form = r.form.name
 	switch rec.Form {
 	case serialName:
@@ -49,8 +49,8 @@ func (in *interpreter) recordOf(r reading) record {
 
 // read returns the reading of an argument, or all readings if several are equally likely.
 func (in *interpreter) read(s string) ([]reading, error) {
-	s = fromSpreadsheet(strings.TrimSpace(s))
-	if err := notWhole(s); err != nil {
+	s = stripSpreadsheet(strings.TrimSpace(s))
+	if err := checkWhole(s); err != nil {
 		return nil, err
 	}
 	if in.as.name == "" {
@@ -63,8 +63,8 @@ func (in *interpreter) read(s string) ([]reading, error) {
 // text as a number.
 var formula = regexp.MustCompile(`^(?:="([^"]*)"|'(.+))$`)
 
-// fromSpreadsheet returns s without the characters that formula matches around a text.
-func fromSpreadsheet(s string) string {
+// stripSpreadsheet returns s without the characters that formula matches around a text.
+func stripSpreadsheet(s string) string {
 	if found := formula.FindStringSubmatch(s); found != nil {
 		return found[1] + found[2]
 	}
@@ -76,9 +76,9 @@ var (
 	scientific = regexp.MustCompile(`^([0-9])[.,]?([0-9]*)[eE]\+?([0-9]{1,2})$`)
 )
 
-// notWhole returns an error if s is a number that cannot be an ID, because it is negative
+// checkWhole returns an error if s is a number that cannot be an ID, because it is negative
 // or has lost digits.
-func notWhole(s string) error {
+func checkWhole(s string) error {
 	if negative.MatchString(s) {
 		return fmt.Errorf("%s is not an ID: no ID is negative", terminal.Quote(s))
 	}
@@ -134,7 +134,7 @@ func (in *interpreter) readAs(f form, s string) ([]reading, error) {
 func (in *interpreter) guess(s string) ([]reading, error) {
 	var likely []reading
 	known := false
-	for _, f := range guessed {
+	for _, f := range guessedForms {
 		id, err := f.parse(s)
 		known = known || err == nil
 		if err == nil && in.likely(id) {
@@ -146,13 +146,13 @@ func (in *interpreter) guess(s string) ([]reading, error) {
 		return likely, nil
 	case known:
 		return nil, fmt.Errorf("%s is not an ID with a time from %s to %s: say with --as which form it has, or with --layout of which layout it is",
-			terminal.Quote(s), terminal.Stamp(in.layout.Time(in.first)), terminal.Stamp(in.layout.Time(in.last)))
+			terminal.Quote(s), terminal.Stamp(in.layout.Time(in.firstLikely)), terminal.Stamp(in.layout.Time(in.lastLikely)))
 	}
 	return nil, fmt.Errorf("%s is not an ID: want decimal, hex such as 0x1d7a, base32, base58 or base62, or a serial number", terminal.Quote(s))
 }
 
 // likely reports whether the time of an ID is from --since to --until.
-func (in *interpreter) likely(id types.ID) bool { return id >= in.first && id <= in.last }
+func (in *interpreter) likely(id types.ID) bool { return id >= in.firstLikely && id <= in.lastLikely }
 
 // ambiguous returns the error for an argument with several readings.
 func (in *interpreter) ambiguous(s string, readings []reading) error {
@@ -175,9 +175,9 @@ func (in *interpreter) find(word []byte) (reading, bool) {
 }
 
 // formOf returns the form that a word can have. If --as does not name a form, ok is false
-// for a word that only the guessed forms can read. formOf does not allocate memory for most
-// words that are not IDs, because a log has many of them. A number with more digits than an
-// ID may be a serial number.
+// for a word that only the forms of guessedForms can read. formOf does not allocate
+// memory for most words that are not IDs, because a log has many of them. A number with
+// more digits than an ID may be a serial number.
 func (in *interpreter) formOf(word []byte) (form, bool) {
 	number := len(word) <= maxDigits && isDigits(word)
 	switch as := in.as.name; {
@@ -201,8 +201,8 @@ const publicName = "public"
 // publicText matches the form of package publicid, which is a prefix and 22 digits.
 var publicText = regexp.MustCompile(`^([a-z][a-z0-9]{0,31})_[1-9A-HJ-NP-Za-km-z]{22}$`)
 
-// codecs returns a codec for each file of --secret-file.
-func codecs(files []string) (all []*publicid.Codec, err error) {
+// readCodecs returns a codec for each file of --secret-file.
+func readCodecs(files []string) (all []*publicid.Codec, err error) {
 	for _, file := range files {
 		secret, err := os.ReadFile(file)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 const takesTimes = "times"
 
 func newMin(now func() time.Time) *cobra.Command {
-	return newBorder(now, snowflake.Layout.Min, &cobra.Command{
+	return newBoundCmd(now, snowflake.Layout.Min, &cobra.Command{
 		Use:   "min TIME",
 		Short: "Print the smallest ID of a time",
 		Long: `Print the smallest ID that can have been issued at TIME or later, so that a range
@@ -39,7 +39,7 @@ With the min of the end in place of its max, the range is half-open:
 }
 
 func newMax(now func() time.Time) *cobra.Command {
-	return newBorder(now, snowflake.Layout.Max, &cobra.Command{
+	return newBoundCmd(now, snowflake.Layout.Max, &cobra.Command{
 		Use:   "max TIME",
 		Short: "Print the largest ID of a time",
 		Long: `Print the largest ID that can have been issued at TIME or earlier: the last one
@@ -52,15 +52,15 @@ of its tick. The largest of a day is the one before the smallest of the next.
 	})
 }
 
-// newBorder completes the command min or max, which prints the ID that border returns for
+// newBoundCmd completes the command min or max, which prints the ID that bound returns for
 // a time.
-func newBorder(now func() time.Time, border func(snowflake.Layout, time.Time) types.ID, cmd *cobra.Command) *cobra.Command {
-	var set flags.Layout
-	set.Register(cmd)
+func newBoundCmd(now func() time.Time, bound func(snowflake.Layout, time.Time) types.ID, cmd *cobra.Command) *cobra.Command {
+	var layoutFlags flags.Layout
+	layoutFlags.Register(cmd)
 	cmd.Args = flags.OneArgument("TIME")
 	cmd.Annotations = map[string]string{takesTimes: ""}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		layout, layoutErr := set.Layout()
+		layout, layoutErr := layoutFlags.Layout()
 		at, err := flags.ParseTime(args[0], now())
 		if err := cmp.Or(layoutErr, err); err != nil {
 			return err
@@ -69,7 +69,7 @@ func newBorder(now func() time.Time, border func(snowflake.Layout, time.Time) ty
 			return terminal.Usagef("time %s is outside the layout: want one from %s to before %s",
 				terminal.Stamp(at), terminal.Stamp(layout.Epoch), terminal.Stamp(layout.Expires()))
 		}
-		terminal.Say(cmd.OutOrStdout(), "%v", border(layout, at))
+		terminal.Say(cmd.OutOrStdout(), "%v", bound(layout, at))
 		return nil
 	}
 	return cmd

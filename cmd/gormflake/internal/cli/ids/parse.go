@@ -88,15 +88,15 @@ func newParse(now func() time.Time) *cobra.Command {
 	f.layout.Reads = true
 	f.layout.Register(cmd)
 	f.form.register(cmd, "form of the IDs", autoName)
-	set := cmd.Flags()
-	set.StringArrayVarP(&f.files, "file", "f", nil, `file to find IDs in, "-" for standard input; may be repeated`)
-	set.StringArrayVar(&f.secretFiles, "secret-file", nil, "file with the secret of public IDs among the arguments; may be repeated, for retired ones")
-	set.BoolVar(&f.output.json, "json", false, "print a line of JSON for each ID")
-	set.BoolVar(&f.output.table, "table", false, "print a row for each ID")
-	_ = set.SetAnnotation("table", flags.NoVariable, nil) // $GORMFLAKE_TABLE is the table of the workers
-	set.BoolVar(&f.output.jsonLog, "json-log", false, "keep lines of JSON valid: add a field \"snowflake_ids\" to each object that has IDs")
-	set.StringVar(&f.since, "since", "", "time from which on a text is taken for an ID")
-	set.StringVar(&f.until, "until", "", "time up to which a text is taken for an ID")
+	flagSet := cmd.Flags()
+	flagSet.StringArrayVarP(&f.files, "file", "f", nil, `file to find IDs in, "-" for standard input; may be repeated`)
+	flagSet.StringArrayVar(&f.secretFiles, "secret-file", nil, "file with the secret of public IDs among the arguments; may be repeated, for retired ones")
+	flagSet.BoolVar(&f.output.json, "json", false, "print a line of JSON for each ID")
+	flagSet.BoolVar(&f.output.table, "table", false, "print a row for each ID")
+	_ = flagSet.SetAnnotation("table", flags.NoVariable, nil) // $GORMFLAKE_TABLE is the table of the workers
+	flagSet.BoolVar(&f.output.jsonLog, "json-log", false, "keep lines of JSON valid: add a field \"snowflake_ids\" to each object that has IDs")
+	flagSet.StringVar(&f.since, "since", "", "time from which on a text is taken for an ID")
+	flagSet.StringVar(&f.until, "until", "", "time up to which a text is taken for an ID")
 	cmd.MarkFlagsMutuallyExclusive("json", "table", "json-log")
 	return cmd
 }
@@ -117,7 +117,7 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		f.files = []string{"-"}
 	}
-	in, err := f.interpreter()
+	in, err := f.newInterpreter()
 	switch {
 	case err != nil:
 		return err
@@ -129,24 +129,24 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 	return f.texts(cmd, in)
 }
 
-// interpreter returns the interpreter for the flags.
-func (f *parseFlags) interpreter() (*interpreter, error) {
+// newInterpreter returns the interpreter for the flags.
+func (f *parseFlags) newInterpreter() (*interpreter, error) {
 	layout, layoutErr := f.layout.Layout()
-	format, formatErr := f.form.serial(layout)
+	format, formatErr := f.form.serialFormat(layout)
 	numbers, numbersErr := serials.New(layout, f.form.code)
 	serialForm := form{name: serialName, parse: numbers.Parse}
-	as, asErr := f.form.form(serialForm)
-	codecs, codecsErr := codecs(f.secretFiles)
+	as, asErr := f.form.selected(serialForm)
+	codecs, codecsErr := readCodecs(f.secretFiles)
 	since, until, spanErr := f.span(layout)
 	if err := cmp.Or(layoutErr, formatErr, numbersErr, asErr, codecsErr, spanErr); err != nil {
 		return nil, err
 	}
 	in := &interpreter{
 		reader: reader{layout, format, f.layout.Swapped()}, as: as, serials: numbers, serialForm: serialForm,
-		first: max(1, layout.Min(since)), last: layout.Max(until), codecs: codecs, now: f.now(),
+		firstLikely: max(1, layout.Min(since)), lastLikely: layout.Max(until), codecs: codecs, now: f.now(),
 	}
 	if f.since == "" { // decimal words in a text, such as numbers of cards, must be of a later time
-		in.firstNumber = layout.Min(matured(layout, f.now()))
+		in.firstNumber = layout.Min(matureTime(layout, f.now()))
 	}
 	return in, nil
 }
@@ -211,7 +211,7 @@ func (f *parseFlags) texts(cmd *cobra.Command, in *interpreter) error {
 	p := printer{interpreter: in, output: f.output, out: cmd.OutOrStdout(), painter: terminal.PainterOf(cmd.OutOrStdout())}
 	p.writeHeading(p.out)
 	for _, name := range f.files {
-		if err := p.file(cmd, name); err != nil {
+		if err := p.printFile(cmd, name); err != nil {
 			return err
 		}
 	}

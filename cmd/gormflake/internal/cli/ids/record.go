@@ -54,7 +54,7 @@ func (r reader) parts(id types.ID) snowflake.Parts {
 	return parts
 }
 
-func (r reader) record(id types.ID) record {
+func (r reader) newRecord(id types.ID) record {
 	parts := r.parts(id)
 	rec := record{
 		ID: id, Time: terminal.Stamp(parts.Time), UnixMilli: parts.Time.UnixMilli(),

@@ -34,8 +34,8 @@ type printer struct {
 	note    []byte // a buffer that annotate fills
 }
 
-// file prints a file, or standard input if the name is a hyphen.
-func (p *printer) file(cmd *cobra.Command, name string) error {
+// printFile prints a file, or standard input if the name is a hyphen.
+func (p *printer) printFile(cmd *cobra.Command, name string) error {
 	in := cmd.InOrStdin()
 	p.name = ""
 	if name != "-" {
@@ -46,11 +46,11 @@ func (p *printer) file(cmd *cobra.Command, name string) error {
 		defer file.Close()
 		in, p.name = file, name
 	}
-	return p.lines(decoded(bufio.NewReaderSize(terminal.Reader{Ctx: cmd.Context(), In: in}, maxLine)))
+	return p.printLines(toUTF8(bufio.NewReaderSize(terminal.Reader{Ctx: cmd.Context(), In: in}, maxLine)))
 }
 
-// decoded converts UTF-16 with a byte order mark, which Windows writes, to UTF-8.
-func decoded(in *bufio.Reader) *bufio.Reader {
+// toUTF8 converts UTF-16 with a byte order mark, which Windows writes, to UTF-8.
+func toUTF8(in *bufio.Reader) *bufio.Reader {
 	mark, _ := in.Peek(2)
 	if string(mark) != "\xff\xfe" && string(mark) != "\xfe\xff" {
 		return in
@@ -59,14 +59,14 @@ func decoded(in *bufio.Reader) *bufio.Reader {
 	return bufio.NewReaderSize(utf16.NewDecoder().Reader(in), maxLine)
 }
 
-// lines prints a text line by line.
-func (p *printer) lines(in *bufio.Reader) error {
+// printLines prints a text line by line.
+func (p *printer) printLines(in *bufio.Reader) error {
 	for p.line = 1; ; p.line++ {
 		line, readErr := in.ReadSlice('\n')
 		if errors.Is(readErr, bufio.ErrBufferFull) {
 			return fmt.Errorf("line %d of %s is longer than 1 MiB: break it first, as tr , '\\n' does", p.line, cmp.Or(p.name, "standard input"))
 		}
-		p.words(line)
+		p.printWords(line)
 		if err := p.flush(in); err != nil || errors.Is(readErr, io.EOF) {
 			return err
 		}
@@ -76,23 +76,23 @@ func (p *printer) lines(in *bufio.Reader) error {
 	}
 }
 
-// words prints the line with the contents of its IDs, or only its IDs.
-func (p *printer) words(line []byte) {
+// printWords prints the line with the contents of its IDs, or only its IDs.
+func (p *printer) printWords(line []byte) {
 	if p.jsonLog {
-		p.jsonLine(line)
+		p.printJSONLine(line)
 		return
 	}
 	printed := 0
-	for r, end := range p.ids(line) {
-		p.text(line[printed:end]) // up to and including the ID
-		p.found(r)
+	for r, end := range p.idsIn(line) {
+		p.printText(line[printed:end]) // up to and including the ID
+		p.printFound(r)
 		printed = end
 	}
-	p.text(line[printed:])
+	p.printText(line[printed:])
 }
 
-// ids yields each ID in the line, and the index of its end.
-func (p *printer) ids(line []byte) iter.Seq2[reading, int] {
+// idsIn yields each ID in the line, and the index of its end.
+func (p *printer) idsIn(line []byte) iter.Seq2[reading, int] {
 	return func(yield func(reading, int) bool) {
 		for at := 0; at < len(line); at++ {
 			end := at
@@ -145,8 +145,8 @@ func isNegative(line []byte, at, end int) bool {
 	return at > 0 && line[at-1] == '-' && (at == 1 || !serials.IsWord[line[at-2]]) && isDigits(line[at:end])
 }
 
-// found prints the contents of an ID, after the ID or in place of the text.
-func (p *printer) found(r reading) {
+// printFound prints the contents of an ID, after the ID or in place of the text.
+func (p *printer) printFound(r reading) {
 	if !p.json && !p.table {
 		p.note = p.annotate(p.note[:0], r.id)
 		_, _ = io.WriteString(p.out, p.painter.Paint(terminal.Cyan, string(p.note)))
@@ -170,8 +170,8 @@ func (p *printer) annotate(b []byte, id types.ID) []byte {
 	return append(b, ')')
 }
 
-// text prints a part of the text, unless only its IDs are printed.
-func (p *printer) text(b []byte) {
+// printText prints a part of the text, unless only its IDs are printed.
+func (p *printer) printText(b []byte) {
 	if !p.json && !p.table {
 		_, _ = p.out.Write(b)
 	}
@@ -190,8 +190,8 @@ func (p *printer) flush(in *bufio.Reader) error {
 // idsField is the field that --json-log adds to an object.
 const idsField = `"snowflake_ids":`
 
-// A contained holds the contents of an ID in a log.
-type contained struct {
+// A containedID holds the contents of an ID in a log.
+type containedID struct {
 	ID         types.ID `json:"id"`
 	Time       string   `json:"time"`
 	Datacenter int64    `json:"datacenter"`
@@ -199,30 +199,30 @@ type contained struct {
 	Sequence   int64    `json:"sequence"`
 }
 
-// jsonLine prints the line. If the line is an object that contains IDs, it adds a field
-// for them at the end of the object. It does not change any other byte.
-func (p *printer) jsonLine(line []byte) {
+// printJSONLine prints the line. If the line is an object that contains IDs, it adds a
+// field for them at the end of the object. It does not change any other byte.
+func (p *printer) printJSONLine(line []byte) {
 	object := bytes.TrimRight(line, " \t\r\n")
-	ids := p.contained(object)
+	ids := p.containedIDs(object)
 	if len(ids) == 0 || !isObject(object) || bytes.Contains(object, []byte(idsField)) {
-		p.text(line)
+		p.printText(line)
 		return
 	}
 	field, _ := json.Marshal(ids) // Marshal does not fail for strings and numbers
 	_, _ = fmt.Fprintf(p.out, "%s,%s%s}%s", object[:len(object)-1], idsField, field, line[len(object):])
 }
 
-// contained returns the contents of each ID in the text, without duplicates.
-func (p *printer) contained(text []byte) []contained {
-	var all []contained
+// containedIDs returns the contents of each ID in the text, without duplicates.
+func (p *printer) containedIDs(text []byte) []containedID {
+	var all []containedID
 	seen := map[types.ID]bool{}
-	for r := range p.ids(text) {
+	for r := range p.idsIn(text) {
 		if seen[r.id] {
 			continue
 		}
 		seen[r.id] = true
 		parts := p.parts(r.id)
-		all = append(all, contained{r.id, terminal.Stamp(parts.Time), parts.Datacenter, parts.Worker, parts.Sequence})
+		all = append(all, containedID{r.id, terminal.Stamp(parts.Time), parts.Datacenter, parts.Worker, parts.Sequence})
 	}
 	return all
 }

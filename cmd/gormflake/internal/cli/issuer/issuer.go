@@ -37,10 +37,10 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	f.Layout.Register(cmd)
 	f.Database.RegisterOr(cmd, leasestore.Forms)
 	f.store.Register(cmd)
-	set := cmd.Flags()
-	set.Int64Var(&f.Datacenter, "datacenter", 0, "datacenter of the worker; with --dsn, lease a worker of this one only")
-	set.Int64Var(&f.Worker, "worker", 0, "worker to issue under; with --dsn, lease this very one")
-	set.DurationVar(&f.window, "window", time.Minute, "with --dsn, how far ahead a worker is reserved")
+	flagSet := cmd.Flags()
+	flagSet.Int64Var(&f.Datacenter, "datacenter", 0, "datacenter of the worker; with --dsn, lease a worker of this one only")
+	flagSet.Int64Var(&f.Worker, "worker", 0, "worker to issue under; with --dsn, lease this very one")
+	flagSet.DurationVar(&f.window, "window", time.Minute, "with --dsn, how far ahead a worker is reserved")
 }
 
 // errNoWorker is the error if no flag says under which worker IDs are issued.
@@ -59,7 +59,7 @@ func (f *Flags) Check() error {
 	}
 	// Open returns the error if --worker is missing. But serve does not call Open without
 	// --worker, and would ignore --datacenter then.
-	if set := f.cmd.Flags(); set.Changed("datacenter") && !set.Changed("worker") {
+	if flagSet := f.cmd.Flags(); flagSet.Changed("datacenter") && !flagSet.Changed("worker") {
 		return errNoWorker
 	}
 	return nil
@@ -103,10 +103,10 @@ func (f *Flags) checkLease() error {
 // An Issuer is a generator. If its worker is leased, the issuer also has the lease and its
 // store. The zero Issuer has no generator.
 type Issuer struct {
-	Gen   *snowflake.Generator
-	lease *lease.Lease // nil if the worker is fixed
-	Store lease.Store  // nil if the worker is fixed
-	done  func() error // closes the store
+	Gen        *snowflake.Generator
+	lease      *lease.Lease // nil if the worker is fixed
+	Store      lease.Store  // nil if the worker is fixed
+	closeStore func() error // closes the store
 }
 
 // Close closes the generator, which releases the worker, and the store. It also works
@@ -117,7 +117,7 @@ func (i *Issuer) Close(ctx context.Context, timeout time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	return errors.Join(i.Gen.Close(ctx), i.done())
+	return errors.Join(i.Gen.Close(ctx), i.closeStore())
 }
 
 // Open creates the generator. The lease logs changes of its state to log. The caller
@@ -128,7 +128,7 @@ func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 		return nil, err
 	}
 	if f.Database.Given() {
-		return f.leased(ctx, layout, log)
+		return f.openLeased(ctx, layout, log)
 	}
 	if !f.cmd.Flags().Changed("worker") {
 		return nil, errNoWorker
@@ -137,18 +137,18 @@ func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 	if err != nil {
 		return nil, terminal.Usage(err)
 	}
-	return &Issuer{Gen: gen, done: func() error { return nil }}, nil
+	return &Issuer{Gen: gen, closeStore: func() error { return nil }}, nil
 }
 
-// leased acquires a worker, and returns a generator that issues under it. If no flag sets
-// the layout, it adopts the layout of the workers in the store.
-func (f *Flags) leased(ctx context.Context, layout snowflake.Layout, log *slog.Logger) (*Issuer, error) {
+// openLeased acquires a worker, and returns a generator that issues under it. If no flag
+// sets the layout, it adopts the layout of the workers in the store.
+func (f *Flags) openLeased(ctx context.Context, layout snowflake.Layout, log *slog.Logger) (*Issuer, error) {
 	s, err := f.openStore(ctx, log)
 	if err != nil {
 		return nil, err
 	}
 	if !f.Layout.Given() {
-		layout = layoutIn(ctx, s.reader, layout)
+		layout = storedLayout(ctx, s.reader, layout)
 	}
 	options := f.leaseOptions()
 	if err := lease.CheckOptions(layout, options...); err != nil {
@@ -165,39 +165,39 @@ func (f *Flags) leased(ctx context.Context, layout snowflake.Layout, log *slog.L
 	return &Issuer{gen, l, s.Store, s.close}, nil
 }
 
-// An opened is a connected store.
-type opened struct {
+// A connection is a connected store.
+type connection struct {
 	lease.Store
 	reader lease.Store // reads the same records, but does not create a table
 	close  func() error
 }
 
 // openStore connects to the database or another store.
-func (f *Flags) openStore(ctx context.Context, log *slog.Logger) (opened, error) {
+func (f *Flags) openStore(ctx context.Context, log *slog.Logger) (connection, error) {
 	if leasestore.Is(f.Database.URL()) {
 		store, err := leasestore.Open(ctx, f.Database.URL(), f.store.Namespace, log)
 		if err != nil {
-			return opened{}, err
+			return connection{}, err
 		}
-		return opened{store.Store, store.Store, store.Close}, nil
+		return connection{store.Store, store.Store, store.Close}, nil
 	}
 	db, closeDB, err := f.Database.Open(ctx, flags.ReadWrite)
 	if err != nil {
-		return opened{}, err
+		return connection{}, err
 	}
 	options := f.store.Options()
 	reader := sqllease.New(db, append(slices.Clip(options), sqllease.ExistingTable(), sqllease.AllowVolatile())...)
-	return opened{sqllease.New(db, append(slices.Clip(options), sqllease.WithLogger(log))...), reader, closeDB}, nil
+	return connection{sqllease.New(db, append(slices.Clip(options), sqllease.WithLogger(log))...), reader, closeDB}, nil
 }
 
-// layoutIn returns the layout of the workers in the store, or the layout otherwise if no
+// storedLayout returns the layout of the workers in the store, or fallback if no
 // worker was ever leased there. It ignores errors, because Acquire reports them later. It
 // does not create a table.
-func layoutIn(ctx context.Context, store lease.Store, otherwise snowflake.Layout) snowflake.Layout {
+func storedLayout(ctx context.Context, store lease.Store, fallback snowflake.Layout) snowflake.Layout {
 	if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
 		return in.Layout
 	}
-	return otherwise
+	return fallback
 }
 
 // Name describes the worker of the issuer for people.

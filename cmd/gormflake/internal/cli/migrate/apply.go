@@ -23,7 +23,7 @@ type applyFlags struct {
 }
 
 func newApply() *cobra.Command {
-	var set applyFlags
+	var f applyFlags
 	cmd := &cobra.Command{
 		Use:   "apply --dsn URL TABLE...",
 		Short: "Carry the plan out",
@@ -40,12 +40,12 @@ has left something undone, or a table does not take Snowflake IDs afterwards.`,
 		Example: `  gormflake migrate apply --dsn sqlite://shop.db --phases widen orders
   gormflake migrate apply --dsn sqlite://shop.db --yes --save moved.json orders`,
 		Args: needTables,
-		RunE: set.apply,
+		RunE: f.apply,
 	}
-	set.migrateFlags.register(cmd)
-	set.runFlags.register(cmd)
-	cmd.Flags().BoolVar(&set.json, "json", false, "print one JSON object when it is done")
-	cmd.Flags().StringVar(&set.save, "save", "", "file to save the plan to (default snowflake-plan-TIME.json, \"\" for none)")
+	f.migrateFlags.register(cmd)
+	f.runFlags.register(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object when it is done")
+	cmd.Flags().StringVar(&f.save, "save", "", "file to save the plan to (default snowflake-plan-TIME.json, \"\" for none)")
 	_ = cmd.Flags().SetAnnotation("save", flags.MayBeEmpty, nil)
 	return cmd
 }
@@ -56,7 +56,7 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 		return err
 	}
 	return f.withPlan(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
-		if err := blocked(plan.Blockers, `; see "gormflake migrate plan"`); err != nil {
+		if err := blockerError(plan.Blockers, `; see "gormflake migrate plan"`); err != nil {
 			return err
 		}
 		part := f.phases.cut(plan)
@@ -66,8 +66,8 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 		if part.Empty() {
 			return f.applyNothing(cmd, db, plan, part, tables)
 		}
-		left := slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
-		return f.applyPart(cmd, db, part, left, tables)
+		remaining := slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
+		return f.applyPart(cmd, db, part, remaining, tables)
 	})
 }
 
@@ -76,19 +76,19 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 func (f *applyFlags) applyNothing(cmd *cobra.Command, db *gorm.DB, plan, part *sqlmigrate.Plan, tables []string) error {
 	err := part.Apply(cmd.Context(), db)
 	switch {
-	case f.json && isDone(err):
-		return errors.Join(f.printJSON(cmd, part, "", phasesOf(plan), err), undone(cmd, err))
+	case f.json && wasApplied(err):
+		return errors.Join(f.printJSON(cmd, part, "", phasesOf(plan), err), reportUndone(cmd, err))
 	case !f.json:
-		terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, append(tables, f.selection.args()...)))
+		terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", explainNothing(plan, append(tables, f.selection.args()...)))
 	}
-	return undone(cmd, err)
+	return reportUndone(cmd, err)
 }
 
-// isDone reports whether the plan was applied, even if it left work undone.
-func isDone(err error) bool { return err == nil || errors.Is(err, sqlmigrate.ErrIncomplete) }
+// wasApplied reports whether the plan was applied, even if it left work undone.
+func wasApplied(err error) bool { return err == nil || errors.Is(err, sqlmigrate.ErrIncomplete) }
 
-// An applied is the output of --json.
-type applied struct {
+// An appliedJSON is the output of --json.
+type appliedJSON struct {
 	Applied []string `json:"applied"`            // names of phases
 	Left    []string `json:"left"`               // phases that still have to be applied
 	Undone  string   `json:"undone,omitempty"`   // the work that the phases have left undone
@@ -96,19 +96,19 @@ type applied struct {
 	WayBack string   `json:"way_back,omitempty"` // the file for revert
 }
 
-// printJSON prints the output of --json for an applied plan. left are the phases that were
-// not selected. err may be the error that says which work is left undone.
-func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left []string, err error) error {
-	outcome := applied{phasesOf(plan), texts(left), "", texts(models(plan)), file}
+// printJSON prints the output of --json for an applied plan. remaining are the phases
+// that were not selected. err may be the error that says which work is left undone.
+func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, remaining []string, err error) error {
+	outcome := appliedJSON{phasesOf(plan), nonNil(remaining), "", nonNil(modelChanges(plan)), file}
 	if err != nil {
 		outcome.Undone = terminal.OneLine(err)
 	}
 	return terminal.SayJSON(cmd.OutOrStdout(), outcome)
 }
 
-// nothing returns why there is nothing to do. Either the tables have been moved, or their
-// remaining changes are of phases that were not selected.
-func nothing(plan *sqlmigrate.Plan, tables []string) string {
+// explainNothing returns why there is nothing to do. Either the tables have been moved,
+// or their remaining changes are of phases that were not selected.
+func explainNothing(plan *sqlmigrate.Plan, tables []string) string {
 	if plan.Empty() {
 		return strings.Join(tables, ", ") + " and what is connected with them have been moved"
 	}
@@ -116,14 +116,14 @@ func nothing(plan *sqlmigrate.Plan, tables []string) string {
 }
 
 // applyPart shows the selected part of the plan, asks, saves the part for revert, applies
-// it and prints the next steps. left are the phases that were not selected.
-func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, left, tables []string) error {
+// it and prints the next steps. remaining are the phases that were not selected.
+func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, remaining, tables []string) error {
 	summarize(cmd.ErrOrStderr(), plan)
 	if n := len(plan.Likely); n > 0 {
 		terminal.Say(cmd.ErrOrStderr(), "%s too narrow for a Snowflake ID and may hold keys, first %s: see \"gormflake migrate plan\"",
 			terminal.Counted(n, "column is", "columns are"), plan.Likely[0].Column)
 	}
-	question := fmt.Sprintf("Apply %s to %s?", these(statements(plan, upward)), strings.Join(tablesOf(plan), ", "))
+	question := fmt.Sprintf("Apply %s to %s?", theseStatements(countStatements(plan, upward)), strings.Join(tablesOf(plan), ", "))
 	if err := f.confirm.Ask(cmd, question); err != nil {
 		return err
 	}
@@ -139,17 +139,17 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 	}
 	err := f.run(cmd, db, plan, upward, (*sqlmigrate.Plan).Apply)
 	switch {
-	case isDone(err) && f.json:
-		return errors.Join(f.printJSON(cmd, plan, name, left, err), undone(cmd, err))
-	case isDone(err):
-		f.printNext(cmd, plan, name, left, tables)
+	case wasApplied(err) && f.json:
+		return errors.Join(f.printJSON(cmd, plan, name, remaining, err), reportUndone(cmd, err))
+	case wasApplied(err):
+		f.printNext(cmd, plan, name, remaining, tables)
 	}
-	return undone(cmd, err)
+	return reportUndone(cmd, err)
 }
 
-// undone returns err, unless it says which work an applied plan has left undone. It then
-// prints err, and returns the error for findings.
-func undone(cmd *cobra.Command, err error) error {
+// reportUndone returns err, unless it says which work an applied plan has left undone. It
+// then prints err, and returns the error for findings.
+func reportUndone(cmd *cobra.Command, err error) error {
 	if !errors.Is(err, sqlmigrate.ErrIncomplete) {
 		return err
 	}
@@ -160,18 +160,18 @@ func undone(cmd *cobra.Command, err error) error {
 // printNext prints the next steps after part of a plan was applied. The next command names
 // only the tables that the user has named. Naming a table that is connected with them
 // would move its key too.
-func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left, tables []string) {
+func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, remaining, tables []string) {
 	out := cmd.OutOrStdout()
 	terminal.Say(out, "applied: %s", strings.Join(phasesOf(plan), ", "))
-	if slices.Contains(left, string(sqlmigrate.Detach)) {
+	if slices.Contains(remaining, string(sqlmigrate.Detach)) {
 		terminal.Say(out, "next: deploy programs that assign keys; until then the database still does")
 	}
-	if len(left) > 0 {
-		terminal.Say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(left, ","), strings.Join(append(f.planArgs(), tables...), " "))
+	if len(remaining) > 0 {
+		terminal.Say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(remaining, ","), strings.Join(append(f.planArgs(), tables...), " "))
 	} else {
 		terminal.Say(out, "next: %s", strings.Join(append([]string{"gormflake doctor --dsn …"}, f.references.Args()...), " "))
 	}
-	for _, change := range models(plan) {
+	for _, change := range modelChanges(plan) {
 		terminal.Say(out, "model: %s", change)
 	}
 	if file != "" {
@@ -179,9 +179,9 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 	}
 }
 
-// models returns the fields of models that have to change. With phase park, no field
+// modelChanges returns the fields of models that have to change. With phase park, no field
 // changes, because programs may continue to let the database assign keys.
-func models(plan *sqlmigrate.Plan) []string {
+func modelChanges(plan *sqlmigrate.Plan) []string {
 	var changes []string
 	for _, table := range plan.Tables {
 		for _, c := range table.Columns {

@@ -7,22 +7,22 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// blocked returns an error that counts the blockers and names the first one, or nil if
-// there is none. It has a single line, which ends with more.
-func blocked(blockers []sqlmigrate.Blocker, more string) error {
+// blockerError returns an error that counts the blockers and names the first one, or nil if
+// there is none. It has a single line, which ends with hint.
+func blockerError(blockers []sqlmigrate.Blocker, hint string) error {
 	if len(blockers) == 0 {
 		return nil
 	}
 	objects := (&sqlmigrate.Plan{Blockers: blockers}).BlockingObjects()
 	b := objects[0]
 	return fmt.Errorf("nothing has been changed: %s in the way of the plan, first in table %s: %s: %s: fix: %s%s",
-		terminal.Counted(len(objects), "blocker stands", "blockers stand"), b.Tables[0], b.Object, b.Reasons[0], b.Fix, more)
+		terminal.Counted(len(objects), "blocker stands", "blockers stand"), b.Tables[0], b.Object, b.Reasons[0], b.Fix, hint)
 }
 
-// findings returns the error with which a command ends that shows a plan, for its exit
+// planError returns the error with which a command ends that shows a plan, for its exit
 // code. The code is 1 if there are blockers, 0 if nothing is to be done, and 3 otherwise.
-func findings(blockers []sqlmigrate.Blocker, nothingToDo bool) error {
-	if err := blocked(blockers, ""); err != nil || nothingToDo {
+func planError(blockers []sqlmigrate.Blocker, nothingToDo bool) error {
+	if err := blockerError(blockers, ""); err != nil || nothingToDo {
 		return err
 	}
 	return terminal.ErrFindings

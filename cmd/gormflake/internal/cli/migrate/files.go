@@ -17,17 +17,17 @@ import (
 
 type filesFlags struct {
 	migrateFlags
-	phases      phasesFlag
-	dir, format string
-	leases      bool
-	leaseTable  string
-	json        bool
+	phases         phasesFlag
+	dir, format    string
+	withLeaseTable bool
+	leaseTable     string
+	json           bool
 }
 
 var formats = []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose), string(sqlmigrate.Atlas)}
 
 func newFiles() *cobra.Command {
-	var set filesFlags
+	var f filesFlags
 	cmd := &cobra.Command{
 		Use:   "files --dsn URL --format TOOL TABLE...",
 		Short: "Write the plan as files of a migration tool",
@@ -41,18 +41,18 @@ for applications that may not create it. Tables need not be named then.`,
 		Example: `  gormflake migrate files --dsn sqlite://shop.db --format goose --dir migrations orders
   gormflake migrate files --dsn sqlite://shop.db --format goose --dir more --lease-table`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if set.leases {
+			if f.withLeaseTable {
 				return nil
 			}
 			return needTables(cmd, args)
 		},
-		RunE: set.write,
+		RunE: f.write,
 	}
-	set.migrateFlags.register(cmd)
-	set.phases.register(cmd)
-	set.registerFiles(cmd)
-	cmd.Flags().BoolVar(&set.leases, "lease-table", false, "write the table in which workers are leased, too")
-	cmd.Flags().StringVar(&set.leaseTable, "table", flags.DefaultTable, "name of that table")
+	f.migrateFlags.register(cmd)
+	f.phases.register(cmd)
+	f.registerFiles(cmd)
+	cmd.Flags().BoolVar(&f.withLeaseTable, "lease-table", false, "write the table in which workers are leased, too")
+	cmd.Flags().StringVar(&f.leaseTable, "table", flags.DefaultTable, "name of that table")
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func (f *filesFlags) check() error {
 		return terminal.Usagef("no --format: want one of %s", strings.Join(formats, ", "))
 	case !slices.Contains(formats, f.format):
 		return terminal.Usagef("--format %q: want one of %s", f.format, strings.Join(formats, ", "))
-	case f.leaseTable != flags.DefaultTable && !f.leases:
+	case f.leaseTable != flags.DefaultTable && !f.withLeaseTable:
 		return terminal.Usagef("--table is the name of the table of --lease-table: give both or neither")
 	}
 	if _, err := sqllease.DDL("sqlite", sqllease.WithTable(f.leaseTable)); err != nil {
@@ -89,11 +89,11 @@ func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 		return f.database.With(cmd.Context(), flags.ReadOnly, f.writeLeaseTable)
 	}
 	return f.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
-		if err := blocked(plan.Blockers, ""); err != nil {
+		if err := blockerError(plan.Blockers, ""); err != nil {
 			return err
 		}
 		plan = f.phases.cut(plan)
-		if f.leases {
+		if f.withLeaseTable {
 			if err := f.writeLeaseTable(db); err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func namesIn(dir string) []string {
 var stagesInFiles = []string{string(sqlmigrate.StagePrepare), string(sqlmigrate.StageSwap), string(sqlmigrate.StageFinish)}
 
 func newOnlineFiles() *cobra.Command {
-	set := filesFlags{leaseTable: flags.DefaultTable}
+	f := filesFlags{leaseTable: flags.DefaultTable}
 	var stage string
 	cmd := &cobra.Command{
 		Use:   "files --dsn URL --format TOOL --stage STAGE TABLE...",
@@ -157,16 +157,16 @@ finish a release later, as it has no way back.`,
 		Example: `  gormflake migrate online files --dsn postgres://app@db/shop --format goose --stage swap orders`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
-			if err := set.check(); err != nil {
+			if err := f.check(); err != nil {
 				return err
 			}
 			if !slices.Contains(stagesInFiles, stage) {
 				return terminal.Usagef("--stage %q: want one of %s", stage, strings.Join(stagesInFiles, ", "))
 			}
-			before := namesIn(set.dir)
-			defer func() { set.printWritten(cmd, before) }()
-			return set.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
-				err := plan.WriteStage(cmd.Context(), db, sqlmigrate.StageName(stage), set.dir, sqlmigrate.Format(set.format))
+			before := namesIn(f.dir)
+			defer func() { f.printWritten(cmd, before) }()
+			return f.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
+				err := plan.WriteStage(cmd.Context(), db, sqlmigrate.StageName(stage), f.dir, sqlmigrate.Format(f.format))
 				if err != nil {
 					return flags.Named(err)
 				}
@@ -174,8 +174,8 @@ finish a release later, as it has no way back.`,
 			})
 		},
 	}
-	set.migrateFlags.register(cmd)
-	set.registerFiles(cmd)
+	f.migrateFlags.register(cmd)
+	f.registerFiles(cmd)
 	flags.ChoiceVar(cmd, &stage, "stage", "", "stage to write, one of "+strings.Join(stagesInFiles, ", "), stagesInFiles)
 	return cmd
 }

@@ -54,7 +54,7 @@ func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []str
 }
 
 func newOnlinePlan() *cobra.Command {
-	var set migrateFlags
+	var f migrateFlags
 	var back, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan --dsn URL TABLE...",
@@ -67,15 +67,15 @@ stands in the way or the database could not be read.`,
 		Example: `  gormflake migrate online plan --dsn postgres://app@db/shop orders`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
-			return set.withOnline(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, online *sqlmigrate.OnlinePlan) error {
+			return f.withOnline(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 				if err := printOnline(cmd.OutOrStdout(), online, back, asJSON); err != nil {
 					return err
 				}
-				return findings(online.Blockers, online.Empty())
+				return planError(online.Blockers, online.Empty())
 			})
 		},
 	}
-	set.register(cmd)
+	f.register(cmd)
 	cmd.Flags().BoolVar(&back, "back", false, "show the statements that take each stage back")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("back", "json")
@@ -105,7 +105,7 @@ type onlineFlags struct {
 	maxLag      time.Duration
 	replicas    []string
 	rows        []int
-	last        string
+	lastStage   string
 	json        bool
 }
 
@@ -118,8 +118,8 @@ func (f *onlineFlags) register(cmd *cobra.Command) {
 
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockTimeout(f.lockTimeout), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
-	if f.last != "" { // only apply has the following flags, and --until is never empty there
-		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.last)))
+	if f.lastStage != "" { // only apply has the following flags, and --until is never empty there
+		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.lastStage)))
 	}
 	if len(f.rows) == 2 {
 		options = append(options, sqlmigrate.WithBatchRows(f.rows[0], f.rows[1]))
@@ -138,8 +138,8 @@ func (f *onlineFlags) check() error {
 	switch {
 	case len(f.rows) != 0 && (len(f.rows) != 2 || f.rows[0] < 1 || f.rows[1] < f.rows[0]):
 		return fmt.Errorf("--batch-rows %v: want two numbers, the smaller one first, as 50,10000", f.rows)
-	case !slices.Contains(onlineStages, f.last):
-		return fmt.Errorf("--until %q: want one of %s", f.last, strings.Join(onlineStages, ", "))
+	case !slices.Contains(onlineStages, f.lastStage):
+		return fmt.Errorf("--until %q: want one of %s", f.lastStage, strings.Join(onlineStages, ", "))
 	case f.stall <= 0:
 		return fmt.Errorf("--stall %v: want more than zero", f.stall)
 	case f.maxLag < 0:
@@ -149,7 +149,7 @@ func (f *onlineFlags) check() error {
 }
 
 func newOnlineApply() *cobra.Command {
-	var set onlineFlags
+	var f onlineFlags
 	cmd := &cobra.Command{
 		Use:   "apply --dsn URL TABLE...",
 		Short: "Carry out all stages but the last, or resume them",
@@ -159,27 +159,27 @@ database, in table sqlmigrate_online.`,
 		Example: `  gormflake migrate online apply --dsn postgres://app@db/shop --yes orders`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
-			if err := set.check(); err != nil {
+			if err := f.check(); err != nil {
 				return terminal.Usage(err)
 			}
 			done := "applied; next: gormflake migrate online finish, or revert"
-			if set.last != string(sqlmigrate.StageSwap) {
-				done = "applied up to stage " + set.last + "; next: gormflake migrate online apply, or revert"
+			if f.lastStage != string(sqlmigrate.StageSwap) {
+				done = "applied up to stage " + f.lastStage + "; next: gormflake migrate online apply, or revert"
 			}
-			return set.run(cmd, tables, "Widen %s online?", (*sqlmigrate.OnlinePlan).Apply, done)
+			return f.run(cmd, tables, "Widen %s online?", (*sqlmigrate.OnlinePlan).Apply, done)
 		},
 	}
-	set.register(cmd)
-	cmd.Flags().DurationVar(&set.stall, "stall", 50*time.Millisecond, "how long a batch may take, and a program wait for one")
-	cmd.Flags().DurationVar(&set.maxLag, "max-lag", 10*time.Second, "wait while a replica is further behind; 0 for no limit")
-	cmd.Flags().StringArrayVar(&set.replicas, "replica", nil, "replica of MariaDB or MySQL that --max-lag is about, as mysql://host:port, with the account and database of --dsn if it names none; repeat it for more")
-	cmd.Flags().IntSliceVar(&set.rows, "batch-rows", nil, "bounds for the rows of a batch (default 50,10000)")
-	flags.ChoiceVar(cmd, &set.last, "until", string(sqlmigrate.StageSwap), "last stage: "+strings.Join(onlineStages, ", "), onlineStages)
+	f.register(cmd)
+	cmd.Flags().DurationVar(&f.stall, "stall", 50*time.Millisecond, "how long a batch may take, and a program wait for one")
+	cmd.Flags().DurationVar(&f.maxLag, "max-lag", 10*time.Second, "wait while a replica is further behind; 0 for no limit")
+	cmd.Flags().StringArrayVar(&f.replicas, "replica", nil, "replica of MariaDB or MySQL that --max-lag is about, as mysql://host:port, with the account and database of --dsn if it names none; repeat it for more")
+	cmd.Flags().IntSliceVar(&f.rows, "batch-rows", nil, "bounds for the rows of a batch (default 50,10000)")
+	flags.ChoiceVar(cmd, &f.lastStage, "until", string(sqlmigrate.StageSwap), "last stage: "+strings.Join(onlineStages, ", "), onlineStages)
 	return cmd
 }
 
 func newOnlineFinish() *cobra.Command {
-	return withRun(&cobra.Command{
+	return newOnlineRun(&cobra.Command{
 		Use:     "finish --dsn URL TABLE...",
 		Short:   "Drop the old columns; there is no way back from here",
 		Long:    `Drop the old columns. There is no way back from here.`,
@@ -189,7 +189,7 @@ func newOnlineFinish() *cobra.Command {
 }
 
 func newOnlineRevert() *cobra.Command {
-	return withRun(&cobra.Command{
+	return newOnlineRun(&cobra.Command{
 		Use:   "revert --dsn URL TABLE...",
 		Short: "Take back what apply has done, while programs read and write",
 		Long: `Take back what "gormflake migrate online apply" has done, wherever that has
@@ -199,13 +199,13 @@ not hold, there is no way back, and nothing is changed.`,
 	}, "Take back the online move of %s?", (*sqlmigrate.OnlinePlan).Revert, "taken back")
 }
 
-// withRun completes the command finish or revert, which calls [onlineFlags.run] with the
-// arguments.
-func withRun(cmd *cobra.Command, question string, do runOnline, done string) *cobra.Command {
-	var set onlineFlags
+// newOnlineRun completes the command finish or revert, which calls [onlineFlags.run] with
+// the arguments.
+func newOnlineRun(cmd *cobra.Command, question string, do runOnline, done string) *cobra.Command {
+	var f onlineFlags
 	cmd.Args = needTables
-	cmd.RunE = func(cmd *cobra.Command, tables []string) error { return set.run(cmd, tables, question, do, done) }
-	set.register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, tables []string) error { return f.run(cmd, tables, question, do, done) }
+	f.register(cmd)
 	return cmd
 }
 
@@ -235,11 +235,11 @@ func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, 
 		return terminal.Usagef("--lock-timeout %v: want 1ms or more", f.lockTimeout)
 	}
 	return f.withOnline(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
-		if err := blocked(online.Blockers, `; see "gormflake migrate online plan"`); err != nil {
+		if err := blockerError(online.Blockers, `; see "gormflake migrate online plan"`); err != nil {
 			return err
 		}
 		if online.Empty() {
-			return f.say(cmd, db, online, "nothing to do: the keys are wide, and no move is under way")
+			return f.printDone(cmd, db, online, "nothing to do: the keys are wide, and no move is under way")
 		}
 		if err := f.confirm.Ask(cmd, fmt.Sprintf(question, strings.Join(online.Tables, ", "))); err != nil {
 			return err
@@ -251,12 +251,12 @@ func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, 
 		if err = errors.Join(err, closeAll()); err != nil {
 			return terminal.Interrupted(cmd.Context(), err, err.Error()+": run the same command again to resume")
 		}
-		return f.say(cmd, db, online, done)
+		return f.printDone(cmd, db, online, done)
 	})
 }
 
-// say prints done or, with --json, the status of the move.
-func (f *onlineFlags) say(cmd *cobra.Command, db *gorm.DB, online *sqlmigrate.OnlinePlan, done string) error {
+// printDone prints done or, with --json, the status of the move.
+func (f *onlineFlags) printDone(cmd *cobra.Command, db *gorm.DB, online *sqlmigrate.OnlinePlan, done string) error {
 	if !f.json {
 		terminal.Say(cmd.OutOrStdout(), "%s", done)
 		return nil

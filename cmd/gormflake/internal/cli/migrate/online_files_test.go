@@ -28,44 +28,44 @@ func TestMigrateOnlineFiles(t *testing.T) {
 			return
 		}
 		clitest.WantOutcome(t, swap, clitest.OK, "_snowflake_online_swap.up.sql", "")
-		runs(t, db, dir, "swap.up", "no online move is under way: run gormflake migrate online apply --until constrain first")
-		runs(t, db, dir, "swap.down", "")
+		runFile(t, db, dir, "swap.up", "no online move is under way: run gormflake migrate online apply --until constrain first")
+		runFile(t, db, dir, "swap.down", "")
 		clitest.WantOutcome(t, online("files", "--format", "golang-migrate", "--dir", dir, "--stage", "prepare"), clitest.OK, "_snowflake_online_prepare.up.sql", "")
-		runs(t, db, dir, "prepare.up", "")
-		runs(t, db, dir, "prepare.up", "")
-		runs(t, db, dir, "prepare.down", "the move is under way: run gormflake migrate online revert first")
+		runFile(t, db, dir, "prepare.up", "")
+		runFile(t, db, dir, "prepare.up", "")
+		runFile(t, db, dir, "prepare.down", "the move is under way: run gormflake migrate online revert first")
 		clitest.WantOutcome(t, online("revert", "--yes"), clitest.OK, "taken back", "prepare ")
-		runs(t, db, dir, "prepare.down", "")
-		runs(t, db, dir, "prepare.up", "")
+		runFile(t, db, dir, "prepare.down", "")
+		runFile(t, db, dir, "prepare.up", "")
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "copy"), clitest.OK, "applied", "copy ")
-		runs(t, db, dir, "swap.up", "steps before stage swap are done: run gormflake migrate online apply --until constrain first")
+		runFile(t, db, dir, "swap.up", "steps before stage swap are done: run gormflake migrate online apply --until constrain first")
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "constrain"), clitest.OK, "applied", "constrain ")
 		clitest.WantOutcome(t, online("throttle", "--hold-swap"), clitest.OK, "the swap waits for resume", "")
-		runs(t, db, dir, "swap.up", "the move is paused: run gormflake migrate online resume")
+		runFile(t, db, dir, "swap.up", "the move is paused: run gormflake migrate online resume")
 		clitest.WantOutcome(t, online("resume"), clitest.OK, "stage swap", "")
 		tx := db.Begin() // the swap waits until this transaction releases its lock on the table
 		if err := tx.Exec("SELECT count(*) FROM orders").Error; err != nil {
 			t.Fatal(err)
 		}
 		over := time.AfterFunc(time.Second, func() { tx.Commit() })
-		runs(t, db, dir, "swap.up", "")
+		runFile(t, db, dir, "swap.up", "")
 		if over.Stop() {
 			t.Error("the swap has not waited for a transaction")
 		}
 		clitest.WantOutcome(t, online("status"), clitest.OK, "the keys are wide; next: gormflake migrate online finish, or revert", "")
-		runs(t, db, dir, "swap.up", "")
-		runs(t, db, dir, "swap.down", "the keys are wide: run gormflake migrate online revert first")
+		runFile(t, db, dir, "swap.up", "")
+		runFile(t, db, dir, "swap.down", "the keys are wide: run gormflake migrate online revert first")
 		clitest.WantOutcome(t, online("revert", "--yes"), clitest.OK, "taken back", "swap ")
-		runs(t, db, dir, "swap.down", "")
+		runFile(t, db, dir, "swap.down", "")
 
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "constrain"), clitest.OK, "applied", "constrain ")
-		runs(t, db, dir, "swap.up", "")
+		runFile(t, db, dir, "swap.up", "")
 		clitest.WantOutcome(t, online("files", "--format", "golang-migrate", "--dir", dir, "--stage", "finish"), clitest.OK, "_snowflake_online_finish.up.sql", "")
-		runs(t, db, dir, "finish.up", "")
+		runFile(t, db, dir, "finish.up", "")
 		clitest.WantOutcome(t, online("status"), clitest.OK, "no move is under way", "")
-		runs(t, db, dir, "finish.up", "")
-		runs(t, db, dir, "finish.down", "the old columns have been dropped: there is no way back")
-		runs(t, db, dir, "swap.up", "")
+		runFile(t, db, dir, "finish.up", "")
+		runFile(t, db, dir, "finish.down", "the old columns have been dropped: there is no way back")
+		runFile(t, db, dir, "swap.up", "")
 		clitest.WantOutcome(t, online("plan"), clitest.OK, "nothing to do", "")
 		clitest.WantOutcome(t, online("files", "--format", "goose", "--dir", t.TempDir(), "--stage", "swap"), clitest.Failed, "", "nothing to do: the keys are wide")
 		for _, table := range []string{"orders", "order_lines"} {
@@ -95,16 +95,16 @@ func TestMigrateOnlineFilesOfPartitions(t *testing.T) {
 		}
 		clitest.WantOutcome(t, online("files", "--format", "golang-migrate", "--dir", dir, "--stage", "swap"), clitest.OK, "_snowflake_online_swap.up.sql", "")
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "constrain"), clitest.OK, "applied", "constrain ")
-		runs(t, db, dir, "swap.up", "a foreign key is validated after the swap: run gormflake migrate online apply --until swap")
+		runFile(t, db, dir, "swap.up", "a foreign key is validated after the swap: run gormflake migrate online apply --until swap")
 		clitest.WantOutcome(t, online("apply", "--yes"), clitest.OK, "applied", "swap ")
-		runs(t, db, dir, "swap.up", "")
+		runFile(t, db, dir, "swap.up", "")
 	})
 }
 
-// runs executes the statement of a file. If want is not empty, the statement must fail
+// runFile executes the statement of a file. If want is not empty, the statement must fail
 // with this error. It must leave the search_path as it is, because the migration tool
 // runs its own statements in the same transaction.
-func runs(t *testing.T, db *gorm.DB, dir, name, want string) {
+func runFile(t *testing.T, db *gorm.DB, dir, name, want string) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "*_snowflake_online_"+name+".sql"))
 	if len(files) != 1 {

@@ -63,7 +63,7 @@ func onlineAsJSON(o *sqlmigrate.OnlinePlan) any {
 		DiskBytes  int64    `json:"disk_bytes"`
 		LogBytes   int64    `json:"log_bytes"`
 		Stages     []any    `json:"stages"`
-	}{o.Dialect, o.Tables, listed(blockers, blockerAsJSON), texts(o.Notes), took.Milliseconds(), disk, log, listed(o.Stages, stageAsJSON)}
+	}{o.Dialect, o.Tables, convertAll(blockers, blockerAsJSON), nonNil(o.Notes), took.Milliseconds(), disk, log, convertAll(o.Stages, stageAsJSON)}
 }
 
 func stageAsJSON(s sqlmigrate.OnlineStage) any {
@@ -73,7 +73,7 @@ func stageAsJSON(s sqlmigrate.OnlineStage) any {
 		Steps     []any  `json:"steps"`
 		Back      []any  `json:"back"`
 		NoWayBack string `json:"no_way_back,omitempty"`
-	}{string(s.Name), s.Text, listed(s.Steps, onlineStepAsJSON), listed(s.Back, onlineStepAsJSON), s.NoWayBack}
+	}{string(s.Name), s.Text, convertAll(s.Steps, onlineStepAsJSON), convertAll(s.Back, onlineStepAsJSON), s.NoWayBack}
 }
 
 func onlineStepAsJSON(s plan.OnlineStep) any {
@@ -86,5 +86,5 @@ func onlineStepAsJSON(s plan.OnlineStep) any {
 		Rows       int64    `json:"rows"`
 		Bytes      int64    `json:"bytes"`
 		EstimateMS int64    `json:"estimate_ms"`
-	}{fmt.Sprint(s.Table), s.Text, string(s.Kind), texts(s.SQL), s.Locks, s.Rows, s.Bytes, s.Estimate.Milliseconds()}
+	}{fmt.Sprint(s.Table), s.Text, string(s.Kind), nonNil(s.SQL), s.Locks, s.Rows, s.Bytes, s.Estimate.Milliseconds()}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func newOnlineStatus() *cobra.Command {
-	var set migrateFlags
+	var f migrateFlags
 	var prometheus, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status --dsn URL TABLE...",
@@ -27,7 +27,7 @@ collector of node_exporter reads. The exit code is 0.`,
 		Example: `  gormflake migrate online status --dsn postgres://app@db/shop orders`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
-			return set.withMove(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
+			return f.withMove(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 				status, err := online.Status(cmd.Context(), db)
 				switch {
 				case err != nil:
@@ -35,7 +35,7 @@ collector of node_exporter reads. The exit code is 0.`,
 				case asJSON:
 					return terminal.SayJSON(cmd.OutOrStdout(), statusAsJSON(status))
 				case prometheus:
-					writeMetrics(cmd.OutOrStdout(), set.database.Name(), tables, status)
+					writeMetrics(cmd.OutOrStdout(), f.database.Name(), tables, status)
 				default:
 					terminal.Say(cmd.OutOrStdout(), "%s", describeStatus(status))
 				}
@@ -43,7 +43,7 @@ collector of node_exporter reads. The exit code is 0.`,
 			})
 		},
 	}
-	set.register(cmd)
+	f.register(cmd)
 	cmd.Flags().BoolVar(&prometheus, "prometheus", false, "write metrics for the textfile collector of node_exporter, whose file ends with .prom")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("json", "prometheus")
@@ -56,10 +56,10 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 		return "no move is under way"
 	}
 	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(s.Began, time.Now()), s.Done, s.Of) +
-		when(s.Copied > 0, ", %d of about %d rows copied by the next one", s.Copied, s.OfRows) +
-		when(s.Rate > 0, ", %.0f a second", s.Rate) +
-		when(s.Remaining >= time.Second, ", about %s left", terminal.Span(s.Remaining)) +
-		when(s.Waits > 0, ", %d batches waited for replicas", s.Waits) +
+		textIf(s.Copied > 0, ", %d of about %d rows copied by the next one", s.Copied, s.OfRows) +
+		textIf(s.Rate > 0, ", %.0f a second", s.Rate) +
+		textIf(s.Remaining >= time.Second, ", about %s left", terminal.Span(s.Remaining)) +
+		textIf(s.Waits > 0, ", %d batches waited for replicas", s.Waits) +
 		describeSteering(s.Steering)
 	switch {
 	case s.Reverting:
@@ -73,11 +73,11 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 // describeSteering returns the requests of pause and throttle to a move, each after a
 // semicolon.
 func describeSteering(s sqlmigrate.OnlineSteering) string {
-	return when(s.Paused, "; paused") +
-		when(s.HoldSwap, "; the swap waits for resume") +
-		when(s.Stall > 0, "; batches take up to %v", s.Stall.Round(time.Millisecond)) +
-		when(s.Between != plan.Hours{}, "; it works between %v", s.Between) +
-		when(s.MaxRunning > 0, "; it waits while more than %d statements are running", s.MaxRunning)
+	return textIf(s.Paused, "; paused") +
+		textIf(s.HoldSwap, "; the swap waits for resume") +
+		textIf(s.Stall > 0, "; batches take up to %v", s.Stall.Round(time.Millisecond)) +
+		textIf(s.Between != plan.Hours{}, "; it works between %v", s.Between) +
+		textIf(s.MaxRunning > 0, "; it waits while more than %d statements are running", s.MaxRunning)
 }
 
 // withMove calls do with the plan that the move of the tables has stored in the database.
@@ -105,7 +105,7 @@ func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.
 	write := func(name, kind, help string, value float64) {
 		terminal.Say(out, "# HELP gormflake_online_%[1]s %[2]s\n# TYPE gormflake_online_%[1]s %[3]s\ngormflake_online_%[1]s{%[4]s} %[5]v", name, help, kind, labels, value)
 	}
-	write("under_way", "gauge", "1 if an online move is under way.", number(s.Begun))
+	write("under_way", "gauge", "1 if an online move is under way.", metricValue(s.Begun))
 	if !s.Begun {
 		return
 	}
@@ -115,15 +115,15 @@ func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.
 	write("rows", "gauge", "Rows that the next step copies in all, an estimate; 0 if it copies none.", float64(s.OfRows))
 	write("rows_per_second", "gauge", "Rate of the process that copies, or was the last to.", s.Rate)
 	write("remaining_seconds", "gauge", "Time until the swap, or until the end of the way back, an estimate.", s.Remaining.Seconds())
-	write("paused", "gauge", "1 if the move waits for resume.", number(s.Steering.Paused))
-	write("reverting", "gauge", "1 if the move is being taken back.", number(s.Reverting))
+	write("paused", "gauge", "1 if the move waits for resume.", metricValue(s.Steering.Paused))
+	write("reverting", "gauge", "1 if the move is being taken back.", metricValue(s.Reverting))
 	write("lag_waits_total", "counter", "Batches that have waited for replicas.", float64(s.Waits))
 	labels += fmt.Sprintf(",stage=%q", s.Stage)
 	write("stage", "gauge", "Always 1; its label is the stage that is next.", 1)
 }
 
-// number returns the value of a metric, which is 1 for true.
-func number(b bool) float64 {
+// metricValue returns the value of a metric, which is 1 for true.
+func metricValue(b bool) float64 {
 	if b {
 		return 1
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func newOnlinePause() *cobra.Command {
-	return steering(&cobra.Command{
+	return newSteering(&cobra.Command{
 		Use:   "pause --dsn URL TABLE...",
 		Short: "Let a move that runs in another terminal begin nothing more",
 		Long: `Let a move that runs in another terminal begin no batch and no step until "resume".
@@ -26,7 +26,7 @@ A statement that has begun, such as one that builds an index, comes to its end.`
 }
 
 func newOnlineResume() *cobra.Command {
-	return steering(&cobra.Command{
+	return newSteering(&cobra.Command{
 		Use:     "resume --dsn URL TABLE...",
 		Short:   "End a pause, and let the columns be swapped",
 		Long:    `End a pause, and what "throttle --hold-swap" has asked for.`,
@@ -50,12 +50,12 @@ flags within a second or so, and no more to those of an earlier throttle. Withou
 flags there is no limit.`,
 		Example: `  gormflake migrate online throttle --dsn postgres://app@db/shop --between 22:00-06:00 --max-running 20 --hold-swap orders`,
 	}
-	set := cmd.Flags()
-	set.DurationVar(&wanted.Stall, "stall", 0, "how long a batch may take, in the place of that of apply")
-	set.StringVar(&between, "between", "", "hours in which batches and steps begin, as 22:00-06:00, by the clock where apply runs")
-	set.IntVar(&wanted.MaxRunning, "max-running", 0, "wait while the server runs more statements of others")
-	set.BoolVar(&wanted.HoldSwap, "hold-swap", false, "wait before the swap, until resume")
-	return steering(cmd, func(s *sqlmigrate.OnlineSteering) (err error) {
+	flagSet := cmd.Flags()
+	flagSet.DurationVar(&wanted.Stall, "stall", 0, "how long a batch may take, in the place of that of apply")
+	flagSet.StringVar(&between, "between", "", "hours in which batches and steps begin, as 22:00-06:00, by the clock where apply runs")
+	flagSet.IntVar(&wanted.MaxRunning, "max-running", 0, "wait while the server runs more statements of others")
+	flagSet.BoolVar(&wanted.HoldSwap, "hold-swap", false, "wait before the swap, until resume")
+	return newSteering(cmd, func(s *sqlmigrate.OnlineSteering) (err error) {
 		wanted.Paused = s.Paused // only resume ends a pause
 		if between != "" {
 			wanted.Between, err = plan.ParseHours(between)
@@ -71,17 +71,17 @@ flags there is no limit.`,
 	}, "throttled")
 }
 
-// steering completes a command that changes the requests to a move, which the process that
-// runs the move obeys. done is the word for success, such as paused.
-func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error, done string) *cobra.Command {
-	var set migrateFlags
+// newSteering completes a command that changes the requests to a move, which the process
+// that runs the move obeys. done is the word for success, such as paused.
+func newSteering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error, done string) *cobra.Command {
+	var f migrateFlags
 	var asJSON bool
 	cmd.Args = needTables
 	cmd.RunE = func(cmd *cobra.Command, tables []string) error {
 		if err := change(new(sqlmigrate.OnlineSteering)); err != nil {
 			return err // an invalid flag is reported before the database is opened
 		}
-		return set.withMove(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
+		return f.withMove(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 			err := online.Steer(cmd.Context(), db, func(s *sqlmigrate.OnlineSteering) { _ = change(s) })
 			if err != nil {
 				return terminal.Interrupted(cmd.Context(), err, `the move may have been changed: see "gormflake migrate online status"`)
@@ -97,7 +97,7 @@ func steering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error,
 			return nil
 		})
 	}
-	set.register(cmd)
+	f.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, as \"status\" does")
 	return cmd
 }

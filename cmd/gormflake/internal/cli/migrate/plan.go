@@ -18,7 +18,7 @@ type planFlags struct {
 }
 
 func newPlan() *cobra.Command {
-	var set planFlags
+	var f planFlags
 	cmd := &cobra.Command{
 		Use:   "plan --dsn URL TABLE...",
 		Short: "Show what would be done, for how long and under which locks",
@@ -43,24 +43,24 @@ read.`,
   gormflake migrate plan --dsn sqlite://shop.db --sql --reference audit.order_id=orders.id orders`,
 		Args: needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
-			return set.withPlan(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, plan *sqlmigrate.Plan) error {
-				if err := set.print(cmd, plan); err != nil {
+			return f.withPlan(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, plan *sqlmigrate.Plan) error {
+				if err := f.print(cmd, plan); err != nil {
 					return err
 				}
-				if set.writeReferences != "" {
-					if err := set.references.Write(set.writeReferences, plan.Likely); err != nil {
+				if f.writeReferences != "" {
+					if err := f.references.Write(f.writeReferences, plan.Likely); err != nil {
 						return err
 					}
 				}
-				return findings(plan.Blockers, plan.Empty() && len(plan.Likely) == 0 && len(plan.Omitted) == 0)
+				return planError(plan.Blockers, plan.Empty() && len(plan.Likely) == 0 && len(plan.Omitted) == 0)
 			})
 		},
 	}
-	set.register(cmd)
-	cmd.Flags().BoolVar(&set.details, "details", false, "show the columns, and each step with its statements")
-	cmd.Flags().BoolVar(&set.sql, "sql", false, "print the statements, with what each step locks, as SQL")
-	cmd.Flags().BoolVar(&set.json, "json", false, "print one JSON object")
-	cmd.Flags().StringVar(&set.writeReferences, "write-references", "", "file to write for --references, with the listed columns as comments, to be edited by hand")
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.details, "details", false, "show the columns, and each step with its statements")
+	cmd.Flags().BoolVar(&f.sql, "sql", false, "print the statements, with what each step locks, as SQL")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&f.writeReferences, "write-references", "", "file to write for --references, with the listed columns as comments, to be edited by hand")
 	cmd.MarkFlagsMutuallyExclusive("details", "sql", "json")
 	return cmd
 }

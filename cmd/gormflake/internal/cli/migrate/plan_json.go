@@ -19,8 +19,8 @@ func planAsJSON(plan *sqlmigrate.Plan) any {
 		Tables        []any    `json:"tables"`
 		Phases        []any    `json:"phases"`
 	}{
-		plan.Dialect, summaryAsJSON(plan), listed(plan.BlockingObjects(), blockerAsJSON), listed(plan.Omitted, omittedAsJSON),
-		listed(plan.Likely, likelyAsJSON), texts(plan.NotReferences), texts(plan.Notes), listed(plan.Tables, tableAsJSON), listed(plan.Phases, phaseAsJSON),
+		plan.Dialect, summaryAsJSON(plan), convertAll(plan.BlockingObjects(), blockerAsJSON), convertAll(plan.Omitted, omittedAsJSON),
+		convertAll(plan.Likely, likelyAsJSON), nonNil(plan.NotReferences), nonNil(plan.Notes), convertAll(plan.Tables, tableAsJSON), convertAll(plan.Phases, phaseAsJSON),
 	}
 }
 
@@ -39,7 +39,7 @@ func summaryAsJSON(plan *sqlmigrate.Plan) any {
 		DiskBytes     int64                `json:"disk_bytes"`
 	}{
 		len(plan.Tables), notAnalyzed, rows, bytes,
-		statements(plan, upward), plan.Estimate().Milliseconds(), lock.Milliseconds(), phase, plan.Disk(),
+		countStatements(plan, upward), plan.Estimate().Milliseconds(), lock.Milliseconds(), phase, plan.Disk(),
 	}
 }
 
@@ -63,7 +63,7 @@ func omittedAsJSON(o sqlmigrate.Omission) any {
 }
 
 func likelyAsJSON(l sqlmigrate.LikelyReference) any {
-	l.Keys = texts(l.Keys)
+	l.Keys = nonNil(l.Keys)
 	return struct {
 		Column string   `json:"column"`
 		Type   string   `json:"type"`
@@ -85,11 +85,11 @@ func tableAsJSON(t sqlmigrate.Table) any {
 		Bytes   int64    `json:"bytes"`
 		MaxKey  types.ID `json:"max_key"`
 		Columns []any    `json:"columns"`
-	}{t.Schema, t.Name, rows, t.Bytes, t.MaxKey, listed(t.Columns, columnAsJSON)}
+	}{t.Schema, t.Name, rows, t.Bytes, t.MaxKey, convertAll(t.Columns, columnAsJSON)}
 }
 
 func columnAsJSON(c sqlmigrate.Column) any {
-	c.Refers = texts(c.Refers)
+	c.Refers = nonNil(c.Refers)
 	return struct {
 		Name   string   `json:"name"`
 		Type   string   `json:"type"`
@@ -106,7 +106,7 @@ func phaseAsJSON(p sqlmigrate.Phase) any {
 		Transaction bool                 `json:"transaction"`
 		Steps       []any                `json:"steps"`
 		Check       []any                `json:"check"`
-	}{p.Name, p.Transaction, listed(p.Steps, stepAsJSON), listed(p.Check, statementAsJSON)}
+	}{p.Name, p.Transaction, convertAll(p.Steps, stepAsJSON), convertAll(p.Check, statementAsJSON)}
 }
 
 func stepAsJSON(s sqlmigrate.Step) any {
@@ -122,7 +122,7 @@ func stepAsJSON(s sqlmigrate.Step) any {
 		Down       []any                `json:"down"`
 	}{
 		s.Table, s.Text, s.Locks, s.Rewrites, s.Rows, s.Bytes, s.Estimate.Milliseconds(),
-		listed(s.Up, statementAsJSON), listed(s.Down, statementAsJSON),
+		convertAll(s.Up, statementAsJSON), convertAll(s.Down, statementAsJSON),
 	}
 }
 
@@ -133,9 +133,9 @@ func statementAsJSON(s sqlmigrate.Statement) any {
 	}(s)
 }
 
-// listed converts the elements of a list for JSON. Its result is never nil, so that JSON
-// has [] and not null.
-func listed[T any](list []T, convert func(T) any) []any {
+// convertAll converts the elements of a list for JSON. Its result is never nil, so that
+// JSON has [] and not null.
+func convertAll[T any](list []T, convert func(T) any) []any {
 	result := make([]any, len(list))
 	for i, from := range list {
 		result[i] = convert(from)
@@ -143,5 +143,5 @@ func listed[T any](list []T, convert func(T) any) []any {
 	return result
 }
 
-// texts returns a copy of the list that is never nil, so that JSON has [] and not null.
-func texts(list []string) []string { return append([]string{}, list...) }
+// nonNil returns a copy of the list that is never nil, so that JSON has [] and not null.
+func nonNil(list []string) []string { return append([]string{}, list...) }

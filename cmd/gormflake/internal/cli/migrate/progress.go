@@ -13,18 +13,18 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// redraw is the interval at which a bar is drawn again to show the elapsed time, because
-// a statement may take hours.
-const redraw = time.Second
+// redrawInterval is the interval at which a bar is drawn again to show the elapsed time,
+// because a statement may take hours.
+const redrawInterval = time.Second
 
 // A progress shows the progress of a run. On a terminal it is a bar for all phases,
 // otherwise a line for each statement.
 type progress struct {
 	out io.Writer
 
-	expected map[sqlmigrate.PhaseName]int // number of statements in the phases that have not begun
-	last     sqlmigrate.Progress
-	over     int // number of statements in the phases that were completed before the present phase
+	expected  map[sqlmigrate.PhaseName]int // number of statements in the phases that have not begun
+	last      sqlmigrate.Progress
+	completed int // number of statements in the phases that were completed before the present phase
 
 	bar *progressbar.ProgressBar
 	end chan struct{} // receives a value to end the goroutine that redraws the bar
@@ -35,7 +35,7 @@ func (p *progress) show(now sqlmigrate.Progress) {
 	done, of := p.overall(now)
 	if now.Retry > 0 || !terminal.IsTerminal(p.out) {
 		p.close()
-		p.line(now)
+		p.printLine(now)
 		return
 	}
 	if p.bar == nil {
@@ -48,7 +48,7 @@ func (p *progress) show(now sqlmigrate.Progress) {
 			progressbar.OptionOnCompletion(func() { terminal.Say(p.out, "") }),
 		)
 		p.end = make(chan struct{})
-		go keepDrawn(p.bar, p.end)
+		go redrawBar(p.bar, p.end)
 	}
 	p.bar.Describe(strings.TrimSpace(string(now.Phase) + " " + now.Table.String()))
 	p.bar.ChangeMax(of)
@@ -62,32 +62,33 @@ func (p *progress) show(now sqlmigrate.Progress) {
 // plan gives the number of statements for phases that have not begun.
 func (p *progress) overall(now sqlmigrate.Progress) (done, of int) {
 	if now.Phase != p.last.Phase {
-		p.over += p.last.Of
+		p.completed += p.last.Of
 		delete(p.expected, now.Phase)
 	}
 	p.last = now
-	of = p.over + now.Of
+	of = p.completed + now.Of
 	for _, n := range p.expected {
 		of += n
 	}
-	return p.over + now.Done, of
+	return p.completed + now.Done, of
 }
 
-// line prints a line for a statement that begins, for a retry, or for the end of a phase.
-func (p *progress) line(now sqlmigrate.Progress) {
+// printLine prints a line for a statement that begins, for a retry, or for the end of a
+// phase.
+func (p *progress) printLine(now sqlmigrate.Progress) {
 	switch {
 	case now.Retry > 0:
 		terminal.Say(p.out, "%s: a lock could not be had in time: nothing is held for %s, then try %d", now.Phase, terminal.Rounded(now.Wait), now.Retry+1)
 	case now.SQL == "":
 		terminal.Say(p.out, "%s: %d of %d statements done after %s", now.Phase, now.Done, now.Of, terminal.Rounded(now.Elapsed))
 	default:
-		terminal.Say(p.out, "%s %d/%d %s%s", now.Phase, now.Done+1, now.Of, when(now.Table.Name != "", "%s: ", now.Table), now.Step)
+		terminal.Say(p.out, "%s %d/%d %s%s", now.Phase, now.Done+1, now.Of, textIf(now.Table.Name != "", "%s: ", now.Table), now.Step)
 	}
 }
 
-// keepDrawn draws the bar again at every redraw interval, until it receives from end.
-func keepDrawn(bar *progressbar.ProgressBar, end <-chan struct{}) {
-	tick := time.NewTicker(redraw)
+// redrawBar draws the bar again at every redrawInterval, until it receives from end.
+func redrawBar(bar *progressbar.ProgressBar, end <-chan struct{}) {
+	tick := time.NewTicker(redrawInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -136,14 +137,14 @@ func onlineLine(now sqlmigrate.OnlineProgress) string {
 		return fmt.Sprintf("%d of %d steps done after %s", now.Done, now.Of, terminal.Rounded(now.Elapsed))
 	}
 	return fmt.Sprintf("%s %d/%d", now.Stage, now.Done+1, now.Of) +
-		when(now.Table.Name != "", " %s:", now.Table) + " " + now.Step +
-		when(now.Rate > 0, ": %d of about %d rows, %.0f a second, %d at a time", now.Rows, now.OfRows, now.Rate, now.Batch) +
-		when(now.Remaining >= time.Second, ", about %s to go", terminal.Span(now.Remaining)) +
-		when(now.Waiting != "", "; waits for %s", now.Waiting)
+		textIf(now.Table.Name != "", " %s:", now.Table) + " " + now.Step +
+		textIf(now.Rate > 0, ": %d of about %d rows, %.0f a second, %d at a time", now.Rows, now.OfRows, now.Rate, now.Batch) +
+		textIf(now.Remaining >= time.Second, ", about %s to go", terminal.Span(now.Remaining)) +
+		textIf(now.Waiting != "", "; waits for %s", now.Waiting)
 }
 
-// when returns a formatted text if applies is true, and "" otherwise.
-func when(applies bool, format string, args ...any) string {
+// textIf returns a formatted text if applies is true, and "" otherwise.
+func textIf(applies bool, format string, args ...any) string {
 	if !applies {
 		return ""
 	}

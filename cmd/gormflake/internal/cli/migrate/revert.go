@@ -19,7 +19,7 @@ type revertFlags struct {
 }
 
 func newRevert() *cobra.Command {
-	var set revertFlags
+	var f revertFlags
 	cmd := &cobra.Command{
 		Use:   "revert --dsn URL FILE",
 		Short: "Take back what apply has done",
@@ -38,11 +38,11 @@ run as they stand there: take no file from anybody else.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return set.revert(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.revert(cmd, args[0]) },
 	}
-	set.database.Register(cmd)
-	set.register(cmd)
-	cmd.Flags().BoolVar(&set.json, "json", false, "print one JSON object when it is done")
+	f.database.Register(cmd)
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object when it is done")
 	return cmd
 }
 
@@ -60,7 +60,7 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 	}
 	return f.database.With(cmd.Context(), flags.ReadWrite, func(db *gorm.DB) error {
 		summarizeBack(cmd.ErrOrStderr(), plan)
-		question := fmt.Sprintf("Run %s on %s?", these(statements(plan, downward)), strings.Join(tablesOf(plan), ", "))
+		question := fmt.Sprintf("Run %s on %s?", theseStatements(countStatements(plan, downward)), strings.Join(tablesOf(plan), ", "))
 		if err := f.confirm.Ask(cmd, question); err != nil {
 			return err
 		}

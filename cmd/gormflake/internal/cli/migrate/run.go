@@ -37,18 +37,18 @@ func (f *runFlags) check() error {
 	return f.phases.check()
 }
 
-// A carryOut is [sqlmigrate.Plan.Apply] or [sqlmigrate.Plan.Revert].
-type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
+// An applyOrRevert is [sqlmigrate.Plan.Apply] or [sqlmigrate.Plan.Revert].
+type applyOrRevert func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
 
-// run applies or reverts the plan with do, and shows its progress. of returns the
-// statements of a step that do runs.
-func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement, do carryOut) error {
+// run applies or reverts the plan with apply, and shows its progress. statementsOf
+// returns the statements of a step that apply runs.
+func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) []sqlmigrate.Statement, apply applyOrRevert) error {
 	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
 	for _, phase := range plan.Phases {
-		shown.expected[phase.Name] = statements(plan.Only(phase.Name), of)
+		shown.expected[phase.Name] = countStatements(plan.Only(phase.Name), statementsOf)
 	}
 	defer shown.close()
-	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
+	err := apply(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
 		sqlmigrate.WithRetryFor(f.retryFor))
 	if err == nil {
 		return nil

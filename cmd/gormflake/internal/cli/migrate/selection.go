@@ -21,14 +21,14 @@ import (
 type selection struct{ schemas, patterns []string }
 
 func (s *selection) register(cmd *cobra.Command) {
-	set := cmd.Flags()
-	set.StringArrayVar(&s.schemas, "schema", nil, "take every table of this schema whose primary key begins with an integer; may be repeated")
-	set.StringArrayVar(&s.patterns, "tables", nil, "take those that match a pattern with * and ?, as 'public.*' or 'order*'; may be repeated")
+	flagSet := cmd.Flags()
+	flagSet.StringArrayVar(&s.schemas, "schema", nil, "take every table of this schema whose primary key begins with an integer; may be repeated")
+	flagSet.StringArrayVar(&s.patterns, "tables", nil, "take those that match a pattern with * and ?, as 'public.*' or 'order*'; may be repeated")
 }
 
-// all returns the patterns of --tables and, for each --schema, the pattern of all its
-// tables.
-func (s *selection) all() []string {
+// allPatterns returns the patterns of --tables and, for each --schema, the pattern of all
+// its tables.
+func (s *selection) allPatterns() []string {
 	patterns := slices.Clone(s.patterns)
 	for _, schema := range s.schemas {
 		patterns = append(patterns, plan.QuoteDotted(schema)+".*")
@@ -38,7 +38,7 @@ func (s *selection) all() []string {
 
 // args returns a flag --tables for each pattern, quoted for a shell.
 func (s *selection) args() []string {
-	args := s.all()
+	args := s.allPatterns()
 	for i, pattern := range args {
 		args[i] = "--tables='" + pattern + "'"
 	}
@@ -51,8 +51,8 @@ func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([
 	for _, name := range named {
 		targets = append(targets, name)
 	}
-	for _, pattern := range s.all() {
-		found, err := match(ctx, db, pattern)
+	for _, pattern := range s.allPatterns() {
+		found, err := matchTables(ctx, db, pattern)
 		if err != nil {
 			return nil, fmt.Errorf("tables %q: %w", pattern, err)
 		}
@@ -61,9 +61,9 @@ func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([
 	return targets, nil
 }
 
-// match returns the tables that match a pattern and have a primary key that begins with an
-// integer. It returns an error if there is none.
-func match(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
+// matchTables returns the tables that match a pattern and have a primary key that begins
+// with an integer. It returns an error if there is none.
+func matchTables(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
 	schema, name := cutSchema(pattern)
 	all, err := (&readonly.Database{Ctx: ctx, DB: db, Dialect: db.Name()}).Tables(schema)
 	if err != nil {

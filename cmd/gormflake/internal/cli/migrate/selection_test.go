@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// planned returns the sorted names of the tables in a plan.
-func planned(t *testing.T, url string, args ...string) []string {
+// plannedTables returns the sorted names of the tables in a plan.
+func plannedTables(t *testing.T, url string, args ...string) []string {
 	t.Helper()
 	got := clitest.Command(t, append([]string{"migrate", "plan", "--dsn", url, "--json"}, args...)...)
 	var plan struct {
@@ -42,7 +42,7 @@ func TestMigrateSelection(t *testing.T) {
 		all := []string{"order_lines", "orders"}
 		for range 2 {
 			for _, args := range [][]string{{"--schema", schema}, {"--tables", "order*"}, {"--tables", schema + ".*"}, {"--tables", "order_?ines", "orders"}, {"--tables", "order_lines", "--tables", "*"}} {
-				if got := planned(t, url, args...); !slices.Equal(got, all) {
+				if got := plannedTables(t, url, args...); !slices.Equal(got, all) {
 					t.Errorf("%q selects %q, want %q", args, got, all)
 				}
 			}
@@ -74,7 +74,7 @@ func TestMigrateDottedSchema(t *testing.T) {
 		clitest.Execute(t, db, `CREATE SCHEMA "shop.v2"`, `CREATE TABLE "shop.v2".orders (id serial PRIMARY KEY)`)
 		t.Cleanup(func() { clitest.Execute(t, db, `DROP SCHEMA "shop.v2" CASCADE`) })
 		for _, args := range [][]string{{"--schema", "shop.v2"}, {"--tables", `"shop.v2".*`}} {
-			if got := planned(t, url, args...); !slices.Equal(got, []string{"orders"}) {
+			if got := plannedTables(t, url, args...); !slices.Equal(got, []string{"orders"}) {
 				t.Errorf("%q selects %q, want orders", args, got)
 			}
 			got := clitest.Command(t, append([]string{"migrate", "apply", "--dsn", url, "--yes", "--save", ""}, args...)...)
@@ -118,7 +118,7 @@ func TestMigrateSelectionOnline(t *testing.T) {
 		}
 		args := []string{"--dsn", url, "--yes", "--tables", "order*"}
 		clitest.WantOutcome(t, clitest.Command(t, append([]string{"migrate", "online", "apply", "--until", "copy"}, args...)...), clitest.OK, "applied up to stage copy", "copy")
-		if got := planned(t, url, "--tables", "*"); !slices.Equal(got, []string{"order_lines", "orders"}) {
+		if got := plannedTables(t, url, "--tables", "*"); !slices.Equal(got, []string{"order_lines", "orders"}) {
 			t.Errorf("under way, all are %q", got)
 		}
 		clitest.WantOutcome(t, clitest.Command(t, append([]string{"migrate", "online", "apply"}, args...)...), clitest.OK, "applied; next", "swap")

@@ -24,7 +24,7 @@ func tablesOf(plan *sqlmigrate.Plan) []string {
 	var names []string
 	for _, phase := range plan.Phases {
 		for _, step := range phase.Steps {
-			if name := step.Table.String(); !slices.Contains(own, name) && !slices.Contains(names, name) {
+			if name := step.Table.String(); !slices.Contains(internalTables, name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -32,17 +32,18 @@ func tablesOf(plan *sqlmigrate.Plan) []string {
 	return names
 }
 
-// own are the tables that package sqlmigrate creates on MySQL to resume and to revert a
-// plan. The user does not know them, so they are not shown as tables of the plan.
-var own = []string{"sqlmigrate_journal", "sqlmigrate_counters"}
+// internalTables are the tables that package sqlmigrate creates on MySQL to resume and to
+// revert a plan. The user does not know them, so they are not shown as tables of the
+// plan.
+var internalTables = []string{"sqlmigrate_journal", "sqlmigrate_counters"}
 
-// statements counts the statements of the plan, of which of returns those of a step. of is
-// upward or downward.
-func statements(plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement) int {
+// countStatements counts the statements of the plan. statementsOf returns the statements
+// of a step, and is upward or downward.
+func countStatements(plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) []sqlmigrate.Statement) int {
 	n := 0
 	for _, phase := range plan.Phases {
 		for _, step := range phase.Steps {
-			n += len(of(step))
+			n += len(statementsOf(step))
 		}
 	}
 	return n
@@ -52,8 +53,9 @@ func upward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Up }
 
 func downward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
 
-// these returns words for n statements in a question, such as "these 3 statements".
-func these(n int) string {
+// theseStatements returns words for n statements in a question, such as "these 3
+// statements".
+func theseStatements(n int) string {
 	if n == 1 {
 		return "this statement"
 	}

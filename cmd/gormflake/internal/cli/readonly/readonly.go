@@ -150,13 +150,13 @@ func (t *Table) Narrow() bool { return t.Limit < math.MaxInt64 }
 
 // Column returns the name of the key for package sqlmigrate, with quotes around names
 // that contain a dot.
-func (t *Table) Column() string { return dotted(t.Schema, t.Name, t.Key) }
+func (t *Table) Column() string { return joinDotted(t.Schema, t.Name, t.Key) }
 
-func (t *Table) String() string { return dotted(t.Schema, t.Name) }
+func (t *Table) String() string { return joinDotted(t.Schema, t.Name) }
 
-// dotted joins names with dots. It quotes names that contain a dot or a quote, and leaves
-// out empty names.
-func dotted(names ...string) string {
+// joinDotted joins names with dots. It quotes names that contain a dot or a quote, and
+// leaves out empty names.
+func joinDotted(names ...string) string {
 	var parts []string
 	for _, part := range names {
 		if strings.ContainsAny(part, `."`) {
@@ -183,18 +183,18 @@ func (p *Database) Tables(schema string) ([]Table, error) {
 		// MySQL shows AUTO_INCREMENT as it was up to a day ago, unless this is set.
 		_, _ = p.DB.ConnPool.ExecContext(p.Ctx, "SET SESSION information_schema_stats_expiry = 0") // MariaDB does not have this setting
 	}
-	return Rows(p, keysSQL[p.Dialect], args, func(t *Table) []any {
+	return Rows(p, tablesSQL[p.Dialect], args, func(t *Table) []any {
 		return []any{&t.Schema, &t.Name, &t.Key, &t.Assigned, &t.Composite, &t.Limit, &t.Counter, &t.Created}
 	})
 }
 
-// created matches the names of columns with the time of an INSERT.
-const created = `'^(created?|creation|insert(ed)?|added)_?(at|on|date|time|timestamp)?$|^date_?(created|inserted|added)$'`
+// createdPattern matches the names of columns with the time of an INSERT.
+const createdPattern = `'^(created?|creation|insert(ed)?|added)_?(at|on|date|time|timestamp)?$|^date_?(created|inserted|added)$'`
 
-// keysSQL returns the fields of each [Table] of a schema, in their order. It excludes
+// tablesSQL returns the fields of each [Table] of a schema, in their order. It excludes
 // virtual tables, partitions and tables of extensions (deptype 'e'). The schema in a row is
 // empty for the current schema.
-var keysSQL = map[string]string{
+var tablesSQL = map[string]string{
 	"sqlite": `SELECT '', m.name, c.name, m.sql LIKE '%AUTOINCREMENT%', EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE pk = 2),
   9223372036854775807.0, 0, ''
 FROM sqlite_master m JOIN pragma_table_info(m.name) c
@@ -211,7 +211,7 @@ LEFT JOIN information_schema.STATISTICS s ON s.TABLE_SCHEMA = c.TABLE_SCHEMA AND
 LEFT JOIN information_schema.STATISTICS second ON second.TABLE_SCHEMA = c.TABLE_SCHEMA AND second.TABLE_NAME = c.TABLE_NAME
   AND second.INDEX_NAME = 'PRIMARY' AND second.SEQ_IN_INDEX = 2
 LEFT JOIN (SELECT TABLE_NAME, MIN(COLUMN_NAME) AS COLUMN_NAME FROM information_schema.COLUMNS
-  WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND DATA_TYPE IN ('datetime', 'timestamp', 'date') AND COLUMN_NAME REGEXP ` + created + `
+  WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND DATA_TYPE IN ('datetime', 'timestamp', 'date') AND COLUMN_NAME REGEXP ` + createdPattern + `
   GROUP BY TABLE_NAME) AS born ON born.TABLE_NAME = c.TABLE_NAME
 WHERE c.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND t.TABLE_TYPE = 'BASE TABLE'
   AND c.DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint')
@@ -219,7 +219,7 @@ WHERE c.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND t.TABLE_TYPE = 'B
 	"postgres": `SELECT CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END, c.relname, a.attname,
   a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%', false), i.indnkeyatts > 1,
   2::float8 ^ (8 * a.attlen - 1) - 1, 0,
-  coalesce((SELECT min(b.attname) FROM pg_attribute b WHERE b.attrelid = c.oid AND NOT b.attisdropped AND b.attname ~* ` + created + `
+  coalesce((SELECT min(b.attname) FROM pg_attribute b WHERE b.attrelid = c.oid AND NOT b.attisdropped AND b.attname ~* ` + createdPattern + `
     AND b.atttypid IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype)), '')
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace

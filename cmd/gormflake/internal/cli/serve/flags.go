@@ -20,34 +20,34 @@ import (
 )
 
 type serveFlags struct {
-	issuer      issuer.Flags
-	addr        string
-	token       flags.Token
-	tls         keyPair
-	healthAddr  string
-	maxMemory   string
-	delay       time.Duration // of --shutdown-delay
-	maxShutdown time.Duration // of --shutdown-timeout
-	logFormat   string
-	service     service.Config
+	issuer          issuer.Flags
+	addr            string
+	token           flags.Token
+	tls             keyPair
+	healthAddr      string
+	maxMemory       string
+	shutdownDelay   time.Duration // of --shutdown-delay
+	shutdownTimeout time.Duration // of --shutdown-timeout
+	logFormat       string
+	service         service.Config
 }
 
 func (f *serveFlags) register(cmd *cobra.Command) {
 	f.issuer.Register(cmd)
 	f.token.Register(cmd)
-	set := cmd.Flags()
-	f.tls.register(set)
-	set.StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one, :8080 is reached from other machines")
-	set.StringVar(&f.healthAddr, "health-addr", "", "another address, for /livez, /readyz and /metrics alone, which clients of the first cannot exhaust (default none)")
-	set.StringSliceVar(&f.service.Origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
-	set.StringSliceVar(&f.service.Hosts, "host", nil, "name by which clients reach this address, such as ids.example.com:8080 (default IP addresses and localhost)")
-	set.IntVar(&f.service.MaxCount, "max-count", 10_000, "most IDs of one request")
-	set.StringVar(&f.maxMemory, "max-memory", "256MiB", "memory that clients together may make this process use")
+	flagSet := cmd.Flags()
+	f.tls.register(flagSet)
+	flagSet.StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one, :8080 is reached from other machines")
+	flagSet.StringVar(&f.healthAddr, "health-addr", "", "another address, for /livez, /readyz and /metrics alone, which clients of the first cannot exhaust (default none)")
+	flagSet.StringSliceVar(&f.service.Origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
+	flagSet.StringSliceVar(&f.service.Hosts, "host", nil, "name by which clients reach this address, such as ids.example.com:8080 (default IP addresses and localhost)")
+	flagSet.IntVar(&f.service.MaxCount, "max-count", 10_000, "most IDs of one request")
+	flagSet.StringVar(&f.maxMemory, "max-memory", "256MiB", "memory that clients together may make this process use")
 	flags.ChoiceVar(cmd, &f.logFormat, "log-format", "text", "format of the log: text, json", []string{"text", "json"})
-	set.BoolVar(&f.service.AccessLog, "access-log", false, "log every request")
-	set.DurationVar(&f.service.Timeout, "timeout", 5*time.Second, "how long a request may wait for IDs")
-	set.DurationVar(&f.delay, "shutdown-delay", 0, "how long to go on serving at the end, with 503 for /readyz, until load balancers have noticed")
-	set.DurationVar(&f.maxShutdown, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
+	flagSet.BoolVar(&f.service.AccessLog, "access-log", false, "log every request")
+	flagSet.DurationVar(&f.service.Timeout, "timeout", 5*time.Second, "how long a request may wait for IDs")
+	flagSet.DurationVar(&f.shutdownDelay, "shutdown-delay", 0, "how long to go on serving at the end, with 503 for /readyz, until load balancers have noticed")
+	flagSet.DurationVar(&f.shutdownTimeout, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
 }
 
 // log returns the logger for --log-format.
@@ -84,10 +84,10 @@ func (f *serveFlags) checkBounds() error {
 		return terminal.Usagef("--max-count %d: want more than zero", f.service.MaxCount)
 	case f.service.Timeout <= 0:
 		return terminal.Usagef("--timeout %v: want more than zero", f.service.Timeout)
-	case f.delay < 0:
-		return terminal.Usagef("--shutdown-delay %v: want zero or more", f.delay)
-	case f.maxShutdown <= 0:
-		return terminal.Usagef("--shutdown-timeout %v: want more than zero", f.maxShutdown)
+	case f.shutdownDelay < 0:
+		return terminal.Usagef("--shutdown-delay %v: want zero or more", f.shutdownDelay)
+	case f.shutdownTimeout <= 0:
+		return terminal.Usagef("--shutdown-timeout %v: want more than zero", f.shutdownTimeout)
 	}
 	return nil
 }

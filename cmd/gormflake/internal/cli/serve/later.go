@@ -20,20 +20,20 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A front passes requests to a handler that can be replaced while the server runs. The
-// handler answers probes until a worker is leased, and then is the service.
-type front struct{ handler atomic.Pointer[http.Handler] }
+// A replaceableHandler passes requests to a handler that can be replaced while the server
+// runs. The handler answers probes until a worker is leased, and then is the service.
+type replaceableHandler struct{ handler atomic.Pointer[http.Handler] }
 
-func (f *front) set(h http.Handler) { f.handler.Store(&h) }
+func (f *replaceableHandler) replace(h http.Handler) { f.handler.Store(&h) }
 
-func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *replaceableHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*f.handler.Load()).ServeHTTP(w, r)
 }
 
-// passes reports whether the error may pass, so that a later try succeeds without a change
+// mayPass reports whether the error may pass, so that a later try succeeds without a change
 // of flags or of the table. That is so if the database could not be reached, or if all
 // workers were leased.
-func passes(err error) bool {
+func mayPass(err error) bool {
 	var network net.Error
 	var starting interface{ SQLState() string }
 	switch {
@@ -57,8 +57,8 @@ const (
 	lastPause  = 5 * time.Second
 )
 
-// errSilent is the error if the first try has not ended after firstTry.
-var errSilent = fmt.Errorf("the database has not answered within %v", firstTry)
+// errNoAnswer is the error if the first try has not ended after firstTry.
+var errNoAnswer = fmt.Errorf("the database has not answered within %v", firstTry)
 
 // An attempt is the result of one try to lease a worker.
 type attempt struct {
@@ -66,8 +66,9 @@ type attempt struct {
 	err error
 }
 
-// attempt begins a try to lease a worker, and returns a channel that receives its result.
-func (f *serveFlags) attempt(ctx context.Context, cmd *cobra.Command, log *slog.Logger) <-chan attempt {
+// startAttempt begins a try to lease a worker, and returns a channel that receives its
+// result.
+func (f *serveFlags) startAttempt(ctx context.Context, cmd *cobra.Command, log *slog.Logger) <-chan attempt {
 	result := make(chan attempt, 1)
 	go func() {
 		i, err := f.open(ctx, cmd, log)
@@ -81,31 +82,31 @@ func (f *serveFlags) attempt(ctx context.Context, cmd *cobra.Command, log *slog.
 func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	first := f.attempt(ctx, cmd, cfg.Log)
+	first := f.startAttempt(ctx, cmd, cfg.Log)
 	var a attempt
 	select {
 	case a = <-first:
 		first = nil
 	case <-time.After(firstTry):
-		a.err = errSilent
+		a.err = errNoAnswer
 	}
-	front := new(front)
+	front := new(replaceableHandler)
 	switch {
 	case a.err == nil:
 		handler, err := handlerOf(cfg, a.Issuer)
-		front.set(handler)
+		front.replace(handler)
 		if err == nil {
 			err = f.serve(cmd, listeners, secure, cfg, front)
 		}
-		return errors.Join(err, a.Close(cmd.Context(), f.maxShutdown))
+		return errors.Join(err, a.Close(cmd.Context(), f.shutdownTimeout))
 	case ctx.Err() != nil:
 		cfg.Log.Info("ended before a worker was leased", "reason", a.err)
 		return nil
-	case !passes(a.err) && first == nil: // first is not nil if the try is still running
+	case !mayPass(a.err) && first == nil: // first is not nil if the try is still running
 		return a.err
 	}
 	cfg.Log.Warn("no worker is leased yet, and no ID is issued", "error", a.err)
-	front.set(service.Starting())
+	front.replace(service.Starting())
 	later := make(chan error, 1)
 	go func() { later <- f.openLater(ctx, cmd, front, cfg, first) }()
 	err := f.serve(cmd, listeners, secure, cfg, front)
@@ -114,22 +115,22 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 }
 
 // openLater tries to lease a worker until it succeeds or ctx ends. Then it keeps the
-// worker until ctx ends. under receives the result of the first try if that is still
+// worker until ctx ends. running receives the result of the first try if that is still
 // running, and is nil otherwise. An error is logged unless the last one was equal.
-func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *front, cfg service.Config, under <-chan attempt) error {
+func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *replaceableHandler, cfg service.Config, running <-chan attempt) error {
 	for pause, last := firstPause, ""; ; pause = min(2*pause, lastPause) {
-		if under == nil {
+		if running == nil {
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-time.After(pause):
 			}
-			under = f.attempt(ctx, cmd, cfg.Log)
+			running = f.startAttempt(ctx, cmd, cfg.Log)
 		}
-		a := <-under
-		under = nil
+		a := <-running
+		running = nil
 		if a.err == nil {
-			return f.keep(ctx, front, cfg, a)
+			return f.holdWorker(ctx, front, cfg, a)
 		}
 		if ctx.Err() == nil && a.err.Error() != last {
 			last = a.err.Error()
@@ -138,12 +139,12 @@ func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *f
 	}
 }
 
-// keep issues IDs under the worker until ctx ends, and then releases it.
-func (f *serveFlags) keep(ctx context.Context, front *front, cfg service.Config, a attempt) error {
+// holdWorker issues IDs under the worker until ctx ends, and then releases it.
+func (f *serveFlags) holdWorker(ctx context.Context, front *replaceableHandler, cfg service.Config, a attempt) error {
 	handler, err := handlerOf(cfg, a.Issuer)
 	if err == nil {
-		front.set(handler)
+		front.replace(handler)
 		<-ctx.Done()
 	}
-	return errors.Join(err, a.Close(ctx, f.maxShutdown))
+	return errors.Join(err, a.Close(ctx, f.shutdownTimeout))
 }

@@ -14,20 +14,20 @@ import (
 // clients with idle connections do not keep other clients out.
 type limiter struct {
 	net.Listener
-	most int // maximum number of open connections
+	maxOpen int // maximum number of open connections
 
-	mu     sync.Mutex
-	change *sync.Cond // signals changes of the following fields, which mu guards
-	closed bool
-	idle   *list.List                 // the idle connections, beginning with the longest idle
-	open   map[net.Conn]*list.Element // the elements of the connections in idle; nil while a request is running
+	mu      sync.Mutex
+	changed *sync.Cond // signals changes of the following fields, which mu guards
+	closed  bool
+	idle    *list.List                 // the idle connections, beginning with the longest idle
+	open    map[net.Conn]*list.Element // the elements of the connections in idle; nil while a request is running
 }
 
-// limit returns a limiter for the listener, and sets server.ConnState, by which the
-// limiter learns which connections are idle.
-func limit(server *http.Server, listener net.Listener, most int) *limiter {
-	l := &limiter{Listener: listener, most: most, idle: list.New(), open: map[net.Conn]*list.Element{}}
-	l.change = sync.NewCond(&l.mu)
+// limitConnections returns a limiter for the listener, and sets server.ConnState, by
+// which the limiter learns which connections are idle.
+func limitConnections(server *http.Server, listener net.Listener, most int) *limiter {
+	l := &limiter{Listener: listener, maxOpen: most, idle: list.New(), open: map[net.Conn]*list.Element{}}
+	l.changed = sync.NewCond(&l.mu)
 	server.ConnState = l.track
 	return l
 }
@@ -41,10 +41,10 @@ func (l *limiter) Accept() (net.Conn, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.open) >= l.most && !l.closed {
+	for len(l.open) >= l.maxOpen && !l.closed {
 		oldest := l.idle.Front()
 		if oldest == nil {
-			l.change.Wait()
+			l.changed.Wait()
 			continue
 		}
 		idle := l.idle.Remove(oldest).(net.Conn)
@@ -78,13 +78,13 @@ func (l *limiter) track(conn net.Conn, state http.ConnState) {
 	default:
 		l.open[conn] = nil
 	}
-	l.change.Signal()
+	l.changed.Signal()
 }
 
 func (l *limiter) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	l.change.Broadcast()
+	l.changed.Broadcast()
 	return l.Listener.Close()
 }

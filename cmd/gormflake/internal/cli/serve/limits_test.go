@@ -21,7 +21,7 @@ import (
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	const limit = 256 << 20 // the default, which allows 2,048 connections
-	i := start(t, clitest.Build(t), "--worker", "21", "--max-count", "1000000")
+	i := startService(t, clitest.Build(t), "--worker", "21", "--max-count", "1000000")
 	t.Cleanup(i.kill)
 	for range 64 {
 		leaveUnread(t, i.url, 1_000_000)
@@ -44,7 +44,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	}
 	// The service closes the connections of clients that do not read, and then issues large
 	// blocks again.
-	until(t, i.url, "/v1/ids?count=1000000", func(a answer) bool { return a.status == 200 && len(a.ids(t)) == 1_000_000 })
+	fetchUntil(t, i.url, "/v1/ids?count=1000000", func(a answer) bool { return a.status == 200 && len(a.ids(t)) == 1_000_000 })
 }
 
 // leaveUnread sends a request and never reads the answer. The connection stays open and has a

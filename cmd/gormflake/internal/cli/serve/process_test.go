@@ -36,7 +36,7 @@ type instance struct {
 	command *exec.Cmd
 	out     *bufio.Reader
 	url     string
-	log     locked // standard error
+	log     syncBuffer // standard error
 }
 
 // errNotListening is the error of launch if the service ends before it listens.
@@ -74,19 +74,19 @@ func (i *instance) line(t *testing.T) string {
 	return line[strings.Index(line, "http") : len(line)-1]
 }
 
-// start launches a service, and waits until it has a worker.
-func start(t *testing.T, program string, args ...string) *instance {
+// startService launches a service, and waits until it has a worker.
+func startService(t *testing.T, program string, args ...string) *instance {
 	t.Helper()
 	i, err := launch(t, program, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, i.url, "/healthz", func(a answer) bool { return !strings.Contains(a.text, `"status":"starting"`) })
+	fetchUntil(t, i.url, "/healthz", func(a answer) bool { return !strings.Contains(a.text, `"status":"starting"`) })
 	return i
 }
 
-// end sends SIGTERM and returns the exit code.
-func (i *instance) end(t *testing.T) int {
+// stop sends SIGTERM and returns the exit code.
+func (i *instance) stop(t *testing.T) int {
 	t.Helper()
 	if err := i.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -138,8 +138,8 @@ func (a answer) ids(t *testing.T) []types.ID {
 	return got.IDs
 }
 
-// until repeats the request until wanted accepts the answer.
-func until(t *testing.T, base, path string, wanted func(answer) bool) answer {
+// fetchUntil repeats the request until wanted accepts the answer.
+func fetchUntil(t *testing.T, base, path string, wanted func(answer) bool) answer {
 	t.Helper()
 	for deadline := time.Now().Add(clitest.Patience); ; time.Sleep(5 * time.Millisecond) {
 		a, err := fetch(base, path)
@@ -152,8 +152,8 @@ func until(t *testing.T, base, path string, wanted func(answer) bool) answer {
 	}
 }
 
-// holders returns the records of the workers in a database.
-func holders(t *testing.T, url string) []lease.Holder {
+// readHolders returns the records of the workers in a database.
+func readHolders(t *testing.T, url string) []lease.Holder {
 	t.Helper()
 	in, err := lease.Inspect(t.Context(), sqllease.New(clitest.Open(t, url)))
 	if err != nil {
@@ -173,21 +173,21 @@ type crowd struct {
 	all []types.ID
 }
 
-// gather starts four clients, two for each service.
-func gather(t *testing.T, first, second *instance) *crowd {
+// startCrowd starts four clients, two for each service.
+func startCrowd(t *testing.T, first, second *instance) *crowd {
 	c := &crowd{t: t}
 	c.urls[0].Store(&first.url)
 	c.urls[1].Store(&second.url)
 	for client := range 4 {
-		c.group.Go(func() { c.ask(client) })
+		c.group.Go(func() { c.requestIDs(client) })
 	}
 	return c
 }
 
-// ask requests blocks of 1 to 200 IDs until the crowd stops. A service that was killed or
-// has no worker is not an error.
-func (c *crowd) ask(client int) {
-	var own []types.ID
+// requestIDs requests blocks of 1 to 200 IDs until the crowd stops. A service that was
+// killed or has no worker is not an error.
+func (c *crowd) requestIDs(client int) {
+	var received []types.ID
 	connection := &http.Client{Timeout: clitest.Patience, Transport: &http.Transport{}}
 	defer connection.CloseIdleConnections()
 	for n := 0; !c.stop.Load(); n++ {
@@ -202,14 +202,14 @@ func (c *crowd) ask(client int) {
 			continue
 		}
 		if a := (answer{response.StatusCode, nil, string(text)}); a.status == http.StatusOK {
-			own = append(own, a.ids(c.t)...)
+			received = append(received, a.ids(c.t)...)
 		} else if a.status != http.StatusServiceUnavailable {
 			c.t.Errorf("status %d: %s", a.status, a.text)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.all = append(c.all, own...)
+	c.all = append(c.all, received...)
 }
 
 // end stops the clients, and returns the number of IDs and the number of duplicates.
@@ -258,13 +258,13 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Open(t, url) // creates the file of SQLite
 		args := []string{"--dsn", url, "--window", "300ms", "--datacenter-bits", "0", "--worker-bits", "1"}
-		steady, killed := start(t, program, args...), start(t, program, args...)
-		clients := gather(t, steady, killed)
+		steady, killed := startService(t, program, args...), startService(t, program, args...)
+		clients := startCrowd(t, steady, killed)
 		kills := 0
 		for begun := time.Now(); time.Since(begun) < disturbedFor() || kills < 3; kills++ {
 			time.Sleep(200 * time.Millisecond) // under load
 			killed.kill()
-			killed = start(t, program, args...) // waits until the lease of the killed process expires
+			killed = startService(t, program, args...) // waits until the lease of the killed process expires
 			clients.urls[1].Store(&killed.url)
 		}
 		total, duplicates := clients.end()
@@ -272,10 +272,10 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 			t.Errorf("%d of %d IDs are duplicates", duplicates, total)
 		}
 		t.Logf("%d IDs, %d duplicates, %d kills", total, duplicates, kills)
-		if a, b := steady.end(t), killed.end(t); a != clitest.OK || b != clitest.OK {
+		if a, b := steady.stop(t), killed.stop(t); a != clitest.OK || b != clitest.OK {
 			t.Errorf("SIGTERM ends them with %d and %d, want 0:\n%s\n%s", a, b, &steady.log, &killed.log)
 		}
-		for _, h := range holders(t, url) {
+		for _, h := range readHolders(t, url) {
 			if h.Owner != "" {
 				t.Errorf("%v has not been released", h)
 			}
@@ -287,10 +287,10 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 // worker do issue IDs twice.
 func serveFixedTwice(t *testing.T, program string) {
 	t.Helper()
-	one, other := start(t, program, "--worker", "5"), start(t, program, "--worker", "5")
+	one, other := startService(t, program, "--worker", "5"), startService(t, program, "--worker", "5")
 	all := 0
 	for begun := time.Now(); time.Since(begun) < clitest.Patience; {
-		clients := gather(t, one, other)
+		clients := startCrowd(t, one, other)
 		time.Sleep(time.Second)
 		total, duplicates := clients.end()
 		if duplicates > 0 {
@@ -312,16 +312,16 @@ func serveWithoutItsDatabase(t *testing.T, program string) {
 	}
 	proxy := testserver.NewProxy(t, u.Host)
 	u.Host = proxy.Address()
-	i := start(t, program, "--dsn", u.String(), "--window", "1s")
+	i := startService(t, program, "--dsn", u.String(), "--window", "1s")
 	if a, err := fetch(i.url, "/healthz"); err != nil || a.status != http.StatusOK || !strings.HasPrefix(a.text, `{"status":"ok","until":"`) {
 		t.Errorf("healthz: %v, %d %s", err, a.status, a.text)
 	}
 	proxy.Lose()
-	a := until(t, i.url, "/v1/ids", func(a answer) bool { return a.status == http.StatusServiceUnavailable })
+	a := fetchUntil(t, i.url, "/v1/ids", func(a answer) bool { return a.status == http.StatusServiceUnavailable })
 	if a.header.Get("Retry-After") != "1" || !strings.HasPrefix(a.text, `{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at `) {
 		t.Errorf("%v %s", a.header, a.text)
 	}
-	a = until(t, i.url, "/healthz", func(a answer) bool { return strings.Contains(a.text, "the database has failed since") })
+	a = fetchUntil(t, i.url, "/healthz", func(a answer) bool { return strings.Contains(a.text, "the database has failed since") })
 	var health struct {
 		Status string
 		Since  time.Time
@@ -331,9 +331,9 @@ func serveWithoutItsDatabase(t *testing.T, program string) {
 		t.Errorf("%v: %d %s", err, a.status, a.text)
 	}
 	proxy.Pass()
-	until(t, i.url, "/v1/ids", func(a answer) bool { return a.status == http.StatusOK })
-	until(t, i.url, "/healthz", func(a answer) bool { return a.status == http.StatusOK })
-	if code := i.end(t); code != clitest.OK {
+	fetchUntil(t, i.url, "/v1/ids", func(a answer) bool { return a.status == http.StatusOK })
+	fetchUntil(t, i.url, "/healthz", func(a answer) bool { return a.status == http.StatusOK })
+	if code := i.stop(t); code != clitest.OK {
 		t.Errorf("SIGTERM ends it with %d:\n%s", code, &i.log)
 	}
 	for _, want := range []string{"lease: fenced", "lease: the window is extended again"} {
@@ -363,7 +363,7 @@ func serveChangesNothing(t *testing.T, program string) {
 	t.Helper()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Open(t, url)
-		i := start(t, program, "--dsn", url, "--window", "1h") // the lease is not renewed during the test
+		i := startService(t, program, "--dsn", url, "--window", "1h") // the lease is not renewed during the test
 		before := contents(t, url)
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 			for _, path := range []string{
@@ -378,14 +378,14 @@ func serveChangesNothing(t *testing.T, program string) {
 		if after := contents(t, url); after != before {
 			t.Errorf("before: %s\nafter: %s", before, after)
 		}
-		if code := i.end(t); code != clitest.OK || contents(t, url) == before {
+		if code := i.stop(t); code != clitest.OK || contents(t, url) == before {
 			t.Errorf("SIGTERM ends it with %d, want 0 and the worker released:\n%s", code, &i.log)
 		}
 	})
 }
 
-// slow is a layout of ten IDs a second, so that a request takes seconds.
-var slow = []string{"--datacenter-bits", "0", "--worker-bits", "8", "--sequence-bits", "0", "--tick", "100ms", "--epoch", "2020-01-01T00:00:00Z"}
+// slowFlags is a layout of ten IDs a second, so that a request takes seconds.
+var slowFlags = []string{"--datacenter-bits", "0", "--worker-bits", "8", "--sequence-bits", "0", "--tick", "100ms", "--epoch", "2020-01-01T00:00:00Z"}
 
 // SIGTERM lets the service answer the request that is running, and then release its worker,
 // whose bound is after the last ID.
@@ -393,9 +393,9 @@ func serveFinishesWhatIsUnderWay(t *testing.T, program string) {
 	t.Helper()
 	url := testdb.URL(t, testdb.SQLite)
 	clitest.Open(t, url)
-	i := start(t, program, append([]string{"--dsn", url}, slow...)...)
+	i := startService(t, program, append([]string{"--dsn", url}, slowFlags...)...)
 	done := underWay(t, i, 20)
-	code := i.end(t)
+	code := i.stop(t)
 	a := <-done
 	if a.status != http.StatusOK || len(a.ids(t)) != 20 || code != clitest.OK {
 		t.Fatalf("%d %s, exit code %d, want 20 IDs and 0", a.status, a.text, code)
@@ -404,14 +404,14 @@ func serveFinishesWhatIsUnderWay(t *testing.T, program string) {
 		t.Error("it still answers")
 	}
 	last := slowLayout().Time(slices.Max(a.ids(t)))
-	for _, h := range holders(t, url) {
+	for _, h := range readHolders(t, url) {
 		if h.Owner != "" || !h.Until.After(last) {
 			t.Errorf("%v, want nobody, until after %v", h, last)
 		}
 	}
 }
 
-// slowLayout is the layout that the flags slow describe.
+// slowLayout is the layout that slowFlags describe.
 func slowLayout() snowflake.Layout {
 	return snowflake.Layout{Epoch: time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC), Tick: 100 * time.Millisecond, WorkerBits: 8}
 }
@@ -425,7 +425,7 @@ func underWay(t *testing.T, i *instance, count int) <-chan answer {
 		a, _ := fetch(i.url, fmt.Sprint("/v1/ids?count=", count))
 		done <- a
 	}()
-	until(t, i.url, "/metrics", func(a answer) bool { return !strings.Contains(a.text, "\ngormflake_lead_seconds 0\n") })
+	fetchUntil(t, i.url, "/metrics", func(a answer) bool { return !strings.Contains(a.text, "\ngormflake_lead_seconds 0\n") })
 	return done
 }
 
@@ -435,15 +435,15 @@ func serveCutsOffAtLast(t *testing.T, program string) {
 	t.Helper()
 	url := testdb.URL(t, testdb.SQLite)
 	clitest.Open(t, url)
-	i := start(t, program, append([]string{"--dsn", url, "--timeout", "1h", "--shutdown-timeout", "200ms"}, slow...)...)
+	i := startService(t, program, append([]string{"--dsn", url, "--timeout", "1h", "--shutdown-timeout", "200ms"}, slowFlags...)...)
 	done := underWay(t, i, 3000)
-	if code := i.end(t); code != clitest.Failed || !strings.Contains(i.log.String(), "gormflake: requests under way were cut off after 200ms: see --shutdown-timeout\n") {
+	if code := i.stop(t); code != clitest.Failed || !strings.Contains(i.log.String(), "gormflake: requests under way were cut off after 200ms: see --shutdown-timeout\n") {
 		t.Errorf("exit code %d:\n%s", code, &i.log)
 	}
 	if a := <-done; a.status != 0 {
 		t.Errorf("answered %d", a.status)
 	}
-	for _, h := range holders(t, url) {
+	for _, h := range readHolders(t, url) {
 		if h.Owner != "" {
 			t.Errorf("%v has not been released", h)
 		}
@@ -454,7 +454,7 @@ func serveCutsOffAtLast(t *testing.T, program string) {
 // request.
 func serveDrains(t *testing.T, program string) {
 	t.Helper()
-	i := start(t, program, "--worker", "6", "--shutdown-delay", "1s", "--health-addr", "127.0.0.1:0")
+	i := startService(t, program, "--worker", "6", "--shutdown-delay", "1s", "--health-addr", "127.0.0.1:0")
 	var failed, answered atomic.Int64
 	var clients sync.WaitGroup
 	drained := make(chan struct{})
@@ -478,11 +478,11 @@ func serveDrains(t *testing.T, program string) {
 			}
 		})
 	}
-	until(t, i.url, "/readyz", func(a answer) bool { return a.status == http.StatusOK })
+	fetchUntil(t, i.url, "/readyz", func(a answer) bool { return a.status == http.StatusOK })
 	if err := i.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	a := until(t, i.url, "/readyz", func(a answer) bool { return a.status == http.StatusServiceUnavailable })
+	a := fetchUntil(t, i.url, "/readyz", func(a answer) bool { return a.status == http.StatusServiceUnavailable })
 	if !strings.Contains(a.text, `"status":"draining"`) {
 		t.Errorf("/readyz: %s", a.text)
 	}
@@ -501,7 +501,7 @@ func serveDrains(t *testing.T, program string) {
 // More idle connections than the limit allows do not prevent requests, on either address.
 func serveBesideIdleConnections(t *testing.T, program string) {
 	t.Helper()
-	i := start(t, program, "--worker", "7", "--max-memory", "32MiB", "--health-addr", "127.0.0.1:0") // allows 256 connections
+	i := startService(t, program, "--worker", "7", "--max-memory", "32MiB", "--health-addr", "127.0.0.1:0") // allows 256 connections
 	health := i.line(t)
 	for range 600 {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(i.url, "http://"))
@@ -533,7 +533,7 @@ func serveBesideIdleConnections(t *testing.T, program string) {
 func serveEndsWhileFull(t *testing.T, program string) {
 	t.Helper()
 	args := []string{"--worker", "8", "--timeout", "1h", "--shutdown-timeout", "200ms", "--max-memory", "32MiB"} // allows 256 connections
-	i := start(t, program, append(args, slow...)...)
+	i := startService(t, program, append(args, slowFlags...)...)
 	ask := func() {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(i.url, "http://"))
 		if err != nil {
@@ -550,7 +550,7 @@ func serveEndsWhileFull(t *testing.T, program string) {
 	time.Sleep(time.Second)
 	ask()
 	time.Sleep(time.Second)
-	if code := i.end(t); code != clitest.Failed || !strings.HasSuffix(i.log.String(), "\ngormflake: requests under way were cut off after 200ms: see --shutdown-timeout\n") {
+	if code := i.stop(t); code != clitest.Failed || !strings.HasSuffix(i.log.String(), "\ngormflake: requests under way were cut off after 200ms: see --shutdown-timeout\n") {
 		t.Errorf("exit code %d:\n%.2000s", code, &i.log)
 	}
 }

@@ -18,25 +18,25 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// A locked is a buffer that several goroutines may use. After each write it calls saw, if
-// it is set, with the whole text.
-type locked struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	saw  func(text string)
+// A syncBuffer is a buffer that several goroutines may use. After each write it calls
+// onWrite, if it is set, with the whole text.
+type syncBuffer struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	onWrite func(text string)
 }
 
-func (l *locked) Write(p []byte) (int, error) {
+func (l *syncBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, err := l.text.Write(p)
-	if l.saw != nil {
-		l.saw(l.text.String())
+	if l.onWrite != nil {
+		l.onWrite(l.text.String())
 	}
 	return n, err
 }
 
-func (l *locked) String() string {
+func (l *syncBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -53,8 +53,8 @@ func serveWhile(t *testing.T, fn func(url string), args ...string) clitest.Outco
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var err locked
-	out := locked{saw: func(text string) {
+	var err syncBuffer
+	out := syncBuffer{onWrite: func(text string) {
 		if url, ok := strings.CutPrefix(text, "listening on "); ok && strings.HasSuffix(url, "\n") {
 			fn(strings.TrimSpace(url))
 			cancel()

@@ -60,7 +60,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure 
 	if secure != nil {
 		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
-	go func() { ended <- serve(limit(server, listeners[0], cfg.MaxConns())) }()
+	go func() { ended <- serve(limitConnections(server, listeners[0], cfg.MaxConns())) }()
 	for _, l := range listeners[1:] {
 		probes := service.NewServer(service.Probes(handler), cfg.Timeout, cfg.Log)
 		defer func() { _ = probes.Close() }()
@@ -104,11 +104,11 @@ func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.
 // shutdown waits --shutdown-delay, so that load balancers stop sending requests, and then
 // waits until the running requests have been answered.
 func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
-	time.Sleep(f.delay)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.maxShutdown)
+	time.Sleep(f.shutdownDelay)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.shutdownTimeout)
 	defer cancel()
 	if server.Shutdown(ctx) == nil {
 		return nil
 	}
-	return terminal.Ended(errors.Join(fmt.Errorf("requests under way were cut off after %v: see --shutdown-timeout", f.maxShutdown), server.Close()))
+	return terminal.Ended(errors.Join(fmt.Errorf("requests under way were cut off after %v: see --shutdown-timeout", f.shutdownTimeout), server.Close()))
 }

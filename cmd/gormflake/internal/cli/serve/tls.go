@@ -19,14 +19,14 @@ type keyPair struct {
 	cert, key string // names of the files
 	log       *slog.Logger
 
-	mu      sync.Mutex
-	loaded  *tls.Certificate
-	changed time.Time // the later modification time of the two files when they were read
+	mu       sync.Mutex
+	loaded   *tls.Certificate
+	modified time.Time // the later modification time of the two files when they were read
 }
 
-func (k *keyPair) register(set *pflag.FlagSet) {
-	set.StringVar(&k.cert, "tls-cert", "", "file with the certificate, and those between it and the root, for HTTPS (default none: HTTP)")
-	set.StringVar(&k.key, "tls-key", "", "file with the certificate's key")
+func (k *keyPair) register(flagSet *pflag.FlagSet) {
+	flagSet.StringVar(&k.cert, "tls-cert", "", "file with the certificate, and those between it and the root, for HTTPS (default none: HTTP)")
+	flagSet.StringVar(&k.key, "tls-key", "", "file with the certificate's key")
 }
 
 // config returns nil if the flags are not given. The files are read again after they have
@@ -48,7 +48,7 @@ func (k *keyPair) config(log *slog.Logger) (*tls.Config, error) {
 func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if changed, err := k.lastChange(); err != nil || !changed.Equal(k.changed) {
+	if changed, err := k.lastChange(); err != nil || !changed.Equal(k.modified) {
 		if err := k.load(); err != nil {
 			k.log.Error("the new certificate cannot be used, the old one is", "error", err)
 		}
@@ -62,7 +62,7 @@ func (k *keyPair) load() error {
 	if err != nil {
 		return fmt.Errorf("--tls-cert, --tls-key: %w", err)
 	}
-	k.changed = changed // also set for invalid files, so that they are not read again until they change
+	k.modified = changed // also set for invalid files, so that they are not read again until they change
 	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
 	if err != nil {
 		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", k.cert, k.key, err)

@@ -15,14 +15,14 @@ func Stamp(t time.Time) string { return t.UTC().Format(Milliseconds) }
 // units. It uses the calendar of UTC, so that a year ends on the same date.
 func Age(at, now time.Time) string {
 	if at.After(now) {
-		return "in " + between(now.UTC(), at.UTC())
+		return "in " + calendarSpan(now.UTC(), at.UTC())
 	}
-	return between(at.UTC(), now.UTC()) + " ago"
+	return calendarSpan(at.UTC(), now.UTC()) + " ago"
 }
 
-// between returns the time from one moment to a later one, in years and months or in
+// calendarSpan returns the time from one moment to a later one, in years and months or in
 // months and days of the calendar. It returns less than a month as Span does.
-func between(from, to time.Time) string {
+func calendarSpan(from, to time.Time) string {
 	months := (to.Year()-from.Year())*12 + int(to.Month()-from.Month())
 	reached := addMonths(from, months)
 	if reached.After(to) {

@@ -71,11 +71,11 @@ func Printable(r rune) rune {
 
 // IsTerminal reports whether the stream, or the stream under its buffer, is a terminal.
 func IsTerminal(stream any) bool {
-	f, ok := file(stream)
+	f, ok := fileOf(stream)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-func file(stream any) (*os.File, bool) {
+func fileOf(stream any) (*os.File, bool) {
 	if buffer, ok := stream.(interface{ Stream() io.Writer }); ok {
 		stream = buffer.Stream()
 	}
@@ -87,7 +87,7 @@ func file(stream any) (*os.File, bool) {
 // stream, or the stream under its buffer, is not a terminal, or is too narrow for words.
 func Width(stream any) int {
 	const narrowest = 40
-	f, ok := file(stream)
+	f, ok := fileOf(stream)
 	if !ok {
 		return 0
 	}
@@ -103,16 +103,16 @@ func Width(stream any) int {
 // the line.
 func Wrap(line string, width, indent int) string {
 	var b strings.Builder
-	used, empty := 0, true // characters in the present line; whether no word was written yet
+	column, blank := 0, true // characters in the present line; whether no word was written yet
 	for i, word := range strings.SplitAfter(line, " ") {
 		n := utf8.RuneCountInString(strings.TrimSuffix(word, " "))
-		if i > 0 && !empty && width > 0 && used+n > width {
+		if i > 0 && !blank && width > 0 && column+n > width {
 			b.WriteString("\n" + strings.Repeat(" ", indent))
-			used = indent
+			column = indent
 		}
 		b.WriteString(word)
-		used += utf8.RuneCountInString(word)
-		empty = empty && strings.TrimSpace(word) == ""
+		column += utf8.RuneCountInString(word)
+		blank = blank && strings.TrimSpace(word) == ""
 	}
 	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
@@ -146,8 +146,8 @@ const (
 	Cyan   Colour = "\x1b[36m"
 )
 
-// plain ends a colour.
-const plain = "\x1b[0m"
+// resetColour ends a colour.
+const resetColour = "\x1b[0m"
 
 // A Painter colours text if it is true.
 type Painter bool
@@ -163,7 +163,7 @@ func (p Painter) Paint(c Colour, text string) string {
 	if !p {
 		return text
 	}
-	return string(c) + text + plain
+	return string(c) + text + resetColour
 }
 
 // A Reader is a reader whose Read returns when the context ends, because a read from a

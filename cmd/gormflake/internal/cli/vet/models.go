@@ -17,7 +17,7 @@ import (
 // program may have added the plugin to the handle.
 var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB without the plugin", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for assign := range inspector.All[*ast.AssignStmt](in) {
-		variable, call := assigned(assign)
+		variable, call := assignedCall(assign)
 		if call == nil || !isFunc(callee(pass, call), "gorm.io/gorm", "Open") {
 			continue
 		}
@@ -38,11 +38,11 @@ func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (c
 		if db == nil || pass.TypesInfo.Uses[use.Node().(*ast.Ident)] != db {
 			continue
 		}
-		call, method := called(use)
+		call, method := methodCall(use)
 		if method == "" {
 			return nil
 		}
-		for ; method != ""; call, method = called(call) {
+		for ; method != ""; call, method = methodCall(call) {
 			switch method {
 			case "Use", "Callback":
 				return nil
@@ -54,9 +54,9 @@ func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (c
 	return creates
 }
 
-// called returns the call of a method on the expression, and the name of the method. The
-// name is empty if the expression is used in another way, for example as an argument.
-func called(of inspector.Cursor) (call inspector.Cursor, method string) {
+// methodCall returns the call of a method on the expression, and the name of the method.
+// The name is empty if the expression is used in another way, for example as an argument.
+func methodCall(of inspector.Cursor) (call inspector.Cursor, method string) {
 	selector := of.Parent()
 	if of.ParentEdgeKind() != edge.SelectorExpr_X || selector.ParentEdgeKind() != edge.CallExpr_Fun {
 		return of, ""
@@ -125,7 +125,7 @@ func reportForeignKey(pass *analysis.Pass, spec *ast.TypeSpec, to model, foreign
 
 // tooNarrow returns the reason why a field cannot hold every ID, or "".
 func tooNarrow(f field) string {
-	t := target(f.Type())
+	t := element(f.Type())
 	if s, ok := t.Underlying().(*types.Struct); ok && s.NumFields() == 2 && s.Field(1).Name() == "Valid" { // a type such as sql.NullInt64
 		t = s.Field(0).Type()
 	}

@@ -46,14 +46,14 @@ func basicKind(t types.Type) types.BasicKind {
 	return types.Invalid
 }
 
-// target returns the type without its pointers and slices, for example Order for
+// element returns the type without its pointers and slices, for example Order for
 // []*Order.
-func target(t types.Type) types.Type {
+func element(t types.Type) types.Type {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
-		return target(u.Elem())
+		return element(u.Elem())
 	case *types.Slice:
-		return target(u.Elem())
+		return element(u.Elem())
 	}
 	return t
 }
@@ -75,7 +75,7 @@ type field struct {
 // modelOf returns t, or the type to which t points, as a model. ok is false if it has no
 // tagged key.
 func modelOf(t types.Type) (m model, ok bool) {
-	named, isNamed := types.Unalias(target(t)).(*types.Named)
+	named, isNamed := types.Unalias(element(t)).(*types.Named)
 	if !isNamed {
 		return m, false
 	}
@@ -92,7 +92,7 @@ func modelOf(t types.Type) (m model, ok bool) {
 // fieldsOf returns the fields of a struct, with the fields of embedded structs in their
 // place, as GORM does.
 func fieldsOf(t types.Type, depth int) (fields []field) {
-	s, ok := target(t).Underlying().(*types.Struct)
+	s, ok := element(t).Underlying().(*types.Struct)
 	if !ok || depth > 8 { // a struct may embed a pointer to itself
 		return nil
 	}
@@ -127,9 +127,9 @@ func (f field) setting(name string) (value string, ok bool) {
 	return "", false
 }
 
-// assigned returns the variable to which the first result of a call is assigned, and the
-// call. The call is nil if something else is assigned.
-func assigned(assign *ast.AssignStmt) (variable *ast.Ident, call *ast.CallExpr) {
+// assignedCall returns the variable to which the first result of a call is assigned, and
+// the call. The call is nil if something else is assigned.
+func assignedCall(assign *ast.AssignStmt) (variable *ast.Ident, call *ast.CallExpr) {
 	variable, ok := assign.Lhs[0].(*ast.Ident)
 	if ok {
 		call, _ = ast.Unparen(assign.Rhs[0]).(*ast.CallExpr)
@@ -148,9 +148,9 @@ func isFunc(f *types.Func, path string, names ...string) bool {
 	return f != nil && f.Pkg() != nil && f.Pkg().Path() == path && slices.Contains(names, f.Name())
 }
 
-// conversion returns the type to which a call converts its only argument, or nil if the
+// conversionType returns the type to which a call converts its only argument, or nil if the
 // call is not a conversion.
-func conversion(pass *analysis.Pass, call *ast.CallExpr) types.Type {
+func conversionType(pass *analysis.Pass, call *ast.CallExpr) types.Type {
 	if fun := pass.TypesInfo.Types[call.Fun]; fun.IsType() && len(call.Args) == 1 {
 		return fun.Type
 	}

@@ -19,7 +19,7 @@ var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pas
 	for node := range in.PreorderSeq((*ast.AssignStmt)(nil), (*ast.CallExpr)(nil)) {
 		switch node := node.(type) {
 		case *ast.AssignStmt:
-			if variable, call := assigned(node); call != nil && isFunc(callee(pass, call), "strconv", "Atoi", "ParseInt", "ParseUint") {
+			if variable, call := assignedCall(node); call != nil && isFunc(callee(pass, call), "strconv", "Atoi", "ParseInt", "ParseUint") {
 				read[pass.TypesInfo.ObjectOf(variable)] = callee(pass, call).Name()
 			}
 		case *ast.CallExpr:
@@ -31,8 +31,8 @@ var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pas
 // reportRead reports a call that converts a variable in read to an ID, and a call of
 // package fmt that reads an ID.
 func reportRead(pass *analysis.Pass, call *ast.CallExpr, read map[types.Object]string) {
-	if to := conversion(pass, call); to != nil && isID(to) {
-		if variable := inner(pass, call); variable != nil && read[pass.TypesInfo.Uses[variable]] != "" {
+	if to := conversionType(pass, call); to != nil && isID(to) {
+		if variable := innerVariable(pass, call); variable != nil && read[pass.TypesInfo.Uses[variable]] != "" {
 			pass.Reportf(call.Pos(), "an ID that strconv.%s has read: use types.ParseID, which takes nothing but the digits of an ID", read[pass.TypesInfo.Uses[variable]])
 		}
 		return
@@ -41,20 +41,20 @@ func reportRead(pass *analysis.Pass, call *ast.CallExpr, read map[types.Object]s
 		return
 	}
 	for _, arg := range call.Args {
-		if isID(target(pass.TypesInfo.TypeOf(arg))) {
+		if isID(element(pass.TypesInfo.TypeOf(arg))) {
 			pass.Reportf(arg.Pos(), "fmt reads 5.5 as the ID 5: use types.ParseID, which takes nothing but the digits of an ID")
 		}
 	}
 }
 
-// inner returns the variable inside nested conversions.
-func inner(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
+// innerVariable returns the variable inside nested conversions.
+func innerVariable(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 	switch arg := ast.Unparen(call.Args[0]).(type) {
 	case *ast.Ident:
 		return arg
 	case *ast.CallExpr:
-		if conversion(pass, arg) != nil {
-			return inner(pass, arg)
+		if conversionType(pass, arg) != nil {
+			return innerVariable(pass, arg)
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func inner(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 // narrow reports conversions of an ID to a type with fewer digits.
 var narrow = rule("narrow", "report IDs that are converted to a type with fewer digits", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for call := range inspector.All[*ast.CallExpr](in) {
-		to := conversion(pass, call)
+		to := conversionType(pass, call)
 		if to == nil || !isNarrow(to) {
 			continue
 		}
@@ -84,7 +84,7 @@ func convertsID(pass *analysis.Pass, value ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	if to := conversion(pass, call); to != nil {
+	if to := conversionType(pass, call); to != nil {
 		return !isNarrow(to) && convertsID(pass, call.Args[0])
 	}
 	method, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
@@ -103,22 +103,22 @@ func isNarrow(t types.Type) bool {
 var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as a float64", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for assert := range inspector.All[*ast.TypeAssertExpr](in) {
 		index, ok := ast.Unparen(assert.X).(*ast.IndexExpr)
-		if !ok || assert.Type == nil || basicKind(pass.TypesInfo.TypeOf(assert.Type)) != types.Float64 || !knowsIDs(pass.Pkg) {
+		if !ok || assert.Type == nil || basicKind(pass.TypesInfo.TypeOf(assert.Type)) != types.Float64 || !importsGormflake(pass.Pkg) {
 			continue
 		}
 		name := pass.TypesInfo.Types[index.Index].Value
-		if name != nil && name.Kind() == constant.String && namesID.MatchString(constant.StringVal(name)) {
+		if name != nil && name.Kind() == constant.String && idName.MatchString(constant.StringVal(name)) {
 			pass.Reportf(assert.Pos(), "%s as a float64: an ID is a string in JSON, and as a number it loses digits here: decode into a struct with a types.ID, or use Decoder.UseNumber", name)
 		}
 	}
 })
 
-// namesID matches the names of JSON fields that hold IDs.
-var namesID = regexp.MustCompile(`^(id|ID)$|(_id|Id|ID)$`)
+// idName matches the names of JSON fields that hold IDs.
+var idName = regexp.MustCompile(`^(id|ID)$|(_id|Id|ID)$`)
 
-// knowsIDs reports whether the package imports gormflake. In other packages, an id is
-// probably not a Snowflake ID.
-func knowsIDs(pkg *types.Package) bool {
+// importsGormflake reports whether the package imports gormflake. In other packages, an
+// id is probably not a Snowflake ID.
+func importsGormflake(pkg *types.Package) bool {
 	return slices.ContainsFunc(pkg.Imports(), func(p *types.Package) bool { return p.Path() == module || p.Path() == idTypes })
 }
 
@@ -126,7 +126,7 @@ func knowsIDs(pkg *types.Package) bool {
 // integers need.
 var jsonString = rule("jsonstring", `report fields of IDs with the option ",string" of encoding/json`, func(pass *analysis.Pass, in *inspector.Inspector) {
 	for f := range inspector.All[*ast.Field](in) {
-		if f.Tag == nil || !isID(target(pass.TypesInfo.TypeOf(f.Type))) {
+		if f.Tag == nil || !isID(element(pass.TypesInfo.TypeOf(f.Type))) {
 			continue
 		}
 		_, options, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
@@ -141,7 +141,7 @@ var jsonString = rule("jsonstring", `report fields of IDs with the option ",stri
 var untyped = rule("untyped", "report IDs that are stored as any and read as an integer, which returns 0", func(pass *analysis.Pass, in *inspector.Inspector) {
 	stored := map[string]bool{}
 	for call := range inspector.All[*ast.CallExpr](in) {
-		noteStored(pass, call, stored)
+		recordStored(pass, call, stored)
 	}
 	taken := map[types.Object]string{} // variables of type any, with the keys under which their values are stored
 	for node := range in.PreorderSeq((*ast.CallExpr)(nil), (*ast.AssignStmt)(nil), (*ast.TypeAssertExpr)(nil)) {
@@ -160,9 +160,9 @@ var untyped = rule("untyped", "report IDs that are stored as any and read as an 
 	}
 })
 
-// noteStored records the keys of calls such as c.Set("user", id) and
+// recordStored records the keys of calls such as c.Set("user", id) and
 // context.WithValue(ctx, key, id).
-func noteStored(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
+func recordStored(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
 	f := callee(pass, call)
 	if f == nil || len(call.Args) < 2 {
 		return
@@ -192,15 +192,15 @@ func keyOf(pass *analysis.Pass, e ast.Expr) string {
 // reportGetter reports getters that return 0 for a value of another type.
 func reportGetter(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
 	f := callee(pass, call)
-	if f == nil || len(call.Args) != 1 || !getter.MatchString(f.Name()) || !stored[keyOf(pass, call.Args[0])] {
+	if f == nil || len(call.Args) != 1 || !getterName.MatchString(f.Name()) || !stored[keyOf(pass, call.Args[0])] {
 		return
 	}
 	pass.Reportf(call.Pos(), "%s returns the zero value, because an ID is stored under the key: read it as a types.ID", f.Name())
 }
 
-// getter matches the names of methods that return a value as a basic type, such as GetInt
-// of gin.
-var getter = regexp.MustCompile(`^Get(Int|Uint|String|Float)`)
+// getterName matches the names of methods that return a value as a basic type, such as
+// GetInt of gin.
+var getterName = regexp.MustCompile(`^Get(Int|Uint|String|Float)`)
 
 // takenKey returns the key of a call such as c.MustGet("user") or ctx.Value(key), or the
 // key of a variable to which the result of such a call was assigned.

@@ -139,7 +139,7 @@ func findings(output []byte) (found []finding, text string) {
 		var object map[string]map[string]json.RawMessage
 		if lines[0] == '{' && decoder.Decode(&object) == nil {
 			for pkg, rules := range object {
-				found = append(found, ofPackage(pkg, rules, seen)...)
+				found = append(found, packageFindings(pkg, rules, seen)...)
 			}
 			lines = bytes.TrimLeft(lines[decoder.InputOffset():], "\n")
 			continue
@@ -156,9 +156,9 @@ func findings(output []byte) (found []finding, text string) {
 	return found, rest.String()
 }
 
-// ofPackage returns the findings in the JSON object of a package, except those in seen. It
-// adds them to seen.
-func ofPackage(pkg string, rules map[string]json.RawMessage, seen map[string]bool) (found []finding) {
+// packageFindings returns the findings in the JSON object of a package, except those in
+// seen. It adds them to seen.
+func packageFindings(pkg string, rules map[string]json.RawMessage, seen map[string]bool) (found []finding) {
 	pkg, _, _ = strings.Cut(pkg, " [") // go vet calls a test variant "path [path.test]"
 	for rule, raw := range rules {
 		var all []struct{ Posn, Message string }

@@ -13,9 +13,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// numbered checks the arguments of the command workers, which are workers such as 0/7. It
-// treats an argument that does not begin with a digit as an unknown subcommand.
-func numbered(cmd *cobra.Command, args []string) error {
+// checkWorkerArgs checks the arguments of the command workers, which are workers such as
+// 0/7. It treats an argument that does not begin with a digit as an unknown subcommand.
+func checkWorkerArgs(cmd *cobra.Command, args []string) error {
 	for _, arg := range args {
 		if arg == "" || arg[0] < '0' || arg[0] > '9' {
 			return flags.UnknownCommand(cmd, arg, ": want one, or a worker such as 0/7")

@@ -53,27 +53,27 @@ func newRaise(now func() time.Time) *cobra.Command {
 	}
 	f.register(cmd)
 	f.confirm.Register(cmd)
-	set := cmd.Flags()
-	set.StringVar(&f.to, "to", "", "TIME at or after the moment at which the last process stopped")
-	set.BoolVar(&f.force, "force", false, "accept a time more than a day ahead of the clock")
-	set.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	set.BoolVar(&f.json, "json", false, "print one JSON object")
+	flagSet := cmd.Flags()
+	flagSet.StringVar(&f.to, "to", "", "TIME at or after the moment at which the last process stopped")
+	flagSet.BoolVar(&f.force, "force", false, "accept a time more than a day ahead of the clock")
+	flagSet.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	flagSet.BoolVar(&f.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("json", "dry-run")
 	_ = cmd.MarkFlagRequired("to")
 	return cmd
 }
 
 func (f *raiseFlags) run(cmd *cobra.Command, _ []string) error {
-	to, err := f.time()
+	to, err := f.parseTo()
 	if err != nil {
 		return err
 	}
 	return f.withRecords(cmd.Context(), flags.ReadWrite, func(in *lease.Inspection) error { return f.raise(cmd, in, to) })
 }
 
-// time returns the time of --to. Without --force, it returns an error if the time is too
+// parseTo returns the time of --to. Without --force, it returns an error if the time is too
 // far ahead.
-func (f *raiseFlags) time() (time.Time, error) {
+func (f *raiseFlags) parseTo() (time.Time, error) {
 	now := f.now()
 	to, err := flags.ParseTime(f.to, now)
 	if err != nil {
@@ -93,10 +93,10 @@ func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Tim
 		return errors.New("no worker was ever leased in this namespace: there is no bound to raise, and the first processes begin at their clocks: start them after the time of --to")
 	}
 	if f.dryRun {
-		f.plan(out, in, to)
+		f.printPlan(out, in, to)
 		return nil
 	}
-	f.plan(cmd.ErrOrStderr(), in, to)
+	f.printPlan(cmd.ErrOrStderr(), in, to)
 	if err := f.confirm.Ask(cmd, "Raise the bounds?"); err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Tim
 	return nil
 }
 
-// plan prints how many bounds would be raised, and how many of their workers are held.
-func (f *raiseFlags) plan(out io.Writer, in *lease.Inspection, to time.Time) {
+// printPlan prints how many bounds would be raised, and how many of their workers are held.
+func (f *raiseFlags) printPlan(out io.Writer, in *lease.Inspection, to time.Time) {
 	total := 1 << (in.Layout.DatacenterBits + in.Layout.WorkerBits)
 	below, held := 0, 0
 	for _, h := range in.Holders {

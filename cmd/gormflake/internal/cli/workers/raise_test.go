@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// stored returns the records of the workers in a database.
-func stored(t *testing.T, url string) map[int]lease.Record {
+// storedRecords returns the records of the workers in a database.
+func storedRecords(t *testing.T, url string) map[int]lease.Record {
 	t.Helper()
 	got, err := sqllease.New(clitest.Open(t, url)).Load(t.Context())
 	if err != nil {
@@ -29,21 +29,21 @@ func stored(t *testing.T, url string) map[int]lease.Record {
 func TestWorkersRaise(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		clitest.Records(t, url, crew())
+		clitest.Records(t, url, sampleRecords())
 		raise := func(args ...string) clitest.Outcome {
 			return clitest.AtNoon(nil, append([]string{"workers", "raise", "--dsn", url}, args...)...)
 		}
 		plan := "1023 of 1024 bounds are below 2026-11-21T12:00:10.000Z and would be raised to it, 1020 of them of workers without a record\n"
 		clitest.WantOutcome(t, raise("--to", "now+10s", "--dry-run"), 0, plan, "")
-		if got := stored(t, url); !maps.Equal(got, crew()) {
+		if got := storedRecords(t, url); !maps.Equal(got, sampleRecords()) {
 			t.Errorf("a dry run has written %v", got)
 		}
 		clitest.WantOutcome(t, raise("--to", "now+10s"), clitest.Usage, "", "give --yes; nothing has been changed")
 		const done = "1023 bounds have been raised; no worker whose bound was raised is free before 2026-11-21T12:00:10.000Z, in 10.0s\n"
 		clitest.WantOutcome(t, raise("--to", "now+10s", "--yes"), 0, done, plan)
-		got := stored(t, url)
+		got := storedRecords(t, url)
 		at := clitest.Noon.Add(10 * time.Second).UnixMilli()
-		if len(got) != 1024 || got[0] != crew()[0] || got[7].Bound != at || !strings.HasSuffix(got[7].Owner, "/released") {
+		if len(got) != 1024 || got[0] != sampleRecords()[0] || got[7].Bound != at || !strings.HasSuffix(got[7].Owner, "/released") {
 			t.Errorf("%d records, of which %v and %v", len(got), got[0], got[7])
 		}
 		for key, r := range got {
@@ -60,7 +60,7 @@ func TestWorkersRaise(t *testing.T) {
 func TestWorkersRaiseHeld(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		clitest.Records(t, url, crew())
+		clitest.Records(t, url, sampleRecords())
 		got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "raise", "--to", "+1h", "--dsn", url, "--dry-run"))
 		if !strings.Contains(got, "1 of these workers is held now: the processes that hold them stop under them") {
 			t.Error(got)
@@ -72,7 +72,7 @@ func TestWorkersRaiseHeld(t *testing.T) {
 func TestWorkersRaiseRefuses(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		clitest.Records(t, url, crew())
+		clitest.Records(t, url, sampleRecords())
 		raise := func(args ...string) clitest.Outcome {
 			return clitest.AtNoon(nil, append([]string{"workers", "raise", "--yes", "--dsn", url, "--to"}, args...)...)
 		}
@@ -80,7 +80,7 @@ func TestWorkersRaiseRefuses(t *testing.T) {
 		clitest.WantUsage(t, raise("soon"), `--to: time "soon": want a time such as`)
 		clitest.WantOutcome(t, raise("2000-01-01"), clitest.Failed, "", "out of range [2010-11-04T01:42:54.657Z, 2080-07-10T17:30:30.209Z) of the layout\n")
 		clitest.WantOneLine(t, raise("now", "--namespace", "other"), "no worker was ever leased in this namespace: there is no bound to raise")
-		if got := stored(t, url); !maps.Equal(got, crew()) {
+		if got := storedRecords(t, url); !maps.Equal(got, sampleRecords()) {
 			t.Errorf("a command that was refused has written %v", got)
 		}
 		clitest.WantOutcome(t, raise("+25h", "--force"), 0, "1024 bounds have been raised", "1024 of 1024")
@@ -95,7 +95,7 @@ func TestRestoreRunbook(t *testing.T) {
 		clitest.Touch(t, url)
 		stop, next := clitest.Holder(t, url)
 		next()
-		backup := stored(t, url)
+		backup := storedRecords(t, url)
 		last := next()
 		for began := time.Now(); time.Since(began) < 3*time.Second; { // longer than the window of 2 s
 			last = next()

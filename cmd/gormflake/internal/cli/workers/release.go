@@ -67,28 +67,28 @@ func (f *releaseFlags) release(cmd *cobra.Command, in *lease.Inspection, names [
 		}
 		holders[i] = h
 	}
-	taken, err := f.evict(cmd, in, holders)
-	if f.json && (err == nil || len(taken) > 0) {
-		err = errors.Join(err, terminal.SayJSON(cmd.OutOrStdout(), map[string]any{"released": taken}))
+	evicted, err := f.evict(cmd, in, holders)
+	if f.json && (err == nil || len(evicted) > 0) {
+		err = errors.Join(err, terminal.SayJSON(cmd.OutOrStdout(), map[string]any{"released": evicted}))
 	}
 	return err
 }
 
 // evict releases the holders' workers, and returns the workers that it has released, also
 // after an error.
-func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders []lease.Holder) (taken []released, err error) {
+func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders []lease.Holder) (evicted []released, err error) {
 	ctx := cmd.Context()
 	for i, h := range holders {
-		done := fmt.Sprintf("%d of %s released", i, terminal.Counted(len(holders), "worker was", "workers were"))
+		progress := fmt.Sprintf("%d of %s released", i, terminal.Counted(len(holders), "worker was", "workers were"))
 		if err := f.confirm.Ask(cmd, "Take "+h.String()+"?"); err != nil {
-			return taken, terminal.Interrupted(ctx, err, done)
+			return evicted, terminal.Interrupted(ctx, err, progress)
 		}
 		if err := in.Evict(ctx, h); err != nil {
-			return taken, terminal.Interrupted(ctx, err, done+fmt.Sprintf(`, and worker %d/%d may be: see "gormflake workers"`, h.Datacenter, h.Worker))
+			return evicted, terminal.Interrupted(ctx, err, progress+fmt.Sprintf(`, and worker %d/%d may be: see "gormflake workers"`, h.Datacenter, h.Worker))
 		}
-		taken = append(taken, f.report(cmd, h))
+		evicted = append(evicted, f.report(cmd, h))
 	}
-	return taken, nil
+	return evicted, nil
 }
 
 // A released is a worker that was released.

@@ -28,12 +28,12 @@ func TestRemote(t *testing.T) {
 			t.Parallel()
 			url := test.start(t)
 			store := openRemote(t, url)
-			clitest.Write(t, store, crew())
+			clitest.Write(t, store, sampleRecords())
 			command := func(args ...string) clitest.Outcome {
 				return clitest.AtNoon(nil, append([]string{"workers"}, append(args, "--dsn", url)...)...)
 			}
-			if got := clitest.Printed(t, command()); got != crewTable {
-				t.Errorf("workers prints\n%s\nwant\n%s", got, crewTable)
+			if got := clitest.Printed(t, command()); got != sampleTable {
+				t.Errorf("workers prints\n%s\nwant\n%s", got, sampleTable)
 			}
 			if got := clitest.Printed(t, command("--namespace", "other")); !strings.Contains(got, "no worker was ever taken") {
 				t.Errorf("workers of another namespace prints\n%s", got)

@@ -60,11 +60,11 @@ func newReset(now func() time.Time, wait func(context.Context, time.Duration) er
 	f.database.Register(cmd)
 	f.store.Register(cmd)
 	f.confirm.Register(cmd)
-	set := cmd.Flags()
-	set.StringArrayVar(&f.columns, "column", nil, "another column of IDs to search, as orders.parent_id; may be repeated")
-	set.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long to wait for transactions that are open")
-	set.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	set.BoolVar(&f.json, "json", false, "print one JSON object")
+	flagSet := cmd.Flags()
+	flagSet.StringArrayVar(&f.columns, "column", nil, "another column of IDs to search, as orders.parent_id; may be repeated")
+	flagSet.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long to wait for transactions that are open")
+	flagSet.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	flagSet.BoolVar(&f.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("json", "dry-run")
 	return cmd
 }
@@ -89,7 +89,7 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 			if err := r.prepare(args[1:], columns); err != nil || f.dryRun {
 				return err
 			}
-			return r.carryOut(cmd)
+			return r.resetWorker(cmd)
 		})
 	})
 }
@@ -98,7 +98,7 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 // keys of the worker at or after the new bound. It changes nothing. tables are the tables
 // whose keys to search, or none for all, and columns are the further columns.
 func (r *reset) prepare(tables []string, columns []readonly.Table) error {
-	if err := r.find(); err != nil {
+	if err := r.readRecord(); err != nil {
 		return err
 	}
 	now, err := r.now()
@@ -120,29 +120,29 @@ func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 	if err != nil {
 		return err
 	}
-	r.show(ahead, unsearched)
+	r.printPlan(ahead, unsearched)
 	return r.search(now.Add(r.window))
 }
 
-// show prints what reset would do, and what the user has to do first.
-func (r *reset) show(ahead time.Duration, unsearched []string) {
+// printPlan prints what reset would do, and what the user has to do first.
+func (r *reset) printPlan(ahead time.Duration, unsearched []string) {
 	terminal.Say(r.out, "%v: its bound is %s ahead of the clock", r.holder, terminal.Span(ahead))
 	terminal.Say(r.out, "it would be lowered to %s ahead of the clock, after a wait of %s", terminal.Span(r.window), terminal.Span(r.window))
 	var searched []string
 	for _, c := range r.columns {
 		searched = append(searched, c.Column())
 	}
-	terminal.Say(r.out, "searched for keys of the worker: %s", list(searched))
+	terminal.Say(r.out, "searched for keys of the worker: %s", joinNames(searched))
 	if len(unsearched) > 0 {
-		terminal.Say(r.out, "not searched, for want of a BIGINT primary key: %s", list(unsearched))
+		terminal.Say(r.out, "not searched, for want of a BIGINT primary key: %s", joinNames(unsearched))
 	}
 	terminal.Say(r.out, "stop every process that has held the worker: one that is paused, or cannot reach the database, continues to issue under it, and IDs repeat")
 	terminal.Say(r.out, "IDs in other databases, queues, files and clients are not seen")
 }
 
-// carryOut asks for confirmation, takes the worker from its holder, lowers the bound, and
-// reports the new bound.
-func (r *reset) carryOut(cmd *cobra.Command) error {
+// resetWorker asks for confirmation, takes the worker from its holder, lowers the bound,
+// and reports the new bound.
+func (r *reset) resetWorker(cmd *cobra.Command) error {
 	if err := r.flags.confirm.Ask(cmd, fmt.Sprintf("Lower the bound of datacenter %d worker %d?", r.holder.Datacenter, r.holder.Worker)); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (r *reset) lower() (bound time.Time, err error) {
 	before := r.holder.Until
 	// Read the record again, because another process may have leased the worker or raised
 	// its bound meanwhile.
-	if err := r.find(); err != nil {
+	if err := r.readRecord(); err != nil {
 		return bound, err
 	}
 	if r.holder.Owner != "" || !r.holder.Until.Equal(before) {

@@ -29,9 +29,9 @@ WHERE c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition
 }
 
 // parseColumns parses the values of --column.
-func parseColumns(set []string) ([]readonly.Table, error) {
-	columns := make([]readonly.Table, len(set))
-	for i, flag := range set {
+func parseColumns(values []string) ([]readonly.Table, error) {
+	columns := make([]readonly.Table, len(values))
+	for i, flag := range values {
 		parts := strings.Split(flag, ".")
 		if n := len(parts); n < 2 || n > 3 || slices.Contains(parts, "") {
 			return nil, terminal.Usagef("--column %q: want table.column, such as orders.parent_id", flag)
@@ -52,7 +52,7 @@ func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearch
 	}
 	keys = slices.DeleteFunc(keys, func(t readonly.Table) bool { return t.Narrow() })
 	if len(tables) > 0 {
-		if keys, err = onlyNamed(keys, tables); err != nil {
+		if keys, err = selectKeys(keys, tables); err != nil {
 			return nil, err
 		}
 	}
@@ -67,8 +67,8 @@ func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearch
 	return unsearched, err
 }
 
-// onlyNamed returns the keys of the named tables.
-func onlyNamed(keys []readonly.Table, names []string) ([]readonly.Table, error) {
+// selectKeys returns the keys of the named tables.
+func selectKeys(keys []readonly.Table, names []string) ([]readonly.Table, error) {
 	var found []readonly.Table
 	for _, name := range names {
 		i := slices.IndexFunc(keys, func(t readonly.Table) bool { return t.Is(name) })
@@ -113,8 +113,8 @@ func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 		c.Column(), highest.Int64, terminal.Stamp(layout.Time(types.ID(highest.Int64))))
 }
 
-// list joins names with commas. If there are more than maxListed, it counts the rest.
-func list(names []string) string {
+// joinNames joins names with commas. If there are more than maxListed, it counts the rest.
+func joinNames(names []string) string {
 	switch more := len(names) - maxListed; {
 	case len(names) == 0:
 		return "nothing"

@@ -48,8 +48,8 @@ type reset struct {
 	columns []readonly.Table // the columns to search, each as the key of a table
 }
 
-// find reads the records, and sets in and holder.
-func (r *reset) find() (err error) {
+// readRecord reads the records, and sets in and holder.
+func (r *reset) readRecord() (err error) {
 	if r.in, err = r.flags.inspect(r.Ctx, r.store); err == nil {
 		r.holder, err = findWorker(r.in, r.name)
 	}

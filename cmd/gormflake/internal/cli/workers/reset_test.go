@@ -23,19 +23,19 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// wrong is the record of a worker whose bound was raised by a clock of 2050.
-var wrong = lease.Record{
+// wrongRecord is the record of a worker whose bound was raised by a clock of 2050.
+var wrongRecord = lease.Record{
 	Bound: time.Date(2050, 1, 1, 0, 1, 0, 0, time.UTC).UnixMilli(),
 	Owner: "web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ/5/0/60000",
 }
 
-// wrongClock writes worker 7 with the record wrong and worker 8 with a window of 5m. It
+// writeWrongClock writes worker 7 with wrongRecord and worker 8 with a window of 5m. It
 // creates table orders with a BIGINT key, whose keys reset searches, and tables with other
 // keys, which it does not search.
-func wrongClock(t *testing.T, url string) *gorm.DB {
+func writeWrongClock(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	clitest.Records(t, url, map[int]lease.Record{
-		7: wrong,
+		7: wrongRecord,
 		8: {Bound: time.Now().UnixMilli(), Owner: "web-2/12/ABCDEFGHIJKLMNOPQRSTUVWXYZ/5/0/300000"},
 	})
 	db := clitest.Open(t, url)
@@ -80,7 +80,7 @@ func noWait(time.Duration) error { return nil }
 func TestWorkersReset(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		db := wrongClock(t, url)
+		db := writeWrongClock(t, url)
 		insertKey(t, db, 7, time.Now())                                        // below the new bound
 		insertKey(t, db, 8, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))       // of another worker
 		insertKey(t, db, 32+7, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))    // of another datacenter
@@ -89,7 +89,7 @@ func TestWorkersReset(t *testing.T) {
 		waited := time.Duration(0)
 		got := reset(t, func(d time.Duration) error {
 			waited += d
-			if r := stored(t, url)[7]; r.Bound != wrong.Bound || !strings.HasSuffix(r.Owner, "/released") {
+			if r := storedRecords(t, url)[7]; r.Bound != wrongRecord.Bound || !strings.HasSuffix(r.Owner, "/released") {
 				t.Errorf("record = %v, want it released before the wait", r)
 			}
 			return nil
@@ -103,7 +103,7 @@ func TestWorkersReset(t *testing.T) {
 		if waited != 5*time.Minute {
 			t.Errorf("waited %v, want 5m, the longest window of the records", waited)
 		}
-		if bound := time.UnixMilli(stored(t, url)[7].Bound); time.Until(bound) < 4*time.Minute || time.Until(bound) > 6*time.Minute {
+		if bound := time.UnixMilli(storedRecords(t, url)[7].Bound); time.Until(bound) < 4*time.Minute || time.Until(bound) > 6*time.Minute {
 			t.Errorf("bound = %v, want it 5m ahead of the clock", bound)
 		}
 		clitest.WantOneLine(t, reset(t, noWait, url, "0/7", "--yes"), "waiting for it is enough")
@@ -115,14 +115,14 @@ func TestWorkersReset(t *testing.T) {
 func TestWorkersResetShows(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		wrongClock(t, url)
-		before := stored(t, url)
+		writeWrongClock(t, url)
+		before := storedRecords(t, url)
 		got := clitest.Printed(t, reset(t, noWait, url, "0/7", "--dry-run"))
 		if !strings.Contains(got, "datacenter 0 worker 7 by web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ until 2050-01-01T00:01:00.000Z: its bound is 23y ") {
 			t.Error(got)
 		}
 		clitest.WantOutcome(t, reset(t, noWait, url, "0/7"), clitest.Usage, "", "give --yes; nothing has been changed")
-		if after := stored(t, url); !maps.Equal(after, before) {
+		if after := storedRecords(t, url); !maps.Equal(after, before) {
 			t.Errorf("records = %v, want %v", after, before)
 		}
 	})
@@ -133,15 +133,15 @@ func TestWorkersResetShows(t *testing.T) {
 func TestWorkersResetFindsKeys(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		db := wrongClock(t, url)
-		before := stored(t, url)
+		db := writeWrongClock(t, url)
+		before := storedRecords(t, url)
 		id := insertKey(t, db, 7, time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC))
 		want := fmt.Sprintf("orders.id has keys of this worker from above the new bound, the highest is %d, of 2049-12-31T00:00:00.000Z: they would be issued once more", id)
 		clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), clitest.Failed, "", want)
 		clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--dry-run"), clitest.Failed, "searched for keys", want)
 		clitest.Execute(t, db, "DELETE FROM orders", fmt.Sprintf("INSERT INTO orders (id, parent_id) VALUES (1, %d)", id))
 		clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--yes", "--column", "orders.parent_id"), clitest.Failed, "", "orders.parent_id has keys of this worker")
-		if after := stored(t, url); !maps.Equal(after, before) {
+		if after := storedRecords(t, url); !maps.Equal(after, before) {
 			t.Errorf("records = %v, want %v", after, before)
 		}
 		late := func(time.Duration) error {
@@ -149,8 +149,8 @@ func TestWorkersResetFindsKeys(t *testing.T) {
 			return nil
 		}
 		clitest.WantOutcome(t, reset(t, late, url, "0/7", "--yes"), clitest.Failed, "", "the bound is not lowered, and nobody holds the worker: run the same command again")
-		if r := stored(t, url)[7]; r.Bound != wrong.Bound {
-			t.Errorf("record = %v, want the bound %d", r, wrong.Bound)
+		if r := storedRecords(t, url)[7]; r.Bound != wrongRecord.Bound {
+			t.Errorf("record = %v, want the bound %d", r, wrongRecord.Bound)
 		}
 	})
 }
@@ -160,7 +160,7 @@ func TestWorkersResetFindsKeys(t *testing.T) {
 func TestWorkersResetWaitsForTransactions(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		db := wrongClock(t, url)
+		db := writeWrongClock(t, url)
 		tx := db.Begin()
 		defer tx.Rollback()
 		id := clitest.Compose(t, snowflake.Parts{Time: time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC), Worker: 7, Sequence: 42})
@@ -174,8 +174,8 @@ func TestWorkersResetWaitsForTransactions(t *testing.T) {
 			tx.Rollback()
 		}
 		clitest.WantOutcome(t, reset(t, begin, url, "0/7", "--yes", "--timeout", "500ms"), clitest.Failed, "", "transactions are still open after 500ms (see --timeout): ")
-		if r := stored(t, url)[7]; r.Bound != wrong.Bound {
-			t.Errorf("record = %v, want the bound %d", r, wrong.Bound)
+		if r := storedRecords(t, url)[7]; r.Bound != wrongRecord.Bound {
+			t.Errorf("record = %v, want the bound %d", r, wrongRecord.Bound)
 		}
 		done := make(chan error, 1)
 		go func() {
@@ -193,13 +193,13 @@ func TestWorkersResetWaitsForTransactions(t *testing.T) {
 func TestWorkersResetTaken(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		db := wrongClock(t, url)
-		taken := wrong.Bound + 60_000
+		db := writeWrongClock(t, url)
+		taken := wrongRecord.Bound + 60_000
 		take := func(time.Duration) error {
 			return db.Exec("UPDATE snowflake_workers SET bound = ?, owner = 'taker' WHERE worker_id = 7", taken).Error
 		}
 		clitest.WantOutcome(t, reset(t, take, url, "0/7", "--yes"), clitest.Failed, "", "the record has changed in the meantime: datacenter 0 worker 7 by taker")
-		if r := stored(t, url)[7]; r.Bound != taken {
+		if r := storedRecords(t, url)[7]; r.Bound != taken {
 			t.Errorf("record = %v, want it as the taker has written it", r)
 		}
 	})
@@ -210,7 +210,7 @@ func TestWorkersResetTaken(t *testing.T) {
 func TestWorkersResetInterrupted(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
-	wrongClock(t, url)
+	writeWrongClock(t, url)
 	ctx, interrupt := context.WithCancel(t.Context())
 	got := resetUntil(ctx, func(time.Duration) error { interrupt(); return ctx.Err() }, url, "0/7", "--yes")
 	clitest.WantOutcome(t, got, clitest.Interrupted, "", "interrupted; the bound is not lowered, and nobody holds the worker: run the same command again")
@@ -223,9 +223,9 @@ func TestWorkersResetRefuses(t *testing.T) {
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Records(t, url, map[int]lease.Record{
 			3: {Bound: time.Now().Add(23 * time.Hour).UnixMilli(), Owner: "web-1/11/AAAA/5/0/60000"},
-			7: wrong,
+			7: wrongRecord,
 		})
-		before := stored(t, url)
+		before := storedRecords(t, url)
 		for _, test := range []struct {
 			args []string
 			want string
@@ -240,7 +240,7 @@ func TestWorkersResetRefuses(t *testing.T) {
 		clitest.WantUsage(t, reset(t, noWait, url), `wants an argument, WORKER`)
 		clitest.WantUsage(t, reset(t, noWait, url, "0/7", "--column", "orders"), `--column "orders": want table.column, such as orders.parent_id`)
 		clitest.WantUsage(t, reset(t, noWait, url, "0/7", "--timeout", "0s"), "--timeout 0s: want more than zero")
-		if after := stored(t, url); !maps.Equal(after, before) {
+		if after := storedRecords(t, url); !maps.Equal(after, before) {
 			t.Errorf("records = %v, want %v", after, before)
 		}
 	})
@@ -252,7 +252,7 @@ func TestWorkersResetWrongClock(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
 		url := testdb.URL(t, target)
-		wrongClock(t, url)
+		writeWrongClock(t, url)
 		var out, errs bytes.Buffer
 		code := cli.Main(t.Context(), []string{"workers", "reset", "0/7", "--yes", "--dsn", url}, cli.Streams{
 			In: strings.NewReader(""), Out: &out, Err: &errs,
@@ -274,7 +274,7 @@ func TestWorkersResetAccount(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			url := testdb.URL(t, target)
-			db := wrongClock(t, url)
+			db := writeWrongClock(t, url)
 			as, grantee := clitest.Account(t, db, url)
 			clitest.Execute(t, db, "GRANT SELECT, INSERT, UPDATE ON snowflake_workers TO "+grantee, "GRANT INSERT ON orders TO "+grantee)
 			clitest.WantOutcome(t, reset(t, noWait, as, "0/7", "--yes"), clitest.Failed, "", "orders cannot be searched: ")
@@ -285,8 +285,8 @@ func TestWorkersResetAccount(t *testing.T) {
 				t.Fatal(err)
 			}
 			clitest.WantOutcome(t, reset(t, noWait, as, "0/7", "--yes", "--timeout", "500ms"), clitest.Failed, "", want)
-			if r := stored(t, url)[7]; r.Bound != wrong.Bound {
-				t.Errorf("record = %v, want the bound %d", r, wrong.Bound)
+			if r := storedRecords(t, url)[7]; r.Bound != wrongRecord.Bound {
+				t.Errorf("record = %v, want the bound %d", r, wrongRecord.Bound)
 			}
 		})
 	}
@@ -347,7 +347,7 @@ func TestWorkersExamples(t *testing.T) {
 	for _, name := range []string{"raise", "reset"} {
 		for _, args := range clitest.Examples(t, []string{"workers", name}) {
 			url := testdb.URL(t, testdb.SQLite)
-			wrongClock(t, url)
+			writeWrongClock(t, url)
 			args[slices.Index(args, "sqlite://app.db")] = url
 			var out, errs bytes.Buffer
 			code := cli.Main(t.Context(), args, cli.Streams{

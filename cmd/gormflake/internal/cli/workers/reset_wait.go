@@ -57,7 +57,7 @@ func (r *reset) postgresTransactionsEnd(ctx context.Context) error {
 	err := r.poll(ctx, func() (string, error) {
 		var open, unseen int
 		err := r.Ask(postgresOpenSQL, []any{now}, &open, &unseen)
-		return unfinished(open, unseen), err
+		return describeOpen(open, unseen), err
 	})
 	if err != nil {
 		return err
@@ -75,17 +75,17 @@ func (r *reset) postgresTransactionsEnd(ctx context.Context) error {
 	})
 }
 
-// unfinished describes the transactions that are open and the sessions that cannot be seen,
-// or returns "" if there are none.
-func unfinished(open, unseen int) string {
-	var left []string
+// describeOpen describes the transactions that are open and the sessions that cannot be
+// seen, or returns "" if there are none.
+func describeOpen(open, unseen int) string {
+	var parts []string
 	if open > 0 {
-		left = append(left, terminal.Counted(open, "transaction", "transactions"))
+		parts = append(parts, terminal.Counted(open, "transaction", "transactions"))
 	}
 	if unseen > 0 {
-		left = append(left, terminal.Counted(unseen, "session", "sessions")+" of other accounts, whose transactions cannot be seen: grant pg_read_all_stats")
+		parts = append(parts, terminal.Counted(unseen, "session", "sessions")+" of other accounts, whose transactions cannot be seen: grant pg_read_all_stats")
 	}
-	return strings.Join(left, " and ")
+	return strings.Join(parts, " and ")
 }
 
 // mysqlNewestSQL returns the start of the newest transaction. mysqlOpenSQL counts the
@@ -111,7 +111,7 @@ func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
 	return r.poll(ctx, func() (string, error) {
 		var open int
 		err := r.Ask(mysqlOpenSQL, []any{newest.String}, &open)
-		return unfinished(open, 0), err
+		return describeOpen(open, 0), err
 	})
 }
 
@@ -123,16 +123,17 @@ func pause(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// poll calls left, with pauses, until it returns "". left describes the transactions that
-// are still open. If ctx ends before, poll returns this description as an error.
-func (r *reset) poll(ctx context.Context, left func() (string, error)) error {
+// poll calls describe, with pauses, until it returns "". describe names the
+// transactions that are still open. If ctx ends before, poll returns this description as
+// an error.
+func (r *reset) poll(ctx context.Context, describe func() (string, error)) error {
 	for {
-		what, err := left()
-		if err != nil || what == "" {
+		open, err := describe()
+		if err != nil || open == "" {
 			return err
 		}
 		if err := pause(ctx, pollPause); err != nil {
-			return errors.New(what)
+			return errors.New(open)
 		}
 	}
 }

@@ -50,16 +50,16 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 		Example: `  gormflake workers --dsn sqlite://app.db
   gormflake workers 0/7 --dsn sqlite://app.db
   gormflake workers --held --dsn sqlite://app.db --json`,
-		Args: numbered,
+		Args: checkWorkerArgs,
 		RunE: f.run,
 
 		ValidArgsFunction: f.complete,
 	}
 	f.register(cmd)
-	set := cmd.Flags()
-	set.BoolVar(&f.json, "json", false, "print JSON, of the free ones too")
-	set.BoolVar(&f.held, "held", false, "show only those that are held")
-	set.BoolVar(&f.all, "all", false, "show the free ones too")
+	flagSet := cmd.Flags()
+	flagSet.BoolVar(&f.json, "json", false, "print JSON, of the free ones too")
+	flagSet.BoolVar(&f.held, "held", false, "show only those that are held")
+	flagSet.BoolVar(&f.all, "all", false, "show the free ones too")
 	cmd.MarkFlagsMutuallyExclusive("held", "all")
 	cmd.AddCommand(newRelease(now), newRaise(now), newReset(now, wait), newDDL())
 	return cmd
@@ -68,7 +68,7 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 	return f.withRecords(cmd.Context(), flags.ReadOnly, func(in *lease.Inspection) (err error) {
 		recorded := len(in.Holders) > 0
-		if in.Holders, err = f.chosen(in, args); err != nil {
+		if in.Holders, err = f.selectHolders(in, args); err != nil {
 			return err
 		}
 		if f.json {
@@ -82,9 +82,9 @@ func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// chosen returns the holders that the arguments and --held select, in the order of the
-// records.
-func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Holder, error) {
+// selectHolders returns the holders that the arguments and --held select, in the order of
+// the records.
+func (f *workersFlags) selectHolders(in *lease.Inspection, names []string) ([]lease.Holder, error) {
 	var wanted []lease.Holder
 	for _, name := range names {
 		found, err := findWorkers(in, name)
@@ -104,20 +104,20 @@ func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time, free bool)
 	terminal.Say(out, "%v\n", in.Layout)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	terminal.Say(table, "DATACENTER\tWORKER\tSTATE\tBOUND\tFROM NOW\tOWNER")
-	left := 0
+	hidden := 0
 	for _, h := range in.Holders {
 		state := h.State(now)
 		if state == lease.Free && !free {
-			left++
+			hidden++
 			continue
 		}
 		terminal.Say(table, "%d\t%d\t%v\t%s\t%s\t%s", h.Datacenter, h.Worker, state,
 			terminal.Stamp(h.Until), terminal.Age(h.Until, now), strings.Map(terminal.Printable, cmp.Or(h.Owner, "-")))
 	}
-	if err := table.Flush(); err != nil || left == 0 {
+	if err := table.Flush(); err != nil || hidden == 0 {
 		return err
 	}
-	terminal.Say(out, "\n%s: see --all", terminal.Counted(left, "free one", "free ones"))
+	terminal.Say(out, "\n%s: see --all", terminal.Counted(hidden, "free one", "free ones"))
 	return nil
 }
 

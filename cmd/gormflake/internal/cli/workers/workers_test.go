@@ -18,9 +18,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// crew returns records of workers that are held, lapsed, waiting and free at noon. Their
-// keys are 32 times the datacenter plus the worker.
-func crew() map[int]lease.Record {
+// sampleRecords returns records of workers that are held, lapsed, waiting and free at
+// noon. Their keys are 32 times the datacenter plus the worker.
+func sampleRecords() map[int]lease.Record {
 	at := clitest.Noon.UnixMilli()
 	return map[int]lease.Record{
 		0:  {Bound: at + 42_000, Owner: "web-1/11/AAAA/5/0/60000"},
@@ -30,7 +30,7 @@ func crew() map[int]lease.Record {
 	}
 }
 
-const crewTable = `41 bits of 1ms since 2010-11-04T01:42:54.657Z, 5 datacenter, 5 worker, 12 sequence
+const sampleTable = `41 bits of 1ms since 2010-11-04T01:42:54.657Z, 5 datacenter, 5 worker, 12 sequence
 
 DATACENTER  WORKER  STATE    BOUND                     FROM NOW   OWNER
 0           0       held     2026-11-21T12:00:42.000Z  in 42.0s   web-1/11/AAAA
@@ -43,9 +43,9 @@ DATACENTER  WORKER  STATE    BOUND                     FROM NOW   OWNER
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		clitest.Records(t, url, crew())
-		if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url)); got != crewTable {
-			t.Errorf("workers prints\n%s\nwant\n%s", got, crewTable)
+		clitest.Records(t, url, sampleRecords())
+		if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url)); got != sampleTable {
+			t.Errorf("workers prints\n%s\nwant\n%s", got, sampleTable)
 		}
 		var doc struct {
 			Layout  map[string]any
@@ -74,7 +74,7 @@ func TestWorkers(t *testing.T) {
 func TestWorkersChosen(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
-	clitest.Records(t, url, crew())
+	clitest.Records(t, url, sampleRecords())
 	for _, test := range []struct {
 		name, args string
 		want       []string
@@ -132,7 +132,7 @@ func TestWorkersOfNothing(t *testing.T) {
 func TestWorkersRelease(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
-		clitest.Records(t, url, crew())
+		clitest.Records(t, url, sampleRecords())
 		release := func(name string) clitest.Outcome {
 			return clitest.AtNoon(nil, "workers", "release", name, "--yes", "--dsn", url)
 		}
@@ -148,7 +148,7 @@ func TestWorkersRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for key, before := range crew() {
+		for key, before := range sampleRecords() {
 			if r := got[key]; r.Owner != "" && !strings.HasSuffix(r.Owner, "/released") || r.Bound != before.Bound {
 				t.Errorf("record %d = %+v, want the bound %d and no holder", key, r, before.Bound)
 			}
@@ -160,12 +160,12 @@ func TestWorkersRelease(t *testing.T) {
 func TestWorkersReleaseSeveral(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
-	clitest.Records(t, url, crew())
+	clitest.Records(t, url, sampleRecords())
 	release := func(names ...string) clitest.Outcome {
 		return clitest.AtNoon(nil, append([]string{"workers", "release", "--yes", "--dsn", url}, names...)...)
 	}
 	clitest.WantOneLine(t, release("0/0", "0/5"), "datacenter 0 worker 5 was never taken")
-	if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url)); got != crewTable {
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url)); got != sampleTable {
 		t.Errorf("a wrong name among others has changed records:\n%s", got)
 	}
 	clitest.WantOutcome(t, release("0/0", "0/7"), 0, "datacenter 0 worker 0 is no longer held by web-1/11/AAAA; it is free in 42.0s, at 2026-11-21T12:00:42.000Z\n"+
@@ -176,9 +176,9 @@ func TestWorkersReleaseSeveral(t *testing.T) {
 func TestWorkersReleaseAsks(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
-	clitest.Records(t, url, crew())
+	clitest.Records(t, url, sampleRecords())
 	clitest.WantUsage(t, clitest.AtNoon(strings.NewReader("y\n"), "workers", "release", "0/0", "--dsn", url), "give --yes; nothing has been changed")
-	if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url)); got != crewTable {
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url)); got != sampleTable {
 		t.Errorf("the records have changed:\n%s", got)
 	}
 }
@@ -193,7 +193,7 @@ func TestWorkersReleaseAlive(t *testing.T) {
 		first := next()
 		seen := map[types.ID]bool{first: true}
 		releaseAlive(t, url, workerOf(first))
-		within(t, "the holder changes to another worker", func() bool {
+		waitUntil(t, "the holder changes to another worker", func() bool {
 			id := next()
 			if seen[id] {
 				t.Fatalf("ID %v came twice", id)
@@ -211,7 +211,7 @@ func workerOf(id types.ID) int64 { return snowflake.TwitterLayout().Decompose(id
 // lease between the two steps of the command, and is then run again.
 func releaseAlive(t *testing.T, url string, worker int64) {
 	t.Helper()
-	within(t, "the worker is released", func() bool {
+	waitUntil(t, "the worker is released", func() bool {
 		got := clitest.Command(t, "workers", "release", fmt.Sprint("0/", worker), "--yes", "--dsn", url)
 		if got.Code != clitest.OK {
 			clitest.WantOneLine(t, got, "it is alive")
@@ -220,8 +220,9 @@ func releaseAlive(t *testing.T, url string, worker int64) {
 	})
 }
 
-// within calls reached until it returns true, and fails the test after [clitest.Patience].
-func within(t *testing.T, what string, reached func() bool) {
+// waitUntil calls reached until it returns true, and fails the test after
+// [clitest.Patience].
+func waitUntil(t *testing.T, what string, reached func() bool) {
 	t.Helper()
 	for began := time.Now(); !reached(); {
 		if time.Since(began) > clitest.Patience {
