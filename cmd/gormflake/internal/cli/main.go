@@ -130,6 +130,8 @@ type strict struct {
 	mayBeEmpty bool
 }
 
+// Set checks the text before the underlying value does, and explains the errors of that
+// value.
 func (s strict) Set(text string) error {
 	switch s.Type() {
 	case "string", "stringArray", "stringSlice":

@@ -38,7 +38,7 @@ func peakMemory(t *testing.T, cmd *exec.Cmd) (kb int) {
 // A logReader returns endless lines of about a hundred bytes, each with two IDs.
 type logReader struct {
 	id   types.ID
-	rest []byte
+	rest []byte // lines that were not read yet
 }
 
 func (r *logReader) Read(p []byte) (int, error) {

@@ -124,6 +124,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// version and --version print the same line, with the version of Go.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	long, short := clitest.Printed(t, clitest.Command(t, "version")), clitest.Printed(t, clitest.Command(t, "--version"))
@@ -235,6 +236,7 @@ func commands(t *testing.T) []string {
 	return all
 }
 
+// secret is the password in the URLs of the tests. No output may contain it.
 const secret = "sEcr3tPassw0rd"
 
 // If a database cannot be opened, the command fails with exit code 1 and one line, which does
@@ -283,7 +285,8 @@ func TestDatabaseURLErrors(t *testing.T) {
 	}
 }
 
-// The error of a server that rejects the login does not contain the password.
+// The error of a server that rejects the login does not contain the password. PostgreSQL
+// reports that the role does not exist.
 func TestRefusedByServer(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[testdb.Target]string{testdb.MariaDB: "denied", testdb.MySQL: "denied", testdb.Postgres: "does not exist"} {

@@ -66,6 +66,7 @@ func (term *terminal) read(command *exec.Cmd) {
 	}
 }
 
+// screen returns all that the program has written.
 func (term *terminal) screen() string {
 	term.mu.Lock()
 	defer term.mu.Unlock()
@@ -82,6 +83,7 @@ func (term *terminal) waitFor(text string) {
 	}
 }
 
+// typeKeys sends keys to the program.
 func (term *terminal) typeKeys(keys string) {
 	term.t.Helper()
 	if _, err := term.file.WriteString(keys); err != nil {
@@ -134,6 +136,7 @@ func colours(t *testing.T, program string) {
 
 const interrupt = "\x03" // Ctrl-C, as a terminal sends it
 
+// TestTerminal builds the program once, and runs it in terminals.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)

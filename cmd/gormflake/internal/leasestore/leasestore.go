@@ -93,6 +93,7 @@ type address struct {
 	hosts []string
 }
 
+// errForm is the error for a malformed URL, of which it shows nothing.
 var errForm = errors.New("not a URL of a store: want " + Forms +
 	", with @ : / ? # and % of names and passwords percent-encoded")
 
@@ -151,6 +152,8 @@ func (a address) allowOnly(parameters ...string) error {
 	return nil
 }
 
+// openEtcd connects to etcd. It needs no logger, because etcd has no settings of which the
+// store warns.
 func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) (*Store, error) {
 	config, err := etcdConfig(a)
 	if err != nil {
@@ -170,17 +173,17 @@ func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) 
 // etcdConfig returns the configuration of the client. Only etcds:// has TLS, and the
 // parameters for its files.
 func etcdConfig(a address) (*clientv3.Config, error) {
-	var files []string
+	var parameters []string
 	spec := clientv3.ConfigSpec{Endpoints: a.withPort("2379"), DialTimeout: answerTimeout, Auth: &clientv3.AuthConfig{Username: a.User.Username()}}
 	spec.Auth.Password, _ = a.User.Password()
 	if query := a.Query(); a.Scheme == "etcds" {
-		files = []string{"ca", "cert", "key"}
+		parameters = []string{"ca", "cert", "key"}
 		spec.Secure = &clientv3.SecureConfig{Cacert: query.Get("ca"), Cert: query.Get("cert"), Key: query.Get("key")}
 		if (spec.Secure.Cert == "") != (spec.Secure.Key == "") {
 			return nil, errors.New("want cert and key together")
 		}
 	}
-	if err := a.allowOnly(files...); err != nil {
+	if err := a.allowOnly(parameters...); err != nil {
 		return nil, err
 	}
 	return clientv3.NewClientConfig(&spec, zap.NewNop())
@@ -204,6 +207,7 @@ func checkEtcd(ctx context.Context, client *clientv3.Client) error {
 // clients that are already open read.
 var quietRedis = sync.OnceFunc(func() { redis.SetLogger(quietLogger{}) })
 
+// openRedis connects to a server, sentinels or a cluster, and waits for an answer.
 func openRedis(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error) {
 	if len(a.hosts) > 1 {
 		return nil, errors.New("several hosts: want one, and the others as addr=host:port, with master_name for sentinels")
@@ -255,6 +259,7 @@ const (
 	forceSync = "forceSync"
 )
 
+// openZooKeeper connects to an ensemble, and waits for a session.
 func openZooKeeper(ctx context.Context, a address, namespace string, logger *slog.Logger) (*Store, error) {
 	if err := a.allowOnly(forceSync); err != nil {
 		return nil, err

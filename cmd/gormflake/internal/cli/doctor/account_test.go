@@ -83,8 +83,10 @@ func TestDoctorScansNoTable(t *testing.T) {
 	}
 }
 
+// A scanned is how many rows PostgreSQL has read by scans of a table, and by its indexes.
 type scanned struct{ Tables, Indexes int64 }
 
+// readScans returns the statistics of table orders.
 func readScans(t *testing.T, db *gorm.DB) (s scanned) {
 	t.Helper()
 	err := db.Raw("SELECT coalesce(seq_tup_read, 0) AS tables, coalesce(idx_tup_fetch, 0) AS indexes FROM pg_stat_user_tables WHERE relid = 'orders'::regclass").Scan(&s).Error

@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// columnsCheck is the name of the check in findings.
 const columnsCheck = "columns"
 
 // checkColumns looks for columns that may refer to the moved tables, and are too narrow for
@@ -67,7 +68,7 @@ func (d *doctor) existing(options []sqlmigrate.Option) []sqlmigrate.Option {
 // reportColumn reports a column that may hold keys. The fix is a statement that widens the
 // column, or otherwise the command that moves it with the table.
 func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {
-	key := "TABLE.KEY"
+	key := "TABLE.KEY" // which the user replaces by the key to which the column refers
 	keys := "keys"
 	if len(l.Keys) > maxNames {
 		keys = fmt.Sprintf("any of %d keys", len(l.Keys))

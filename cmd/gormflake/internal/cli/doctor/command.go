@@ -75,6 +75,8 @@ the database could not be checked.`,
 	return cmd
 }
 
+// run examines the database or another store, and writes the report. It returns the error
+// for findings if there is a warning or a problem.
 func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 	layout, layoutErr := f.layout.Layout()
 	references, referencesErr := f.refs.Options()

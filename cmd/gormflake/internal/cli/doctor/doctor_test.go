@@ -28,6 +28,7 @@ type diagnosis struct {
 	Findings           []finding
 }
 
+// A finding is one of the findings in the JSON.
 type finding struct{ Severity, Check, Subject, Text, Fix string }
 
 // diagnose runs doctor with --json, and checks that the exit code matches the number of
@@ -49,8 +50,9 @@ func diagnose(t *testing.T, url string, args ...string) diagnosis {
 	return d
 }
 
-// wantFinding fails the test unless there is a finding with this severity, check and subject, whose
-// text and fix contain the given strings.
+// wantFinding fails the test unless there is a finding with this severity, check and
+// subject, whose text and fix contain the given strings. A subject of "" means the whole
+// database.
 func (d diagnosis) wantFinding(t *testing.T, severity, check, subject, text, fix string) {
 	t.Helper()
 	for _, f := range d.Findings {

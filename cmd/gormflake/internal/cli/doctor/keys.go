@@ -42,7 +42,7 @@ func (d *doctor) checkKeys() {
 	d.noteSkip()
 	wide := len(slices.DeleteFunc(slices.Clone(d.tables), func(t readonly.Table) bool { return t.Narrow() }))
 	d.tables = slices.DeleteFunc(d.tables, func(t readonly.Table) bool { return slices.ContainsFunc(d.flags.skip, t.Is) })
-	moved, before := 0, len(d.report.Findings)
+	moved, before := 0, len(d.report.Findings) // number of tables with Snowflake IDs, and of findings so far
 	for i := range d.tables {
 		t := &d.tables[i]
 		if t.Narrow() {
@@ -185,7 +185,7 @@ func (d *doctor) checkTrial() {
 }
 
 // isMoved reports whether the table has Snowflake IDs as keys, or is ready for them because
-// the database does not assign its keys.
+// the database does not assign its keys. The key must be a single BIGINT column.
 func (d *doctor) isMoved(t *readonly.Table) bool {
 	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite
 }

@@ -38,7 +38,7 @@ func TestDoctorClockOfMySQL(t *testing.T) {
 	t.Parallel()
 	eachMySQL(t, func(t *testing.T, dsn string) {
 		for _, test := range []struct {
-			ahead          time.Duration
+			ahead          time.Duration // of the server's clock
 			severity, text string
 		}{
 			{0, "ok", "measured within"},
@@ -172,6 +172,7 @@ func TestDoctorBinaryLog(t *testing.T) {
 	diagnose(t, testserver.MariaDB(t).URL()).wantCounts(t, 0, 0)
 }
 
+// doctor reports a DSN under which SQLite does not wait for the disk.
 func TestDoctorSettingsOfSQLite(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)
@@ -324,7 +325,8 @@ func (h heldRange) write(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// A record that no process can have written is a warning. Another namespace is unaffected.
+// A record of the layout that no process can have written is a warning. Its key is -1. The
+// records of another namespace are unaffected.
 func TestDoctorStrangeRecords(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -413,9 +415,9 @@ func TestDoctorParked(t *testing.T) {
 		}[db.Name()]
 		clitest.Execute(t, db, "CREATE TABLE orders (id "+column+", number VARCHAR(10))")
 		got := clitest.Command(t, "migrate", "apply", "--dsn", dsn, "--park", "--yes", "--save", "", "orders")
-		applied, progress, left := "applied: park\nnext: gormflake doctor --dsn … --park\n", "park 1/", 0
+		applied, progress, problems := "applied: park\nnext: gormflake doctor --dsn … --park\n", "park 1/", 0
 		if db.Name() == "postgres" {
-			applied, progress, left = "nothing to do", "", 1
+			applied, progress, problems = "nothing to do", "", 1
 		}
 		clitest.WantOutcome(t, got, clitest.OK, applied, progress)
 		if strings.Contains(got.Out, "types.ID") {
@@ -423,7 +425,7 @@ func TestDoctorParked(t *testing.T) {
 		}
 		insert(t, db, "orders", idAt(t, time.Now().Add(-time.Hour)), nil)
 		for range 2 {
-			diagnose(t, dsn).wantCounts(t, left, 0)
+			diagnose(t, dsn).wantCounts(t, problems, 0)
 			diagnose(t, dsn, "--park").wantCounts(t, 0, 0)
 			clitest.Execute(t, db, "INSERT INTO orders (number) VALUES ('parked')")
 		}

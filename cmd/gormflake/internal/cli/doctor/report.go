@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
+// A severity says whether a finding needs action.
 type severity string
 
 // The severities of findings.

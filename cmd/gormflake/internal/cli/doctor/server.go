@@ -56,18 +56,19 @@ func (d *doctor) compareClocks(ask func() (time.Time, error)) {
 func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, margin time.Duration, err error) {
 	for probe := range clockProbes {
 		before := d.flags.now()
-		theirs, err := ask()
+		serverTime, err := ask()
 		if err != nil {
 			return 0, 0, err
 		}
 		half := d.flags.now().Sub(before) / 2
 		if probe == 0 || half < margin {
-			ahead, margin = before.Add(half).Sub(theirs), half
+			ahead, margin = before.Add(half).Sub(serverTime), half
 		}
 	}
 	return ahead, margin, nil
 }
 
+// settingsCheck is the name of the check in findings.
 const settingsCheck = "settings"
 
 // A setting is a possible finding about the database's settings. found reports whether the
@@ -155,6 +156,7 @@ func noAutocommit(autocommit bool) setting {
 	return setting{!autocommit, problem, "autocommit", "it is 0, under which no worker can be leased", "remove it from the DSN or the server's settings"}
 }
 
+// sqliteSettings checks the setting of this connection, because the file does not store it.
 func (d *doctor) sqliteSettings() ([]setting, error) {
 	var synchronous int // 0 is OFF
 	err := d.Ask("PRAGMA synchronous", nil, &synchronous)

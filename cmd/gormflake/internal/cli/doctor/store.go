@@ -43,7 +43,8 @@ func (d *doctor) examineStore(ctx context.Context) error {
 	return nil
 }
 
-// reportWarnings adds the logged warnings, which have the form "package: problem: fix".
+// reportWarnings adds a finding for each warning that the store has logged. The messages
+// have the form "package: problem: fix", and the attributes name the settings.
 func (d *doctor) reportWarnings(log *warningLog) {
 	log.mu.Lock()
 	defer log.mu.Unlock()

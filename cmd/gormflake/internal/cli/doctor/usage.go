@@ -61,6 +61,8 @@ func (d *doctor) addUsage(u usage) {
 // above all keys.
 func (d *doctor) measureKey(t *readonly.Table) error {
 	u := usage{Name: t.Column(), Limit: t.Limit, fix: "gormflake migrate plan " + t.String()}
+	// Adding 0.0 makes the key a floating-point number, because an unsigned key may be
+	// larger than an int64.
 	err := d.Ask(fmt.Sprintf("SELECT COALESCE(MAX(%s) + 0.0, 0) FROM %s", d.Quote(t.Key), d.Quote(t.Schema, t.Name)), nil, &u.Last)
 	if err != nil || u.Last >= float64(d.layout.Min(d.layout.Epoch.Add(youngest))) {
 		return err
@@ -123,7 +125,8 @@ func (d *doctor) measureSequences() error {
 
 // sequencesSQL returns the schema, the name, the owner, the last value and the limit of the
 // sequences, without those that begin again at their end or that the account may not read.
-// On PostgreSQL the limit is at most that of the owner's column. On MariaDB, last value and
+// On PostgreSQL the owner is known for serial columns (deptype 'a') and identity columns
+// ('i'), and the limit is at most that of the owner's column. On MariaDB, last value and
 // limit are read from each sequence afterwards.
 var sequencesSQL = map[string]string{
 	"sqlite": `SELECT 1 WHERE 0`,

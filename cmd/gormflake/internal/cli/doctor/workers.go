@@ -186,8 +186,9 @@ func (d *doctor) checkDoubled(table string) error {
 
 // otherTablesPostgres returns the other tables with the name of the table of workers, and
 // whether a program may find one of them by the name without a schema. That is so by
-// default if its schema is public, has the name of a role, or is in the search_path of a
-// role or the database. A search_path that a program sets is unknown here.
+// default if its schema is public, has the name of a role, for which "$user" in the
+// search_path stands, or is in the search_path of a role or the database. A search_path
+// that a program sets is unknown here.
 const otherTablesPostgres = `WITH tables AS (
   SELECT c.oid, n.nspname, n.nspname = 'public' OR EXISTS (SELECT FROM pg_roles WHERE rolname = n.nspname)
     OR EXISTS (SELECT FROM pg_db_role_setting s CROSS JOIN unnest(s.setconfig) config

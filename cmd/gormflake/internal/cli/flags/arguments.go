@@ -56,6 +56,7 @@ func AtLeastOneArgument(name string) cobra.PositionalArgs {
 	}
 }
 
+// errDeclined is the error if the user does not answer yes.
 var errDeclined = errors.New("not confirmed: nothing has been changed")
 
 // A Confirm is the flag --yes.

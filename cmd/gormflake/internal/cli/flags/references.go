@@ -86,6 +86,7 @@ var optionNames = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmi
 // Named returns err with the names of flags in its text. err must not be nil.
 func Named(err error) error { return namedError{err} }
 
+// A namedError is an error whose text names flags in place of options.
 type namedError struct{ error }
 
 func (e namedError) Error() string { return Words(e.error.Error()) }

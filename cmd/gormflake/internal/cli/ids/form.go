@@ -79,6 +79,7 @@ func isBigInt(s []byte) bool {
 	return last > 14 && last <= maxDigits && s[last] == 'n' && isDigits(s[:last])
 }
 
+// isDigits reports whether s consists of ASCII digits and is not empty.
 func isDigits[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

@@ -74,6 +74,8 @@ never insert it.
 	return cmd
 }
 
+// run prints new IDs or, with --time, one that it composes. It checks all flags before it
+// leases a worker, and releases the worker at the end.
 func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if f.count < 1 {
 		return terminal.Usagef("-n %d: want at least 1", f.count)
@@ -125,8 +127,8 @@ func (f *genFlags) compose(out io.Writer) error {
 	return nil
 }
 
-// checkCode returns an error unless --code is given exactly with --as serial, or with
-// --json.
+// checkCode returns an error if --as serial lacks --code, or if --code is given with
+// neither --as serial nor --json.
 func (f *genFlags) checkCode() error {
 	switch format := f.form.as == serialName; {
 	case format && f.form.code == "":

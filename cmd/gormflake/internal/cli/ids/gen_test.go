@@ -54,6 +54,7 @@ func TestGenForms(t *testing.T) {
 	}
 }
 
+// --layout changes the layout of the IDs. An ID of js-safe has 53 bits.
 func TestGenLayout(t *testing.T) {
 	t.Parallel()
 	out := clitest.Printed(t, clitest.Command(t, "gen", "--worker", "9", "--layout", "js-safe"))
@@ -88,6 +89,7 @@ func TestGenTime(t *testing.T) {
 	}
 }
 
+// --json prints an ID with its parts and other forms, one a line.
 func TestGenJSON(t *testing.T) {
 	t.Parallel()
 	got := clitest.Lines(clitest.Printed(t, clitest.Command(t, "gen", "--worker", "8", "-n", "2", "--json", "--code", "PAY")))

@@ -72,7 +72,10 @@ func stripSpreadsheet(s string) string {
 }
 
 var (
-	negative   = regexp.MustCompile(`^-[0-9]+$`)
+	negative = regexp.MustCompile(`^-[0-9]+$`)
+
+	// scientific matches a number in the notation of spreadsheets, such as 2.12419E+18. Its
+	// groups are the first digit, the further digits and the exponent.
 	scientific = regexp.MustCompile(`^([0-9])[.,]?([0-9]*)[eE]\+?([0-9]{1,2})$`)
 )
 
@@ -196,6 +199,7 @@ func (in *interpreter) formOf(word []byte) (form, bool) {
 // takesSerials reports whether a text may be a serial number by --as.
 func (in *interpreter) takesSerials() bool { return in.as.name == "" || in.as.name == serialName }
 
+// publicName is the name of the form of public IDs, which --as does not accept.
 const publicName = "public"
 
 // publicText matches the form of package publicid, which is a prefix and 22 digits.

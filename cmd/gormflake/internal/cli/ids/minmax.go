@@ -76,7 +76,8 @@ func newBoundCmd(now func() time.Time, bound func(snowflake.Layout, time.Time) t
 }
 
 // TimeArguments moves arguments such as -1h behind a "--", so that they are not parsed as
-// flags. It does so only for the commands min and max.
+// flags. It does so only for the commands min and max. Their other arguments stay in front
+// of the "--", so that flags may follow a time.
 func TimeArguments(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil {

@@ -94,7 +94,8 @@ func TestAgesGoByTheCalendar(t *testing.T) {
 	}
 }
 
-// The values must not change, because scripts may have stored them.
+// The IDs that min and max print for a time must not change, because scripts may have
+// stored them.
 func TestMinMaxGolden(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

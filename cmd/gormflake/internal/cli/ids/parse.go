@@ -85,7 +85,7 @@ func newParse(now func() time.Time) *cobra.Command {
 		Annotations: map[string]string{TakesIDs: ""},
 		RunE:        f.run,
 	}
-	f.layout.Reads = true
+	f.layout.Reads = true // so that --layout accepts sonyflake, whose IDs cannot be issued
 	f.layout.Register(cmd)
 	f.form.register(cmd, "form of the IDs", autoName)
 	flagSet := cmd.Flags()
@@ -101,6 +101,7 @@ func newParse(now func() time.Time) *cobra.Command {
 	return cmd
 }
 
+// run prints the IDs among the arguments, or the IDs in files or standard input.
 func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 	if slices.Equal(args, []string{"-"}) {
 		args = nil

@@ -47,6 +47,7 @@ base62      ` + id.Base62() + "\n"
 	}
 }
 
+// --table prints a row for each ID, with the form in which it was read and any doubt.
 func TestParseTable(t *testing.T) {
 	t.Parallel()
 	const want = `ID                   TIME                      DATACENTER  WORKER  SEQUENCE  FORM     DOUBT
@@ -58,6 +59,7 @@ func TestParseTable(t *testing.T) {
 	}
 }
 
+// --json prints all parts of an ID on a line. Programs rely on the names.
 func TestParseJSON(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t)
@@ -172,32 +174,32 @@ func TestParseText(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t).String()
 	hex := fmt.Sprintf("%#x", clitest.Sample(t).Int64())
-	with := id + "(2026-11-21T11:00:00.000Z datacenter 1 worker 7 sequence 42)"
+	annotated := id + "(2026-11-21T11:00:00.000Z datacenter 1 worker 7 sequence 42)"
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", ""},
-		{"alone", id, with},
-		{"a line", id + "\n", with + "\n"},
-		{"CRLF", "a " + id + "\r\nb\r\n", "a " + with + "\r\nb\r\n"},
-		{"two in a line", id + "," + id, with + "," + with},
-		{"quoted", `{"id":"` + id + `","n":12}`, `{"id":"` + with + `","n":12}`},
-		{"path", "GET /orders/" + id + "?x=1", "GET /orders/" + with + "?x=1"},
-		{"prefixed", "order_" + id + " order-" + id + ".json", "order_" + with + " order-" + with + ".json"},
-		{"end of a sentence", "It is " + id + ".", "It is " + with + "."},
-		{"end of a sentence and line", id + ".\n1", with + ".\n1"},
+		{"alone", id, annotated},
+		{"a line", id + "\n", annotated + "\n"},
+		{"CRLF", "a " + id + "\r\nb\r\n", "a " + annotated + "\r\nb\r\n"},
+		{"two in a line", id + "," + id, annotated + "," + annotated},
+		{"quoted", `{"id":"` + id + `","n":12}`, `{"id":"` + annotated + `","n":12}`},
+		{"path", "GET /orders/" + id + "?x=1", "GET /orders/" + annotated + "?x=1"},
+		{"prefixed", "order_" + id + " order-" + id + ".json", "order_" + annotated + " order-" + annotated + ".json"},
+		{"end of a sentence", "It is " + id + ".", "It is " + annotated + "."},
+		{"end of a sentence and line", id + ".\n1", annotated + ".\n1"},
 		{"negative", "-" + id + " id=-" + id + " {-" + id + "}", "-" + id + " id=-" + id + " {-" + id + "}"},
-		{"list of YAML", "- " + id, "- " + with},
-		{"hex", hex + " " + strings.ToUpper(hex), hex + with[len(id):] + " " + strings.ToUpper(hex) + with[len(id):]},
-		{"UTF-16, little endian", utf16Text(binary.LittleEndian, "ä "+id+"\n"), "ä " + with + "\n"},
-		{"UTF-16, big endian", utf16Text(binary.BigEndian, "ä "+id+"\n"), "ä " + with + "\n"},
+		{"list of YAML", "- " + id, "- " + annotated},
+		{"hex", hex + " " + strings.ToUpper(hex), hex + annotated[len(id):] + " " + strings.ToUpper(hex) + annotated[len(id):]},
+		{"UTF-16, little endian", utf16Text(binary.LittleEndian, "ä "+id+"\n"), "ä " + annotated + "\n"},
+		{"UTF-16, big endian", utf16Text(binary.BigEndian, "ä "+id+"\n"), "ä " + annotated + "\n"},
 		{"part of a word", "a" + id + " " + id + "b 0x" + id, "a" + id + " " + id + "b 0x" + id},
 		{"fraction", "0." + id + " " + id + ".5", "0." + id + " " + id + ".5"},
-		{"binary", "\x00\xff\xfe" + id + "\x80\n\x00", "\x00\xff\xfe" + with + "\x80\n\x00"},
-		{"letters that are not ASCII", "ä" + id + "ß", "ä" + with + "ß"},
+		{"binary", "\x00\xff\xfe" + id + "\x80\n\x00", "\x00\xff\xfe" + annotated + "\x80\n\x00"},
+		{"letters that are not ASCII", "ä" + id + "ß", "ä" + annotated + "ß"},
 		{"small numbers", "200 1795258800000 1795258800", "200 1795258800000 1795258800"},
 		{"the far future", "9223372036854775807 9223372036854775808", "9223372036854775807 9223372036854775808"},
 		{"leading zero", "0" + id, "0" + id},
 		{"too many digits", id + id, id + id},
-		{"a long word", strings.Repeat("1", 1000) + " " + id, strings.Repeat("1", 1000) + " " + with},
+		{"a long word", strings.Repeat("1", 1000) + " " + id, strings.Repeat("1", 1000) + " " + annotated},
 	} {
 		for how, in := range map[string]io.Reader{
 			"whole": strings.NewReader(test.text), "bytes": iotest.OneByteReader(strings.NewReader(test.text)),
@@ -313,6 +315,7 @@ func FuzzParseText(f *testing.F) {
 		if whole != cut {
 			t.Errorf("whole: %q, in pieces: %q", whole, cut)
 		}
+		// A text that contains a note itself would lose it in the comparison.
 		if !note.Match(text) && note.ReplaceAllString(whole, "") != string(text) {
 			t.Errorf("%q became %q", text, whole)
 		}

@@ -43,16 +43,16 @@ func file(t *testing.T, content []byte) string {
 func TestParsePublic(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t)
-	now, kind := secretFile(t, 1)
-	retired, before := secretFile(t, 2)
-	for _, text := range []string{kind.Format(id), before.Format(id)} {
-		got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--secret-file", now, "--secret-file", retired, text))
+	currentFile, currentKind := secretFile(t, 1)
+	retiredFile, retiredKind := secretFile(t, 2)
+	for _, text := range []string{currentKind.Format(id), retiredKind.Format(id)} {
+		got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--secret-file", currentFile, "--secret-file", retiredFile, text))
 		if want := "id          " + id.String() + "\nread as     public\nprefix      ord\ntime        2026-11-21T11:00:00.000Z\n"; !strings.HasPrefix(got, want) {
 			t.Errorf("got\n%s\nwant it to begin with\n%s", got, want)
 		}
 	}
-	got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--secret-file", now, "--json", kind.Format(id), id.String()))
-	want := `{"input":"` + kind.Format(id) + `","form":"public","prefix":"ord","id":"` + id.String() + `",`
+	got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--secret-file", currentFile, "--json", currentKind.Format(id), id.String()))
+	want := `{"input":"` + currentKind.Format(id) + `","form":"public","prefix":"ord","id":"` + id.String() + `",`
 	if lines := clitest.Lines(got); len(lines) != 2 || !strings.HasPrefix(lines[0], want) || strings.Contains(lines[1], "prefix") {
 		t.Errorf("got\n%s\nwant a line that begins with\n%s\nand one of the ID", got, want)
 	}

@@ -54,6 +54,7 @@ func (r reader) parts(id types.ID) snowflake.Parts {
 	return parts
 }
 
+// newRecord returns the record of an ID, without the input and the form.
 func (r reader) newRecord(id types.ID) record {
 	parts := r.parts(id)
 	rec := record{
@@ -71,7 +72,7 @@ func (r reader) newRecord(id types.ID) record {
 // writeJSON writes the record as a line of JSON.
 func (rec record) writeJSON(w io.Writer) { _ = json.NewEncoder(w).Encode(rec) }
 
-// writeBlock writes a line for each part of the ID.
+// writeBlock writes a line for each part of the ID that is not empty.
 func (rec record) writeBlock(w io.Writer, now time.Time) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, value any) {

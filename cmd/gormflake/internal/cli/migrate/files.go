@@ -24,6 +24,7 @@ type filesFlags struct {
 	json           bool
 }
 
+// formats are the values of --format.
 var formats = []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose), string(sqlmigrate.Atlas)}
 
 func newFiles() *cobra.Command {
@@ -63,6 +64,7 @@ func (f *filesFlags) registerFiles(cmd *cobra.Command) {
 	_ = cmd.MarkFlagDirname("dir")
 }
 
+// check returns an error if the flags are invalid. It does not connect to a database.
 func (f *filesFlags) check() error {
 	switch {
 	case f.format == "":
@@ -140,7 +142,8 @@ func namesIn(dir string) []string {
 }
 
 // stagesInFiles are the stages of an online move that consist of short steps only. The
-// others copy rows or build indexes, which takes too long for a migration.
+// others copy rows, build indexes or validate constraints, which takes too long for a
+// migration.
 var stagesInFiles = []string{string(sqlmigrate.StagePrepare), string(sqlmigrate.StageSwap), string(sqlmigrate.StageFinish)}
 
 func newOnlineFiles() *cobra.Command {

@@ -116,6 +116,7 @@ func (f *onlineFlags) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too")
 }
 
+// options returns the options of package sqlmigrate for the flags.
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockTimeout(f.lockTimeout), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
 	if f.lastStage != "" { // only apply has the following flags, and --until is never empty there

@@ -122,6 +122,7 @@ const onlineInterval = 10 * time.Second
 func showOnlineProgress(cmd *cobra.Command) func(sqlmigrate.OnlineProgress) {
 	var last sqlmigrate.OnlineProgress
 	return func(now sqlmigrate.OnlineProgress) {
+		// again is true if the last line was about this step too.
 		again := now.Step == last.Step && now.Done == last.Done && last.Elapsed > 0
 		if again && now.Waiting == "" && now.Elapsed-last.Elapsed < onlineInterval {
 			return

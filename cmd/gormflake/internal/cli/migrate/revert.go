@@ -46,6 +46,7 @@ run as they stand there: take no file from anybody else.`,
 	return cmd
 }
 
+// revert shows the statements of the saved plan, asks, and runs them.
 func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 	if err := f.check(); err != nil {
 		return err

@@ -22,7 +22,8 @@ type savedPlan struct {
 	Plan    *sqlmigrate.Plan `json:"plan"`
 }
 
-// savePlan writes the plan to a new file. It does not overwrite a file.
+// savePlan writes the plan to a new file. It does not overwrite a file. It removes the file
+// again if it cannot write all of it.
 func savePlan(name string, plan *sqlmigrate.Plan, now time.Time) error {
 	text, err := json.MarshalIndent(savedPlan{savedVersion, now.UTC(), plan}, "", "  ")
 	if err != nil {

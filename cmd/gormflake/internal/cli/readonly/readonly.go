@@ -193,7 +193,8 @@ const createdPattern = `'^(created?|creation|insert(ed)?|added)_?(at|on|date|tim
 
 // tablesSQL returns the fields of each [Table] of a schema, in their order. It excludes
 // virtual tables, partitions and tables of extensions (deptype 'e'). The schema in a row is
-// empty for the current schema.
+// empty for the current schema. For MySQL, s is the first column of the primary key, second
+// is its second column, and born is the column with the time of the INSERT.
 var tablesSQL = map[string]string{
 	"sqlite": `SELECT '', m.name, c.name, m.sql LIKE '%AUTOINCREMENT%', EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE pk = 2),
   9223372036854775807.0, 0, ''

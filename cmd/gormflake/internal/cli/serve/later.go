@@ -83,6 +83,7 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	first := f.startAttempt(ctx, cmd, cfg.Log)
+	// a is the result of the first try. first is nil once the try has ended.
 	var a attempt
 	select {
 	case a = <-first:
@@ -107,6 +108,8 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 	}
 	cfg.Log.Warn("no worker is leased yet, and no ID is issued", "error", a.err)
 	front.replace(service.Starting())
+	// Serve without a worker, while openLater tries to lease one and puts the service into
+	// front.
 	later := make(chan error, 1)
 	go func() { later <- f.openLater(ctx, cmd, front, cfg, first) }()
 	err := f.serve(cmd, listeners, secure, cfg, front)

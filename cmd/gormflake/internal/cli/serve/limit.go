@@ -81,6 +81,7 @@ func (l *limiter) track(conn net.Conn, state http.ConnState) {
 	l.changed.Signal()
 }
 
+// Close also wakes an Accept that waits for a request to end.
 func (l *limiter) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -58,6 +58,7 @@ func New() *cobra.Command {
 	return cmd
 }
 
+// run checks the flags, listens on the addresses, and serves until the context ends.
 func (f *serveFlags) run(cmd *cobra.Command) error {
 	log, err := f.log(cmd.ErrOrStderr())
 	if err != nil {

@@ -55,12 +55,14 @@ func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure 
 	limitMemory(cfg.MaxMemory)
 	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
 	server.TLSConfig = secure
-	ended := make(chan error, len(listeners))
+	ended := make(chan error, len(listeners)) // receives the error of a server that fails
 	serve := server.Serve
 	if secure != nil {
 		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
 	go func() { ended <- serve(limitConnections(server, listeners[0], cfg.MaxConns())) }()
+	// --health-addr only has the probes and metrics, without the limit of connections, so
+	// that clients cannot keep probes from being answered.
 	for _, l := range listeners[1:] {
 		probes := service.NewServer(service.Probes(handler), cfg.Timeout, cfg.Log)
 		defer func() { _ = probes.Close() }()

@@ -8,6 +8,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
+// Wrap breaks before the word that does not fit, and never within a word. The lines that
+// follow are indented by 2.
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -33,6 +35,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// The width of a file, and of a stream that is not a file, is 0.
 func TestWidth(t *testing.T) {
 	t.Parallel()
 	file, err := os.CreateTemp(t.TempDir(), "")

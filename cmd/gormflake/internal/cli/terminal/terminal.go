@@ -75,6 +75,8 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// fileOf returns the file that the stream is or, if it has a buffer, to which the buffer is
+// written.
 func fileOf(stream any) (*os.File, bool) {
 	if buffer, ok := stream.(interface{ Stream() io.Writer }); ok {
 		stream = buffer.Stream()
@@ -252,7 +254,8 @@ func Ended(err error) error {
 }
 
 // Interrupted returns err or, if ctx has ended, an error that says which changes the
-// command has made until then. If err already says so, it returns err.
+// command has made until then. It returns err if err already says so, or if err has an
+// exit code of its own, such as that of a mistake in the command line.
 func Interrupted(ctx context.Context, err error, changed string) error {
 	var known interruption
 	var ended ending

@@ -90,7 +90,8 @@ func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
 		return to, foreign, false
 	}
 	_, many := relation.Type().Underlying().(*types.Slice)
-	// A field Seller of type User belongs to the user, so the foreign key is SellerID in m.
+	// If m has a field Seller of type User, it belongs to the user, so the foreign key is
+	// SellerID in m.
 	if tagged && !many {
 		if foreign, ok = m.field(cmp.Or(name, relation.Name()+other.key.Name())); ok {
 			return other, foreign, true
@@ -99,8 +100,8 @@ func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
 	if m.key == nil {
 		return to, foreign, false
 	}
-	// A field Lines of type []Line is of lines that belong to m, here an Order, so the
-	// foreign key is OrderID in Line.
+	// If m is Order and has a field Lines of type []Line, each line belongs to an order, so
+	// the foreign key is OrderID in Line.
 	if !named {
 		name = m.name + m.key.Name()
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
+// The import paths of gormflake and of its package types.
 const (
 	module  = "github.com/gormflake/gormflake"
 	idTypes = module + "/types"

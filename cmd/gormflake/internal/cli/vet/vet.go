@@ -89,6 +89,7 @@ type finding struct {
 	Text    string `json:"text"`
 }
 
+// run prints the findings in the packages, or in those of the current folder and below.
 func (f *vetFlags) run(cmd *cobra.Command, packages []string) error {
 	if len(packages) == 0 {
 		packages = []string{"./..."}
@@ -165,11 +166,11 @@ func packageFindings(pkg string, rules map[string]json.RawMessage, seen map[stri
 		if json.Unmarshal(raw, &all) != nil {
 			continue // the value is an error of the rule
 		}
-		for _, one := range all {
-			if id := rule + one.Posn + one.Message; !seen[id] {
+		for _, report := range all {
+			if id := rule + report.Posn + report.Message; !seen[id] {
 				seen[id] = true
-				file, line, column := position(one.Posn)
-				found = append(found, finding{rule, pkg, file, line, column, one.Message})
+				file, line, column := position(report.Posn)
+				found = append(found, finding{rule, pkg, file, line, column, report.Message})
 			}
 		}
 	}
@@ -205,8 +206,8 @@ func (f *vetFlags) print(out io.Writer, found []finding) error {
 	if f.json {
 		return terminal.SayJSON(out, map[string]any{"findings": append([]finding{}, found...)})
 	}
-	for _, one := range found {
-		terminal.Say(out, "%s:%d:%d: %s", one.File, one.Line, one.Column, one.Text)
+	for _, item := range found {
+		terminal.Say(out, "%s:%d:%d: %s", item.File, item.Line, item.Column, item.Text)
 	}
 	return nil
 }

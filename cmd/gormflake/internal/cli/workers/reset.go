@@ -69,6 +69,9 @@ func newReset(now func() time.Time, wait func(context.Context, time.Duration) er
 	return cmd
 }
 
+// run opens the database twice, because the records are written over one connection, and
+// the keys are read over another one that is set to read only. With --dry-run it only shows
+// what it would do.
 func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	if f.timeout <= 0 {
 		return terminal.Usagef("--timeout %v: want more than zero", f.timeout)

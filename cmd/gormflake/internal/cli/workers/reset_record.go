@@ -63,15 +63,15 @@ func (r *reset) now() (time.Time, error) {
 	if r.Dialect == "sqlite" {
 		return now, nil
 	}
-	theirs, err := r.Clock()
+	serverTime, err := r.Clock()
 	if err != nil {
 		return now, fmt.Errorf("the database's clock: %w", err)
 	}
-	if ahead := now.Sub(theirs); ahead.Abs() > maxDifference {
+	if ahead := now.Sub(serverTime); ahead.Abs() > maxDifference {
 		return now, fmt.Errorf("this machine's clock is %s the database's: correct the clocks first, for the new bound goes by them", terminal.Difference(ahead))
 	}
-	if theirs.After(now) {
-		now = theirs
+	if serverTime.After(now) {
+		now = serverTime
 	}
 	return now, nil
 }

@@ -34,6 +34,7 @@ func (r *reset) transactionsEnd(ctx context.Context) error {
 const (
 	// postgresOpenSQL returns the number of sessions whose transaction began before $1, and
 	// the number of sessions of other accounts whose transactions the role may not see.
+	// PostgreSQL shows <insufficient privilege> in place of their queries.
 	postgresOpenSQL = `SELECT count(*) FILTER (WHERE xact_start <= $1),
   count(*) FILTER (WHERE query = '<insufficient privilege>')
 FROM pg_stat_activity
@@ -165,4 +166,5 @@ func (r *reset) awaitTransactions() error {
 	return err
 }
 
+// errTransactions is the error if --timeout ends before the transactions do.
 var errTransactions = errors.New("transactions are still open")

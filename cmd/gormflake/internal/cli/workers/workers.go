@@ -65,6 +65,7 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 	return cmd
 }
 
+// run prints the selected workers as a table or as JSON.
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 	return f.withRecords(cmd.Context(), flags.ReadOnly, func(in *lease.Inspection) (err error) {
 		recorded := len(in.Holders) > 0

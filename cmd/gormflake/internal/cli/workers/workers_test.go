@@ -30,6 +30,7 @@ func sampleRecords() map[int]lease.Record {
 	}
 }
 
+// sampleTable is the table that workers prints of sampleRecords.
 const sampleTable = `41 bits of 1ms since 2010-11-04T01:42:54.657Z, 5 datacenter, 5 worker, 12 sequence
 
 DATACENTER  WORKER  STATE    BOUND                     FROM NOW   OWNER
@@ -40,6 +41,8 @@ DATACENTER  WORKER  STATE    BOUND                     FROM NOW   OWNER
 1 free one: see --all
 `
 
+// workers prints the records as a table, without the free worker, and as JSON with it. A
+// namespace without records is not an error.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
