@@ -199,10 +199,7 @@ func (in *Inspection) change(ctx context.Context, h Holder, key int, to func(Rec
 // maxTries is how often swap tries a write.
 const maxTries = 5
 
-var (
-	errRefused = errors.New("the store refused to replace the record that it holds")
-	errUnacked = errors.New("the store shows the new record and has not acknowledged it: inspect again")
-)
+var errUnacked = errors.New("the store shows the new record and has not acknowledged it: inspect again")
 
 // swap replaces a record r by to(r) and returns nil once the store has acknowledged the
 // write. After a write without acknowledgement it reads the record again and tries from

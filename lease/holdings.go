@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,10 +9,24 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-var (
-	errEnded   = errors.New("lease: the worker has been released: acquire another lease")
-	errNothing = errors.New("the renewed window has already expired")
-)
+// Stats describes the worker of a lease and counts its events.
+type Stats struct {
+	Datacenter, Worker int64
+	Owner              string    // the token of this grant, as host/process/random
+	Since              time.Time // when this lease acquired the worker
+	Until              time.Time // the end of the window that the store has acknowledged
+
+	// Extensions counts the windows after the first. Failures counts the failed
+	// attempts to get a window. Losses counts the workers that another process, or a
+	// copy of this process, has taken. Regressions counts acknowledged writes that the
+	// store has forgotten: alert on any.
+	Extensions, Failures, Losses, Regressions uint64
+
+	// FailingSince is when the store, or the search for a free worker, began to fail.
+	// Failure is the last error. Both are zero while there is no failure.
+	FailingSince time.Time
+	Failure      error
+}
 
 // Holdings are the workers and grants of a lease, with its outage and its counts. They
 // hold everything that is read or changed without the store's lock.
@@ -260,53 +273,4 @@ func (h *holdings) health() error {
 		why = h.outage.reason()
 	}
 	return fencedError(h.now(), w.grant.Load(), why)
-}
-
-// Pauses between attempts while the store fails or no worker is free.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 500 * time.Millisecond
-)
-
-// An outage is a time in which the lease could not get a window, because the store
-// failed or no worker was free.
-type outage struct {
-	attempts int // zero if there is no outage
-	since    time.Time
-	last     error
-	need     int64 // the last tick that the generator was refused, in Unix milliseconds
-	lost     bool  // the worker is lost too
-	fenced   bool  // the generator is stopped, which has been logged
-}
-
-// pause returns the time until the next attempt: a third of the window, or after a
-// failure a random time of at most lastRetry that grows with each failure.
-func (o outage) pause(c *config) time.Duration {
-	if o.attempts == 0 {
-		return c.window / 3
-	}
-	pause := min(lastRetry, firstRetry<<min(o.attempts-1, 10))
-	return pause/2 + time.Duration(c.random(int64(pause/2)))
-}
-
-// reason returns the error to give to a generator during the outage.
-func (o outage) reason() error {
-	err := fmt.Errorf("%d attempts have failed in the last %v: %w", o.attempts, time.Since(o.since).Round(time.Millisecond), o.last)
-	if o.lost {
-		err = fmt.Errorf("%w, and no other was found: %w", ErrLost, err)
-	}
-	return err
-}
-
-// fencedError returns the error of a call that gets no grant, for the reason why.
-func fencedError(now int64, held *snowflake.Grant, why error) error {
-	if held == nil {
-		return fmt.Errorf("%w: %w", snowflake.ErrFenced, why)
-	}
-	end := held.Until()
-	if last := held.Last(); last.After(end) {
-		end = last // a revoked grant ends where it stopped, not at its bound
-	}
-	return fmt.Errorf("%w: %v, refused for %v, since its window ended at %s: %w",
-		snowflake.ErrFenced, held, max(0, milliseconds(now-end.UnixMilli())), stamp(end), why)
 }

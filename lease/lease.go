@@ -86,25 +86,6 @@ func (l *Lease) Layout() snowflake.Layout { return l.layout }
 // Clock returns the clock given by [WithClock], or nil.
 func (l *Lease) Clock() func() time.Time { return l.clock }
 
-// Stats describes the worker of a lease and counts its events.
-type Stats struct {
-	Datacenter, Worker int64
-	Owner              string    // the token of this grant, as host/process/random
-	Since              time.Time // when this lease acquired the worker
-	Until              time.Time // the end of the window that the store has acknowledged
-
-	// Extensions counts the windows after the first. Failures counts the failed
-	// attempts to get a window. Losses counts the workers that another process, or a
-	// copy of this process, has taken. Regressions counts acknowledged writes that the
-	// store has forgotten: alert on any.
-	Extensions, Failures, Losses, Regressions uint64
-
-	// FailingSince is when the store, or the search for a free worker, began to fail.
-	// Failure is the last error. Both are zero while there is no failure.
-	FailingSince time.Time
-	Failure      error
-}
-
 // Stats returns the worker and the counts of the lease. It does not call the store.
 func (l *Lease) Stats() Stats { return l.holdings.stats() }
 

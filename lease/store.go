@@ -7,7 +7,10 @@ import (
 	"time"
 )
 
-var errNoStore = errors.New("lease: store is nil: want one that sqllease, redislease, etcdlease or zklease has made, or your own")
+var (
+	errNoStore = errors.New("lease: store is nil: want one that sqllease, redislease, etcdlease or zklease has made, or your own")
+	errRefused = errors.New("the store refused to replace the record that it holds")
+)
 
 // layoutKey is the key of the record whose Owner describes the layout.
 const layoutKey = -1

@@ -41,6 +41,7 @@ package serial
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gormflake/gormflake/internal/option"
@@ -99,6 +100,16 @@ func checkCode(code string) error {
 	return nil
 }
 
+// maxQuoted is the number of bytes of its input that an error quotes.
+const maxQuoted = 80
+
+func quote(s string) string {
+	if len(s) <= maxQuoted {
+		return strconv.Quote(s)
+	}
+	return strconv.Quote(s[:maxQuoted]) + "... of " + strconv.Itoa(len(s)) + " bytes"
+}
+
 // arrange sets the position of each part and the template.
 func (f *Format) arrange() {
 	var text strings.Builder
@@ -111,6 +122,23 @@ func (f *Format) arrange() {
 		text.WriteString(strings.Repeat("0", width))
 	}
 	f.template = text.String()
+}
+
+// widths returns the number of digits of each part.
+func (f *Format) widths() [numParts]int {
+	l := f.layout
+	return [numParts]int{
+		year:        4, // no layout lasts until the year 10000
+		month:       2,
+		day:         2,
+		hour:        2,
+		minute:      2,
+		second:      2,
+		millisecond: 3,
+		datacenter:  fieldDigits(l.DatacenterBits),
+		worker:      fieldDigits(l.WorkerBits),
+		sequence:    fieldDigits(l.SequenceBits),
+	}
 }
 
 // Width returns the number of characters of every serial number, which its column must

@@ -2,9 +2,7 @@ package snowflake
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 )
 
 // Close stops the generator, releases its worker and returns the source's error, if
@@ -49,26 +47,4 @@ func (g *Generator) waitClosed(ctx context.Context) error {
 	default:
 		return fmt.Errorf("snowflake: waiting for another Close: %w", reason(ctx))
 	}
-}
-
-// sleep waits for d or less, or until ctx ends, which is an error.
-func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
-	if g.clock.Sleep(ctx, d) != nil {
-		return waiting(ctx)
-	}
-	return nil
-}
-
-// waiting returns the error of a call whose context has ended.
-func waiting(ctx context.Context) error {
-	return fmt.Errorf("snowflake: waiting for the clock: %w", reason(ctx))
-}
-
-// reason returns the error of a context that has ended, and its cause if it has one.
-func reason(ctx context.Context) error {
-	err := ctx.Err()
-	if cause := context.Cause(ctx); !errors.Is(err, cause) {
-		return fmt.Errorf("%w: %w", err, cause)
-	}
-	return err
 }

@@ -1,6 +1,10 @@
 package snowflake
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 // Sentinel errors, for [errors.Is]. The returned errors wrap them, and have the details
 // in their messages.
@@ -37,3 +41,12 @@ var (
 	// ErrClosed means that the generator has been closed.
 	ErrClosed = errors.New("snowflake: generator closed")
 )
+
+// reason returns the error of a context that has ended, and its cause if it has one.
+func reason(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}

@@ -2,9 +2,7 @@ package snowflake
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -56,83 +54,6 @@ type Generator struct {
 	issued   atomic.Uint64 // number of IDs last returned by Stats
 }
 
-// New creates a generator that issues under a worker of the source. It fails if an
-// option is wrong or conflicts with the source, if the layout is invalid, starts in the
-// future or has expired, or if no worker is available. For a fixed worker that already
-// has a live generator the error is [ErrWorkerInUse].
-//
-// Under a fixed worker New sleeps, for at most 20 ms, until the tick in which the
-// process was started is over. With longer ticks the first call of [Generator.Next]
-// waits for that.
-func New(src WorkerSource, opts ...Option) (*Generator, error) {
-	if src == nil {
-		return nil, errors.New("snowflake: no worker source: pass Static, FromEnv, FromStatefulSet or a lease; there is no default because two processes would share it")
-	}
-	g, c, err := prepare(src, opts)
-	if err == nil {
-		err = g.openFirst(c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return g, nil
-}
-
-// CheckOptions returns the layout of a generator that [New] creates with these options
-// and a source without a layout of its own, such as [Static]. It returns the errors
-// that New finds in the options before it asks the source for a worker.
-func CheckOptions(opts ...Option) (Layout, error) {
-	_, c, err := prepare(Static(0, 0), opts)
-	if err != nil {
-		return Layout{}, err
-	}
-	return c.layout, nil
-}
-
-// prepare creates a generator without a worker.
-func prepare(src WorkerSource, opts []Option) (*Generator, config, error) {
-	c, err := newConfig(opts)
-	if err != nil {
-		return nil, c, err
-	}
-	if err := c.adopt(src); err != nil {
-		return nil, c, err
-	}
-	g := newGenerator(src, c)
-	return g, c, g.checkLifetime()
-}
-
-func newGenerator(src WorkerSource, c config) *Generator {
-	g := &Generator{
-		secret:       new(maphash.Hash).Sum64(), // 64 random bits
-		lag:          uint64((c.lag + c.layout.Tick - 1) / c.layout.Tick),
-		sequenceBits: c.layout.SequenceBits,
-		lowBits:      uint8(c.layout.lowBits()),
-		layout:       c.layout,
-		byDefault:    c.byDefault,
-		source:       src,
-		maxJump:      c.maxJump,
-		logical:      c.logical,
-		startBits:    c.start.bits(c.layout.SequenceBits),
-		changing:     make(chan struct{}, 1),
-		warnAt:       uint64(max(0, c.layout.tickOf(c.layout.Expires().Add(-expiryNotice)))),
-		closed:       make(chan struct{}),
-	}
-	g.span = (g.lag + 1) * uint64(c.layout.Tick)
-	g.state.Store(sealed)
-	g.clock.Init(clock.Config{
-		Epoch:   c.layout.Epoch,
-		Tick:    c.layout.Tick,
-		MaxJump: c.maxJump,
-		Wall:    c.wall,
-		Read:    c.read,
-
-		NeverTrust: c.logical,
-	})
-	g.ctx, g.cancel = context.WithCancel(context.Background())
-	return g
-}
-
 // Layout returns the layout of the IDs that the generator issues.
 func (g *Generator) Layout() Layout { return g.layout }
 
@@ -144,32 +65,17 @@ func (g *Generator) HasDefaultLayout() bool { return g.byDefault }
 // *lease.Lease, whose Stats report its state. [Generator.Health] includes its health.
 func (g *Generator) Source() WorkerSource { return g.source }
 
+// last returns the last slot issued or reserved.
+func (g *Generator) last() slot { return g.grant.Load().slotOf(g.state.Load()) }
+
+// advance moves the state from one slot of the grant to a later slot, unless another
+// call has moved it. It reports whether it has.
+func (g *Generator) advance(grant *Grant, from, to slot) bool {
+	return g.state.CompareAndSwap(uint64(grant.id(from)), uint64(grant.id(to)))
+}
+
 // expiryNotice is how long before the layout's end the generator logs a warning.
 const expiryNotice = 5 * 365 * 24 * time.Hour
-
-func (g *Generator) checkLifetime() error {
-	now, _ := g.clock.Read()
-	if now.Before(g.layout.Epoch) {
-		return fmt.Errorf("snowflake: layout's epoch %v is after the clock's %v", g.layout.Epoch, now)
-	}
-	if !now.Before(g.layout.Expires()) {
-		return g.expired()
-	}
-	return nil
-}
-
-// started is the start time of this process.
-var started = time.Now()
-
-// tickAfterStart returns the first tick that a previous process under the same fixed
-// worker cannot have used, or zero if the tick in which this process was started is
-// over.
-func (l Layout) tickAfterStart() int64 {
-	if tick := l.tickOf(started); tick == l.tickOf(time.Now()) {
-		return tick + 1
-	}
-	return 0
-}
 
 func (g *Generator) expired() error {
 	return fmt.Errorf("%w at %v (%v): move to a layout with more time bits, a longer tick or a later epoch", ErrExpired, g.layout.Expires(), g.layout)

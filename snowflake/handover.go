@@ -50,6 +50,19 @@ func (g *Generator) skipStartTick(grant *Grant) {
 	grant.from = max(grant.from, first)
 }
 
+// started is the start time of this process.
+var started = time.Now()
+
+// tickAfterStart returns the first tick that a previous process under the same fixed
+// worker cannot have used, or zero if the tick in which this process was started is
+// over.
+func (l Layout) tickAfterStart() int64 {
+	if tick := l.tickOf(started); tick == l.tickOf(time.Now()) {
+		return tick + 1
+	}
+	return 0
+}
+
 // accept reserves a grant for this generator, to begin at the tick least or later. If
 // it cannot be used, accept retires it and returns an error. It does not retire a grant
 // that is already in use, because only the other generator may do that.

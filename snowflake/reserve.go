@@ -167,15 +167,6 @@ func (g *Generator) commit(r reservation) bool {
 // for it, so that a test that never moves its clock fails instead of hanging.
 const maxStandstill = 10 * time.Second
 
-// last returns the last slot issued or reserved.
-func (g *Generator) last() slot { return g.grant.Load().slotOf(g.state.Load()) }
-
-// advance moves the state from one slot of the grant to a later slot, unless another
-// call has moved it. It reports whether it has.
-func (g *Generator) advance(grant *Grant, from, to slot) bool {
-	return g.state.CompareAndSwap(uint64(grant.id(from)), uint64(grant.id(to)))
-}
-
 // waitUntilDue waits for the tick of the reservation's last slot. It returns false if
 // the grant has been revoked during the wait.
 func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, err error) {
@@ -202,4 +193,17 @@ func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, 
 	}
 	g.skipped.Add(-int64(r.count))
 	return true, nil
+}
+
+// sleep waits for d or less, or until ctx ends, which is an error.
+func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
+	if g.clock.Sleep(ctx, d) != nil {
+		return waiting(ctx)
+	}
+	return nil
+}
+
+// waiting returns the error of a call whose context has ended.
+func waiting(ctx context.Context) error {
+	return fmt.Errorf("snowflake: waiting for the clock: %w", reason(ctx))
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -167,10 +166,4 @@ func (a *alphabet) value(fn, s string) (ID, error) {
 
 func (a *alphabet) want() string {
 	return "want digits of base " + strconv.FormatUint(a.base, 10) + " only"
-}
-
-// unexpected describes the character at offset i of s, for errors.
-func unexpected(s string, i int) string {
-	r, _ := utf8.DecodeRuneInString(s[i:])
-	return "unexpected " + strconv.QuoteRune(r) + " at offset " + strconv.Itoa(i)
 }

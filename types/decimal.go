@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"strconv"
 )
 
 // maxDigits is the length of 9223372036854775807. A number of at most 19 digits fits a
@@ -130,29 +129,4 @@ func eightDigits(n uint64) uint64 {
 	n = q | (n-100*q)<<16
 	q = n * 103 >> 10 & 0x000f000f_000f000f // n/10 for n < 100
 	return q | (n-10*q)<<8
-}
-
-const outOfRange = "out of range: want at most 9223372036854775807"
-
-// maxQuoted is how many bytes of its input an error quotes, so that an input of
-// megabytes does not become a log line of megabytes.
-const maxQuoted = 64
-
-// A parseError says which function rejected which input, and why. It is not exported,
-// because callers do not need to distinguish the reasons.
-type parseError struct {
-	fn  string
-	in  string
-	msg string
-}
-
-func (e *parseError) Error() string {
-	return "types: " + e.fn + "(" + quote(e.in) + "): " + e.msg
-}
-
-func quote(s string) string {
-	if len(s) <= maxQuoted {
-		return strconv.Quote(s)
-	}
-	return strconv.Quote(s[:maxQuoted]) + "... of " + strconv.Itoa(len(s)) + " bytes"
 }

@@ -42,6 +42,9 @@ type Config struct {
 	NeverTrust bool // compare the clocks at every call, as a scripted clock always does
 }
 
+// never is the value of trusted of a clock whose comparisons are never trusted.
+const never = -1
+
 // A Clock returns logical time, base + elapsed, counted from the epoch. All methods may
 // be called concurrently. The caller of some of them must hold the lock.
 type Clock struct {
@@ -73,6 +76,15 @@ type Clock struct {
 
 	stepsBack       atomic.Uint64
 	largestStepBack atomic.Int64
+}
+
+// A wakeup wakes all callers that wait for a tick. One of them, the leader, sleeps and
+// reads the clock. The other callers sleep until the leader broadcasts. If each of them
+// read the clock, they would cost as much CPU as spinning does.
+type wakeup struct {
+	mu   sync.Mutex
+	done chan struct{} // closed by the leader; nil if there is no leader
+	due  time.Duration // when the leader will broadcast, in elapsed time
 }
 
 // Init starts the clock. It must not be copied afterwards.

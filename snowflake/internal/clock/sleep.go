@@ -3,7 +3,6 @@ package clock
 import (
 	"context"
 	"runtime"
-	"sync"
 	"time"
 )
 
@@ -21,15 +20,6 @@ const (
 	// poll is how often a scripted clock is read.
 	poll = time.Millisecond
 )
-
-// A wakeup wakes all callers that wait for a tick. One of them, the leader, sleeps and
-// reads the clock. The other callers sleep until the leader broadcasts. If each of them
-// read the clock, they would cost as much CPU as spinning does.
-type wakeup struct {
-	mu   sync.Mutex
-	done chan struct{} // closed by the leader; nil if there is no leader
-	due  time.Duration // when the leader will broadcast, in elapsed time
-}
 
 // Sleep waits for the given time or less. It returns an error if ctx ends first.
 func (c *Clock) Sleep(ctx context.Context, left time.Duration) error {
