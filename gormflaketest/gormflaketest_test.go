@@ -25,6 +25,7 @@ type line struct {
 	OrderID types.ID
 }
 
+// open returns an empty database whose keys come from the generator.
 func open(t *testing.T, gen gormflake.Generator) *gorm.DB {
 	t.Helper()
 	db := testdb.Open(t, testdb.SQLite)
@@ -44,6 +45,7 @@ func create(t *testing.T, db *gorm.DB, row any) {
 	}
 }
 
+// keys returns the keys of a model's table, in order.
 func keys(t *testing.T, db *gorm.DB, model any) (ids []types.ID) {
 	t.Helper()
 	if err := db.Model(model).Order("id").Pluck("id", &ids).Error; err != nil {
@@ -99,6 +101,8 @@ func TestNewContinuesAfterKeysThatAreSet(t *testing.T) {
 	}
 }
 
+// TestNewIsSafeForConcurrentUse checks that goroutines get different keys, and none gets key 3,
+// which each of them has observed before.
 func TestNewIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	gen := gormflaketest.New()

@@ -17,6 +17,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// Acquire takes a free worker among those that the options allow, and starts at its bound or
+// later. A worker that was never used comes first, and then the lowest bound.
 func TestAcquireChooses(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000
@@ -100,6 +102,8 @@ func TestAcquireFromASlowStore(t *testing.T) {
 	})
 }
 
+// If all workers are held, the error names the holders and the time until the first bound
+// passes.
 func TestNoFreeWorker(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -163,6 +167,8 @@ func TestNoFreeWorkerNamesAFew(t *testing.T) {
 	}
 }
 
+// A restarted process finds its worker released with a bound 300 ms ahead of the clock. Acquire
+// waits for that instead of failing.
 func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,6 +183,8 @@ func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 	})
 }
 
+// Acquire fails if the store's workers belong to another layout, because a bound would mean
+// another tick.
 func TestLayoutIsCompared(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -227,6 +235,8 @@ func TestLayoutIsWrittenOnce(t *testing.T) {
 	}
 }
 
+// Acquire and CheckOptions return the same error for a wrong option, before any call of the
+// store.
 func TestOptionErrors(t *testing.T) {
 	t.Parallel()
 	slow := layout()
@@ -278,6 +288,9 @@ func TestOptionErrors(t *testing.T) {
 	}
 }
 
+// The answer to the claim's write is lost, or the request. The claim writes again and gets the
+// worker. The owner still names the bound that another holder has written, not the bound of the
+// claim's own first write.
 func TestAcquireUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -314,7 +327,8 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 	}
 }
 
-// The first process loses the answer to its first write, or the request.
+// The first process writes the layout. If the answer is lost, it finds its layout in the store
+// and continues. If the request is lost, Acquire fails.
 func TestLayoutUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -327,6 +341,7 @@ func TestLayoutUnknownOutcome(t *testing.T) {
 	}
 }
 
+// Acquire returns the store's error if the store is down, or answers no write.
 func TestAcquireGivesUp(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -347,7 +362,8 @@ func TestAcquireGivesUp(t *testing.T) {
 	}
 }
 
-// Acquire pauses between the attempts to write if a store refuses every write.
+// If a store refuses every write, Acquire pauses between its attempts. Otherwise it would make
+// many thousands in the ten seconds of its context.
 func TestAcquireStandsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -368,6 +384,7 @@ func TestAcquireStandsBack(t *testing.T) {
 	})
 }
 
+// Under WithSettle Acquire waits for that time, and then extends its window once.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -401,10 +418,12 @@ func TestSettler(t *testing.T) {
 	})
 }
 
+// A doubted store is a Settler that may forget writes.
 type doubted struct{ lease.Store }
 
 func (doubted) Unsettled() error { return errors.New("never tried") }
 
+// WithSettle protects little if it is shorter than the window, so that is logged as a warning.
 func TestSettleShorterThanTheWindow(t *testing.T) {
 	t.Parallel()
 	for settle, want := range map[time.Duration]int{20 * time.Millisecond: 0, 19 * time.Millisecond: 1} {
@@ -504,6 +523,7 @@ func TestCollidedChooseAtRandom(t *testing.T) {
 	}
 }
 
+// If the context ends while the worker settles, Acquire releases the worker.
 func TestSettleGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,6 +19,7 @@ type candidate struct {
 	start  int64
 }
 
+// compare orders candidates by their first tick, and then by their key.
 func (c candidate) compare(other candidate) int {
 	return cmp.Or(cmp.Compare(c.start, other.start), cmp.Compare(c.key, other.key))
 }
@@ -30,6 +31,7 @@ type span struct {
 	datacenter, count int64
 }
 
+// span returns the workers that the options allow.
 func (c *config) span() span {
 	switch {
 	case c.datacenter != nil:
@@ -40,23 +42,28 @@ func (c *config) span() span {
 	return span{c, 0, datacenters(c.layout)}
 }
 
+// width returns the number of workers in each datacenter of the span.
 func (s span) width() int64 { return s.config.last - s.config.first + 1 }
-func (s span) size() int64  { return s.count * s.width() }
 
-// at returns the key of the i-th worker.
+// size returns the number of workers of the span.
+func (s span) size() int64 { return s.count * s.width() }
+
+// at returns the key of the i-th worker of the span.
 func (s span) at(i int64) int {
 	return keyOf(s.config.layout, s.datacenter+i/s.width(), s.config.first+i%s.width())
 }
 
+// has reports whether the worker with this key is in the span. The key of the layout's
+// record is negative, and in no span.
 func (s span) has(key int) bool {
 	datacenter, worker := numbers(s.config.layout, key)
 	return key >= 0 && datacenter >= s.datacenter && datacenter < s.datacenter+s.count &&
 		worker >= s.config.first && worker <= s.config.last
 }
 
-// fewWorkers is how many workers a claim reads where the layout has more. If half of
-// all workers are in use, the chance that all 32 of a random choice are in use is one
-// in four billion.
+// fewWorkers is how many workers a claim first reads if there are more. If half of all
+// workers are in use, the chance that all 32 of a random sample are in use is one in four
+// billion.
 const fewWorkers = 32
 
 // few returns the keys of up to fewWorkers workers, chosen at random, or of all workers
@@ -75,8 +82,9 @@ func (s span) few() []int {
 	return keys
 }
 
-// unused returns a worker that is not in used. The choice is random, so that processes
-// that start together rarely choose the same worker. The span must be larger than used.
+// unused returns a worker that is not among the used workers. The choice is random, so that
+// processes that start together rarely choose the same worker. The span must have more
+// workers than used.
 func (s span) unused(used []candidate) candidate {
 	keys := make(map[int]bool, len(used))
 	for _, c := range used {
@@ -122,10 +130,11 @@ func (ch *chooser) used(records map[int]Record) []candidate {
 	return used
 }
 
-// choose picks a worker whose bound has passed. It prefers a worker that was never
-// used, and then the worker with the lowest bound. After a collision with another
-// process it picks at random among the free workers. If no worker is free it tries
-// takeOver, and then fails with a [NoFreeWorkerError].
+// choose picks a worker whose bound has passed, from the records of all workers. It prefers
+// a worker that was never used, and then the worker with the lowest bound. After a collision
+// with another process it picks at random among the free workers, because processes that
+// choose the same worker would collide again. If no worker is free it tries takeOver, and
+// then fails with a [NoFreeWorkerError].
 func (ch *chooser) choose(records map[int]Record, now int64, collided, starting bool) (candidate, error) {
 	s := ch.span()
 	used := ch.used(records)
@@ -145,9 +154,9 @@ func (ch *chooser) choose(records map[int]Record, now int64, collided, starting 
 	return candidate{}, noFreeWorker(ch.layout, used, now)
 }
 
-// chooseAmong picks, among the workers with these keys, the worker with the lowest
-// bound that has passed. A worker that was never used has bound 0, so the first such
-// key wins.
+// chooseAmong picks, from a sample of the workers, the worker with the lowest bound that has
+// passed. It returns false if no bound of the sample has passed. A worker that was never
+// used has bound 0, so the first such key wins.
 func (ch *chooser) chooseAmong(keys []int, records map[int]Record, now int64) (candidate, bool) {
 	var found []candidate
 	for _, key := range keys {
@@ -162,12 +171,14 @@ func (ch *chooser) chooseAmong(keys []int, records map[int]Record, now int64) (c
 	return slices.MinFunc(found, func(a, b candidate) int { return cmp.Compare(a.start, b.start) }), true
 }
 
-// takeOver picks a worker whose bound is up to maxAhead ahead of the clock, preferably
-// a worker that was released. A process that starts may also take a worker from a live
-// holder. A lease that replaces a lost worker takes a held worker only from a dead
-// holder, because more processes than workers would otherwise take workers from each
-// other all the time. It may also take back a worker that it lost, at any distance, if
-// the worker has no holder and its bound has not risen since.
+// takeOver picks a worker although its bound has not passed. WithMaxAhead allows this for
+// bounds up to maxAhead ahead of the clock. takeOver prefers a worker that was released.
+//
+// A process that starts may also take a worker from a live holder. A lease that replaces a
+// lost worker takes a held worker only if the holder seems dead, because more processes than
+// workers would otherwise take workers from each other all the time. Such a lease may also
+// take back a worker that it lost, however far ahead the bound is, if the worker has no
+// holder and its bound has not risen since. The bound is then the lease's own.
 func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candidate, bool) {
 	mayTake := func(candidate) bool { return true }
 	if !starting {
@@ -197,8 +208,11 @@ func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) er
 	return e
 }
 
+// unheld reports whether the worker has no holder.
 func (c candidate) unheld() bool { return c.record.heldBy() == "" }
 
+// lowest returns the candidate with the lowest first tick. It returns false if there is
+// none.
 func lowest(candidates []candidate) (_ candidate, ok bool) {
 	if len(candidates) == 0 {
 		return candidate{}, false
@@ -206,6 +220,7 @@ func lowest(candidates []candidate) (_ candidate, ok bool) {
 	return slices.MinFunc(candidates, candidate.compare), true
 }
 
+// only returns the candidates that pass the test.
 func only(candidates []candidate, test func(candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !test(c) })
 }
@@ -214,14 +229,15 @@ func only(candidates []candidate, test func(candidate) bool) []candidate {
 // holder writes its record every third of a window.
 type liveness map[int]observation
 
+// An observation is a record, and the time at which this lease first read it.
 type observation struct {
 	record Record
 	since  time.Time
 }
 
-// dead updates the observations with the records of used. It returns a function that
-// reports whether a candidate's record has not changed for two windows. The longer of
-// the holder's and this lease's window counts.
+// dead updates the observations with the records of used. It returns a function that reports
+// whether a candidate's holder seems dead, because its record has not changed for two
+// windows. The longer of the holder's and this lease's window counts.
 func (l liveness) dead(used []candidate, window time.Duration) func(candidate) bool {
 	now := time.Now()
 	for _, c := range used {

@@ -22,9 +22,9 @@ const (
 	maxCollisions = 100
 )
 
-// A claim looks for a free worker and writes a record for it. All writes of a claim
-// carry the same holder in their token, so that the claim recognizes a write that has
-// landed without an answer.
+// A claim looks for a free worker and writes a record for it. All writes of a claim carry
+// the same holder in their token. So if a write ended without an answer, the claim
+// recognizes by the record whether it has landed.
 type claim struct {
 	*config
 	records   records
@@ -35,8 +35,8 @@ type claim struct {
 	patience  time.Duration         // how long to wait for a connection
 
 	token        token
-	layoutRecord Record
-	readAll      bool          // read all records, because a few workers were all in use
+	layoutRecord Record        // the layout's record with which the claim has compared its own layout
+	readAll      bool          // read all records, because a sample of the workers was all in use
 	starts       map[int]int64 // by key of each worker tried: the first tick that no other process can have issued, in Unix ms
 	collisions   int           // writes that the store refused
 	unknown      int           // writes without an answer
@@ -56,8 +56,9 @@ func (c claim) search(ctx context.Context) (*heldWorker, error) {
 	}
 }
 
-// attempt waits for its turn and tries once to write a record. It returns neither a
-// worker nor an error if the caller is to try again; it has then waited for c.pause.
+// attempt waits for its turn, if the store is a [Queue], and tries once to write a record.
+// It returns neither a worker nor an error if the caller is to try again. It has then
+// already paused.
 func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 	leave, err := c.records.enter(ctx)
 	if err != nil {
@@ -72,6 +73,7 @@ func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 	return w, err
 }
 
+// attemptInTurn is attempt without the wait for a turn and without the pause.
 func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	over, disconnect, err := c.records.connect(ctx, c.patience)
 	if err != nil {
@@ -82,12 +84,16 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	if err != nil {
 		return nil, acquiring(err)
 	}
+
+	// Read the records.
 	began := time.Now()
 	seen, err := c.look(ctx, over)
 	if err != nil {
 		return nil, err
 	}
 	took := time.Since(began)
+
+	// Check that this process may take a worker.
 	if err := c.checkSettle(); err != nil {
 		return nil, acquiring(err)
 	}
@@ -103,6 +109,8 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	if err := c.clocks.check(now, seen.time, c.starting); err != nil {
 		return nil, acquiring(err)
 	}
+
+	// Choose a worker and write its record.
 	found, ok, err := c.pick(seen, now)
 	if !ok {
 		return nil, err
@@ -110,6 +118,8 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	return c.write(ctx, over, found, now)
 }
 
+// checkSettle returns an error if the store may forget writes, and the lease does not wait
+// for at least a window before it issues under a new worker; see [Settler].
 func (c *claim) checkSettle() error {
 	if settler, ok := c.records.store.(Settler); ok && c.settle < c.window {
 		return settler.Unsettled()
@@ -129,18 +139,20 @@ func enough(ctx context.Context, took time.Duration) error {
 	return nil
 }
 
+// acquiring wraps the error of a claim.
 func acquiring(err error) error { return fmt.Errorf("lease: acquiring a worker: %w", err) }
 
 // A view is the part of the store that a claim has read.
 type view struct {
 	records map[int]Record
 	time    time.Time // the store's clock, or zero if it has no clock
-	few     []int     // keys of the workers that were read, or nil if all were read
+	few     []int     // keys of the sample of workers that was read, or nil if all were read
 }
 
-// look reads a few workers of many, and the workers that this claim has tried, if the
-// store is a [Getter]. Otherwise, or if an attempt has found all of a few workers in
-// use, it reads all records.
+// look reads the records from which the claim chooses. If the store is a [Getter], these are
+// the records of a random sample of the workers, of the workers that this claim has already
+// tried to write, and of the layout. Otherwise, or if an earlier attempt has found all
+// workers of its sample in use, look reads all records.
 func (c *claim) look(ctx context.Context, over records) (v view, err error) {
 	if _, ok := over.store.(Getter); !ok || c.readAll {
 		if v.records, _, err = over.load(ctx); err != nil {
@@ -199,6 +211,15 @@ func (c *claim) tried(records map[int]Record) (candidate, bool) {
 	return candidate{}, false
 }
 
+// write writes a record for the worker that was found. It returns the worker if the store
+// has acknowledged the write and still has the same layout. It returns nil without an error
+// if the claim is to try again, because another process has written first, or because the
+// write ended without an answer.
+//
+// If found already has this claim's token, an earlier write has landed. Its first tick is
+// then that of the earlier attempt, which c.starts remembers, because the record's bound is
+// this claim's own. write lowers no bound: the new bound is a window above now (and above
+// the time until which the worker settles), above the first tick, and not below the record's.
 func (c *claim) write(ctx context.Context, over records, found candidate, now int64) (*heldWorker, error) {
 	c.starts[found.key] = max(c.starts[found.key], found.start)
 	c.token.replaced = found.record.Bound
@@ -223,9 +244,10 @@ func (c *claim) write(ctx context.Context, over records, found candidate, now in
 	return nil, nil
 }
 
-// confirm returns the worker if the record of the layout is still the one that the
-// claim compared with. A crash of the store can have replaced it. The worker is then
-// released, and confirm returns nil so that the claim tries again.
+// confirm reads the layout's record again after the worker's record was written, and returns
+// the worker if it is still the record that the claim has compared its layout with. If a
+// crash of the store has removed that record, another process may have written another
+// layout. confirm then releases the worker, and returns nil so that the claim tries again.
 func (c *claim) confirm(ctx context.Context, over records, w *heldWorker) (*heldWorker, error) {
 	r, err := over.read(ctx, layoutKey)
 	if r == c.layoutRecord && err == nil {
@@ -235,10 +257,10 @@ func (c *claim) confirm(ctx context.Context, over records, w *heldWorker) (*held
 	return nil, errors.Join(err, releaseErr)
 }
 
-// backOff counts a collision and sets a random pause of up to a millisecond for each
-// collision so far, so that other processes can write first. The limit grows because on
-// a store that reads from a lagging replica, every claim collides until the replica has
-// caught up.
+// backOff counts a collision, which is a write that the store refused because another
+// process has written first. It sets a random pause of up to a millisecond for each
+// collision so far. The limit grows because on a store that reads from a lagging replica,
+// every claim collides until the replica has caught up.
 func (c *claim) backOff() {
 	c.collisions++
 	c.pause = time.Duration(c.random(int64(min(c.collisions, maxCollisions)) * int64(time.Millisecond)))

@@ -22,11 +22,14 @@ func (c *config) bound(from int64) int64 {
 	return ceil(from+(c.window+time.Millisecond-1).Milliseconds(), c.layout.Tick.Milliseconds())
 }
 
-// believed returns the wall clock, in Unix milliseconds, as the generator sees it. The
-// generator limits jumps of the clock (see [snowflake.WithMaxJump]), and the lease must
-// not raise a bound by a jump that the generator refuses. The generator issues under w,
-// or still under served, which w replaces. Before it has issued an ID, believed returns
-// need or the clock of the start plus the time since then, whichever is later.
+// believed returns the wall clock, in Unix milliseconds, as the generator believes it. The
+// generator does not believe a jump of the clock beyond a limit (see
+// [snowflake.WithMaxJump]), and the lease must not raise a bound by such a jump, because a
+// bound is never lowered. The generator issues under w. While w is a replacement that the
+// generator has not asked for yet, it still issues under the worker served.
+//
+// Before the generator has issued an ID, its clock is not in use. believed then returns
+// need, or the time when w was acquired plus the elapsed time since, whichever is later.
 func believed(need int64, w, served *heldWorker) (int64, error) {
 	for _, issuing := range []*heldWorker{w, served} {
 		if issuing == nil {
@@ -46,17 +49,21 @@ func believed(need int64, w, served *heldWorker) (int64, error) {
 // must not stop processes whose clocks are right.
 type clocks struct {
 	*config
-	theirs  time.Time // the store's clock when it last agreed with ours; zero if it never did
-	at      time.Time // our monotonic clock at that moment
+	theirs  time.Time // the store's clock when it last agreed with this process's; zero if it never did
+	at      time.Time // this process's monotonic clock at that moment
 	warned  bool      // the log has a warning that the store's clock is behind
 	leading bool      // the log has a warning that IDs are far ahead of the clock
 }
 
-// check returns an error if this process's clock (now, in Unix milliseconds) is too far
-// ahead of the store's, theirs, and the process starts. Once it runs, check returns an
-// error only if our clock has jumped since the two last agreed; otherwise the store's
-// clock has jumped, and check logs a warning. A zero theirs means that the store has no
-// clock.
+// check compares this process's clock (now, in Unix milliseconds) with the store's clock,
+// theirs. If now is more than maxSkew ahead, and starting is true because the process
+// acquires its first worker, check returns an error.
+//
+// If the process already has a worker, one of the clocks has jumped. check adds the elapsed
+// time to the store's clock of the moment at which the two last agreed. If now is too far
+// ahead of that too, this process's clock has jumped, and check returns an error. Otherwise
+// the store's clock has jumped, and check only logs a warning. A zero theirs means that the
+// store has no clock.
 func (c *clocks) check(now int64, theirs time.Time, starting bool) error {
 	switch {
 	case c.agrees(now, theirs):
@@ -71,8 +78,8 @@ func (c *clocks) check(now int64, theirs time.Time, starting bool) error {
 	return nil
 }
 
-// agrees reports whether our clock is at most maxSkew ahead of the store's, and if so
-// remembers the store's time.
+// agrees reports whether this process's clock is at most maxSkew ahead of the store's. If it
+// is, agrees remembers the store's time.
 func (c *clocks) agrees(now int64, theirs time.Time) bool {
 	if theirs.IsZero() {
 		return true

@@ -110,6 +110,7 @@ func TestSettlingHoldsNoConnection(t *testing.T) {
 	})
 }
 
+// Acquire waits for a connection for 20 seconds and then fails, so that a start does not hang.
 func TestAcquireGivesUpOnABusyPool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -34,7 +34,7 @@ type NoFreeWorkerError struct {
 	Wait time.Duration
 }
 
-// named is how many holders the text of the error names.
+// named is how many holders the text of a NoFreeWorkerError names.
 const named = 4
 
 func (e *NoFreeWorkerError) Error() string {

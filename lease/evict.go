@@ -119,8 +119,10 @@ func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error
 	return in.raiseChanged(ctx, to, n, high)
 }
 
-// raiseChanged inspects the store again, and repeats Raise if a record of one of the
-// workers in high has changed, because the high bound that was read may have vanished.
+// raiseChanged checks the workers in high, whose bounds Raise has read as high enough and
+// not written. It inspects the store again. If the record of such a worker has changed, the
+// bound may have vanished, so raiseChanged repeats Raise. n is the number of bounds that
+// were raised before; the result includes it.
 func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, high []int) (int, error) {
 	if len(high) == 0 {
 		return n, nil
@@ -141,9 +143,8 @@ func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, hig
 // maxRaised limits the workers of a layout for Raise, which needs a write for each.
 const maxRaised = 1 << 16
 
-// tickAt returns a time as a bound, rounded up to whole ticks, or an error if the
-// layout cannot hold it. The error names the calling method, which is the argument
-// what.
+// tickAt returns a time as a bound, rounded up to whole ticks, or an error if the layout
+// cannot hold it. what is the name of the calling method, for the error.
 func (in *Inspection) tickAt(what string, t time.Time) (int64, error) {
 	if in.store == nil {
 		return 0, errNoStore
@@ -187,8 +188,8 @@ func (in *Inspection) raise(ctx context.Context, key int, bound int64) error {
 	return nil
 }
 
-// change replaces the record of h by the result of to, unless another process has
-// written the record since the inspection.
+// change replaces the record of h by the record that the function to returns for it. It
+// fails if another process has written the record since the inspection.
 func (in *Inspection) change(ctx context.Context, h Holder, key int, to func(Record) Record) error {
 	if err := in.swap(ctx, key, false, to); err != nil {
 		return fmt.Errorf("lease: %v: %w", h, err)
@@ -196,22 +197,23 @@ func (in *Inspection) change(ctx context.Context, h Holder, key int, to func(Rec
 	return nil
 }
 
-// maxTries is how often swap tries a write.
+// maxTries is how often swap tries a write. A write fails if its answer is lost, or if the
+// holder extends its window at the same moment. Five such failures in a row are rare.
 const maxTries = 5
 
 var errUnacked = errors.New("the store shows the new record and has not acknowledged it: inspect again")
 
 // swap replaces a record r by to(r) and returns nil once the store has acknowledged the
-// write. After a write without acknowledgement it reads the record again and tries from
-// there. With force it also replaces a record that another process has written. Reading
-// back the new record is not enough to return nil, because the store may lose it in a
-// crash.
+// write. After a write without acknowledgement it reads the record again and replaces that.
+// If force is true, it also replaces a record that another process has written since the
+// inspection. Otherwise that is an error. If swap reads back the new record, that is not
+// enough to return nil, because the store may lose it in a crash.
 func (in *Inspection) swap(ctx context.Context, key int, force bool, to func(Record) Record) error {
 	r := in.records[key]
-	ours := map[Record]bool{r: true}
+	ours := map[Record]bool{r: true} // the record of the inspection, and those that this call has written
 	for try := 1; ; try++ {
 		next := to(r)
-		if next == r {
+		if next == r { // a write would change nothing, so that its acknowledgement would prove nothing
 			return errUnacked
 		}
 		ours[next] = true

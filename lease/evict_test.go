@@ -22,7 +22,7 @@ func evictable(t *testing.T) (store *leasetest.Memory, held lease.Record) {
 	return store, held
 }
 
-// The bound stays, and the next holder starts there.
+// Evict releases the worker and keeps its bound, so that the next holder starts there.
 func TestEvict(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -73,6 +73,8 @@ func TestForgedHolder(t *testing.T) {
 	}
 }
 
+// Evict fails if the record has changed since the inspection. A holder that has renewed its
+// lease is alive, and another holder is not the one that was meant.
 func TestEvictChanged(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -98,8 +100,9 @@ func TestEvictChanged(t *testing.T) {
 	}
 }
 
-// A write without an answer is repeated from the record that was read, because that
-// record may vanish.
+// Evict, Lower and Raise repeat a write that was not answered. They do not trust a record that
+// they read afterwards, even if it is the record that they have written, because it may vanish
+// in a crash. So they write it again, with another count.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost for good")
@@ -146,8 +149,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// The owner of another program contains no count, so that a second write would equal
-// the first.
+// The owner that another program has written contains no count. A second write would equal the
+// first and prove nothing, so Evict returns an error if the answer to the first is lost.
 func TestEvictForeignUnanswered(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -160,6 +163,8 @@ func TestEvictForeignUnanswered(t *testing.T) {
 	}
 }
 
+// Raise raises the bounds that are too low, also of workers without a record, and releases
+// their workers. It leaves a bound that is high enough.
 func TestRaise(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -192,7 +197,8 @@ func TestRaise(t *testing.T) {
 	}
 }
 
-// A bound that is high enough already is durable once a later write is acknowledged.
+// If every bound is high enough already, Raise still writes one record. The bounds were only
+// read, and are known to be durable once a later write is acknowledged.
 func TestRaiseNothing(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -211,6 +217,8 @@ func TestRaiseNothing(t *testing.T) {
 	}
 }
 
+// Raise returns an error and writes nothing if the time is outside the layout, or if the store
+// has no layout or too many workers.
 func TestRaiseRefuses(t *testing.T) {
 	t.Parallel()
 	wide := layout()
@@ -241,7 +249,8 @@ func TestRaiseRefuses(t *testing.T) {
 	}
 }
 
-// A bound is a whole tick at or above the time.
+// Raise rounds the time up to a whole tick, because IDs of the tick that contains the time may
+// exist.
 func TestRaiseRoundsUp(t *testing.T) {
 	t.Parallel()
 	slow := layout()
@@ -261,6 +270,8 @@ func TestRaiseRoundsUp(t *testing.T) {
 	}
 }
 
+// Lower sets the bound of a worker without holder back to a time. It returns an error if the
+// worker is held, if the bound would not fall, or if the record has changed.
 func TestLower(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -299,8 +310,8 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// A bound that was read as high enough vanishes because the store crashes before it
-// acknowledges a later write.
+// Raise has read a bound that is high enough, but was never acknowledged. The store crashes
+// during the next write, and the bound vanishes. Raise must find that and raise it.
 func TestRaiseAfterACrash(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

@@ -47,6 +47,8 @@ func TestTryNextFindsAWindow(t *testing.T) {
 	})
 }
 
+// The store is down for five seconds, less than the rest of the window. No call of the
+// generator fails or waits. Stats and the log show the outage.
 func TestShortOutageIsNotNoticed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,6 +80,8 @@ func TestShortOutageIsNotNoticed(t *testing.T) {
 	})
 }
 
+// The store is down for longer than the window. The generator stops at the bound and not
+// before, and issues again within a second after the store is back.
 func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,8 +119,8 @@ func TestLongOutage(t *testing.T) {
 	})
 }
 
-// The window ends between two rounds of the background loop, whose next round may be
-// far off.
+// In logical time the window may be used up long before the background loop's next round. If
+// the store is down at that moment, the loop must still try again soon, not at its next round.
 func TestRecoveryBetweenRounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,6 +201,8 @@ func TestHangingStore(t *testing.T) {
 	})
 }
 
+// The answer to the write that releases the worker is lost, or the request. The worker is
+// released in both cases.
 func TestReleaseUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply} {
@@ -215,6 +221,7 @@ func TestReleaseUnknownOutcome(t *testing.T) {
 	}
 }
 
+// If the store is down, Close returns its error, and the time at which the worker becomes free.
 func TestReleaseFails(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -353,6 +360,8 @@ func (r refusing) CompareAndSwap(ctx context.Context, worker int, old, next leas
 	return r.Memory.CompareAndSwap(ctx, worker, old, next)
 }
 
+// If a store refuses every extension, although it shows the record that was expected, the
+// generator stops at its bound with an error that says so.
 func TestStoreThatRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -395,8 +404,8 @@ func TestBoundsAreWholeTicks(t *testing.T) {
 	})
 }
 
-// A caller gives up and logs before the write is acknowledged. The race detector must
-// not find a race.
+// A caller stops waiting, and logs the worker, at about the moment at which the extension is
+// acknowledged and changes the worker. The race detector must not find a race.
 func TestGivingUpWhileExtending(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

@@ -43,6 +43,7 @@ func (r *reader) Get(ctx context.Context, keys []int) (map[int]lease.Record, tim
 	return leasetest.WithGet(r.Store).(lease.Getter).Get(ctx, keys)
 }
 
+// acquireWide leases a worker of the layout wide, and releases it at the end of the test.
 func acquireWide(t *testing.T, store lease.Store, opts ...lease.Option) (*lease.Lease, error) {
 	t.Helper()
 	l, err := lease.Acquire(t.Context(), store, wide(), append(opts, lease.WithLogger(discard()))...)
@@ -154,7 +155,7 @@ func TestClaimOfAFewStartsAtTheLostBound(t *testing.T) {
 	})
 }
 
-// A turns store lets one claim in at a time.
+// A turns store is a Queue that lets one claim in at a time.
 type turns struct {
 	lease.Store
 	gate chan struct{}

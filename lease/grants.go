@@ -31,6 +31,9 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 	if grant, err := l.holdings.ready(held, need); grant != nil || err != nil {
 		return grant, err
 	}
+
+	// Renew in a goroutine of its own, which unlocks storeLock even if the caller no
+	// longer waits.
 	limit := l.timeout()
 	waiting, cancel := context.WithTimeoutCause(ctx, limit, slow(limit))
 	defer cancel()
@@ -49,21 +52,21 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 		return nil, l.gaveUp(ctx, held, context.Cause(waiting))
 	}
 	grant, err := l.holdings.ready(held, need)
-	if grant == nil && err == nil {
+	if grant == nil && err == nil { // the clock has passed even the new bound
 		err = fencedError(l.now(), held, errNothing)
 	}
 	return grant, err
 }
 
-// slow returns the error of a caller that has waited for limit while an attempt
-// continues.
+// slow returns the error of a caller that has waited for limit, and stops waiting although
+// the attempt to get a window continues.
 func slow(limit time.Duration) error {
 	return fmt.Errorf("lease: no answer from the store after %v; if all connections are in use, perhaps by a transaction that waits for this call, end it sooner, allow more connections, or give the store a pool of its own", limit)
 }
 
-// gaveUp returns the error of a caller that stopped waiting for the reason why. If its
-// context has not ended, it also notes a failure, so that the next callers fail at once
-// instead of waiting as long.
+// gaveUp returns the error of a caller that stopped waiting for the reason why. If the
+// caller's own context has not ended, the store is slow, and gaveUp also notes a failure,
+// so that the next callers fail at once instead of waiting as long.
 func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) error {
 	if ctx.Err() == nil {
 		l.holdings.failed(why)
@@ -92,8 +95,8 @@ func (l *Lease) Release(ctx context.Context) error {
 	return l.finish(ctx, l.holdings.served())
 }
 
-// finish releases the worker w. If the lease has ended, it also releases a replacement
-// that no generator has asked for.
+// finish releases the worker w. If the lease has ended, it also releases the replacement, if
+// the lease has acquired one that the generator has not asked for.
 func (l *Lease) finish(ctx context.Context, w *heldWorker) error {
 	if err := l.storeLock.lock(ctx); err != nil {
 		return l.holdings.stillLeased(w, err)

@@ -29,6 +29,7 @@ func layout() snowflake.Layout {
 // now returns the machine's clock in Unix milliseconds.
 func now() int64 { return time.Now().UnixMilli() }
 
+// acquire leases a worker of layout, and releases it at the end of the test.
 func acquire(t *testing.T, store lease.Store, opts ...lease.Option) *lease.Lease {
 	t.Helper()
 	l, err := lease.Acquire(t.Context(), store, layout(), append([]lease.Option{lease.WithLogger(discard())}, opts...)...)
@@ -39,6 +40,7 @@ func acquire(t *testing.T, store lease.Store, opts ...lease.Option) *lease.Lease
 	return l
 }
 
+// generate creates a generator under the lease, and closes it at the end of the test.
 func generate(t *testing.T, l *lease.Lease, opts ...snowflake.Option) *snowflake.Generator {
 	t.Helper()
 	gen, err := snowflake.New(l, opts...)
@@ -59,14 +61,17 @@ func next(t *testing.T, gen *snowflake.Generator) (types.ID, int) {
 	return id, key(gen.Layout(), id)
 }
 
+// key returns the key of the worker that issued the ID, as in the store.
 func key(l snowflake.Layout, id types.ID) int {
 	p := l.Decompose(id)
 	return int(p.Datacenter<<l.WorkerBits | p.Worker)
 }
 
+// discard returns a logger that discards its messages.
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// held fills all workers of the layout with records of other holders.
+// held writes records of other holders for all four workers of the layout. Worker 0 has the
+// bound, and each following worker a bound one higher.
 func held(store *leasetest.Memory, bound int64) {
 	for worker := range 4 {
 		store.Put(worker, lease.Record{Bound: bound + int64(worker), Owner: "other/" + string(rune('0'+worker))})
@@ -84,7 +89,7 @@ func released(r lease.Record) bool {
 	return r.Owner == "" || strings.HasSuffix(r.Owner, "/released")
 }
 
-// A skew is a clock that differs from the machine's.
+// A skew is a clock that shows the machine's time plus an offset.
 type skew struct{ offset atomic.Int64 }
 
 func (s *skew) set(d time.Duration) { s.offset.Store(int64(d)) }

@@ -29,17 +29,22 @@ type Stats struct {
 }
 
 // Holdings are the workers and grants of a lease, with its outage and its counts. They
-// hold everything that is read or changed without the store's lock.
+// hold everything that is read or changed without the store's lock, so that a caller need
+// not wait for a store that hangs.
+//
+// A worker is the lease's right in the store. A grant is the generator's right to issue
+// under a worker. After a loss the lease acquires a replacement in the background, and the
+// generator gets a grant of it when it next asks.
 type holdings struct {
 	*config
 	cancel context.CancelFunc // stops the lease's background work
 	retry  chan struct{}      // receives a value after a failure, to wake the background
 
-	mu          sync.Mutex // guards the fields below; never held during a call of the store
-	held        *heldWorker
-	replacement *heldWorker // takes the place of a lost held worker when the generator asks
-	grants      map[*snowflake.Grant]*heldWorker
-	ended       bool
+	mu          sync.Mutex                       // guards the fields below; never held during a call of the store
+	held        *heldWorker                      // the worker of the generator's grant; see served
+	replacement *heldWorker                      // takes the place of a lost held worker when the generator asks
+	grants      map[*snowflake.Grant]*heldWorker // grants that are not retired; two while the generator replaces one
+	ended       bool                             // the lease has ended, so that nothing more is granted or acquired
 	outage      outage
 	counts      Stats // only the counters are in use
 }
@@ -60,6 +65,7 @@ func (h *holdings) current() *heldWorker {
 	return h.currentLocked()
 }
 
+// currentLocked is current for a caller that holds mu.
 func (h *holdings) currentLocked() *heldWorker {
 	if h.replacement != nil {
 		return h.replacement
@@ -89,8 +95,9 @@ func (h *holdings) ready(inUse *snowflake.Grant, need int64) (*snowflake.Grant, 
 	return nil, nil
 }
 
-// grantOf returns the worker's grant. If the generator issues under another grant,
-// held, or under no grant yet, grantOf makes a new grant.
+// grantOf returns the grant of the worker w. If the generator issues under the grant held
+// of another worker, or under no grant yet, grantOf makes a new grant, and w is then the
+// worker that the generator is served by. The caller holds mu.
 func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Grant, error) {
 	if held != nil && w.grant.Load() == held {
 		return held, nil
@@ -114,7 +121,8 @@ func (h *holdings) extended(w *heldWorker, r Record) {
 	h.counts.Extensions++
 }
 
-// drop revokes the worker's grant, so that the generator stops, and counts the loss.
+// drop marks the worker as lost, revokes its grant so that the generator stops, and counts
+// the loss.
 func (h *holdings) drop(w *heldWorker, lost *loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,10 +138,12 @@ func (h *holdings) offer(w *heldWorker) {
 	h.replacement = w
 }
 
-// remove removes a retired grant and remembers that no tick from unused on was issued
-// under its worker. It returns the worker to release, or nil if there is nothing to
-// release: a lost worker of a lease that continues needs no write. If the release
-// fails, a later release finds the value of unused. The lease ends with the last grant.
+// remove removes a grant that the generator has retired, and returns its worker, which is
+// to be released. No tick from unused on was issued under the grant. The worker remembers
+// unused, so that Lease.Release can still release it if this release does not get the
+// store's lock in time. remove returns nil if the grant is unknown, or if the worker is lost
+// and the lease continues, because a lost worker needs no release. The lease ends with the
+// last grant.
 func (h *holdings) remove(grant *snowflake.Grant, unused int64) *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,7 +154,7 @@ func (h *holdings) remove(grant *snowflake.Grant, unused int64) *heldWorker {
 	delete(h.grants, grant)
 	h.endIfUnused()
 	for _, left := range h.grants {
-		h.held = left // if the generator has refused the new grant
+		h.held = left // the generator still issues under it if it has refused the new grant, which is now removed
 	}
 	if w != nil && w.lost && !h.ended {
 		return nil
@@ -183,8 +193,8 @@ func (h *holdings) takeReplacement() *heldWorker {
 	return w
 }
 
-// close marks the worker as lost, so that no new grant of it is returned. It returns
-// the bound above every tick that was issued under the worker.
+// close marks the worker as lost before its release, so that no new grant of it is made. It
+// returns the bound above every tick that was issued under the worker.
 func (h *holdings) close(w *heldWorker) (bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -219,14 +229,14 @@ func (h *holdings) failed(err error) {
 	}
 	o.attempts++
 	o.last, o.lost = err, w.lost
-	newly := !o.fenced && (w.lost || max(h.now(), o.need) >= w.acknowledged)
+	newly := !o.fenced && (w.lost || max(h.now(), o.need) >= w.acknowledged) // the window has just ended
 	o.fenced = o.fenced || newly
 	h.counts.Failures++
 	attrs := append(w.attrs(), "error", err)
 	h.mu.Unlock()
 	select {
 	case h.retry <- struct{}{}:
-	default:
+	default: // the background has not yet received an earlier value
 	}
 
 	switch {
@@ -249,6 +259,7 @@ func (h *holdings) recovered() {
 	}
 }
 
+// stats is Lease.Stats.
 func (h *holdings) stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -259,6 +270,8 @@ func (h *holdings) stats() Stats {
 	return s
 }
 
+// health is Lease.Health. The window has ended if its bound is not above the clock, the last
+// tick in use, or a tick that the generator has asked for in vain.
 func (h *holdings) health() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

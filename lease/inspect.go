@@ -121,6 +121,7 @@ func (h Holder) State(now time.Time) HolderState {
 	return Waiting
 }
 
+// holder returns a worker's record in the form that people read.
 func holder(layout snowflake.Layout, key int, r Record) Holder {
 	datacenter, worker := numbers(layout, key)
 	t, _ := parseToken(r.Owner)

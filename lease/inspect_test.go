@@ -11,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// inspect inspects the store, and fails the test on an error.
 func inspect(t *testing.T, store lease.Store) *lease.Inspection {
 	t.Helper()
 	in, err := lease.Inspect(t.Context(), store)
@@ -20,6 +21,7 @@ func inspect(t *testing.T, store lease.Store) *lease.Inspection {
 	return in
 }
 
+// Inspect returns all records, whoever has written them, and writes nothing.
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -49,7 +51,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// grant is the part of a token that names its holder.
+// grant is the part of an owner that names the holder.
 const grant = "web-1/7/ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // holderOf returns a token without its counts.
@@ -57,6 +59,7 @@ func holderOf(owner string) string {
 	return strings.Join(strings.SplitN(owner, "/", 4)[:3], "/")
 }
 
+// Inspect needs no layout, because it reads the layout that the lease has written.
 func TestInspectLayouts(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]snowflake.Layout{
@@ -76,6 +79,8 @@ func TestInspectLayouts(t *testing.T) {
 	}
 }
 
+// Inspect returns an error for a layout that no lease has written. An owner that is almost a
+// token is shown as it is.
 func TestInspectForeignRecords(t *testing.T) {
 	t.Parallel()
 	const good = "epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63"
@@ -100,6 +105,7 @@ func TestInspectForeignRecords(t *testing.T) {
 	}
 }
 
+// A worker is free from the very millisecond of its bound on.
 func TestHolderState(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_000_000)
@@ -123,6 +129,7 @@ func TestHolderState(t *testing.T) {
 	}
 }
 
+// A nil store is an error, not a panic, and so is an Inspection that Inspect has not returned.
 func TestNilStore(t *testing.T) {
 	t.Parallel()
 	const want = "lease: store is nil"

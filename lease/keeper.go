@@ -10,20 +10,22 @@ import (
 )
 
 const (
-	// maxSwaps is how often an extension tries again because the record, although still
-	// ours, was not the expected record.
+	// maxSwaps is how often an extension tries to write if the store refuses, because the
+	// record is still ours but not the record that was expected. The first refusal is
+	// normal after a write without an answer, and a second one in a row is rare.
 	maxSwaps = 3
 
 	// maxReleases is how often free tries to release a worker.
 	maxReleases = 3
 )
 
+// errChanges is the error of a write that was refused again and again, although each try
+// started from the record that was read last.
 var errChanges = errors.New("the record changes")
 
-// A keeper writes the records that extend and release a worker. It updates what the
-// heldWorker knows of its record. It does not touch the grant: it returns the
-// acknowledged record, or the loss, and its caller decides what the generator may
-// issue.
+// A keeper writes the records that extend and release a worker. It updates the fields of the
+// heldWorker that describe its record. It does not change the grant, but returns the
+// acknowledged record, or the loss. Its caller then decides what the generator may issue.
 type keeper struct {
 	*config
 	records records
@@ -32,9 +34,12 @@ type keeper struct {
 
 // writeBound writes a bound that is a window above now, need and the last tick in use.
 // It returns the record that the store has acknowledged, or a loss if the worker is
-// lost. If a write ends without an answer, writeBound returns the error and leaves the
-// base as it is. The next call then starts from the same record, and either succeeds or
-// finds out what happened. [believed] describes served.
+// lost.
+//
+// The base of w is the record that the write expects in the store. If a write ends without
+// an answer, writeBound returns the error and keeps the base. The next call expects the same
+// record. If the store has it, the earlier write has not landed. If the store refuses, reload
+// reads the record and finds out what happened. [believed] describes served.
 func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int64) (Record, *loss, error) {
 	over, disconnect, err := k.records.connect(ctx, k.window)
 	if err != nil {
@@ -61,8 +66,8 @@ func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int
 	return Record{}, nil, errChanges
 }
 
-// nextRecord returns the record that extends the window, or an error if the clock is
-// wrong.
+// nextRecord returns the record that extends the window, or an error if this process's
+// clock is wrong.
 func (k *keeper) nextRecord(ctx context.Context, over records, w, served *heldWorker, need int64) (Record, error) {
 	now, err := believed(need, w, served)
 	if err != nil {
@@ -78,9 +83,11 @@ func (k *keeper) nextRecord(ctx context.Context, over records, w, served *heldWo
 	return w.next(max(w.base.Bound, k.bound(max(now, need, w.used())))), nil
 }
 
-// reload reads the record after the store has refused to replace w.base. It returns a
-// loss if the record shows that the worker is lost. Otherwise the record becomes the
-// base of the next attempt.
+// reload reads the record after the store has refused to replace w.base. It returns a loss
+// if the record is another holder's, was written by a copy of this process, or is older than
+// a record that the store has acknowledged. Otherwise an earlier write of this process has
+// landed, or somebody has raised the bound, and the record becomes the base of the next
+// attempt.
 func (k *keeper) reload(ctx context.Context, over records, w *heldWorker) (*loss, error) {
 	r, err := over.read(ctx, w.key)
 	switch {
@@ -128,10 +135,13 @@ func (k *keeper) writeVacant(ctx context.Context, w *heldWorker, bound int64) (*
 }
 
 // free writes a released record with the given bound. The record keeps the token, which
-// holds the bound that this holder replaced. After a refused write, free reads the
-// record and tries again if the worker still holds it. It leaves a record that reads as
-// released, although the write was not acknowledged. Should that record vanish, the
-// record before it has a higher bound, which only blocks the worker for up to a window.
+// holds the bound that this holder replaced. After a refused write, free reads the record,
+// and tries again if it still has this holder.
+//
+// If the record already reads as released, free returns without an error, although the store
+// has not acknowledged that write. If the store loses the write in a crash, the record before
+// it comes back. Its bound is higher, so no tick can be issued twice. The worker is only
+// blocked for up to a window.
 func (r records) free(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	w.token.released = true
 	var swapErr error
@@ -155,13 +165,14 @@ func (r records) free(ctx context.Context, w *heldWorker, bound int64) (*loss, e
 // A loss is the reason why no more IDs may be issued under a worker, with the counts
 // and the log message for it.
 type loss struct {
-	setBack             bool   // the store shows an older record of ours, so its bound is to be raised again
+	setBack             bool   // the store shows an older record of this process, so its bound is to be raised again
 	losses, regressions uint64 // to add to Stats
 	level               slog.Level
 	message             string
 	attrs               []any
 }
 
+// newLoss returns a loss that counts once. The record r is the one that shows the loss.
 func newLoss(w *heldWorker, r Record, level slog.Level, message string, attrs ...any) *loss {
 	attrs = append(append(w.attrs(), attrs...), "bound", stamp(time.UnixMilli(r.Bound)))
 	return &loss{losses: 1, level: level, message: message, attrs: attrs}
@@ -169,9 +180,9 @@ func newLoss(w *heldWorker, r Record, level slog.Level, message string, attrs ..
 
 // lostToTaker returns the loss of a worker that another process has taken, or that
 // somebody has released. If the store has kept its acknowledged writes, the new holder
-// began at our bound or above. If it has forgotten a write, every further ID may be a
-// duplicate, so the loss also counts as a regression. A record whose bound is at or
-// below our first tick is older than the lease, or missing.
+// began at this process's bound or above, and no ID is repeated. If it has forgotten a
+// write, IDs may have been repeated, so the loss also counts as a regression. A record whose
+// bound is at or below the lease's first tick is older than the lease, or missing.
 func lostToTaker(w *heldWorker, r Record) *loss {
 	var lost *loss
 	switch {

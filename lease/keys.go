@@ -2,14 +2,18 @@ package lease
 
 import "github.com/gormflake/gormflake/snowflake"
 
-func workers(l snowflake.Layout) int64     { return 1 << l.WorkerBits }
+// workers returns the number of workers in each datacenter of the layout.
+func workers(l snowflake.Layout) int64 { return 1 << l.WorkerBits }
+
+// datacenters returns the number of datacenters of the layout.
 func datacenters(l snowflake.Layout) int64 { return 1 << l.DatacenterBits }
 
+// keyOf returns the key of a worker's record in the store.
 func keyOf(l snowflake.Layout, datacenter, worker int64) int {
 	return int(datacenter<<l.WorkerBits | worker)
 }
 
-// numbers is the inverse of keyOf.
+// numbers returns the datacenter and the worker of a key. It is the inverse of keyOf.
 func numbers(l snowflake.Layout, key int) (datacenter, worker int64) {
 	return int64(key) >> l.WorkerBits, int64(key) & (workers(l) - 1)
 }

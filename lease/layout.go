@@ -56,14 +56,15 @@ func (r records) warnOfMissingLayout(ctx context.Context, c *config) error {
 	return err
 }
 
-// joinLayout compares the configured layout with the stored layout, and returns the
-// stored record. If there is no record, it writes the record. All processes must share a layout,
-// because the same bound would mean different ticks under two layouts.
+// joinLayout compares the configured layout with the layout in the store, and returns the
+// layout's record. The argument stored is that record as it was read before. If there is no
+// record, joinLayout writes it. All processes must share a layout, because the same bound
+// would mean different ticks under two layouts.
 //
 // If the record was only read, a crash of the store may remove it before the worker's
-// record is written, and another process may write another layout. A claim therefore
-// reads the record again when it is done. The random number in Bound makes two writes
-// of one layout differ.
+// record is written, and another process may write another layout. Therefore a claim reads
+// the layout's record again after it has written the worker's, and expects the same record.
+// The random number in Bound makes two writes of one layout differ.
 func (r records) joinLayout(ctx context.Context, c *config, stored Record) (Record, error) {
 	own := Record{Bound: c.random(math.MaxInt64), Owner: signature(c.layout)}
 	if stored == (Record{}) {

@@ -18,8 +18,10 @@ type Lease struct {
 	records  records
 	holdings holdings // has its own lock
 
-	// Held during every write to the store. It also guards the fields below, and the
-	// workers in holdings.
+	// storeLock is held during every write to the store, because the next write depends
+	// on the outcome of the last. It also guards the fields below, and the fields of the
+	// workers in holdings. Acquire needs no lock, because it has not returned the lease
+	// yet.
 	storeLock storeLock
 	chooser   chooser
 	clocks    clocks
@@ -66,6 +68,7 @@ func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...
 	return l, nil
 }
 
+// newLease creates a lease that has no worker yet.
 func newLease(c *config, store Store) *Lease {
 	l := &Lease{
 		config:    c,

@@ -13,6 +13,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// Closing the generator releases the worker at the tick after the last ID, so that the next
+// holder need not wait for the end of the window.
 func TestCloseGivesBack(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -50,6 +52,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// Release fails if the lease has a generator, because its IDs could then be repeated. Closing
+// the generator releases the worker.
 func TestReleaseWithAGenerator(t *testing.T) {
 	t.Parallel()
 	l := acquire(t, leasetest.NewMemory())
@@ -60,6 +64,7 @@ func TestReleaseWithAGenerator(t *testing.T) {
 	next(t, gen)
 }
 
+// A lease serves one generator. A second one would issue the same IDs.
 func TestOneGeneratorPerLease(t *testing.T) {
 	t.Parallel()
 	l := acquire(t, leasetest.NewMemory())
@@ -101,7 +106,7 @@ func TestGeneratorsMadeAtOnce(t *testing.T) {
 	})
 }
 
-// New refuses options that contradict the lease, and then releases the worker.
+// New returns an error for options that contradict the lease. The lease can still be released.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	clock := lease.WithClock(time.Now)
@@ -132,8 +137,8 @@ func TestGeneratorMadeLate(t *testing.T) {
 	})
 }
 
-// If the caller gives up, the write continues, because its outcome would otherwise be
-// unknown.
+// A caller gives up while it waits for an extension. The write continues, because its outcome
+// would otherwise be unknown, and the window is extended once the store answers.
 func TestExtensionOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,7 +194,7 @@ func TestCallersThatGaveUp(t *testing.T) {
 	})
 }
 
-// drain issues in logical time until the window is used up.
+// drain issues until a call fails. In logical time that uses up the window at once.
 func drain(ctx context.Context, gen *snowflake.Generator) error {
 	for {
 		if _, err := gen.Next(ctx); err != nil {
@@ -198,6 +203,8 @@ func drain(ctx context.Context, gen *snowflake.Generator) error {
 	}
 }
 
+// The background loop's call hangs. Close still ends with its context, and this is not logged
+// as a failure of the store.
 func TestClosingIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -220,7 +227,9 @@ func TestClosingIsNotHeldUp(t *testing.T) {
 	})
 }
 
-// The store ignores its context, and answers after Close has given up.
+// Close or Release gives up at the same moment as an extension ends, because the store ignores
+// its context. Either outcome is right: the worker is released, or the error says that it is
+// not.
 func TestClosingWithAnExtensionUnderWay(t *testing.T) {
 	t.Parallel()
 	for _, made := range []bool{false, true} {
@@ -250,6 +259,7 @@ func TestClosingWithAnExtensionUnderWay(t *testing.T) {
 	}
 }
 
+// Stats shows the worker, and the bound and owner of its record, after one extension.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -22,6 +22,7 @@ func rob(store *leasetest.Memory, worker int) {
 	store.Put(worker, robbed(store.Records()[worker]))
 }
 
+// robbed returns the record of the process that takes the worker, with a window of a minute.
 func robbed(r lease.Record) lease.Record {
 	return lease.Record{Bound: r.Bound + 60_000, Owner: "robber"}
 }
@@ -71,6 +72,8 @@ func TestSpareIsReleased(t *testing.T) {
 	}
 }
 
+// Under WithWorker a lease that has lost its worker cannot take another worker. It fails with
+// an error that names the new holder, and takes the worker back once the bound has passed.
 func TestLossOfThisVeryWorker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,8 +126,9 @@ func TestNobodyIsRobbed(t *testing.T) {
 	})
 }
 
-// A process that has lost its worker takes the worker of a dead holder, although its
-// bound is far ahead.
+// A process that has lost its worker takes the worker of another holder whose bound is far
+// ahead, if that holder's record has not changed for two windows, so that the holder seems
+// dead.
 func TestStandInForTheSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,9 +195,14 @@ func fastTaker(t *testing.T, store lease.Store, worker int64) *lease.Lease {
 	return acquire(t, store, lease.WithWorker(worker), lease.WithClock(clock.now))
 }
 
+// A store has forgotten an acknowledged extension, for example by a failover to a lagging
+// replica, and other processes may have taken the worker since. The lease notices at its next
+// extension, counts and logs it, and issues nothing more in this window. Later it issues only
+// above the bound that was acknowledged.
 func TestStoreForgets(t *testing.T) {
 	t.Parallel()
-	// A step returns the lease of the process that takes the worker.
+	// A step changes the store. It returns the lease of the process that takes the worker, if
+	// any.
 	type step = func(*testing.T, *leasetest.Memory, lease.Record) *lease.Lease
 	put := func(change func(old lease.Record) lease.Record) step {
 		return func(_ *testing.T, store *leasetest.Memory, old lease.Record) *lease.Lease {
@@ -429,7 +438,8 @@ func TestLossOnAStoreThatForgets(t *testing.T) {
 	})
 }
 
-// A caller does not wait for settling if the background loop has found the loss either.
+// A caller does not wait either while the background loop, which has found the loss, lets the
+// new worker settle.
 func TestNobodyWaitsForSettling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -490,8 +500,8 @@ func TestNothingAfterTheRelease(t *testing.T) {
 	}
 }
 
-// issue issues IDs in n goroutines until the generator is closed. The returned function
-// waits for the goroutines and returns all IDs.
+// issue starts n goroutines that issue IDs until the generator is closed. The returned
+// function waits for the goroutines and returns all IDs.
 func issue(gen *snowflake.Generator, n int) func() []types.ID {
 	all := make([][]types.ID, n)
 	var wg sync.WaitGroup

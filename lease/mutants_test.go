@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A sourceMutant is a mistake in the code. It replaces a text that occurs once in the
-// file.
+// A sourceMutant is a mistake in the package's code. It replaces the text from, which must
+// occur once in the file, by the text to.
 type sourceMutant struct{ name, file, from, to string }
 
 var sourceMutants = []sourceMutant{
@@ -52,9 +52,9 @@ var settleMutants = []sourceMutant{
 // tortured are the mutants that the traces of a torture must reveal too.
 var tortured = []string{"a write without an answer counts", "more counts than was written", "a loss revokes nothing"}
 
-// A replay could accept everything. Therefore each mutant is built into the package,
-// and the replay must reject the traces of its simulation. The log shows what the
-// search for duplicates finds with the same seeds.
+// The replay of TestSimulation would prove nothing if it accepted every trace. Therefore each
+// mutant is built into the package, and the replay must reject a trace of its simulation. The
+// log shows whether a mere search for duplicates finds the mistake with the same seeds.
 func TestTraceMutants(t *testing.T) {
 	for seed := range uint64(20) {
 		if _, err := simulate(t, 1+seed).check(); err != nil {
@@ -74,6 +74,7 @@ func TestTraceMutants(t *testing.T) {
 	}
 }
 
+// torture checks that the torture of a SQLite store with the mutant is rejected too.
 func (m sourceMutant) torture(t *testing.T) {
 	out, err := exec.Command(m.build(t, "./sqllease"), "-test.run=^TestTortureSQLite$").CombinedOutput()
 	if !strings.Contains(string(out), "the model does not allow") {
@@ -81,6 +82,7 @@ func (m sourceMutant) torture(t *testing.T) {
 	}
 }
 
+// test runs the simulation with the mutant, and expects its output to contain want.
 func (m sourceMutant) test(t *testing.T, want string) {
 	program := m.build(t, ".")
 	out, err := run(program)
@@ -91,12 +93,14 @@ func (m sourceMutant) test(t *testing.T, want string) {
 	t.Logf("%s\na search for duplicates finds it: %v", firstLines(out), err != nil)
 }
 
+// run runs the simulation of a test program with 20 seeds.
 func run(program string, args ...string) (string, error) {
 	args = append([]string{"-test.run=^TestSimulation$", "-seeds=20"}, args...)
 	out, err := exec.Command(program, args...).CombinedOutput()
 	return string(out), err
 }
 
+// firstLines returns the first three lines of a text.
 func firstLines(out string) string {
 	return strings.Join(strings.SplitN(out, "\n", 4)[:3], "\n")
 }

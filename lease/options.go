@@ -31,9 +31,9 @@ type config struct {
 	clock       func() time.Time
 	log         *slog.Logger
 	datacenter  *int64
-	one         bool // set by WithWorker
-	ranged      bool // set by WithWorkers
-	first, last int64
+	one         bool                // set by WithWorker
+	ranged      bool                // set by WithWorkers
+	first, last int64               // the workers that may be leased
 	random      func(n int64) int64 // returns a number in [0, n); a simulation replaces it
 }
 
@@ -69,7 +69,8 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 		option.Check(c.window >= 3*layout.Tick, "lease: WithWindow(%v): want at least three ticks of %v", c.window, layout.Tick))
 }
 
-// timeout returns the limit for one call of the store.
+// timeout returns the limit for one call of the store. That is a third of the window, after
+// which the next attempt is due, but between half a second and maxCall.
 func (c *config) timeout() time.Duration { return min(maxCall, max(c.window/3, maxCall/10)) }
 
 // patience returns how long a process that starts, or that releases a worker, waits for
@@ -188,6 +189,7 @@ func WithLogger(log *slog.Logger) Option {
 	})
 }
 
+// inRange returns an error of the option name if n is not one of the count numbers from 0.
 func inRange(name, what string, n, count int64) error {
 	return option.Check(n >= 0 && n < count, "lease: %s: %s %d out of range [0, %d] of the layout", name, what, n, count-1)
 }

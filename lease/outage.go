@@ -17,16 +17,17 @@ const (
 // An outage is a time in which the lease could not get a window, because the store
 // failed or no worker was free.
 type outage struct {
-	attempts int // zero if there is no outage
-	since    time.Time
-	last     error
-	need     int64 // the last tick that the generator was refused, in Unix milliseconds
-	lost     bool  // the worker is lost too
-	fenced   bool  // the generator is stopped, which has been logged
+	attempts int       // failed attempts; zero if there is no outage
+	since    time.Time // the first failure
+	last     error     // of the last attempt
+	need     int64     // the last tick that the generator has asked for in vain, in Unix milliseconds
+	lost     bool      // the worker is lost, and the lease has no other worker
+	fenced   bool      // the window has ended, so that nothing is issued; this has been logged
 }
 
-// pause returns the time until the next attempt: a third of the window, or after a
-// failure a random time of at most lastRetry that grows with each failure.
+// pause returns the time until the background's next attempt. Without an outage that is a
+// third of the window. During an outage it is a random time, so that the processes do not
+// call the store all at once. The time grows with each failure, up to lastRetry.
 func (o outage) pause(c *config) time.Duration {
 	if o.attempts == 0 {
 		return c.window / 3
@@ -49,7 +50,8 @@ var (
 	errNothing = errors.New("the renewed window has already expired")
 )
 
-// fencedError returns the error of a call that gets no grant, for the reason why.
+// fencedError returns the error of a call that gets no grant because the window of the
+// grant held has ended. why is the reason why there is no other window.
 func fencedError(now int64, held *snowflake.Grant, why error) error {
 	if held == nil {
 		return fmt.Errorf("%w: %w", snowflake.ErrFenced, why)

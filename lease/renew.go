@@ -7,10 +7,13 @@ import (
 	"time"
 )
 
+// errSettling is the error of an attempt that leaves settling to the next attempt. A worker
+// settles while the lease waits for the time of [WithSettle] before it issues.
 var errSettling = errors.New("lease: another worker has to settle first")
 
-// renewLoop extends the window every third of a window until the lease ends. After a
-// failure it waits for a shorter time.
+// renewLoop extends the window every third of a window until the lease ends. During an
+// outage it tries more often. After a failure, holdings.retry wakes it, so that it computes
+// the shorter pause at once.
 func (l *Lease) renewLoop() {
 	for {
 		select {
@@ -27,8 +30,9 @@ func (l *Lease) renewLoop() {
 }
 
 // renewAndNote extends the window beyond need, in Unix milliseconds, or replaces a lost
-// worker, and notes success or failure in the holdings. The background loop passes
-// zero. After the lease has ended, it returns at once. The caller holds storeLock.
+// worker, and notes success or failure in the holdings. renewLoop passes a need of zero,
+// because no caller waits. After the lease has ended, renewAndNote does nothing. The caller
+// holds storeLock.
 func (l *Lease) renewAndNote(need int64) {
 	if l.ctx.Err() != nil {
 		return
@@ -42,8 +46,8 @@ func (l *Lease) renewAndNote(need int64) {
 	}
 }
 
-// renew extends the window and replaces a lost worker. It writes even if the window
-// already reaches beyond need, because the write finds out whether the store has
+// renew extends the window. If the worker is lost, it replaces the worker. It writes even if
+// the window already reaches beyond need, because the write finds out whether the store has
 // forgotten an earlier write. The caller holds storeLock.
 func (l *Lease) renew(ctx context.Context, need int64) error {
 	w := l.holdings.current()
@@ -60,8 +64,12 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	if err := l.keeper.checkStore(ctx, w); err != nil {
 		return err
 	}
+
+	// Settling takes longer than a caller waits. So an attempt for a caller (need > 0)
+	// fails, and so does the first attempt of the background. Either failure begins an
+	// outage, in which callers get their error at once. The background then settles.
 	if l.settle > 0 && (need > 0 || l.holdings.present().attempts == 0) {
-		return errSettling // settling takes long, so the background does it after callers have their error
+		return errSettling
 	}
 	replacement, err := l.replace(ctx, w, need)
 	if err != nil {
@@ -75,8 +83,9 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	return nil
 }
 
-// extend raises the bound of the worker, or notes that the worker is lost. The caller
-// holds storeLock, except in Acquire, which has not returned the lease yet.
+// extend raises the bound of the worker in the store, and then lets the generator use it. If
+// the store shows that the worker is lost, extend notes the loss and returns no error. The
+// caller holds storeLock, except in Acquire, which has not returned the lease yet.
 func (l *Lease) extend(ctx context.Context, w *heldWorker, need int64) error {
 	r, lost, err := l.keeper.writeBound(ctx, w, l.holdings.served(), need)
 	switch {
@@ -90,8 +99,8 @@ func (l *Lease) extend(ctx context.Context, w *heldWorker, need int64) error {
 	return nil
 }
 
-// lose stops the generator under the worker, and counts and logs the loss. The caller
-// holds storeLock, except in Acquire.
+// lose stops the generator under the worker, and counts and logs the loss. It remembers the
+// worker's bound for a later grant. The caller holds storeLock, except in Acquire.
 func (l *Lease) lose(w *heldWorker, lost *loss) {
 	l.chooser.noteLost(w)
 	l.holdings.drop(w, lost)
@@ -99,9 +108,10 @@ func (l *Lease) lose(w *heldWorker, lost *loss) {
 	l.log.Log(l.ctx, lost.level, lost.message, lost.attrs...)
 }
 
-// release writes a released record with a bound above every tick issued under the
-// worker. It does not write for a worker that is lost. The caller holds storeLock,
-// except in Acquire.
+// release writes a released record with a bound above every tick issued under the worker. A
+// lost worker is left as it is, because its record is another holder's. But if the store has
+// set the record back to one of ours, release raises the bound again. The caller holds
+// storeLock, except in Acquire.
 func (l *Lease) release(ctx context.Context, w *heldWorker) error {
 	if w.forgotten {
 		return l.restore(ctx, w)
@@ -117,9 +127,9 @@ func (l *Lease) release(ctx context.Context, w *heldWorker) error {
 	return nil
 }
 
-// restore raises the bound of a worker whose record the store has set back, so that the
-// next holder does not start below a tick that was issued. The caller holds storeLock,
-// except in Acquire.
+// restore releases a worker whose record the store has set back, at the highest bound that
+// the store had acknowledged, so that the next holder does not start below a tick that was
+// issued. The caller holds storeLock, except in Acquire.
 func (l *Lease) restore(ctx context.Context, w *heldWorker) error {
 	if err := l.vacate(ctx, w, l.chooser.lostBounds[w.key]); err != nil {
 		return fmt.Errorf("lease: restoring the bound of %v: %w", w, err)
@@ -147,7 +157,8 @@ func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
 	})
 }
 
-// replace claims a worker in place of the lost worker. The caller holds storeLock.
+// replace claims a worker in place of the lost worker, for ticks from need on. The caller
+// holds storeLock.
 func (l *Lease) replace(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
 	return l.claim(ctx, claim{
 		patience:  l.window,
@@ -155,8 +166,8 @@ func (l *Lease) replace(ctx context.Context, lost *heldWorker, need int64) (*hel
 	})
 }
 
-// claim repeats the search until it has a worker that has settled. The caller holds
-// storeLock, except in Acquire.
+// claim searches for a worker and waits until it has settled. It searches again if the
+// worker is lost in the meantime. The caller holds storeLock, except in Acquire.
 func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
 	c.config, c.records, c.chooser, c.clocks = l.config, l.records, &l.chooser, &l.clocks
 	for {
@@ -172,9 +183,11 @@ func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
 }
 
 // settled waits for the time of WithSettle, extends the window, and reports whether the
-// worker is still ours. It waits a tick and a millisecond more, because bounds are
-// rounded up and the window of a forgotten holder may therefore be that much longer. On
-// an error it releases the worker.
+// worker is still ours. If the store had forgotten another holder, that holder has then
+// reached the end of its window, or the extension finds its record. settled waits a tick
+// and a millisecond more, because bounds are rounded up, and the holder's window may be that
+// much longer. It repeats an extension that fails up to maxUnknown times. On an error it
+// releases the worker.
 func (l *Lease) settled(ctx context.Context, w *heldWorker) (bool, error) {
 	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
 	for try := 0; err == nil; try++ {

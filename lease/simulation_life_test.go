@@ -17,14 +17,16 @@ import (
 // A life is one process, from Acquire to its end.
 type life struct {
 	*client
-	own, random *stream
+	own, random *stream // for the choices of the process, and for those of its lease
 	window      time.Duration
-	clock       *skew
-	seen        *trace.Recorder
-	last        model.Event // the last Issued event
+	clock       *skew           // the wall clock of the process
+	seen        *trace.Recorder // records the process's view of the store
+	last        model.Event     // the last Issued event
 	lastID      types.ID
 }
 
+// newLife returns the process with this number of earlier lives. Its clock is up to two seconds
+// wrong.
 func (s *simulation) newLife(seed uint64, process, number int) *life {
 	l := &life{
 		client: &client{simulation: s, process: process, faults: newStream(seed, 3, process, number)},
@@ -43,6 +45,7 @@ func (s *simulation) newLife(seed uint64, process, number int) *life {
 	return l
 }
 
+// live runs the process.
 func (l *life) live() {
 	defer l.die()
 	l.seen = l.newRecorder(l.client)
@@ -60,6 +63,7 @@ func (l *life) live() {
 	l.end(gen)
 }
 
+// options returns the options of the lease. On a store that forgets, every lease settles.
 func (l *life) options() []lease.Option {
 	opts := []lease.Option{lease.WithClock(l.clock.now), lease.WithLogger(discard()), lease.WithWindow(l.window), lease.WithRandom(l.random.n)}
 	switch {
@@ -73,6 +77,8 @@ func (l *life) options() []lease.Option {
 	return opts
 }
 
+// way returns the options of the generator, which decide how it runs ahead of or behind its
+// clock.
 func (l *life) way() []snowflake.Option {
 	opts := []snowflake.Option{snowflake.WithSequenceStart(snowflake.StartZero)}
 	switch n := l.own.n(4); {
@@ -109,6 +115,7 @@ func (l *life) issue(gen *snowflake.Generator) {
 	}
 }
 
+// note verifies an ID, and adds it to the trace if it is the first of its tick and worker.
 func (l *life) note(id types.ID, before lease.Stats) {
 	e := model.Event{Kind: model.Issued, Process: l.process, Worker: key(l.layout, id), Tick: l.tickOf(l.layout.Time(id).UnixMilli())}
 	l.verify(id, e.Worker, before, l.lease.Stats())

@@ -81,6 +81,7 @@ func (s *stream) upTo(d time.Duration) time.Duration { return 1 + time.Duration(
 // oneIn returns true once in n times.
 func (s *stream) oneIn(n int64) bool { return s.n(n) == 0 }
 
+// newRecorder returns a recorder for the view of a new process.
 func (s *simulation) newRecorder(c *client) *trace.Recorder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,12 +89,14 @@ func (s *simulation) newRecorder(c *client) *trace.Recorder {
 	return trace.New(c, s.views[len(s.views)-1])
 }
 
+// emit adds an event to the trace.
 func (s *simulation) emit(e model.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.emitLocked(e)
 }
 
+// emitLocked is emit for a caller that holds mu.
 func (s *simulation) emitLocked(e model.Event) {
 	e.At = time.Since(s.start)
 	s.events = append(s.events, e)
@@ -105,6 +108,7 @@ func (s *simulation) tickOf(ms int64) int64 {
 	return max(0, (ms-s.start.UnixMilli())/simulatedTick.Milliseconds()+1000)
 }
 
+// seen returns a record in the form of the model, in which ticks and tokens are numbers.
 func (s *simulation) seen(key int, r lease.Record) model.Seen {
 	if key == model.LayoutWorker {
 		return model.SeenLayout(layoutNumber[strings.Contains(r.Owner, "sequence=11")], r.Bound, r.Owner)
@@ -188,6 +192,8 @@ func (o operator) CompareAndSwap(_ context.Context, worker int, old, next lease.
 	return true, nil
 }
 
+// operate lets the operator raise all bounds, evict a holder, or lower the bound of a worker
+// that no live process has written.
 func (s *simulation) operate() {
 	in, err := lease.Inspect(context.Background(), operator{s})
 	if err != nil || len(in.Holders) == 0 {
@@ -206,6 +212,8 @@ func (s *simulation) operate() {
 	}
 }
 
+// isUnused reports whether no live process has written the record of the worker, so that its
+// bound may be lowered.
 func (s *simulation) isUnused(worker int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

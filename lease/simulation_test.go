@@ -28,8 +28,10 @@ var (
 	blind     = flag.Bool("blind", false, "search for duplicates only, without the model")
 )
 
-// TestSimulation runs fleets, each with a seed, and replays their traces in the model.
-// Each failure prints the command that repeats it.
+// TestSimulation runs fleets of processes that lease workers from one store, while clocks step,
+// processes die, and calls are lost. The model of the protocol (lease/internal/test/model) must
+// accept the trace of each fleet. A seed determines all random choices of a fleet, so that each
+// failure prints the command that repeats it.
 func TestSimulation(t *testing.T) {
 	var ids, events, steps int
 	n := uint64(0)
@@ -72,6 +74,7 @@ func (s *simulation) lines() []string {
 	return lines
 }
 
+// hash returns a short text that identifies the trace.
 func (s *simulation) hash() string {
 	sum := sha256.Sum256([]byte(strings.Join(s.lines(), "\n")))
 	return hex.EncodeToString(sum[:16])

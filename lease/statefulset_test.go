@@ -12,7 +12,9 @@ import (
 
 const datacenterVariable = "SNOWFLAKE_DATACENTER_ID"
 
-// This test is not parallel, because it sets the environment.
+// WithStatefulSetWorker takes the worker from the host name, and the datacenter from the
+// option, from the environment, or 0. This test is not parallel, because it sets the
+// environment.
 func TestStatefulSetWorker(t *testing.T) {
 	inDatacenter := func(n int64) []lease.Option { return []lease.Option{lease.WithDatacenter(n)} }
 	for _, test := range []struct {

@@ -12,7 +12,8 @@ var (
 	errRefused = errors.New("the store refused to replace the record that it holds")
 )
 
-// layoutKey is the key of the record whose Owner describes the layout.
+// layoutKey is the key of the record whose Owner describes the layout. The records of
+// workers have the keys of keyOf, from 0 on.
 const layoutKey = -1
 
 // A Record is the state of one worker in a [Store]. The zero Record stands for a record
@@ -120,7 +121,9 @@ type Settler interface {
 	Unsettled() error
 }
 
-// records reads and writes the records of a store. Each call ends after the timeout.
+// records reads and writes the records of a store. Each call of the store ends after the
+// timeout. Its methods use what the store implements in addition, such as [Getter], or do
+// the default.
 type records struct {
 	store   Store
 	timeout time.Duration
@@ -160,11 +163,13 @@ func (r records) load(ctx context.Context, keys ...int) (map[int]Record, time.Ti
 	return all, time.Time{}, err
 }
 
+// read reads one record, or the zero Record if there is none.
 func (r records) read(ctx context.Context, key int) (Record, error) {
 	found, _, err := r.load(ctx, key)
 	return found[key], err
 }
 
+// swap replaces the record old by next; see [Store.CompareAndSwap].
 func (r records) swap(ctx context.Context, key int, old, next Record) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

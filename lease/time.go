@@ -19,6 +19,7 @@ func ceil(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 // stamp formats a time as errors and logs show it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
+// sleep waits for d, or returns the cause if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

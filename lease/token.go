@@ -39,6 +39,7 @@ func newToken(window time.Duration) token {
 	}
 }
 
+// hostName returns the host's name, shortened, with characters that a store can keep.
 func hostName() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {

@@ -9,14 +9,15 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A heldWorker is a worker that the lease has acquired. Only the holder of storeLock
-// changes its fields. The fields that other goroutines read (unused, acknowledged,
-// lost) are changed under the mutex of the holdings too.
+// A heldWorker is a worker that the lease has acquired, with its window from start to
+// acknowledged. Only the goroutine that holds the lease's storeLock changes its fields. The
+// fields that other goroutines read (unused, acknowledged, lost) are changed under the
+// mutex of the holdings too.
 type heldWorker struct {
 	key                int
 	datacenter, worker int64
-	start              int64                           // in Unix ms: the first tick that was not issued before the lease
-	unused             int64                           // in Unix ms: the first tick that was not issued under retired grants
+	start              int64                           // in Unix ms: the first tick that no earlier holder can have issued
+	unused             int64                           // in Unix ms: the tick after the last tick that retired grants of this lease may have issued
 	acquired           time.Time                       // on the wall clock
 	acquiredAt         time.Time                       // the same on the monotonic clock
 	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has asked for it
@@ -28,18 +29,19 @@ type heldWorker struct {
 	base         Record // as last written or read
 	acknowledged int64  // the acknowledged bound, in Unix ms
 
-	sent []sentWrite // later writes, each of which may have landed or may still land
+	sent []sentWrite // writes after base that the store has not acknowledged; each may have landed or may still land
 
-	lost      bool // or released
-	forgotten bool // the store shows an older record of ours, with a bound below acknowledged
-	checked   bool // the store was checked after the worker was lost
+	lost      bool // no further window may be written, because the worker is lost or released
+	forgotten bool // the store shows an older record of ours, with a bound below acknowledged, which is to be raised again
+	checked   bool // the store was checked after the worker was lost; see checkStore
 }
 
 // until returns the end of the window.
 func (w *heldWorker) until() time.Time { return time.UnixMilli(w.acknowledged) }
 
-// used returns the last tick in use, in Unix milliseconds, or 0. It may be ahead of the
-// wall clock, after the clock was set back or in logical time.
+// used returns the last tick that the generator has issued or reserved, in Unix
+// milliseconds, or 0 if there is none. It may be ahead of the wall clock, after the clock
+// was set back or in logical time.
 func (w *heldWorker) used() int64 {
 	grant := w.grant.Load()
 	if grant == nil {
@@ -48,8 +50,8 @@ func (w *heldWorker) used() int64 {
 	return max(0, grant.Last().UnixMilli())
 }
 
-// next returns a record with the bound that differs from all records written under the
-// token.
+// next returns the next record to write, with the given bound. Its count of writes makes it
+// differ from all records that were written under the token.
 func (w *heldWorker) next(bound int64) Record {
 	w.token.writes++
 	return Record{bound, w.token.owner()}
@@ -63,9 +65,9 @@ type sentWrite struct{ writes, bound int64 }
 // worker is lost.
 const maxSent = 1 << 16
 
-// try remembers a write that may have landed or may still land. This includes refused
-// writes, because a proxy before the store can send a write twice and return the second
-// answer.
+// try remembers a write that the store has not acknowledged, but that may have landed or
+// may still land. This includes refused writes. A proxy before the store can send a write
+// twice and return the second answer, which is a refusal although the first write landed.
 func (w *heldWorker) try(r Record) {
 	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sentWrite{w.token.writes, r.Bound})
 }
@@ -108,8 +110,8 @@ func (w *heldWorker) storeForgot(r Record) bool {
 	return r.Bound < w.acknowledged
 }
 
-// revoke stops the generator. A call that begins after revoke has returned gets no ID
-// of this worker.
+// revoke marks the worker as lost and stops the generator. A call that begins after revoke
+// has returned gets no ID of this worker. now is in Unix milliseconds.
 func (w *heldWorker) revoke(now int64) {
 	w.lost = true
 	w.acknowledged = min(w.acknowledged, now) // because Stats reports it as the end of the window
@@ -122,6 +124,7 @@ func (w *heldWorker) String() string {
 	return fmt.Sprintf("datacenter %d worker %d", w.datacenter, w.worker)
 }
 
+// attrs returns the worker's attributes for log messages.
 func (w *heldWorker) attrs() []any {
 	return []any{"datacenter", w.datacenter, "worker", w.worker, "owner", w.token.holder, "until", stamp(w.until())}
 }

@@ -94,8 +94,8 @@ type metric struct {
 	value func(*reading) float64
 }
 
-// reading is the state from which the collector computes all values of a scrape, so that
-// they are consistent.
+// A reading is the state from which the collector computes all values of a scrape, so that
+// they belong together.
 type reading struct {
 	generator snowflake.Stats
 	expires   time.Time
@@ -103,6 +103,8 @@ type reading struct {
 	lease     lease.Stats
 }
 
+// A collector is the prometheus.Collector of one generator. If New has failed, it has a
+// single metric whose description holds the error.
 type collector struct {
 	gen     *snowflake.Generator
 	metrics []metric
@@ -125,7 +127,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if c.gen.Health() == nil {
 		r.healthy = 1
 	}
-	var numbers []string
+	var numbers []string // the labels of worker_info, the only metric with variable labels
 	if l, ok := c.gen.Source().(leased); ok {
 		r.lease = l.Stats()
 		numbers = []string{strconv.FormatInt(r.lease.Datacenter, 10), strconv.FormatInt(r.lease.Worker, 10)}
@@ -139,12 +141,14 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// definer builds a list of metrics that have the same constant labels.
+// A definer builds the list of metrics of a collector. All of them have the same constant
+// labels, those of WithLabels.
 type definer struct {
 	labels  prometheus.Labels
 	metrics []metric
 }
 
+// add adds a metric. If value is nil, the metric is always 1 and has variable labels.
 func (d *definer) add(kind prometheus.ValueType, name, help string, value func(*reading) float64, labels ...string) {
 	desc := prometheus.NewDesc("gormflake_"+name, help, labels, d.labels)
 	d.metrics = append(d.metrics, metric{desc, kind, value})
@@ -158,6 +162,7 @@ func (d *definer) gauge(name, help string, value func(*reading) float64) {
 	d.add(prometheus.GaugeValue, name, help, value)
 }
 
+// generator adds the metrics of the generator.
 func (d *definer) generator() {
 	d.gauge("healthy", "1 while IDs can be issued, 0 where the next one cannot be made.",
 		func(r *reading) float64 { return r.healthy })
@@ -177,6 +182,7 @@ func (d *definer) generator() {
 		func(r *reading) float64 { return unix(r.expires) })
 }
 
+// lease adds the metrics of the lease.
 func (d *definer) lease() {
 	d.gauge("lease_since_timestamp_seconds", "When the worker was taken, in Unix time.",
 		func(r *reading) float64 { return unix(r.lease.Since) })
@@ -199,6 +205,7 @@ func (d *definer) lease() {
 // ends in 2262 and a layout may end later.
 func unix(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
 
+// since returns the seconds since t, or 0 for the zero time.
 func since(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

@@ -34,6 +34,7 @@ func layout() snowflake.Layout {
 	}
 }
 
+// leased returns a generator whose worker is leased from the store.
 func leased(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Generator {
 	t.Helper()
 	opts = append([]lease.Option{lease.WithLogger(slog.New(slog.DiscardHandler))}, opts...)
@@ -44,6 +45,7 @@ func leased(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Ge
 	return generator(t, l)
 }
 
+// generator returns a generator, and closes it at the end of the test.
 func generator(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) *snowflake.Generator {
 	t.Helper()
 	gen, err := snowflake.New(src, opts...)
@@ -54,6 +56,7 @@ func generator(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Optio
 	return gen
 }
 
+// registry registers the collectors in a registry that checks their metrics.
 func registry(t *testing.T, collectors ...prometheus.Collector) *prometheus.Registry {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()
@@ -65,7 +68,8 @@ func registry(t *testing.T, collectors ...prometheus.Collector) *prometheus.Regi
 	return r
 }
 
-// values returns all series, as name or name{label="value"}.
+// values returns the values of all series. A series with labels is named
+// name,label=value.
 func values(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := g.Gather()
@@ -85,6 +89,7 @@ func values(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 	return all
 }
 
+// expect checks that got has the series of want. It may have others.
 func expect(t *testing.T, got map[string]float64, want map[string]float64) {
 	t.Helper()
 	for name, value := range want {
@@ -127,6 +132,8 @@ func TestFixedWorker(t *testing.T) {
 // because the process remembers when the worker was last used.
 var clockRuns atomic.Int64
 
+// TestClockSteps checks the metrics of a clock that steps back twice, the second time further
+// than the generator tolerates.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -147,6 +154,7 @@ func TestClockSteps(t *testing.T) {
 	})
 }
 
+// TestLease checks the metrics of a lease that has extended its window.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,6 +212,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
+// TestLintClean checks the names and texts of the metrics by Prometheus' linter, and that the
+// linter finds a mistake.
 func TestLintClean(t *testing.T) {
 	t.Parallel()
 	for name, gen := range map[string]*snowflake.Generator{
@@ -245,6 +255,8 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
+// TestWithLabels checks that two generators of a process can share a registry if their labels
+// differ.
 func TestWithLabels(t *testing.T) {
 	t.Parallel()
 	orders := promcollector.New(generator(t, snowflake.Static(0, 14)), promcollector.WithLabels(prometheus.Labels{"generator": "orders"}))
@@ -257,6 +269,8 @@ func TestWithLabels(t *testing.T) {
 	})
 }
 
+// TestRefused checks that a mistake is returned when the collector is registered, because New
+// returns no error.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	fixed := generator(t, snowflake.Static(0, 15))

@@ -84,6 +84,7 @@ func expressions(t *testing.T, dashboard string) []string {
 	return all
 }
 
+// readText returns the contents of a file.
 func readText(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

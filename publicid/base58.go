@@ -11,8 +11,8 @@ const (
 
 	digits = 22 // 58²² is between 2¹²⁸ and 2¹²⁹, so this holds 128 bits
 
-	// chunk is the highest power of 58 that fits into a word, which gives 10 digits at
-	// once.
+	// chunk is the highest power of 58 that fits into a word. Dividing by it splits off 10
+	// digits at once.
 	chunk       = 58 * 58 * 58 * 58 * 58 * 58 * 58 * 58 * 58 * 58
 	chunkDigits = 10
 )
@@ -31,7 +31,8 @@ var values = func() (v [256]byte) {
 const notDigit = 255
 
 // appendBase58 appends the block in base 58, as a number whose first byte is the highest.
-// It always appends the same number of digits.
+// It always appends 22 digits, with leading zeros, which are the digit 1. It computes them
+// from the last to the first, in groups of 10, of which the first group has only 2.
 func appendBase58(text []byte, block *[aes.BlockSize]byte) []byte {
 	high, low := binary.BigEndian.Uint64(block[:8]), binary.BigEndian.Uint64(block[8:])
 	end := len(text) + digits
@@ -48,9 +49,10 @@ func appendBase58(text []byte, block *[aes.BlockSize]byte) []byte {
 	return text
 }
 
-// parseBase58 returns the number that appendBase58 wrote. It returns false for characters
-// that are not digits, and for numbers above 128 bits. text has at least as many bytes as
-// appendBase58 appends.
+// parseBase58 returns the number that appendBase58 wrote, in two words. It returns false for
+// characters that are not digits, and for numbers above 128 bits. text must have at least 22
+// bytes. For each digit, both words are multiplied by 58, with a carry from low to high, and
+// the digit is added.
 func parseBase58(text string) (high, low uint64, ok bool) {
 	for i := range digits {
 		v := values[text[i]]

@@ -94,6 +94,7 @@ func New(secret []byte, opts ...Option) (*Codec, error) {
 	return c, nil
 }
 
+// add adds the cipher of a secret. call is the calling function, for errors.
 func (c *Codec) add(call string, secret []byte) error {
 	if len(secret) != SecretSize {
 		return fmt.Errorf("publicid: %s: secret of %d bytes: want %d random ones, for example of: openssl rand %[3]d", call, len(secret), SecretSize)
@@ -171,7 +172,8 @@ func (k Kind[K]) Parse(text string) (K, error) {
 		binary.BigEndian.PutUint64(block[8:], low)
 		c.Decrypt(block[:], block[:])
 		id := K(binary.BigEndian.Uint64(block[:8])) //nolint:gosec // a negative one is rejected
-		// One comparison of two words takes the same time wherever they differ.
+		// A comparison of two words takes the same time wherever they differ, so that the
+		// time does not help someone who guesses texts.
 		if binary.BigEndian.Uint64(block[8:]) == k.tag && id > 0 {
 			return id, nil
 		}

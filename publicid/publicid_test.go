@@ -18,8 +18,10 @@ import (
 
 type order struct{}
 
+// secret returns a secret of equal bytes.
 func secret(fill byte) []byte { return bytes.Repeat([]byte{fill}, publicid.SecretSize) }
 
+// codec returns a codec with the secret of equal bytes.
 func codec(t testing.TB, fill byte, opts ...publicid.Option) *publicid.Codec {
 	t.Helper()
 	c, err := publicid.New(secret(fill), opts...)
@@ -29,6 +31,7 @@ func codec(t testing.TB, fill byte, opts ...publicid.Option) *publicid.Codec {
 	return c
 }
 
+// kind is publicid.For for a valid prefix.
 func kind[K ~int64](t testing.TB, c *publicid.Codec, prefix string) publicid.Kind[K] {
 	t.Helper()
 	k, err := publicid.For[K](c, prefix)
@@ -101,6 +104,9 @@ func TestFormatAsDocumented(t *testing.T) {
 	}
 }
 
+// Parse rejects a text that was not made for this prefix with this secret. The text "another
+// spelling" is the number of a valid text plus 2¹²⁸, which would be the same block if Parse
+// ignored the overflow.
 func TestParseRejects(t *testing.T) {
 	t.Parallel()
 	k := kind[types.Of[order]](t, codec(t, 1), "ord")
@@ -135,8 +141,10 @@ func TestParseRejects(t *testing.T) {
 	}
 }
 
+// flickr holds the digits of base 58.
 const flickr = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 
+// base58 returns a number in 22 digits of base 58.
 func base58(n *big.Int) string {
 	text, digit := "", new(big.Int)
 	for range 22 {
@@ -146,6 +154,7 @@ func base58(n *big.Int) string {
 	return text
 }
 
+// number is the inverse of base58.
 func number(t *testing.T, text string) *big.Int {
 	t.Helper()
 	n := new(big.Int)
@@ -194,6 +203,7 @@ func TestParseRejectsIDsOfNoRow(t *testing.T) {
 	}
 }
 
+// 0 and negative numbers, which no row has as its key, have no text. All other IDs have one.
 func TestIDsWithoutText(t *testing.T) {
 	t.Parallel()
 	k := kind[types.ID](t, codec(t, 1), "ord")
@@ -209,6 +219,7 @@ func TestIDsWithoutText(t *testing.T) {
 	}
 }
 
+// The zero Kind, which For has not returned, does not panic.
 func TestZeroKind(t *testing.T) {
 	t.Parallel()
 	var k publicid.Kind[types.ID]
@@ -220,6 +231,8 @@ func TestZeroKind(t *testing.T) {
 	}
 }
 
+// After a change of the secret, texts of the old secret are read and not written, as long as
+// WithRetired names it.
 func TestRetired(t *testing.T) {
 	t.Parallel()
 	before := kind[types.ID](t, codec(t, 1), "ord")
@@ -238,6 +251,8 @@ func TestRetired(t *testing.T) {
 	}
 }
 
+// New and For return an error that names the mistake. A secret of zeros is probably one that
+// was never read.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	c := codec(t, 1)
@@ -288,6 +303,7 @@ func TestTextInJSON(t *testing.T) {
 	}
 }
 
+// Format only allocates its result, and Parse nothing.
 func TestAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector makes sync.Pool forget")
@@ -302,6 +318,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// FuzzParse looks for a text that Parse accepts and Format does not write.
 func FuzzParse(f *testing.F) {
 	k := kind[types.ID](f, codec(f, 1), "ord")
 	f.Add(k.Format(1))
@@ -315,6 +332,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// FuzzFormat checks that Parse returns every ID that is formatted.
 func FuzzFormat(f *testing.F) {
 	k := kind[types.ID](f, codec(f, 1), "ord")
 	f.Add(int64(1))

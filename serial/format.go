@@ -88,6 +88,7 @@ func New(code string, layout snowflake.Layout, opts ...Option) (*Format, error) 
 	return f, nil
 }
 
+// checkCode returns an error if code cannot begin a serial number.
 func checkCode(code string) error {
 	if code == "" || len(code) > maxCode {
 		return fmt.Errorf("serial: code %s has %d characters: want 1 to %d of A-Z and 0-9", quote(code), len(code), maxCode)
@@ -100,9 +101,11 @@ func checkCode(code string) error {
 	return nil
 }
 
-// maxQuoted is the number of bytes of its input that an error quotes.
+// maxQuoted is the number of bytes of its input that an error quotes, more than the longest
+// serial number has.
 const maxQuoted = 80
 
+// quote returns s in quotation marks. If s is long, it returns its beginning and its length.
 func quote(s string) string {
 	if len(s) <= maxQuoted {
 		return strconv.Quote(s)
@@ -110,7 +113,9 @@ func quote(s string) string {
 	return strconv.Quote(s[:maxQuoted]) + "... of " + strconv.Itoa(len(s)) + " bytes"
 }
 
-// arrange sets the position of each part and the template.
+// arrange sets the position of each part, and the template, which is a serial number whose
+// digits are all zero. A separator stands before the time and before each field that the
+// layout has.
 func (f *Format) arrange() {
 	var text strings.Builder
 	text.WriteString(f.code)
@@ -173,6 +178,7 @@ type optionFunc func(*Format) error
 
 func (o optionFunc) apply(f *Format) error { return o(f) }
 
+// separators are the characters that WithSeparator allows.
 const separators = "-_."
 
 // WithSeparator puts a hyphen, an underscore or a full stop between the code, the time

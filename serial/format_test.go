@@ -12,6 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// Layouts at the limits: no fields except the time, as long as a layout can last, and a tick
+// that is longer than the milliseconds in a serial number.
 var (
 	noFields = snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Second, TotalBits: 33}
 	endless  = snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}
@@ -60,7 +62,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// roundTrip returns the text of the ID.
+// roundTrip returns the serial number of the ID, and checks that Parse returns the ID.
 func roundTrip(t *testing.T, f *serial.Format, code string, id types.ID) string {
 	t.Helper()
 	text := f.Format(id)
@@ -228,6 +230,7 @@ func TestFormatOfOthersIsNeverASerial(t *testing.T) {
 	}
 }
 
+// New returns all mistakes in one error.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	twitter := snowflake.TwitterLayout()

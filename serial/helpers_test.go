@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// newFormat is serial.New for options without a mistake.
 func newFormat(t testing.TB, code string, layout snowflake.Layout, opts ...serial.Option) *serial.Format {
 	t.Helper()
 	f, err := serial.New(code, layout, opts...)
@@ -40,6 +41,7 @@ func date(text string) time.Time {
 	return t
 }
 
+// lastID returns the last ID of a layout.
 func lastID(l snowflake.Layout) types.ID { return l.Max(l.Expires()) }
 
 // compose returns the ID of a time, with zero in all other fields.
@@ -73,6 +75,7 @@ func sampleLayout(r *rand.Rand) snowflake.Layout {
 	}
 }
 
+// sampleCode returns a random code of any length.
 func sampleCode(r *rand.Rand) string {
 	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	code := make([]byte, 1+r.IntN(32))
@@ -82,6 +85,7 @@ func sampleCode(r *rand.Rand) string {
 	return string(code)
 }
 
+// sampleOptions returns a separator, or no option once in four times.
 func sampleOptions(r *rand.Rand) []serial.Option {
 	if i := r.IntN(4); i < 3 {
 		return []serial.Option{serial.WithSeparator("-_."[i : i+1])}

@@ -21,6 +21,7 @@ func (f *Format) Parse(s string) (types.ID, error) {
 	return id, nil
 }
 
+// parse is Parse, whose errors do not quote s.
 func (f *Format) parse(s string) (types.ID, error) {
 	if err := f.checkShape(s); err != nil {
 		return 0, err
@@ -47,7 +48,8 @@ func (f *Format) parse(s string) (types.ID, error) {
 	return id, nil
 }
 
-// checkShape compares s with the template, character by character.
+// checkShape returns an error unless s has the length, the code and the separators of the
+// template, and a digit where the template has a zero.
 func (f *Format) checkShape(s string) error {
 	if len(s) != len(f.template) {
 		return fmt.Errorf("length %d: want %d as in %s", len(s), len(f.template), f.template)

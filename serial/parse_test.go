@@ -8,6 +8,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// Parse rejects every text that Format does not write, with the reason.
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	twitter := newFormat(t, "PAY", snowflake.TwitterLayout())

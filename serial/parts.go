@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// The parts of a serial number, in their order.
+// The parts of a serial number that are numbers, in their order. They index arrays.
 const (
 	year = iota
 	month
@@ -37,6 +37,7 @@ func fieldDigits(bits uint8) int {
 	return len(strconv.FormatInt(1<<bits-1, 10))
 }
 
+// valuesOf returns the numbers of a serial number for the parts of an ID.
 func valuesOf(p snowflake.Parts) values {
 	y, m, d := p.Time.Date()
 	hh, mm, ss := p.Time.Clock()
@@ -51,7 +52,7 @@ func valuesOf(p snowflake.Parts) values {
 // parts is the inverse of valuesOf. It returns an error for a date or a time of day that
 // does not exist, because [time.Date] would convert it to another date or time.
 func (v *values) parts() (snowflake.Parts, error) {
-	days := time.Date(int(v[year]), time.Month(v[month]+1), 0, 0, 0, 0, 0, time.UTC).Day()
+	days := time.Date(int(v[year]), time.Month(v[month]+1), 0, 0, 0, 0, 0, time.UTC).Day() // day 0 is the last day of the month before
 	for _, check := range []struct {
 		name     string
 		n        int64

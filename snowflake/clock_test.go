@@ -29,6 +29,8 @@ func eachClock(t *testing.T, test func(t *testing.T, s *script, clock snowflake.
 	}
 }
 
+// IDs stay unique and rise while the wall clock steps in ways that occur: small corrections,
+// an hour at once, jitter, a jump ahead, and the suspension of the machine. No call fails.
 func TestStepsBack(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -120,6 +122,7 @@ func TestStepForwardIsTaken(t *testing.T) {
 	})
 }
 
+// Calls fail after a jump ahead that is larger than the limit, until the clock is back.
 func TestMaxJump(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock, snowflake.WithMaxJump(time.Hour))
@@ -185,6 +188,8 @@ func TestLagIsRoundedUp(t *testing.T) {
 	}
 }
 
+// Under Fail all calls fail while the clock is behind. The step counts once, and each call as
+// a refusal.
 func TestFail(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
@@ -209,6 +214,7 @@ func TestFail(t *testing.T) {
 	})
 }
 
+// By default a fixed worker continues after a step back of two seconds, and fails after more.
 func TestDefaultToleratesTwoSeconds(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -290,6 +296,7 @@ func TestWhenAStepBackIsOver(t *testing.T) {
 	}
 }
 
+// Under Wait, Next waits until the clock has caught up. TryNext fails instead.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -329,6 +336,8 @@ func ticking(s *script) (stop func()) {
 	return func() { close(done) }
 }
 
+// Generators of one fixed worker follow each other within a tick. No ID is repeated, because
+// the next generator starts above the last tick of the one before.
 func TestCloseAndReopenWithinOneTick(t *testing.T) {
 	for _, lag := range []time.Duration{0, 10 * time.Millisecond} {
 		t.Run(lag.String(), func(t *testing.T) {
@@ -385,7 +394,8 @@ func TestReopenAfterStepBack(t *testing.T) {
 	reopen(func(g *snowflake.Generator) { c.try(g, 100) })
 }
 
-// The policy applies before the fast path on the machine's clock.
+// The clock was set back, so that the previous process's window ends in a minute. The policy
+// Fail must apply to the very first call, which must not take the fast path of next.
 func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(snowflake.TwitterLayout(), time.Now, time.Hour)
@@ -396,6 +406,8 @@ func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	}
 }
 
+// With a lag of 10 ms a burst can use the sequence numbers of the last ten ticks, but none
+// from before the start and none in the future. Older numbers are not used.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)

@@ -24,8 +24,8 @@ func (g *Generator) Close(ctx context.Context) error {
 	return g.result
 }
 
-// seal retires the current grant and prevents that another grant replaces it. first is
-// false if the generator was already sealed.
+// seal retires the current grant, and prevents that another grant replaces it. It returns
+// the grant and its last slot. first is false if an earlier Close has done this.
 func (g *Generator) seal() (grant *Grant, last slot, first bool) {
 	g.handover.Lock()
 	defer g.handover.Unlock()
@@ -36,13 +36,14 @@ func (g *Generator) seal() (grant *Grant, last slot, first bool) {
 	return grant, grant.retire(), true
 }
 
+// waitClosed waits for another Close and returns its result.
 func (g *Generator) waitClosed(ctx context.Context) error {
 	select {
 	case <-g.closed:
 	case <-ctx.Done():
 	}
 	select {
-	case <-g.closed:
+	case <-g.closed: // even if ctx has ended too
 		return g.result
 	default:
 		return fmt.Errorf("snowflake: waiting for another Close: %w", reason(ctx))

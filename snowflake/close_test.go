@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// silent returns a generator at its window's end, with callers that wait for a source
-// that does not answer before its context ends.
+// silent returns a generator whose window has ended, with callers of Next that wait for its
+// source. The source does not answer until its context ends. results receives the errors of
+// the callers.
 func silent(t *testing.T, callers int) (g *snowflake.Generator, src *faulty, results chan error) {
 	t.Helper()
 	s := newScript()
@@ -40,6 +41,8 @@ func silent(t *testing.T, callers int) (g *snowflake.Generator, src *faulty, res
 	return g, src, results
 }
 
+// Close ends a call of the source that hangs, and all calls that wait for it, so that a
+// program can exit while the store is down.
 func TestCloseDoesNotWaitForTheSource(t *testing.T) {
 	t.Parallel()
 	const callers = 5
@@ -115,8 +118,9 @@ func TestContextEndsWhileTheSourceIsAsked(t *testing.T) {
 	}
 }
 
-// A source that ignores its context cannot keep the generator open. A grant that it
-// returns later is released, and the call returns the error of that.
+// A source that ignores its context cannot keep the generator open. If it returns a grant
+// after Close, the generator releases that grant. The waiting call returns ErrClosed and the
+// error of that release. Without sequence bits each slot is a tick.
 func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	t.Parallel()
 	for _, bits := range []uint8{0, 12} {

@@ -107,8 +107,9 @@ func TestStepsBackAreNotIssued(t *testing.T) {
 	}
 }
 
-// A call may take the slot that a step back was about to burn. The generator then does
-// not follow the step back, and counts no slot as skipped.
+// To follow a step back, the generator burns a slot, which is then never issued. Another call
+// may take this slot first. The generator then does not follow the step, and must not count
+// the slot as skipped. The test lets another call take a slot at each reading in turn.
 func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	for reading := 1; reading <= 6; reading++ {
@@ -189,8 +190,8 @@ func TestStepBackOvertakesACall(t *testing.T) {
 	}
 }
 
-// A generator that has to start ahead of the wall clock counts that at once as one step
-// back.
+// The bound that a previous process has left may be ahead of the wall clock, because the
+// clock was set back. The generator starts there, and counts this at once as one step back.
 func TestStartAheadCountsAsOneStep(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -207,7 +208,8 @@ func TestStartAheadCountsAsOneStep(t *testing.T) {
 	}
 }
 
-// The wait for the last tick that can be counted does not overflow.
+// With a tick of more than a year, 1,000 ticks take longer than a time.Duration can hold.
+// The time until the last tick must not overflow to a deadline that seems near.
 func TestWaitForCenturies(t *testing.T) {
 	t.Parallel()
 	s := newScript()

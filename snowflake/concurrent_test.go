@@ -18,6 +18,7 @@ type bitmap struct {
 	first int64
 }
 
+// set marks a slot, and reports whether it was marked before.
 func (b *bitmap) set(slot int64) (twice bool) {
 	i := slot - b.first
 	for int(i/64) >= len(b.bits) {
@@ -28,10 +29,11 @@ func (b *bitmap) set(slot int64) (twice bool) {
 	return old == b.bits[i/64]
 }
 
+// slotOf returns the tick and the sequence of an ID of Twitter's layout, without its worker.
 func slotOf(id id) int64 { return int64(id)>>22<<12 | int64(id)&4095 }
 
-// hammer issues n IDs in eight goroutines, by Next and by Fill, and reports duplicates
-// and inversions.
+// hammer issues n IDs by Next in eight goroutines, and fails the test if an ID is a
+// duplicate, or not above the previous ID of its goroutine.
 func hammer(t *testing.T, g *snowflake.Generator, n int) {
 	t.Helper()
 	const goroutines = 8
@@ -57,6 +59,8 @@ func hammer(t *testing.T, g *snowflake.Generator, n int) {
 	}
 }
 
+// count counts the duplicates among the IDs of all goroutines, and the IDs that are not above
+// the previous ID of their goroutine. Any fails the test.
 func count(t *testing.T, issued [][]id) {
 	t.Helper()
 	seen := bitmap{first: slotOf(issued[0][0]) - 1<<24}
@@ -78,11 +82,13 @@ func count(t *testing.T, issued [][]id) {
 	}
 }
 
+// Eight goroutines compete for the slots of one generator.
 func TestEightGoroutines(t *testing.T) {
 	t.Parallel()
 	hammer(t, open(t, snowflake.Static(20, 1)), 2_000_000)
 }
 
+// Blocks of 1 to 701 IDs compete for the slots of one generator.
 func TestNextAndFillTogether(t *testing.T) {
 	t.Parallel()
 	g := open(t, snowflake.Static(20, 2))
@@ -144,8 +150,8 @@ func TestStepsUnderLoad(t *testing.T) {
 	}
 }
 
-// A call must wait by sleeping. If it would spin, or sleep in a lock, the test would
-// hang.
+// Calls must wait for a tick by sleeping, without a lock. In this test the time only moves
+// while all goroutines sleep. If a call would spin, or wait for a mutex, the test would hang.
 func TestWaitsInFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -187,7 +193,8 @@ type due struct {
 
 func (d due) Deadline() (time.Time, bool) { return d.at, true }
 
-// A deadline is too close only if it is before the slot.
+// A call whose deadline is the start of the next tick still gets a slot of that tick. A
+// nanosecond earlier is too early.
 func TestDeadlineAtTheNextTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,6 +211,7 @@ func TestDeadlineAtTheNextTick(t *testing.T) {
 	})
 }
 
+// A call that waits for its slots returns the cause when its context ends, at that moment.
 func TestCancelInFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -94,6 +94,7 @@ func moveThreads(pid int) (moved int) {
 	return moved
 }
 
+// makeDisturbed runs the trials in the child process.
 func makeDisturbed(t *testing.T) {
 	millions := 3.0
 	if race.Enabled {
@@ -212,6 +213,8 @@ func eightCallers(g *snowflake.Generator) (callers []func([]id) (int, error)) {
 	return []func([]id) (int, error){next, next, next, try, try, fill, burst, rare}
 }
 
+// made returns the result of a caller that has got one ID. An error that is transient counts
+// as a call without an ID.
 func made(block []id, id id, err error) (int, error) {
 	if errors.Is(err, snowflake.ErrClockBackwards) || errors.Is(err, snowflake.ErrSequenceExhausted) {
 		return 0, nil

@@ -35,14 +35,18 @@
 //
 // # The way of an ID
 //
-// The state of a generator is one word, the last ID. In the common case Next issues the
-// ID after it, or the first ID of the current tick. For this the wall clock must have
-// been compared within the last second. In all other cases nextSlow calls reserve, as
-// Fill does for a whole block. nextReservation reads the clock, compares it with the
-// wall clock, applies the clock policy (stepback.go), and finds the first free slot.
-// waitOrFail waits for the clock, asks the source for a longer window or another worker
-// (requestSlot, in handover.go), or fails. commit moves the state with one
-// compare-and-swap, and waitUntilDue waits for the slot's tick. A slot at or above
-// Grant.limit is never committed, however long the process was paused. Package
-// internal/clock keeps the time.
+// A slot is one sequence number of one tick, the place of one ID. A [Grant] is the right to
+// use the slots of one worker in a window of ticks. The state of a generator is one word,
+// the ID of the last slot that a call has taken. A call takes the slots that follow by a
+// compare-and-swap of the state, without a lock.
+//
+// In the common case Next takes the slot after the last, or the first slot of the current
+// tick. For this the wall clock must have been compared within the last second. In all
+// other cases nextSlow calls reserve, as Fill does for a whole block. nextReservation reads
+// the clock, compares it with the wall clock, applies the clock policy (stepback.go), and
+// finds the first free slot. waitOrFail waits for the clock, asks the source for a longer
+// window or another worker (requestSlot, in handover.go), or fails. commit takes the slots,
+// and waitUntilDue waits for their tick. A slot at or above Grant.limit, the end of the
+// window, is never committed, however long the process was paused. Package internal/clock
+// keeps the time.
 package snowflake

@@ -50,6 +50,7 @@ func FromEnv() WorkerSource {
 	})
 }
 
+// numberFromEnv returns the number in an environment variable.
 func numberFromEnv(name string) (int64, error) {
 	value, set := os.LookupEnv(name)
 	if !set {
@@ -81,8 +82,8 @@ func FromStatefulSet(datacenter int64) WorkerSource {
 	})
 }
 
-// fixed is a source whose worker does not change. The registry workers keeps it
-// exclusive within the process.
+// fixed is a source whose worker does not change. The function returns its datacenter and
+// worker for a layout. The registry workers keeps the worker exclusive within the process.
 type fixed func(Layout) (datacenter, worker int64, err error)
 
 func (fixed) Layout() Layout          { return Layout{} }
@@ -116,6 +117,7 @@ func (fixed) Retire(_ context.Context, held *Grant, last time.Time) error {
 // worker.
 var workers = registry{registrations: map[identity]registration{}}
 
+// A registry remembers each fixed worker that had a generator in this process.
 type registry struct {
 	mu            sync.Mutex
 	registrations map[identity]registration
@@ -129,15 +131,18 @@ type identity struct {
 	node   uint64
 }
 
+// identity returns the identity of the grant's worker. It counts all bits of the node as
+// bits of the worker.
 func (g *Grant) identity() identity {
 	layout := g.layout.comparable()
 	layout.DatacenterBits, layout.WorkerBits, layout.TotalBits = 0, g.nodeBits, 0
 	return identity{layout, g.node}
 }
 
+// A registration is what the registry remembers of a worker.
 type registration struct {
-	live bool
-	next int64 // the first tick that has not been issued
+	live bool  // a generator that is not closed issues under the worker
+	next int64 // the tick after the last tick that a closed generator has used
 }
 
 // register returns an error if a live generator has the worker. Otherwise it starts the
@@ -154,6 +159,8 @@ func (r *registry) register(g *Grant) error {
 	return nil
 }
 
+// unregister frees the worker of a closed generator, which has issued IDs up to the tick
+// of last.
 func (r *registry) unregister(g *Grant, last time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,15 +14,20 @@ import (
 // A Generator issues IDs. [New] creates it. All methods may be called concurrently.
 // Close it to release its worker.
 type Generator struct {
-	// The first cache line of 64 bytes holds the fields that next needs for an ID and
-	// writes. The second line, which begins with the clock, holds fields that it only
-	// reads.
-	state        atomic.Uint64 // the ID of the last slot issued or reserved; see sealed
-	skipped      atomic.Int64  // slots below the state that are not issued: burnt, jumped over, lost or not due yet
-	end          atomic.Uint64 // first tick that next must not start: the grant's window ends, or the layout expires soon
+	// state is the ID of the last slot that was issued, or that a waiting call has
+	// reserved. A slot is one sequence number of one tick; see slot. A call takes the
+	// slots that follow by one compare-and-swap of state, so that no two calls take the
+	// same slot, and none needs a lock. In a state with the bit sealed no swap succeeds.
+	//
+	// The first cache line of 64 bytes holds state and the other fields that next needs
+	// for an ID and writes. The second line, which begins with the clock, holds fields
+	// that next only reads.
+	state        atomic.Uint64
+	skipped      atomic.Int64  // slots up to the state that no call has returned, because they were left out or lost, or are not due yet
+	end          atomic.Uint64 // first tick that next leaves to nextSlow: the grant's window ends there, or nextSlow has to log a warning
 	secret       uint64        // decides the sequence numbers at which ticks start; see startOf
-	lag          uint64        // ticks
-	span         uint64        // the tick and the lag, in nanoseconds
+	lag          uint64        // of WithLag, in ticks
+	span         uint64        // for how long after its start a tick may be used: the tick and the lag, in nanoseconds
 	warnAt       uint64        // first tick at which to warn that the layout expires
 	sequenceBits uint8
 	lowBits      uint8 // bits of datacenter, worker and sequence
@@ -38,11 +43,11 @@ type Generator struct {
 	maxJump   time.Duration
 	logical   bool
 
-	changing chan struct{} // see lockGrant
+	changing chan struct{} // a lock, held while a call asks the source for a window or another grant; see lockGrant
 	warned   atomic.Bool   // whether the expiry has been logged
 
-	handover sync.Mutex // held by Close, and to replace the grant
-	closing  atomic.Bool
+	handover sync.Mutex      // held to replace the grant, and by Close to seal it, so that Close retires the last grant
+	closing  atomic.Bool     // set when Close begins
 	ctx      context.Context // ends when Close begins
 	cancel   context.CancelFunc
 	closed   chan struct{} // closed when Close has ended
@@ -65,11 +70,13 @@ func (g *Generator) HasDefaultLayout() bool { return g.byDefault }
 // *lease.Lease, whose Stats report its state. [Generator.Health] includes its health.
 func (g *Generator) Source() WorkerSource { return g.source }
 
-// last returns the last slot issued or reserved.
+// last returns the last slot issued or reserved. The grant only supplies the widths of the
+// fields, which are the same for every grant of the generator.
 func (g *Generator) last() slot { return g.grant.Load().slotOf(g.state.Load()) }
 
-// advance moves the state from one slot of the grant to a later slot, unless another
-// call has moved it. It reports whether it has.
+// advance moves the state from one slot of the grant to a later slot, and reports whether
+// it has. It fails if another call has moved the state, or if the grant was revoked or
+// retired, because the state is then sealed.
 func (g *Generator) advance(grant *Grant, from, to slot) bool {
 	return g.state.CompareAndSwap(uint64(grant.id(from)), uint64(grant.id(to)))
 }
@@ -77,6 +84,7 @@ func (g *Generator) advance(grant *Grant, from, to slot) bool {
 // expiryNotice is how long before the layout's end the generator logs a warning.
 const expiryNotice = 5 * 365 * 24 * time.Hour
 
+// expired returns the error of a call at or after the layout's end.
 func (g *Generator) expired() error {
 	return fmt.Errorf("%w at %v (%v): move to a layout with more time bits, a longer tick or a later epoch", ErrExpired, g.layout.Expires(), g.layout)
 }

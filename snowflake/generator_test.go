@@ -17,6 +17,7 @@ import (
 
 type id = types.ID
 
+// minKey returns the lowest ID that the checker has seen.
 func minKey(c *checker) id {
 	first := c.last
 	for id := range c.seen {
@@ -25,6 +26,7 @@ func minKey(c *checker) id {
 	return first
 }
 
+// tryAll takes up to n IDs without waiting, until a call fails.
 func tryAll(g *snowflake.Generator, n int) (ids []id, err error) {
 	for range n {
 		id, err := g.TryNext()
@@ -36,6 +38,7 @@ func tryAll(g *snowflake.Generator, n int) (ids []id, err error) {
 	return ids, nil
 }
 
+// IDs rise, show their worker and the time of their call, and are counted.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	g := open(t, snowflake.Static(11, 12))
@@ -99,6 +102,8 @@ func TestSampledLayoutsAndWorkers(t *testing.T) {
 	}
 }
 
+// TryNext fails instead of waiting if the tick is used up. A tick with a random start has at
+// least half of its 4,096 sequence numbers, and the tick after a full tick has all of them.
 func TestTryNextNeverWaits(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -115,7 +120,8 @@ func TestTryNextNeverWaits(t *testing.T) {
 	}
 }
 
-// Slots that a cancelled wait has reserved are lost and not issued again.
+// Fill reserves slots of future ticks, and its context ends while it waits for them. These
+// slots are lost: no later call gets them, and Stats does not count them as issued.
 func TestTryNextBehindReservation(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -135,7 +141,7 @@ func TestTryNextBehindReservation(t *testing.T) {
 	c.try(g, 1)
 }
 
-// reserve takes slots of future ticks, and gives up waiting for them.
+// reserve lets Fill reserve so many slots, and cancels it while it waits for their ticks.
 func reserve(t *testing.T, g *snowflake.Generator, slots int) {
 	t.Helper()
 	canceled, cancel := context.WithCancel(ctx)
@@ -150,7 +156,8 @@ func reserve(t *testing.T, g *snowflake.Generator, slots int) {
 	}
 }
 
-// A call whose deadline cannot be met takes no slots.
+// Fill fails at once if its slots are due after its deadline. It takes no slots then, because
+// under overload the calls that give up would delay all other calls.
 func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -185,6 +192,8 @@ func TestEndedContextCostsNoSlots(t *testing.T) {
 	}
 }
 
+// Fill returns sorted blocks around the 4,096 sequence numbers of a tick, and not before
+// their last tick.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 100, 4095, 4096, 4097, 20_000} {
@@ -206,6 +215,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// A fixed worker has one generator at a time in a process. Another worker of this layout or
+// another layout is free, and so is a worker whose generator was closed.
 func TestWorkerInUse(t *testing.T) {
 	t.Parallel()
 	g := open(t, snowflake.Static(15, 1))
@@ -221,8 +232,9 @@ func TestWorkerInUse(t *testing.T) {
 	open(t, snowflake.Static(15, 1))
 }
 
-// Datacenter and worker are one number. Layouts with 5+5 and 0+10 bits issue the same
-// IDs, and so do layouts with other widths of the time.
+// A second generator is rejected even if its layout divides the bits of datacenter and worker
+// differently, because both generators would issue the same IDs. Here datacenter 1 worker 1
+// of 5+5 bits is worker 33 of 0+10 bits.
 func TestWorkerInUseUnderAnotherSplit(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -234,6 +246,7 @@ func TestWorkerInUseUnderAnotherSplit(t *testing.T) {
 	open(t, snowflake.Static(0, 34), snowflake.WithLayout(l))
 }
 
+// After Close all calls fail. A second Close returns the result of the first.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	g := open(t, snowflake.Static(15, 3))
@@ -260,6 +273,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// A generator issues up to the last ID of its layout, and then fails for good. New fails too.
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -285,7 +299,8 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// logged returns the log until the test ends. It is not for parallel tests.
+// logged returns a buffer that receives the log messages of the default logger until the test
+// ends. It is not for parallel tests.
 func logged(t *testing.T) *bytes.Buffer {
 	t.Helper()
 	var log bytes.Buffer
@@ -295,7 +310,8 @@ func logged(t *testing.T) *bytes.Buffer {
 	return &log
 }
 
-// This test is not parallel, because it replaces the default logger.
+// In logical time the warning depends on the last ID, not on the clock. This test is not
+// parallel, because it replaces the default logger.
 func TestExpiryWarningInLogicalTime(t *testing.T) {
 	log, s, l := logged(t), newScript(), fresh()
 	s.wall = l.Expires().Add(-5*365*24*time.Hour - 2*time.Millisecond)
@@ -313,7 +329,8 @@ func TestExpiryWarningInLogicalTime(t *testing.T) {
 	}
 }
 
-// This test is not parallel, because it replaces the default logger.
+// A generator logs one warning, from the first tick that is less than five years before the
+// layout's end. This test is not parallel, because it replaces the default logger.
 func TestExpiryWarning(t *testing.T) {
 	log := logged(t)
 	s := newScript()
@@ -356,6 +373,8 @@ func TestExpiryWarningOfAShortLayout(t *testing.T) {
 	}
 }
 
+// New returns an error for each wrong option or combination, and for a layout that the clock
+// is outside of. The error names the value and the value that is wanted.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -410,8 +429,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// CheckOptions asks for no worker, because the options may be for a generator with any
-// source.
+// CheckOptions returns the layout or the error of New, without a source. So it accepts
+// WithLogicalTime, which depends on the source.
 func TestCheckOptions(t *testing.T) {
 	t.Parallel()
 	future := snowflake.TwitterLayout()
@@ -460,6 +479,7 @@ func TestNeverZero(t *testing.T) {
 	}
 }
 
+// No call allocates memory.
 func TestAllocations(t *testing.T) {
 	wide := snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, SequenceBits: 22}
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(wide))
@@ -489,7 +509,8 @@ func TestNothingInTheTickOfTheStart(t *testing.T) {
 	}
 }
 
-// Under WithClock the generator also issues in the tick of the start.
+// Under WithClock the generator also issues in the tick in which the process was started,
+// because the test's clock says nothing about a previous process.
 func TestScriptedClockInTheTickOfTheStart(t *testing.T) {
 	t.Parallel()
 	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(10_000+unique.Add(1)) * time.Hour, WorkerBits: 1}
@@ -534,6 +555,7 @@ type clocked struct {
 
 func (c clocked) Clock() func() time.Time { return c.clock }
 
+// The generator uses the clock of its source. WithClock beside it is an error.
 func TestClockOfTheSource(t *testing.T) {
 	t.Parallel()
 	s := newScript()

@@ -9,13 +9,15 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A slot is the number of a tick and sequence of one worker: tick<<SequenceBits |
-// sequence. Slots are contiguous across ticks, so one word counts them all.
+// A slot is the place of one ID of a worker, tick<<SequenceBits | sequence. It is the ID
+// without the bits of the worker. The slot after the last slot of a tick is the first slot
+// of the next tick, so that a block of IDs is a range of slots.
 type slot = uint64
 
-// sealed is a bit that marks a state after which no slot can be taken. No
-// compare-and-swap expects it, because IDs are below it. The other bits keep the last
-// ID.
+// sealed is the bit of Generator.state that stops the generator, because its grant was
+// revoked or retired, or because it has none yet. A call takes a slot by a compare-and-swap
+// that expects an ID. IDs are below this bit, so each swap fails while it is set. The other
+// bits keep the last ID, from which the next grant continues.
 const sealed uint64 = 1 << 63
 
 // A Grant is a worker for a window of ticks that a [WorkerSource] gives to one
@@ -25,21 +27,23 @@ type Grant struct {
 	datacenter, worker int64
 	from               int64       // first tick of the window
 	first              slot        // first slot of the tick in which the generator began
-	fixed              bool        // the window ends only with the layout
-	used               atomic.Bool // a generator has accepted it
+	fixed              bool        // the worker is fixed, so that the window ends only with the layout
+	used               atomic.Bool // a generator has accepted the grant, so that no other generator may
 
-	node         uint64
+	node         uint64 // datacenter and worker, at their place in an ID
 	mask         uint64 // mask of the sequence
 	sequenceBits uint8
-	nodeBits     uint8
+	nodeBits     uint8 // bits of the datacenter and the worker
 
-	// moving is held to move the limit, to seal the state of the generator, and to
-	// begin and retire the grant. It ensures that none of these changes the state of a
-	// generator that already has another grant.
+	// moving is held to change the fields below, and the generator's state and end with
+	// them. A source may extend or revoke a grant late. Under moving it can check that
+	// the grant is not retired, and so never changes the state of a generator that
+	// already has another grant. The fields are atomic because calls that issue IDs load
+	// them without the lock.
 	moving    sync.Mutex
 	limit     atomic.Uint64 // first slot that must not be issued
 	generator atomic.Pointer[Generator]
-	revoked   atomic.Bool // by the source
+	revoked   atomic.Bool // set by the source
 	retired   atomic.Bool // set by the generator, before it seals its state
 }
 
@@ -97,7 +101,7 @@ func (g *Grant) Extend(until time.Time) {
 	}
 	g.limit.Store(to)
 	if generator := g.holder(); generator != nil {
-		generator.end.Store(min(to>>g.sequenceBits, generator.warnAt))
+		generator.end.Store(min(to>>g.sequenceBits, generator.warnAt)) // for next, which does not load the limit
 	}
 }
 
@@ -129,6 +133,10 @@ func (g *Grant) holder() *Generator {
 func (g *Grant) Revoke() {
 	g.moving.Lock()
 	defer g.moving.Unlock()
+	// Each store stops other calls. A waiting call, and Fill, check revoked. A call that
+	// begins on the slow path finds no slot below the limit, and then asks the source. A
+	// call that has read the state before cannot commit once it is sealed. revoked comes
+	// first, because the error of a call that finds no slot depends on it.
 	g.revoked.Store(true)
 	g.limit.Store(slot(g.from) << g.sequenceBits)
 	if generator := g.holder(); generator != nil {
@@ -170,6 +178,7 @@ func (g *Grant) String() string {
 	return fmt.Sprintf("datacenter %d worker %d", g.datacenter, g.worker)
 }
 
+// limitAt returns the first slot that must not be issued if the window ends at until.
 func (g *Grant) limitAt(until time.Time) slot {
 	tick := min(max(0, g.layout.tickOf(until)), g.layout.endTick())
 	return slot(tick) << g.sequenceBits
@@ -183,7 +192,8 @@ func (g *Grant) fenced() error {
 	return fmt.Errorf("%w: %v was granted until %v", ErrFenced, g, g.Until())
 }
 
-// expires reports whether the layout, not the source, sets the limit.
+// expires reports whether the window ends with the layout, so that the source cannot extend
+// it.
 func (g *Grant) expires() bool {
 	return g.limit.Load() == slot(g.layout.endTick())<<g.sequenceBits
 }
@@ -192,11 +202,13 @@ func (g *Grant) expires() bool {
 // source if no ID was issued.
 func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
 
-// begin starts the grant at a tick. If the source has revoked the grant, its window is
-// empty. The generator's state is sealed until begin sets it as its last step, so that
-// a call that sees the new state also sees this grant. A call that has seen an earlier
-// state cannot commit, because the state has changed since: it only rises, or contains
-// another worker.
+// begin lets the generator issue under the grant, from the tick on. If the source has
+// already revoked the grant, its window is empty and the first call asks the source.
+//
+// The generator's state is sealed until begin stores the new state, as its last step. A
+// call that loads the new state, and the grant after it, therefore gets this grant. A call
+// that has loaded an earlier state cannot commit. That state never returns, because the
+// state only rises under one worker and otherwise contains another worker.
 func (g *Grant) begin(generator *Generator, tick uint64) {
 	g.moving.Lock()
 	defer g.moving.Unlock()
@@ -208,7 +220,9 @@ func (g *Grant) begin(generator *Generator, tick uint64) {
 }
 
 // retire ends the grant for good, and returns the last slot issued or reserved. A call
-// that still uses the grant cannot commit, because the state is sealed.
+// that still uses the grant cannot commit, because the state is sealed. retired is set
+// before the state is sealed, because a call that finds a sealed state checks retired to
+// know whether to ask the source or to wait for the next grant.
 func (g *Grant) retire() slot {
 	g.moving.Lock()
 	defer g.moving.Unlock()

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// This file gives a generator its grants. openFirst takes the first grant. At the end
-// of a window requestSlot asks the source, which extends the grant or returns another
-// grant. In the latter case replaceGrant continues under the new grant.
+// This file gives a generator its grants, each of which is a worker for a window of ticks.
+// openFirst takes the first grant. At the end of a window requestSlot asks the source,
+// which extends the grant or returns another grant. In the latter case replaceGrant
+// continues under the new grant.
 
 // maxStartSleep is the longest time that New sleeps.
 const maxStartSleep = 20 * time.Millisecond
@@ -79,6 +80,8 @@ func (g *Generator) accept(ctx context.Context, grant *Grant, least int64) error
 	return nil
 }
 
+// checkGrant returns an error if the grant is of another layout, or has no tick at or after
+// least and the present.
 func (g *Generator) checkGrant(grant *Grant, least int64) error {
 	if !grant.layout.Equal(g.layout) {
 		return fmt.Errorf("snowflake: the source has granted %v of another layout, %v: want %v", grant, grant.layout, g.layout)
@@ -93,8 +96,13 @@ func (g *Generator) checkGrant(grant *Grant, least int64) error {
 	return fmt.Errorf("%w: %v was granted until %v, and could only begin at %v", ErrFenced, grant, grant.Until(), g.layout.timeOf(int64(first)))
 }
 
-// openGrant opens the grant at the current tick, or at the first tick that the grant
-// allows and that is not below least. The slots up to that tick count as skipped.
+// openGrant begins the grant at the current tick, or at the first tick that the grant
+// allows and that is not below least. The slots up to that tick count as skipped, because
+// Stats computes the number of IDs as the last slot minus the skipped slots.
+//
+// If the grant begins in the next tick, calls wait for that tick. If it begins later, as
+// after a step back of the clock, logical time moves to the beginning at once and is then
+// ahead of the wall clock.
 func (g *Generator) openGrant(grant *Grant, least int64) {
 	g.clock.Lock()
 	defer g.clock.Unlock()
@@ -116,7 +124,7 @@ func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })() // Close ends the call of the source
 	err := g.askSource(ctx, held, need)
 	if err != nil && g.closing.Load() && !errors.Is(err, ErrClosed) {
 		return ErrClosed // instead of the source's error for the ended context
@@ -124,6 +132,9 @@ func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) err
 	return err
 }
 
+// askSource calls the source, unless another call has got the window or the grant in the
+// meantime. It holds the lock of the grant during the call, so that the source is asked
+// once for all calls.
 func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error {
 	if err := g.lockGrant(ctx); err != nil {
 		return fmt.Errorf("%w, and the source has not answered: %w", ErrFenced, err)
@@ -140,15 +151,16 @@ func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error
 	case err != nil:
 		return err
 	case next != held:
-		return g.replaceGrant(context.WithoutCancel(ctx), held, next)
+		return g.replaceGrant(context.WithoutCancel(ctx), held, next) // old must be retired even if the caller has gone
 	case need >= held.limit.Load():
 		return held.fenced()
 	}
 	return nil
 }
 
-// replaceGrant continues under the grant next and retires old. If next cannot be used,
-// it retires next and keeps old.
+// replaceGrant continues under the grant next, above the last slot of old, and retires old.
+// If next cannot be used, it retires next and keeps old. The caller holds the lock of the
+// grant.
 func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 	if err := g.accept(ctx, next, old.tickOf(g.last())+1); err != nil {
 		if errors.Is(err, ErrFenced) || errors.Is(err, ErrExpired) {
@@ -179,8 +191,10 @@ func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 	return last, true
 }
 
-// lockGrant locks the right to change the grant. The lock is a channel, so that a call
-// can stop waiting while another call waits for the source.
+// lockGrant locks the right to ask the source and to change the grant. The lock is a
+// channel, so that a call can stop waiting while another call waits for the source. If the
+// lock is free, the first select takes it even if ctx has ended, because a select with two
+// ready cases chooses at random.
 func (g *Generator) lockGrant(ctx context.Context) error {
 	select {
 	case g.changing <- struct{}{}:

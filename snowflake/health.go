@@ -21,6 +21,7 @@ func (g *Generator) Health() error {
 	return err
 }
 
+// health is Health while the generator is open.
 func (g *Generator) health() error {
 	r, err := g.nextReservation(1)
 	if err != nil {
@@ -86,9 +87,10 @@ func (g *Generator) Stats() Stats {
 	return s
 }
 
-// updateIssued updates the count of IDs. Slots are counted as skipped before the state
-// moves past them, so a count in between is too low. updateIssued then keeps the last
-// count.
+// updateIssued updates the number of IDs that Stats returns, which is the last slot minus
+// the skipped slots. A call adds to the skipped slots before it moves the state past them,
+// so that the difference is too low in between. updateIssued then keeps the last number,
+// because it must only rise.
 func (g *Generator) updateIssued(last slot) {
 	issued := int64(last) - g.skipped.Load()
 	for {

@@ -26,6 +26,8 @@ func checkHealth(t *testing.T, g *snowflake.Generator, want error) {
 	}
 }
 
+// Health returns the error for a clock that is too far behind or ahead, and nil once the
+// clock is right again.
 func TestHealthOfTheClock(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()), snowflake.WithMaxJump(time.Hour))
@@ -55,6 +57,7 @@ func TestHealthOfAnIdleGenerator(t *testing.T) {
 	}
 }
 
+// A wait that ends on its own is not an error, for example for the next tick.
 func TestHealthWhileWaiting(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -76,6 +79,7 @@ func TestHealthWhileWaiting(t *testing.T) {
 	}
 }
 
+// Health returns ErrExpired at the layout's end, and ErrClosed after Close.
 func TestHealthAtTheEnd(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -121,6 +125,8 @@ type reporting struct {
 
 func (r *reporting) Health() error { return r.health }
 
+// If the source has a method Health, its result decides, even where the window has ended. A
+// lease extends its window on its own, so that the end of the window is not an error yet.
 func TestHealthOfTheSource(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -143,6 +149,7 @@ func TestHealthOfTheSource(t *testing.T) {
 	}
 }
 
+// Worker returns the next worker once the source has replaced the first.
 func TestWorker(t *testing.T) {
 	t.Parallel()
 	g := open(t, snowflake.Static(23, 1))

@@ -63,7 +63,9 @@ func TestCorrectedClockIsBelieved(t *testing.T) {
 	})
 }
 
-// On the machine's clock only some calls compare the clocks, mostly calls that fail.
+// A jump is also believed on the machine's clock, where only some calls compare the clocks,
+// mostly the calls that fail. Four callers try at different intervals. Each must get an ID
+// soon after the minute.
 func TestCorrectedMachineClockIsBelieved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,6 +104,7 @@ func TestCorrectedMachineClockIsBelieved(t *testing.T) {
 	})
 }
 
+// The error for a jump names its size and the limit, and what to do.
 func TestJumpIsReportedWithItsNumbers(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock)
@@ -274,6 +277,7 @@ func believes(t *testing.T, grant *snowflake.Grant, s *script) {
 	}
 }
 
+// disbelieves checks that the grant's Now returns the error for a jump.
 func disbelieves(t *testing.T, grant *snowflake.Grant) {
 	t.Helper()
 	if now, err := grant.Now(); !errors.Is(err, snowflake.ErrClockJumped) || !now.IsZero() {
@@ -281,7 +285,8 @@ func disbelieves(t *testing.T, grant *snowflake.Grant) {
 	}
 }
 
-// Generator and source have the same clock and the same limit.
+// Grant.Now shows the source the clock that the generator follows, with the same limit for
+// jumps.
 func TestNow(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
 		g, grant := held(t, s, clock, snowflake.WithMaxJump(time.Hour))

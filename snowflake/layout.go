@@ -82,6 +82,7 @@ func (l Layout) Validate() error {
 	return errors.Join(l.validateTick(), l.validateBits())
 }
 
+// validateTick checks the tick and the epoch.
 func (l Layout) validateTick() error {
 	if l.Tick < time.Millisecond || l.Tick%time.Millisecond != 0 {
 		return fmt.Errorf("snowflake: layout's tick %v: want whole milliseconds, at least 1ms", l.Tick)
@@ -101,6 +102,7 @@ func (l Layout) validateTick() error {
 	return nil
 }
 
+// validateBits checks that the fields leave at least one bit for the time.
 func (l Layout) validateBits() error {
 	if l.TotalBits > 63 {
 		return fmt.Errorf("snowflake: layout has %d bits in total: want at most 63", l.TotalBits)
@@ -126,8 +128,8 @@ func (l Layout) String() string {
 		l.timeBits(), l.Tick, l.Epoch.UTC().Format(time.RFC3339Nano), l.DatacenterBits, l.WorkerBits, l.SequenceBits)
 }
 
-// comparable returns an equal layout that can be compared with ==, because one instant
-// has many values of time.Time.
+// comparable returns an equal layout that can be compared with ==. It replaces the epoch,
+// because one instant has many values of time.Time, and a TotalBits of zero.
 func (l Layout) comparable() Layout {
 	l.Epoch, l.TotalBits = time.UnixMilli(l.epochMillis()).UTC(), l.totalBits()
 	return l
@@ -159,7 +161,7 @@ func (l Layout) endTick() int64 {
 	return min(1<<min(62, max(0, l.timeBits())), longest.Milliseconds()/l.tickMillis())
 }
 
-// lastID returns the last ID of the last tick.
+// lastID returns the last ID of the last tick, with the highest numbers in all fields.
 func (l Layout) lastID() types.ID { return types.ID(uint64(l.endTick())<<l.lowBits() - 1) }
 
 // tickOf returns the tick that contains t, -1 before the epoch, and endTick from the
@@ -245,7 +247,9 @@ func (l Layout) Min(t time.Time) types.ID {
 // layout's end return its last ID.
 func (l Layout) Max(t time.Time) types.ID {
 	next := min(l.tickOf(t)+1, l.endTick())
-	return types.ID(max(0, next<<l.lowBits()-1)) // the shift may overflow to the lowest number, and minus 1 to the highest
+	// If the shift overflows to the lowest number, subtracting 1 overflows to the highest,
+	// which is the last ID.
+	return types.ID(max(0, next<<l.lowBits()-1))
 }
 
 // Range returns the range of the IDs issued from the tick of from up to, but not in,
@@ -270,6 +274,7 @@ func (l Layout) node(datacenter, worker int64) (int64, error) {
 	return datacenter<<l.WorkerBits | worker, nil
 }
 
+// inRange returns an error if the number does not fit into the bits of its field.
 func inRange(field string, got int64, bits uint8) error {
 	if got < 0 || got > mask(bits) {
 		return fmt.Errorf("snowflake: %s %d out of range [0, %d]", field, got, mask(bits))
@@ -277,4 +282,5 @@ func inRange(field string, got int64, bits uint8) error {
 	return nil
 }
 
+// mask returns the largest number of so many bits.
 func mask(bits uint8) int64 { return 1<<bits - 1 }

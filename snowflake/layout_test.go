@@ -51,6 +51,7 @@ func TestDecomposeGolden(t *testing.T) {
 	}
 }
 
+// date parses a time of the form 2026-11-20T12:00:00Z.
 func date(s string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
@@ -59,6 +60,8 @@ func date(s string) time.Time {
 	return t
 }
 
+// The times at which the layouts of the package expire are documented, so they must not
+// change.
 func TestPresets(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -82,6 +85,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+// Validate and New reject a layout that cannot issue, or whose times a generator cannot count.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -137,6 +141,8 @@ func TestLayoutOfNothingButTime(t *testing.T) {
 	}
 }
 
+// Two layouts are equal if their IDs are, even if their fields differ: the epoch's time zone,
+// and a TotalBits of zero for 63.
 func TestLayoutEqual(t *testing.T) {
 	t.Parallel()
 	l := snowflake.TwitterLayout()
@@ -151,6 +157,7 @@ func TestLayoutEqual(t *testing.T) {
 	}
 }
 
+// Compose returns an error that names the range of the part that does not fit.
 func TestComposeRefuses(t *testing.T) {
 	t.Parallel()
 	good := snowflake.Parts{Time: date("2026-11-20T00:00:00Z"), Datacenter: 1, Worker: 2, Sequence: 3}
@@ -234,6 +241,8 @@ func TestRangesSampled(t *testing.T) {
 	}
 }
 
+// Min and Max are the first and the last ID of a tick. At the ends of the layout they are
+// clamped.
 func TestMinMax(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]snowflake.Layout{"twitter": snowflake.TwitterLayout(), "javascript": snowflake.JSSafeLayout()} {
@@ -280,6 +289,7 @@ func sampleLayout(r *rand.Rand) snowflake.Layout {
 	}
 }
 
+// Compose is the inverse of Decompose, in random layouts.
 func TestComposeDecomposeSampled(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -298,6 +308,8 @@ func TestComposeDecomposeSampled(t *testing.T) {
 	}
 }
 
+// FuzzLayout looks for a layout and a number for which a method panics, or Compose is not the
+// inverse of Decompose.
 func FuzzLayout(f *testing.F) {
 	f.Add(int64(1288834974657), int64(1), uint8(5), uint8(5), uint8(12), uint8(63), int64(1541815603606036480))
 	f.Add(int64(0), int64(10), uint8(0), uint8(6), uint8(8), uint8(53), int64(-1))

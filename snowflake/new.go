@@ -42,7 +42,9 @@ func CheckOptions(opts ...Option) (Layout, error) {
 	return c.layout, nil
 }
 
-// prepare creates a generator without a worker.
+// prepare creates a generator that has no worker yet, from the options and from the
+// source's layout and clock. It returns the config too, because some defaults depend on
+// the grant that the source returns later.
 func prepare(src WorkerSource, opts []Option) (*Generator, config, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -55,10 +57,12 @@ func prepare(src WorkerSource, opts []Option) (*Generator, config, error) {
 	return g, c, g.checkLifetime()
 }
 
+// newGenerator creates a generator that cannot issue, because its state is sealed until
+// openFirst has a grant.
 func newGenerator(src WorkerSource, c config) *Generator {
 	g := &Generator{
-		secret:       new(maphash.Hash).Sum64(), // 64 random bits
-		lag:          uint64((c.lag + c.layout.Tick - 1) / c.layout.Tick),
+		secret:       new(maphash.Hash).Sum64(),                           // 64 random bits
+		lag:          uint64((c.lag + c.layout.Tick - 1) / c.layout.Tick), // rounded up
 		sequenceBits: c.layout.SequenceBits,
 		lowBits:      uint8(c.layout.lowBits()),
 		layout:       c.layout,
@@ -86,6 +90,8 @@ func newGenerator(src WorkerSource, c config) *Generator {
 	return g
 }
 
+// checkLifetime returns an error if the wall clock is before the layout's epoch or after
+// its end.
 func (g *Generator) checkLifetime() error {
 	now, _ := g.clock.Read()
 	if now.Before(g.layout.Epoch) {

@@ -34,24 +34,27 @@ func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Backgrou
 // clock, and touches two cache lines, which are the first two of the Generator. It
 // loads these fields:
 //
-//   - state is the last ID, from which the next ID follows. It is negative if it is
-//     sealed. next loads it before the clock, because a call that has read the time before
-//     a step back must not commit; see absorbStepBack. In the same tick next loads it again
-//     after the clock, because another call may have changed it in between.
+//   - state is the last ID, from which the next ID follows. If the generator is closed or
+//     its grant revoked, the highest bit is set, and the state is negative as an int64.
+//     next loads the state before the clock. If the clock steps back in between,
+//     absorbStepBack changes the state, and the compare-and-swap fails. In the same tick next
+//     loads the state again after the clock, because another call may have changed it in
+//     between. The time is no longer needed then, because the tick stays the same.
 //   - The base, the monotonic clock and its start make the logical time. Reading the clock
 //     is most of the cost of a call.
 //   - Trusts reports whether the last comparison with the wall clock is recent enough. About
 //     once a second it is not, and Reconfirm reads both clocks.
-//   - span is how long after its start the state's tick may be issued from. During
-//     that time the next ID is the state plus one, unless the sequence is used up.
-//   - end is the first tick beyond the grant's window. next loads it only for the first ID of a
-//     tick, because a tick in which an ID was issued is in the window.
+//   - span is how long after its start a tick may be used, because of WithLag. During that
+//     time the next ID is the state plus one, unless the sequence is used up.
+//   - end is the first tick beyond the grant's window, or the tick from which nextSlow warns
+//     that the layout expires. next loads it only for the first ID of a tick, because a tick in
+//     which an ID was issued is in the window.
 //   - lag and secret determine the first ID of a tick, and skipped counts the slots that
 //     are left out, so that Stats can derive the number of IDs from the state.
 //
 // The masks of 63 change no shift. They save the instructions for shifts by 64 or more.
 func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
-	for range 4 {
+	for range 4 { // a call that loses its slot four times goes on in nextSlow, which also checks ctx
 		last := g.state.Load()
 		base, elapsed := g.clock.Base(), time.Since(g.clock.Start)
 		logical, ok := uint64(base+elapsed), g.clock.Trusts(elapsed)
@@ -59,12 +62,12 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 			logical, ok = g.clock.Reconfirm()
 		}
 		lastTick, full := last>>(g.lowBits&63), uint64(1)<<(g.sequenceBits&63)-1
-		sameTick := logical-lastTick*g.clock.Tick < g.span
+		sameTick := logical-lastTick*g.clock.Tick < g.span // the difference of unsigned numbers is huge if the tick is in the future
 		if again := g.state.Load(); sameTick && again>>(g.lowBits&63) == lastTick {
 			last = again
 		}
 		if !ok || int64(last) < 0 || last&full == full {
-			break
+			break // the clocks have to be compared, the state is sealed, or the sequence is used up
 		}
 		next, skipped := last+1, uint64(0)
 		if !sameTick {
@@ -76,7 +79,7 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 			next = last&^full + (tick-lastTick)<<(g.lowBits&63)
 			next += g.startOf(next)
 			skipped = (tick-lastTick)<<(g.sequenceBits&63) + next&full - last&full - 1
-			g.skipped.Add(int64(skipped))
+			g.skipped.Add(int64(skipped)) // before the state moves; see updateIssued
 		}
 		if g.state.CompareAndSwap(last, next) {
 			return types.ID(next), nil
@@ -87,6 +90,8 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 	return g.nextSlow(ctx, wait)
 }
 
+// nextSlow issues an ID on the path that can compare the clocks, ask the source, wait and
+// fail.
 func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
 	r, err := g.reserve(ctx, 1, wait)
 	if err != nil {
@@ -120,7 +125,7 @@ func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	for rest := dst; len(rest) > 0; {
 		r, err := g.reserve(ctx, uint64(len(rest)), true)
 		if err != nil {
-			g.skipped.Add(int64(len(dst) - len(rest)))
+			g.skipped.Add(int64(len(dst) - len(rest))) // the blocks already written are lost
 			return err
 		}
 		if slices.ContainsFunc(earlier, func(g *Grant) bool { return g.revoked.Load() }) {

@@ -23,7 +23,7 @@ type config struct {
 	layout    Layout
 	byDefault bool // neither an option nor the source has chosen the layout
 	wall      func() time.Time
-	policy    *ClockPolicy
+	policy    *ClockPolicy // nil until an option or setDefaults sets it
 	lag       time.Duration
 	maxJump   time.Duration
 	logical   bool
@@ -37,6 +37,7 @@ const (
 	defaultMaxJump   = 30 * 24 * time.Hour
 )
 
+// newConfig applies the options. It returns the errors of all options, joined.
 func newConfig(opts []Option) (config, error) {
 	var c config
 	err := option.Apply("snowflake", opts, func(opt Option) error { return opt.apply(&c) })
@@ -63,8 +64,8 @@ func (c *config) contradiction() error {
 	return fmt.Errorf("snowflake: %s with WithLogicalTime, which does not follow the clock: remove one of them", strings.Join(names, ", "))
 }
 
-// adopt sets the clock and the layout of the source, unless an option contradicts them,
-// which is an error.
+// adopt sets the clock and the layout of the source. It returns an error if an option gives
+// another clock or another layout. If neither gives a layout, it sets the default.
 func (c *config) adopt(src WorkerSource) error {
 	if wall := src.Clock(); wall != nil {
 		if c.wall != nil {
@@ -84,7 +85,9 @@ func (c *config) adopt(src WorkerSource) error {
 	return c.layout.Validate()
 }
 
-// setDefaults sets the defaults that depend on the grant.
+// setDefaults sets the clock policy that the options left out. It depends on the grant. A
+// fixed worker has no window, so only the policy limits how far IDs run ahead of the clock.
+// The window of any other grant limits that, so the policy need not.
 func (c *config) setDefaults(g *Grant) error {
 	if c.logical && g.fixed {
 		return errors.New("snowflake: WithLogicalTime on a fixed worker: its ticks could run ahead of the clock without bound; take a lease, whose window bounds them")

@@ -9,27 +9,29 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// A reservation is a block of contiguous slots of one grant.
+// A reservation is a block of contiguous slots of one grant that a call is about to take
+// by commit.
 type reservation struct {
 	grant   *Grant
-	last    slot // the last slot of the state that the reservation follows
-	first   slot
+	last    slot          // the last slot when the state was loaded; commit fails if the state has changed since
+	first   slot          // the first slot of the block
 	count   uint64        // zero if the call has to wait or fail first; see waitOrFail
-	at      clock.Moment  // when the reservation was made
+	at      clock.Moment  // the time up to which slots are due
 	now     uint64        // the tick of at
-	due     uint64        // the tick of the last slot
-	catchUp time.Duration // time until the wall clock has caught up, if the policy waits for that
+	due     uint64        // the tick of the last slot of the block; until it begins, the call waits
+	catchUp time.Duration // how long to wait first, until a step back is over, under the policy Wait
 
-	pastWindow bool // first is not in the grant's window
+	pastWindow bool // first is at or above the limit of the grant's window
 }
 
 // ready reports whether the slots can be committed and used at once.
 func (r *reservation) ready() bool { return r.count > 0 && r.due <= r.now }
 
-// reserve reserves up to n slots, or fewer if the window ends, and then waits, without
-// holding a lock, until the last of them is due. If the wait is canceled the slots are
-// lost and never reissued. If the grant is revoked during the wait they are lost too,
-// and reserve starts over.
+// reserve takes up to n slots, or fewer if the window ends, and then waits, without
+// holding a lock, until the tick of the last slot begins. If wait is false, it returns an
+// error instead of waiting. If the wait is canceled, the slots are lost and never reissued.
+// If the grant is revoked during the wait, they are lost too, and reserve starts over. It
+// also starts over if another call has taken the slots first.
 func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservation, error) {
 	for {
 		r, err := g.nextReservation(n)
@@ -55,7 +57,11 @@ func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservati
 // nextReservation returns a reservation of up to n slots from the current state and the
 // clock. It does not change the state.
 func (g *Generator) nextReservation(n uint64) (reservation, error) {
-	state := g.state.Load() // before the clock, see absorbStepBack, and before the grant, see Grant.begin
+	// The state is loaded before the clock and before the grant, because commit fails if
+	// the state changes after this line. So it fails if this call then uses a time from
+	// before a step back, because absorbStepBack changes the state, and if the grant is
+	// replaced, because Grant.begin does.
+	state := g.state.Load()
 	r := reservation{grant: g.grant.Load()}
 	r.last = r.grant.slotOf(state)
 	if r.grant.retired.Load() {
@@ -64,12 +70,15 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 		}
 		return r, nil
 	}
-	limit := r.grant.limit.Load() // before the clock too
+	// The limit is loaded before the clock, because absorbStepBack burns no slot at the
+	// window's end. A call that has read the old time must not see a limit that the
+	// source raises after that.
+	limit := r.grant.limit.Load()
 	var err error
 	if r.at, r.catchUp, err = g.now(); err != nil || r.catchUp > 0 {
 		return r, err
 	}
-	r.now = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick()))
+	r.now = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick())) // so that its slots fit into a word
 	r.first = g.firstFree(r, n)
 	r.count = min(n, limit-min(r.first, limit))
 	r.pastWindow = r.count == 0
@@ -77,8 +86,9 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	return r, nil
 }
 
-// firstFree returns the first free slot for a block of n. That is the slot after the
-// last slot, or a slot in a new tick if the grant has no last slot or it is too old.
+// firstFree returns the first slot of a block of n. That is the slot after the last slot.
+// If the grant has no last slot yet, or the slot after it is older than WithLag allows, it
+// is a slot in a new tick, at the sequence number that startOf chooses.
 func (g *Generator) firstFree(r reservation, n uint64) slot {
 	following := r.last + 1
 	oldest := (r.now - min(r.now, g.lag)) << g.sequenceBits
@@ -86,21 +96,22 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 		return following
 	}
 	if g.logical {
-		oldest = 0
+		oldest = 0 // because logical time does not follow the clock
 	}
 	first := max(following, oldest)
 	if n > r.grant.mask {
-		return first
+		return first // because the block needs at least a whole tick
 	}
 	start := g.startOf(uint64(r.grant.id(first)))
 	return first + start%(r.grant.mask+2-n) // so that the block fits into the tick
 }
 
-// startOf returns the sequence number at which to start the tick whose first ID is id.
-// It hashes the ID, which contains the tick and the worker, and the secret with the
-// finaliser of MurmurHash3. The result is as even as chance, and needs no memory that a
-// call has to fetch or change. A multiplication alone would leave patterns if ticks
-// come at even distances.
+// startOf returns the sequence number at which to start the tick whose first ID is id. It
+// hashes the ID, which contains the tick and the worker, and the secret with the finaliser
+// of MurmurHash3. The result is as even as chance. A random number generator would have a
+// state that each call has to fetch and change. A multiplication alone would leave patterns
+// if ticks come at even distances. The mask of 63 changes no shift, and saves the
+// instructions for shifts by 64 or more.
 func (g *Generator) startOf(id uint64) uint64 {
 	x := id ^ g.secret
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
@@ -108,8 +119,11 @@ func (g *Generator) startOf(id uint64) uint64 {
 	return (x ^ x>>33) & (1<<(g.startBits&63) - 1)
 }
 
-// waitOrFail waits for the condition that blocks the reservation, or returns an error
-// if it cannot wait. If wait is false it never waits and does not ask the source.
+// waitOrFail handles a reservation that cannot be committed and used at once. It waits for
+// the condition that blocks the reservation, or returns an error if it cannot wait. If the
+// slots are in the window and only not due yet, it returns nil, so that the call commits
+// them and then waits. If wait is false, it returns an error instead of waiting, and does
+// not ask the source.
 func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) error {
 	switch {
 	case r.grant.retired.Load(): // another grant is being installed
@@ -121,9 +135,9 @@ func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) er
 		return g.sleep(ctx, r.catchUp)
 	case r.pastWindow && !wait && !r.grant.expires():
 		return r.grant.fenced()
-	case r.pastWindow:
+	case r.pastWindow: // at the layout's end requestSlot does not ask the source either
 		return g.requestSlot(ctx, r.grant, r.first)
-	case !wait:
+	case !wait: // because the slots are not due yet
 		return ErrSequenceExhausted
 	}
 	return g.checkDeadline(ctx, r.due)
@@ -143,9 +157,12 @@ func (g *Generator) checkDeadline(ctx context.Context, due uint64) error {
 	return nil
 }
 
-// commit moves the state to the reservation's last slot, and reports whether it has. It
-// fails if another call has moved the state. Slots that are skipped, or not due yet, do
-// not count as issued.
+// commit takes the slots of the reservation by moving the state to its last slot, and
+// reports whether it has. It fails if the state has changed since it was loaded.
+//
+// Slots that are left out, or not due yet, do not count as issued. commit counts them as
+// skipped before it moves the state, because Stats, which subtracts them from the state,
+// must never be too high.
 func (g *Generator) commit(r reservation) bool {
 	uncounted := int64(r.first - r.last - 1)
 	if r.due > r.now {
@@ -163,18 +180,18 @@ func (g *Generator) commit(r reservation) bool {
 	return false
 }
 
-// maxStandstill is how long the clock of [WithClock] may stand still while a call waits
-// for it, so that a test that never moves its clock fails instead of hanging.
+// maxStandstill is how long the clock of [WithClock] may stand still while a call waits for
+// it. After that the call fails, because a test that never moves its clock would hang.
 const maxStandstill = 10 * time.Second
 
-// waitUntilDue waits for the tick of the reservation's last slot. It returns false if
-// the grant has been revoked during the wait.
+// waitUntilDue waits until the tick of the reservation's last slot begins. The slots then
+// count as issued. It returns false if the grant has been revoked during the wait.
 func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, err error) {
 	if r.ready() {
 		return true, nil
 	}
 	g.waits.Add(1)
-	for moved := time.Now(); r.due > r.now; {
+	for moved := time.Now(); r.due > r.now; { // moved is when the clock was last seen to move
 		if err := g.sleep(ctx, g.clock.Until(r.due)); err != nil {
 			return false, err
 		}

@@ -51,6 +51,7 @@ func (r *replacing) Retire(_ context.Context, held *snowflake.Grant, last time.T
 	return nil
 }
 
+// take grants the next worker.
 func (r *replacing) take(from time.Time, width time.Duration) (*snowflake.Grant, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,6 +71,7 @@ func (r *replacing) current() (*snowflake.Grant, int64) {
 	return grant, grant.Worker()
 }
 
+// set sets the error of Extend.
 func (r *replacing) set(refuse error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +142,8 @@ func TestNothingOfARevokedGrant(t *testing.T) {
 	}
 }
 
-// waiting starts a call that has to wait for a slot that it has reserved.
+// waiting starts a call, and returns once the call waits for slots that it has reserved. The
+// channel receives the error of the call.
 func waiting(t *testing.T, g *snowflake.Generator, call func() error) (answer chan error) {
 	t.Helper()
 	answer = make(chan error, 1)
@@ -154,6 +157,7 @@ func waiting(t *testing.T, g *snowflake.Generator, call func() error) (answer ch
 	return answer
 }
 
+// answered returns the error of a call that waiting has started.
 func answered(t *testing.T, answer chan error) error {
 	t.Helper()
 	select {
@@ -282,6 +286,7 @@ func (f firstWindow) Grant(context.Context, snowflake.Layout) (grant *snowflake.
 	return f.grants[0], err
 }
 
+// A source extends a grant that it has revoked. This has no effect, and calls still fail.
 func TestRevokedGrantStaysRevoked(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -369,12 +374,15 @@ func TestLastOfARevokedGrant(t *testing.T) {
 	}
 }
 
+// canceled returns a context that has ended.
 func canceled() context.Context {
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	return canceled
 }
 
+// A generator whose grant was revoked can be closed. Calls then fail with ErrClosed, even if
+// the source revokes the grant again.
 func TestCloseOfARevokedGrant(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -397,8 +405,9 @@ func TestCloseOfARevokedGrant(t *testing.T) {
 	}
 }
 
-// A grant may be revoked before its generator has begun. The test revokes it at each
-// reading of the clock.
+// A source may revoke its grant while New still prepares the generator. Either New fails, or
+// the generator issues nothing. The test revokes the grant at once, or at one of the readings
+// of the clock in New.
 func TestRevokedBeforeItIsUsed(t *testing.T) {
 	t.Parallel()
 	for reading := range int64(4) {

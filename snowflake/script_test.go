@@ -15,7 +15,7 @@ import (
 
 var ctx = context.Background()
 
-// A script is a pair of clocks that a test moves.
+// A script is a wall clock and a monotonic clock that a test moves.
 type script struct {
 	mu      sync.Mutex
 	wall    time.Time
@@ -31,25 +31,27 @@ func newScript() *script {
 	return &script{wall: date("2026-11-20T12:00:00Z").Add(time.Duration(unique.Add(1)) * 1000 * time.Hour)}
 }
 
+// read returns both clocks, for WithReadings.
 func (s *script) read() (time.Time, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.wall, s.elapsed
 }
 
+// now returns the wall clock.
 func (s *script) now() time.Time {
 	wall, _ := s.read()
 	return wall
 }
 
-// pass moves both clocks.
+// pass moves both clocks, as if time passed.
 func (s *script) pass(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wall, s.elapsed = s.wall.Add(d), s.elapsed+d
 }
 
-// step moves the wall clock only.
+// step moves the wall clock only, as if somebody set it.
 func (s *script) step(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +107,8 @@ func (c *checker) try(g *snowflake.Generator, n int) {
 	}
 }
 
-// fresh returns a layout that no other test has, so that its workers are free.
+// fresh returns a layout that no other test has, so that no other test has a generator for
+// its fixed workers.
 func fresh() snowflake.Layout {
 	l := snowflake.TwitterLayout()
 	l.Epoch = l.Epoch.Add(time.Duration(unique.Add(1)) * time.Millisecond)

@@ -13,6 +13,8 @@ import (
 // groups is the number of orders with lines in each case.
 const groups = 50_000
 
+// moduli are numbers of shards: powers of two, odd numbers and primes, and common even
+// numbers.
 var moduli = []uint64{
 	2, 4, 8, 16, 32, 64, 128, 256, 512, 1024,
 	3, 5, 7, 9, 11, 13, 15, 31, 33, 61, 63, 101, 127, 255, 509, 999, 1021, 1023,
@@ -26,6 +28,8 @@ type arrivals struct {
 	burst bool
 }
 
+// everyArrival has rates from one key a second to ten keys, or an order of eleven keys, a
+// millisecond.
 var everyArrival = map[string]arrivals{
 	"one a second":              {mean: time.Second},
 	"a hundred a second":        {mean: 10 * time.Millisecond},
@@ -35,8 +39,9 @@ var everyArrival = map[string]arrivals{
 	"bursts, one a millisecond": {mean: time.Millisecond, burst: true},
 }
 
-// The low bits of keys are evenly spread. The arrivals have a fixed seed, and the
-// starts of ticks a fixed secret.
+// Keys modulo a number of shards are evenly spread, as StartRandom promises, at every rate.
+// The arrivals have a fixed seed, and the starts of ticks a fixed secret, so that the result
+// is always the same.
 func TestLowBitsAreEven(t *testing.T) {
 	t.Parallel()
 	for name, when := range everyArrival {

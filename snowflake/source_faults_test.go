@@ -22,10 +22,11 @@ type faulty struct {
 	retired []retirement
 }
 
+// A retirement is a call of Retire.
 type retirement struct {
 	grant *snowflake.Grant
 	last  time.Time
-	err   error // error of the context
+	err   error // of the context at that time
 }
 
 func (f *faulty) Layout() snowflake.Layout { return snowflake.Layout{} }
@@ -65,7 +66,7 @@ func granting(now time.Time, window time.Duration) *faulty {
 	}
 }
 
-// NewGrant refuses a grant that the layout cannot hold.
+// NewGrant returns an error for an invalid layout, or a worker that the layout cannot hold.
 func TestNewGrantRefuses(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -90,8 +91,9 @@ func TestNewGrantRefuses(t *testing.T) {
 	}
 }
 
-// New and Next release and reject a grant under which no ID can be issued. The next
-// call asks the source again.
+// A source may return a grant under which no ID can be issued. If it does so for the first
+// grant, New fails. If it does so for a grant that replaces another, Next fails, and the next
+// call asks the source again. In both cases the generator retires the grant.
 func TestRefusedGrants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -166,7 +168,8 @@ func TestRefusedGrants(t *testing.T) {
 	}
 }
 
-// givenBack checks that only this grant was retired, below its first tick.
+// givenBack checks that this grant and no other was retired, with a last tick before its
+// window, because no ID was issued.
 func givenBack(t *testing.T, src *faulty, grant *snowflake.Grant) {
 	t.Helper()
 	retired := src.retirements()

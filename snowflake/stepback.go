@@ -8,11 +8,12 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// now returns the moment up to which slots may be issued, and how long to wait for the
-// wall clock before that. It returns an error if the clock policy or the limit for
-// jumps requires it.
+// now returns the moment up to which slots may be issued. Under the policy Wait, catchUp
+// is the time that the call must first wait until a step back is over. now returns an error
+// if the wall clock is further behind than the policy allows, or has jumped further ahead
+// than WithMaxJump allows.
 func (g *Generator) now() (at clock.Moment, catchUp time.Duration, err error) {
-	if g.logical {
+	if g.logical { // no slot waits for the clock, so every slot of the window is due
 		g.warnBeforeExpiry(g.last() >> g.sequenceBits)
 		return clock.Moment{Logical: math.MaxInt64}, 0, nil
 	}
@@ -22,8 +23,9 @@ func (g *Generator) now() (at clock.Moment, catchUp time.Duration, err error) {
 	return at, catchUp, err
 }
 
-// observe reads the clock. If the last comparison with the wall clock is no longer
-// trusted, it compares the clocks first, unless another call is doing that.
+// observe reads the generator's clock. If the last comparison with the wall clock is no
+// longer trusted, it compares the clocks first. It does not wait for another call that is
+// comparing them.
 func (g *Generator) observe() clock.Moment {
 	at := g.clock.Now()
 	if !g.clock.Due(at) || !g.clock.TryLock() {
@@ -46,9 +48,10 @@ func (g *Generator) wall() (time.Time, error) {
 	return wall, nil
 }
 
-// compare compares the clocks, and returns the wall clock's time. If the clock policy
-// lets IDs be issued, it marks the comparison as trusted for a while. During that time
-// Next does not apply the policy again. The caller holds the lock of the clock.
+// compare compares the clocks, and returns the wall clock's time. If calls may issue IDs
+// without a wait or an error, it marks the comparison as trusted for a second. During that
+// time Next neither compares the clocks nor applies the clock policy. The caller holds the
+// lock of the clock.
 func (g *Generator) compare() time.Time {
 	wall, offset := g.clock.Compare()
 	if offset < 0 {
@@ -62,14 +65,17 @@ func (g *Generator) compare() time.Time {
 	return wall
 }
 
-// absorbStepBack moves logical time back with the wall clock if the last slot is before
-// both times, so that no ID can repeat. It returns the remaining offset.
+// absorbStepBack moves logical time back with the wall clock if the slot after the last is
+// before both times, so that no ID can repeat. The step back is then over. It returns the
+// offset, wall clock minus logical time, that remains.
 //
-// Another call may have read the old time and not have committed yet. It read the state
-// before the time, so its commit fails if the state changes now. Therefore
-// absorbStepBack burns one slot. At the window's end there is no slot to burn, but that
-// call cannot take one either. While a grant is being replaced it leaves the offset,
-// because there is no slot to burn. The caller holds the lock of the clock.
+// Another call may have read the old time and not have committed yet. Its ID would be ahead
+// of the new time. Such a call has loaded the state before the time, so its commit fails if
+// the state changes now. Therefore absorbStepBack burns one slot: it moves the state past
+// the slot and issues no ID for it. At the window's end there is no slot to burn, and the
+// other call has no slot to take. While a grant is being replaced, the state must not
+// change, so absorbStepBack leaves the offset to a later comparison. The caller holds the
+// lock of the clock.
 func (g *Generator) absorbStepBack(offset time.Duration) (left time.Duration) {
 	grant, last := g.grant.Load(), g.last()
 	wall := g.clock.TickAt(g.clock.Now().Logical + offset)
@@ -93,14 +99,16 @@ func (g *Generator) burn(grant *Grant, last slot) bool {
 	return false
 }
 
-// ignores reports whether the generator issues IDs without a wait while the wall clock
-// is behind by this much.
+// ignores reports whether the clock policy lets the generator issue IDs without a wait
+// while the wall clock is behind logical time by this much. A negative time means that the
+// wall clock is ahead.
 func (g *Generator) ignores(behind time.Duration) bool {
 	return behind < g.layout.Tick || behind <= g.policy.max && !g.policy.wait
 }
 
-// applyPolicy applies the clock policy to the last comparison. It returns an error, or
-// how long to wait for the wall clock, or zero to continue.
+// applyPolicy applies the limit for jumps and the clock policy to the last comparison of
+// the clocks. It returns an error, or how long to wait for the wall clock, or zero to
+// continue.
 func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	offset := g.clock.Offset()
 	if err := g.checkJump(offset); err != nil {
@@ -113,13 +121,13 @@ func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	case behind > g.policy.max:
 		return 0, fmt.Errorf("%w: it is %v behind, OnClockBackwards allows %v", ErrClockBackwards, behind, g.policy.max)
 	}
-	overtaken := (g.last()+1)>>g.sequenceBits + 1
+	overtaken := (g.last()+1)>>g.sequenceBits + 1 // the first tick of the wall clock at which absorbStepBack follows it
 	return max(g.clock.Until(overtaken)+behind, time.Microsecond), nil
 }
 
-// checkJump returns an error if the wall clock is further ahead of logical time than
-// WithMaxJump allows. Logical time follows a clock that is believed, so that no offset is
-// left then.
+// checkJump returns an error if the wall clock is ahead of logical time by an offset that
+// WithMaxJump does not allow. Once the clock has kept its new time for a minute, logical
+// time follows it, and the offset is zero again.
 func (g *Generator) checkJump(offset time.Duration) error {
 	if offset <= g.maxJump {
 		return nil

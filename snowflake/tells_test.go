@@ -39,13 +39,15 @@ func TestIDsTellTheTickOfTheirCall(t *testing.T) {
 	}
 }
 
+// spin waits for d without giving up the CPU, because a sleep would take longer.
 func spin(d time.Duration) {
 	for start := time.Now(); time.Since(start) < d; {
 		continue
 	}
 }
 
-// In a bubble time stands still until its goroutines sleep.
+// In a bubble of testing/synctest the time stands still until all goroutines sleep. So every
+// ID must show exactly the present time.
 func TestIDsTellFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// skewed returns a generator on the machine's clock, whose error is the duration in
-// word. The generator compares the clocks every 10 ms instead of every second.
+// skewed returns a generator on the machine's clock, to which the duration in word is added.
+// The generator compares the clocks every 10 ms instead of every second.
 func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) (g *snowflake.Generator, word *atomic.Int64) {
 	t.Helper()
 	g, word = open(t, src, opts...), new(atomic.Int64)
@@ -34,7 +34,8 @@ func step(word *atomic.Int64, d time.Duration) {
 	time.Sleep(uncompared)
 }
 
-// shows checks that an ID shows the time of the skewed wall clock during its call.
+// shows takes an ID, and checks that it shows the time of the skewed wall clock during its
+// call.
 func shows(t *testing.T, g *snowflake.Generator, word *atomic.Int64, c *checker) {
 	t.Helper()
 	offset := time.Duration(word.Load())
@@ -45,6 +46,8 @@ func shows(t *testing.T, g *snowflake.Generator, word *atomic.Int64, c *checker)
 	}
 }
 
+// On the machine's clock the first ID of a tick takes the fast path. It follows a step
+// forward after the next comparison of the clocks.
 func TestFirstOfATickFollowsAStepForward(t *testing.T) {
 	t.Parallel()
 	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
@@ -92,6 +95,7 @@ func TestStepIsFollowedWithinASecond(t *testing.T) {
 	}
 }
 
+// must fails the test if err is not nil.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -195,6 +199,7 @@ func TestReplacedGrantIsExtended(t *testing.T) {
 	}
 }
 
+// The fast path applies the clock policy too: after a step back, calls fail under Fail.
 func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
@@ -213,7 +218,7 @@ func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
 	}
 }
 
-// A generator follows a step back to a time after its last ID.
+// The fast path follows a step back to a time after the last ID, even under Fail.
 func TestFirstOfATickFollowsAStepBack(t *testing.T) {
 	t.Parallel()
 	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
@@ -252,6 +257,8 @@ func TestFirstOfATickIsTheSameOnAScriptedClock(t *testing.T) {
 	}
 }
 
+// sameIDs checks that both generators return the same IDs, errors and counts, at random
+// distances of up to four ticks.
 func sameIDs(t *testing.T, one, other *snowflake.Generator) {
 	t.Helper()
 	snowflake.SetSecret(one, 7)
@@ -321,7 +328,7 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 	}
 }
 
-// A call does not open a tick whose first ID would be past the window.
+// The fast path issues no ID at or after the end of the window, and fails with ErrFenced.
 func TestFirstOfATickStopsAtTheBound(t *testing.T) {
 	t.Parallel()
 	w := newWindows(fresh(), time.Now, 500*time.Millisecond) // long enough for a busy machine
@@ -340,7 +347,8 @@ func TestFirstOfATickStopsAtTheBound(t *testing.T) {
 	}
 }
 
-// Calls after a reservation find no slot until the reservation is due.
+// After a call has reserved the slots of the next minute, and given up, the fast path finds
+// no slot, because the last ID is ahead of the clock.
 func TestFirstOfATickBehindAReservation(t *testing.T) {
 	t.Parallel()
 	l := wide()
@@ -382,8 +390,9 @@ func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
 	}
 }
 
-// The first tick of the notice logs the warning, even on the fast path. This test is
-// not parallel, because it replaces the default logger.
+// The first ID within five years of the layout's end logs the warning, although the IDs
+// before it took the fast path. This test is not parallel, because it replaces the default
+// logger.
 func TestExpiryWarningInItsFirstTick(t *testing.T) {
 	log := logged(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -404,8 +413,9 @@ func TestExpiryWarningInItsFirstTick(t *testing.T) {
 	})
 }
 
-// If two calls find a new tick, one of them opens it. Stats must count the slots that
-// the other call would have skipped neither as issued nor as skipped.
+// Two calls want to take the first slot of a new tick, and one of them gets it. The other
+// call has already counted slots as skipped, and must take that back, or Stats would show too
+// few IDs.
 func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	t.Parallel()
 	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
@@ -442,8 +452,8 @@ func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	}
 }
 
-// After a block has used up a tick, the next slot is in the next tick. The ID plus one
-// would belong to another worker.
+// After a block has used up a tick, the next slot is in the next tick. The last ID plus one
+// would belong to the next worker.
 func TestNextAfterAFullTick(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -527,8 +537,8 @@ func TestFirstOfATickWithALag(t *testing.T) {
 	}
 }
 
-// While the wall clock is behind, which ends only when the generator is idle, only the
-// first call of a tick compares the clocks.
+// After a tolerated step back the wall clock stays behind until the generator is idle. During
+// this time a busy generator must not compare the clocks at each of its calls.
 func TestOneComparisonATickAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	l := fresh()

@@ -12,25 +12,29 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A steppedClock is the machine's wall clock with steps. It records its steps, so that
-// an ID can be checked against the clock during the call.
+// A steppedClock is the machine's wall clock plus a skew that changes in steps. It records
+// its steps, so that an ID can be checked against the skews that were in effect during its
+// call.
 type steppedClock struct {
 	steps []clockStep
-	made  atomic.Int64
+	made  atomic.Int64 // number of steps that are recorded
 }
 
+// A clockStep is a skew that is in effect until the next step.
 type clockStep struct {
 	skew    time.Duration
 	highest time.Duration // highest skew so far
 	since   atomic.Int64  // when it was certainly in effect, in Unix nanoseconds; 0 while it is being made
 }
 
+// newSteppedClock returns a clock that shows the machine's time.
 func newSteppedClock() *steppedClock {
 	c := &steppedClock{steps: make([]clockStep, 1<<15)}
 	c.set(0)
 	return c
 }
 
+// set steps the clock to the skew. It does nothing once 32,768 steps are recorded.
 func (c *steppedClock) set(skew time.Duration) {
 	n := c.made.Load()
 	if int(n) == len(c.steps) {
@@ -47,9 +51,10 @@ func (c *steppedClock) set(skew time.Duration) {
 func (c *steppedClock) skew() time.Duration { return c.steps[c.made.Load()-1].skew }
 func (c *steppedClock) now() time.Time      { return time.Now().Round(0).Add(c.skew()) }
 
-// A generator of a trial may continue for 10 ms as if a step had not been made. It may
-// continue longer while another program interrupts the call that compares the clocks,
-// which happens only for some steps even on a busy machine.
+// A generator of a trial compares its clocks every 10 ms. So it may continue for somewhat
+// longer than that as if a step had not been made. It may continue much longer while another
+// program interrupts the call that compares the clocks, which happens only for some steps
+// even on a busy machine.
 const (
 	unnoticed   = 15 * time.Millisecond
 	interrupted = time.Second
@@ -76,7 +81,8 @@ type moment struct {
 	highest id    // the highest ID returned so far, or a slightly lower ID
 }
 
-// A trial has callers make IDs, and checks each ID.
+// A trial lets callers make IDs in parallel while the clock steps, and checks each ID: that it
+// is unique, above the IDs before it, and neither ahead of the clock nor older than its call.
 type trial struct {
 	layout    snowflake.Layout
 	clock     *steppedClock
@@ -96,6 +102,7 @@ type faults struct {
 	first map[string]string
 }
 
+// add counts n faults of a kind, which the format describes.
 func (f *faults) add(kind string, n int, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,6 +114,7 @@ func (f *faults) add(kind string, n int, format string, args ...any) {
 	}
 }
 
+// report fails the test if there is a fault.
 func (f *faults) report(t *testing.T) {
 	t.Helper()
 	for kind, n := range f.kinds {
@@ -151,6 +159,7 @@ func (tr *trial) countLate() {
 // An interval is a sequence of consecutive IDs.
 type interval struct{ first, last id }
 
+// caller calls call until the trial ends, checks the IDs, and returns them.
 func (tr *trial) caller(call func([]id) (int, error)) (runs []interval) {
 	var (
 		last  id
@@ -180,6 +189,7 @@ func (tr *trial) caller(call func([]id) (int, error)) (runs []interval) {
 	return runs
 }
 
+// moment returns the present moment.
 func (tr *trial) moment() moment {
 	return moment{tr.clock.made.Load(), time.Now().UnixNano(), id(tr.highest.Load())}
 }
@@ -194,7 +204,9 @@ func (tr *trial) publish(last id) {
 	}
 }
 
-// check checks the IDs of one call, and returns the last of them.
+// check checks the IDs of one call, and returns the last of them. from and to are the moments
+// before and after the call, and last is the caller's last ID before it. If the IDs fit the
+// clock only if a step was noticed very late, check remembers the step for countLate.
 func (tr *trial) check(ids []id, from, to moment, last id) id {
 	if earlier := max(last, from.highest); ids[0] <= earlier {
 		tr.faults.add(outOfOrder, 1, "%d after %d", ids[0], earlier)
@@ -212,7 +224,9 @@ func (tr *trial) check(ids []id, from, to moment, last id) id {
 	return last
 }
 
-// timely compares the first and the last ID of a call with the clock.
+// timely compares the first and the last ID of a call with the clock between from and to. It
+// returns the kind of fault, or "", and the time by which an ID is wrong. A step may go
+// unnoticed for the given time.
 func (tr *trial) timely(first, last id, from, to moment, unnoticed time.Duration) (fault string, by time.Duration) {
 	tick := tr.layout.Tick
 	lowest, highest := tr.clock.between(from, to, unnoticed)

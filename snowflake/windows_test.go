@@ -37,8 +37,8 @@ func newWindows(layout snowflake.Layout, now func() time.Time, width time.Durati
 func (w *windows) Layout() snowflake.Layout { return w.layout }
 func (w *windows) Clock() func() time.Time  { return nil }
 
-// without returns a source of a fixed worker with this source's layout. No other test
-// has the worker.
+// without returns a source of a fixed worker with this source's layout, which therefore has
+// no windows. It is not registered in the process, so that several tests can use it.
 func (w *windows) without(t *testing.T) snowflake.WorkerSource {
 	t.Helper()
 	return fixedGrant{w}
@@ -50,6 +50,8 @@ func (w *windows) Grant(context.Context, snowflake.Layout) (*snowflake.Grant, er
 	return w.take(0, w.now())
 }
 
+// take grants a window of the worker that starts at its bound, or at from if that is later.
+// The caller holds mu.
 func (w *windows) take(worker int, from time.Time) (*snowflake.Grant, error) {
 	if w.bounds[worker].After(from) {
 		from = w.bounds[worker]
@@ -85,6 +87,7 @@ func (w *windows) Retire(_ context.Context, held *snowflake.Grant, last time.Tim
 	return nil
 }
 
+// set changes fields under mu.
 func (w *windows) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,6 +112,8 @@ func (f fixedGrant) Retire(context.Context, *snowflake.Grant, time.Time) error {
 
 var errDown = fmt.Errorf("%w: the store is down", snowflake.ErrFenced)
 
+// At the end of its window a generator extends the window, and continues under the same
+// grant. No ID is past the bound that the source has at that moment.
 func TestWindowIsExtendedAtItsEnd(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -174,6 +179,8 @@ func TestSourceIsAskedOnce(t *testing.T) {
 	})
 }
 
+// A paused process wakes up after the end of its window, while the source refuses to extend
+// it. All calls fail and change nothing. The generator continues when the source answers.
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -221,6 +228,7 @@ func TestSourceThatExtendsNothing(t *testing.T) {
 	}
 }
 
+// lazy returns the grant as it is when it is asked to extend it.
 type lazy struct{ *windows }
 
 func (lazy) Extend(_ context.Context, held *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
@@ -229,6 +237,8 @@ func (lazy) Extend(_ context.Context, held *snowflake.Grant, _ time.Time) (*snow
 
 func (lazy) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
 
+// If the source returns a grant of another worker, the generator continues under that worker
+// and retires the lost worker.
 func TestLostWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -278,8 +288,9 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 	}
 }
 
-// With a lag the fast path crosses ticks on its own, and must stop at the bound too.
-// The test needs the machine's clock.
+// With a lag the fast path takes slots of earlier ticks, and then goes from tick to tick on
+// its own. It must stop at the bound too. The test needs the machine's clock, because a
+// scripted clock never takes the fast path.
 func TestLagStopsAtTheBound(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -350,6 +361,8 @@ func TestNothingIsIssuedAfterRetirement(t *testing.T) {
 	}
 }
 
+// retireUnderLoad ends a worker while eight goroutines issue, and then checks each ID against
+// the bound with which the worker was released.
 func retireUnderLoad(t *testing.T, end func(*windows, *snowflake.Generator)) {
 	t.Helper()
 	layout := snowflake.TwitterLayout()
@@ -395,6 +408,7 @@ func retireUnderLoad(t *testing.T, end func(*windows, *snowflake.Generator)) {
 	}
 }
 
+// In logical time a tick lasts until its sequence is used up, whatever the clock does.
 func TestLogicalTime(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -410,6 +424,7 @@ func TestLogicalTime(t *testing.T) {
 	}
 }
 
+// Logical time on a fixed worker is an error, because it could run ahead without bound.
 func TestLogicalTimeNeedsWindows(t *testing.T) {
 	t.Parallel()
 	if _, err := snowflake.New(snowflake.Static(6, 6), snowflake.WithLogicalTime()); err == nil {
@@ -429,7 +444,7 @@ func (k *keeping) Grant(ctx context.Context, l snowflake.Layout) (grant *snowfla
 	return k.grant, err
 }
 
-// A source that has found a mistake revokes the grant.
+// After Revoke all calls fail, until the source returns a grant of another worker.
 func TestRevoke(t *testing.T) {
 	t.Parallel()
 	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
@@ -495,6 +510,8 @@ func TestReplacedWorkerBeginsInALaterTick(t *testing.T) {
 	}
 }
 
+// Last is the tick of the last ID, and the zero time before the grant is used and after it
+// was retired.
 func TestGrantLast(t *testing.T) {
 	t.Parallel()
 	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
@@ -538,6 +555,7 @@ func TestWindowBeyondTheLayout(t *testing.T) {
 	}
 }
 
+// Extend with an earlier end does nothing, because IDs up to the later end may exist.
 func TestWindowIsNeverShortened(t *testing.T) {
 	t.Parallel()
 	l := snowflake.TwitterLayout()

@@ -40,6 +40,7 @@ func (a Array[T]) Value() (driver.Value, error) {
 	return a.text('{', '}'), nil
 }
 
+// text returns the IDs in decimal, separated by commas, between the bytes first and last.
 func (a Array[T]) text(first, last byte) string {
 	b := append(make([]byte, 0, 2+20*len(a)), first)
 	for i, id := range a {
@@ -73,9 +74,10 @@ func (a *Array[T]) Scan(src any) (err error) {
 	return err
 }
 
+// scanArray parses the text of a PostgreSQL array, {1,2}, or of a JSON array, [1,2].
 func scanArray[T ~int64](s string) (Array[T], error) {
 	n := len(s)
-	if n < 2 || s[0] != '{' && s[0] != '[' || s[n-1] != s[0]+2 {
+	if n < 2 || s[0] != '{' && s[0] != '[' || s[n-1] != s[0]+2 { // in ASCII } is { + 2, and ] is [ + 2
 		return nil, &parseError{"Array.Scan", s, "want {…} or […]"}
 	}
 	inside := strings.TrimSpace(s[1 : n-1])
@@ -115,7 +117,7 @@ func (Array[T]) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 
 // GormValue writes the array for GORM in the form of its database, and after IN each
 // ID. It is an error to compare a key or an integer with an Array, as in
-// db.Find(&orders, ids), because GORM writes id = ? there: pass a []ID.
+// db.Find(&orders, ids), because GORM writes id = ? there. Pass a []ID instead.
 func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 	var before string // the SQL that GORM has written so far
 	if db.Statement != nil {
@@ -135,8 +137,12 @@ func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 	return clause.Expr{SQL: "?", Vars: []any{value}}
 }
 
-const longestName = 200 // bytes of a quoted column, more than databases allow
+// longestName is the length of a quoted column in bytes, more than databases allow.
+const longestName = 200
 
+// behindIn and behindColumn match SQL that ends where an array may follow. behindIn matches
+// IN, and the parenthesis after it if GORM has already written one. behindColumn matches a
+// column and a comparison, such as `orders`.`id` = .
 var (
 	behindIn     = regexp.MustCompile(`(?i)\bIN\s*(\(\s*)?$`)
 	behindColumn = regexp.MustCompile("([^\\s.`\"]+)[`\"]?\\s*(?:=|<>|!=)\\s*$")
@@ -160,10 +166,11 @@ func isNumberOrKey(s *schema.Schema, column string) bool {
 // lower bound of each dimension follow. All of these have 4 bytes. Each element follows
 // its length.
 const (
-	emptyHead = 3 * 4
-	listHead  = 5 * 4
+	emptyHead = 3 * 4 // of an empty array
+	listHead  = 5 * 4 // of an array of one dimension
 )
 
+// scanBinaryArray parses an array in PostgreSQL's binary form.
 func scanBinaryArray[T ~int64](b []byte) (Array[T], error) {
 	field := func(i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }
 	if len(b) == emptyHead && field(0) == 0 {

@@ -109,10 +109,13 @@ func words(words ...uint32) (b []byte) {
 	return b
 }
 
+// binaryError returns the error for an array in binary form that is rejected.
 func binaryError(b []byte) string {
 	return fmt.Sprintf("types: Array.Scan(%q): want one dimension of integers without NULL", b)
 }
 
+// Scan returns an error for a text or binary form that is not one list of integers. It must
+// not read beyond a form that is cut off.
 func TestArrayScanErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -164,6 +167,7 @@ func TestArrayJSON(t *testing.T) {
 	}
 }
 
+// In all modes of pgx an Array is a bigint[], as a parameter, in ANY and in a result.
 func TestPgxArray(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
@@ -188,6 +192,7 @@ func TestPgxArray(t *testing.T) {
 	})
 }
 
+// CopyFrom, which uses the binary form, writes Arrays.
 func TestPgxCopyArray(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgx.QueryExecModeCacheStatement)
@@ -303,11 +308,14 @@ type list struct {
 	Text    types.IDs  `gorm:"type:text"`
 }
 
+// Each database stores an Array in a column and returns the same Array. A second AutoMigrate
+// does not alter the column.
 func TestArrayColumn(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, checkArrayColumn)
 }
 
+// PostgreSQL's simple protocol, which poolers such as PgBouncer need, sends parameters as text.
 func TestArrayColumnInSimpleProtocol(t *testing.T) {
 	t.Parallel()
 	url := testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres))
@@ -320,6 +328,7 @@ func TestArrayColumnInSimpleProtocol(t *testing.T) {
 	checkArrayColumn(t, db)
 }
 
+// checkArrayColumn writes and reads rows with arrays, and queries them.
 func checkArrayColumn(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	migrateTwice(t, db, &list{})
@@ -359,6 +368,8 @@ func migrateTwice(t *testing.T, db *gorm.DB, model any) {
 	}
 }
 
+// checkArrayQueries finds the rows whose column refs contains sample, with the SQL of each
+// database, and the rows with given keys.
 func checkArrayQueries(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	queries := map[string]string{

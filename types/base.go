@@ -39,9 +39,9 @@ func (id ID) Base62() string { return id.format(base62Digits) }
 // not nil.
 func ParseBase62(s string) (ID, error) { return base62.parse("ParseBase62", s) }
 
-// format returns the digits of the ID. It is short enough for the compiler to inline it
-// into its callers, where the base is a constant and a division becomes a
-// multiplication.
+// format returns the ID in the base that has these digits. It is short enough for the
+// compiler to inline it into its callers, where the base is a constant and a division
+// becomes a multiplication.
 func (id ID) format(digits string) string {
 	var buf [12]byte // 11 digits in base 58 and above, and a sign
 	i := len(buf)
@@ -68,6 +68,8 @@ const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 var base32 = newBase32()
 
+// newBase32 returns the alphabet of Crockford's base 32, in which lower case, and the
+// letters that people mix up with digits, have values too.
 func newBase32() *alphabet {
 	a := newAlphabet(base32Digits)
 	for value, c := range strings.ToLower(base32Digits) {
@@ -122,6 +124,7 @@ type alphabet struct {
 // notDigit is the value of a byte that is not a digit. It is larger than every base.
 const notDigit = 0xff
 
+// newAlphabet returns the alphabet of these digits, in the order of their values.
 func newAlphabet(digits string) *alphabet {
 	a := &alphabet{base: uint64(len(digits))}
 	for i := range a.values {
@@ -144,7 +147,8 @@ func (a *alphabet) parse(fn, s string) (ID, error) {
 	return a.value(fn, s)
 }
 
-// value parses digits, with leading zeros too.
+// value parses a number, with or without leading zeros. fn is the calling function, for
+// errors.
 func (a *alphabet) value(fn, s string) (ID, error) {
 	var n uint64
 	limit := math.MaxInt64 / a.base
@@ -164,6 +168,7 @@ func (a *alphabet) value(fn, s string) (ID, error) {
 	return ID(n), nil
 }
 
+// want returns the part of an error that names the digits.
 func (a *alphabet) want() string {
 	return "want digits of base " + strconv.FormatUint(a.base, 10) + " only"
 }

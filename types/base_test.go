@@ -14,7 +14,7 @@ var bases = []struct {
 	name   string
 	format func(types.ID) string
 	parse  func(string) (types.ID, error)
-	zero   string
+	zero   string // the text of ID 0
 }{
 	{"Base32", types.ID.Base32, types.ParseBase32, "0000000000000"},
 	{"Base58", types.ID.Base58, types.ParseBase58, "1"},
@@ -118,6 +118,8 @@ func TestParseBase32AsPeopleWriteIt(t *testing.T) {
 	}
 }
 
+// Two texts must not be one ID (except for the other spellings of base 32), so that texts can
+// be compared. An error quotes the text, or its beginning.
 func TestParseBaseErrors(t *testing.T) {
 	t.Parallel()
 	const overflow = "out of range: want at most 9223372036854775807"

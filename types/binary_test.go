@@ -41,6 +41,7 @@ func TestUnmarshalBinaryErrors(t *testing.T) {
 	}
 }
 
+// gob copies IDs in every place in which a struct can have one.
 func TestGob(t *testing.T) {
 	t.Parallel()
 	type order struct {
@@ -63,6 +64,7 @@ func TestGob(t *testing.T) {
 	}
 }
 
+// gobCopy encodes from and decodes it into to.
 func gobCopy(from, to any) error {
 	var stream bytes.Buffer
 	if err := gob.NewEncoder(&stream).Encode(from); err != nil {
@@ -71,7 +73,8 @@ func gobCopy(from, to any) error {
 	return gob.NewDecoder(&stream).Decode(to)
 }
 
-// A gob stream contains the types of its fields, and to gob an int64 is not an ID.
+// A gob stream contains the types of its fields. To gob an int64 is not an ID, so a stream
+// that was written before a field became an ID must be decoded into an int64.
 func TestGobOfInt64IsReadAsInt64(t *testing.T) {
 	t.Parallel()
 	type (

@@ -32,6 +32,7 @@ func TestCBORGolden(t *testing.T) {
 	}
 }
 
+// fromCBOR reads a data item, given in hexadecimal, into the ID.
 func fromCBOR(t *testing.T, id types.ID, text string) (types.ID, error) {
 	t.Helper()
 	b, err := hex.DecodeString(text)
@@ -53,6 +54,8 @@ func TestCBORRoundTrip(t *testing.T) {
 	})
 }
 
+// UnmarshalCBOR also reads strings, and forms that are longer than needed. Null does not
+// change the ID.
 func TestUnmarshalCBOR(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

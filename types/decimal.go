@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// maxDigits is the length of 9223372036854775807. A number of at most 19 digits fits a
-// uint64, so one comparison at the end finds every overflow.
+// maxDigits is the length of 9223372036854775807, the largest ID. Every number of 19 digits
+// fits into a uint64, so that one comparison at the end finds a number that is too large.
 const maxDigits = 19
 
 type text interface{ string | []byte }
@@ -56,26 +56,29 @@ func decimalError(fn, s string) error {
 	return &parseError{fn, s, outOfRange}
 }
 
-// An eight holds eight digits, the first in the lowest byte. Reading eight digits at
-// once saves a third of the time.
+// An eight holds the values of eight digits, one in each byte, the first digit in the lowest
+// byte. Reading eight digits at once saves a third of the time.
 type eight uint64
 
-// eightOf converts the first eight bytes of s, which must have as many.
+// eightOf converts the first eight bytes of s to the values of digits. s must have at least
+// eight bytes. If one of them is not a digit, wrong reports it.
 func eightOf(s []byte) eight {
 	return eight(binary.LittleEndian.Uint64(s)) ^ '0'*ones
 }
 
+// ones has a 1 in each byte. A byte times ones is that byte in each byte.
 const ones = 0x0101010101010101
 
-// wrong returns 0 if all eight bytes are digits.
+// wrong returns 0 if all eight bytes are digits, and another number if not.
 func (e eight) wrong() eight {
-	// The sum sets the highest bit of a byte above 9, unless it is already set.
+	// Adding 0x7f-9 to each byte sets the highest bit of a byte above 9. The bit of a byte
+	// above 0x7f is set already.
 	return (e | (e + (0x7f-9)*ones)) & (0x80 * ones)
 }
 
-// value returns the number. It first combines neighbouring digits to pairs, and then
-// the four pairs, with two multiplications (Johnny Lee, "Fast numeric string to int";
-// simdjson reads numbers this way).
+// value returns the number that the eight digits are. It first combines neighbouring digits
+// to four numbers of two digits, and then these to the result, with two multiplications
+// (Johnny Lee, "Fast numeric string to int"; simdjson reads numbers this way).
 func (e eight) value() uint64 {
 	const firstAndThird = 0x000000ff_000000ff
 	pairs := uint64(e*10 + e>>8)
@@ -89,7 +92,7 @@ func (e eight) value() uint64 {
 // which matters because the JSON of rows consists mostly of keys.
 type decimal [24]byte
 
-// set writes the text of id to the end of d and returns where it starts.
+// set writes the text of id to the end of d and returns the offset at which it starts.
 func (d *decimal) set(id ID) int {
 	n := id.magnitude()
 	high, middle, low := eightDigits(n/1e16), eightDigits(n/1e8%1e8), eightDigits(n%1e8)
@@ -104,12 +107,14 @@ func (d *decimal) set(id ID) int {
 	return start
 }
 
+// put writes eight digits at an offset as text, by adding the character 0 to each.
 func (d *decimal) put(at int, digits uint64) {
 	binary.LittleEndian.PutUint64(d[at:], digits|0x3030303030303030) // '0' is 0x30
 }
 
-// firstDigit returns the offset of the first digit that is not zero, or of the last
-// digit.
+// firstDigit returns the offset of the first digit that is not zero. If all digits are
+// zero, it returns the offset of the last digit. The digits are in three groups of eight,
+// as eightDigits returns them.
 func firstDigit(high, middle, low uint64) int {
 	switch {
 	case high != 0:
@@ -121,8 +126,9 @@ func firstDigit(high, middle, low uint64) int {
 }
 
 // eightDigits returns the decimal digits of n, which is less than 1e8, as one digit in
-// each byte, the first in the lowest. Each step splits all lanes in halves. The factors
-// are reciprocals that are exact for the lane's range.
+// each byte, the first in the lowest. It splits n into two numbers of four digits, these
+// into four of two digits, and these into eight digits, each time all at once. It divides
+// by multiplying with a reciprocal that is exact for numbers of this size.
 func eightDigits(n uint64) uint64 {
 	n = n/1e4 | n%1e4<<32
 	q := n * 10486 >> 20 & 0x0000007f_0000007f // n/100 for n < 1e4

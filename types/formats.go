@@ -9,7 +9,8 @@ import (
 	"math"
 )
 
-// Major types of RFC 8949, section 3.1, in which an ID can be encoded.
+// Major types of CBOR (RFC 8949, section 3.1) in which an ID can be encoded. The major type
+// is in the top three bits of the first byte of a data item.
 const (
 	cborUnsigned = iota
 	cborNegative
@@ -17,6 +18,7 @@ const (
 	cborText
 )
 
+// The data items null and undefined.
 const (
 	cborNull      = "\xf6"
 	cborUndefined = "\xf7"
@@ -31,6 +33,9 @@ func (id ID) MarshalCBOR() ([]byte, error) {
 	if id < 0 {
 		major, n = cborNegative, ^n // -1-id
 	}
+
+	// The low bits of the first byte are the number if it is below 24, or tell how many
+	// bytes of the number follow: 24 one, 25 two, 26 four, 27 eight.
 	b := append(make([]byte, 0, 9), major<<5)
 	switch {
 	case n < 24:
@@ -62,6 +67,8 @@ func (id *ID) UnmarshalCBOR(b []byte) (err error) {
 	return err
 }
 
+// parseCBOR parses a data item that is an integer, or a string of text or bytes. fn is the
+// calling function, for errors.
 func parseCBOR(fn string, b []byte) (ID, error) {
 	major, n, content, ok := cborHead(b)
 	switch integer := ok && n <= math.MaxInt64 && len(content) == 0; {
@@ -75,8 +82,9 @@ func parseCBOR(fn string, b []byte) (ID, error) {
 	return 0, &parseError{fn, string(b), "want an integer of 64 bits or its decimal text"}
 }
 
-// cborHead splits a data item. n is its argument and content the bytes after the head.
-// It returns false if the head is cut off or has no argument.
+// cborHead splits a data item into its head and its content. The head has the major type
+// and a number n, which is the value of an integer or the length of a string. cborHead
+// returns false if the head is cut off or has no number.
 func cborHead(b []byte) (major byte, n uint64, content []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, 0, nil, false

@@ -10,12 +10,13 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A counted key is from the time before Snowflake keys.
+// A counted row has a key that the database counts, as tables from before Snowflake keys do.
 type counted struct {
 	ID   types.ID `gorm:"primaryKey;autoIncrement"`
 	Name string
 }
 
+// The tag autoIncrement still lets the database assign a key of type ID.
 func TestGormAutoIncrementKey(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -46,7 +47,8 @@ type (
 	}
 )
 
-// MySQL refuses a foreign key between columns of different types.
+// A foreign key of type ID to a uint key gets the type of that key, because MySQL refuses a
+// foreign key between bigint and bigint unsigned.
 func TestGormForeignKeyHasTheTypeOfItsKey(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -63,7 +65,8 @@ func TestGormForeignKeyHasTheTypeOfItsKey(t *testing.T) {
 	})
 }
 
-// Without package gormflake's plugin an unset key would be stored as 0.
+// Without package gormflake's plugin nothing sets the key, which would be stored as 0. Creating
+// such a row is an error, also in a batch.
 func TestGormUnsetKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	type keyed struct{ ID types.ID }
@@ -105,6 +108,8 @@ type (
 func (tenantFolder[K]) TableName() string { return "tenant_folders" }
 func (tenantNote[K]) TableName() string   { return "tenant_notes" }
 
+// GORM calls Value on a nil *ID in a foreign key of two columns. That must not panic, and a
+// row without a folder must stay without one in each operation of an association.
 func TestNilIDInAKeyOfTwoColumns(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -113,6 +118,7 @@ func TestNilIDInAKeyOfTwoColumns(t *testing.T) {
 	})
 }
 
+// testNilInKey runs GORM's operations on notes of which one has no folder.
 func testNilInKey[K ~int64](t *testing.T, db *gorm.DB) {
 	t.Helper()
 	type (

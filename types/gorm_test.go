@@ -25,6 +25,7 @@ type rowKey struct {
 	Text   types.ID `gorm:"type:text"`
 }
 
+// openSQLite opens an empty database.
 func openSQLite(t *testing.T) *gorm.DB {
 	t.Helper()
 	dialector := sqlite.Dialector{DriverName: "sqlite", DSN: t.TempDir() + "/test.db"}
@@ -36,6 +37,7 @@ func openSQLite(t *testing.T) *gorm.DB {
 	return db
 }
 
+// closeDB closes the connections of a database.
 func closeDB(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	pool, err := db.DB()
@@ -47,6 +49,9 @@ func closeDB(t *testing.T, db *gorm.DB) {
 	}
 }
 
+// The column of an ID is BIGINT, and integer in SQLite. The type is left to GORM if the tag has
+// one (typed), if the column is a foreign key with the type of its key (copied), or if the
+// database assigns the key (counted).
 func TestGormDBDataType(t *testing.T) {
 	t.Parallel()
 	typed := &schema.Field{DataType: "bigint", TagSettings: map[string]string{"TYPE": "bigint"}}
@@ -73,6 +78,8 @@ func TestGormDBDataType(t *testing.T) {
 	}
 }
 
+// GORM makes an integer key auto-increment, and asks the database for its value. It must do
+// neither for an ID.
 func TestGormAddsNoAutoIncrement(t *testing.T) {
 	t.Parallel()
 	statement := &gorm.Statement{DB: openSQLite(t)}
@@ -88,6 +95,7 @@ func TestGormAddsNoAutoIncrement(t *testing.T) {
 	}
 }
 
+// In SQLite a key of type ID is the table's row number, so that it needs no second index.
 func TestGormSQLiteKeyIsTheRowID(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t)
@@ -115,6 +123,7 @@ func TestGormSQLiteKeyIsTheRowID(t *testing.T) {
 	}
 }
 
+// AutoMigrate at the next start of a program does not alter the table.
 func TestGormSecondMigrationChangesNothing(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t)
@@ -137,6 +146,7 @@ func TestGormSecondMigrationChangesNothing(t *testing.T) {
 	}
 }
 
+// schemaVersion returns a number that SQLite raises with each change of a table.
 func schemaVersion(t *testing.T, db *gorm.DB) (version int) {
 	t.Helper()
 	if err := db.Raw("PRAGMA schema_version").Row().Scan(&version); err != nil {
@@ -145,6 +155,7 @@ func schemaVersion(t *testing.T, db *gorm.DB) (version int) {
 	return version
 }
 
+// GORM takes IDs, and slices of them, in all forms of conditions.
 func TestGormConditions(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t)

@@ -60,6 +60,8 @@ var badDecimals = []struct{ name, in, want string }{
 	},
 }
 
+// ParseID accepts one text for each ID. The error shows the first wrong character, or the
+// reason.
 func TestParseIDErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range badDecimals {

@@ -38,6 +38,7 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 	return id.unmarshalAny(b)
 }
 
+// unmarshalAny reads every JSON value that UnmarshalJSON accepts, and returns its errors.
 func (id *ID) unmarshalAny(b []byte) (err error) {
 	if string(b) == "null" {
 		return nil

@@ -24,6 +24,7 @@ const documentJSON = `{"value":"7529595880471527425","pointer":"7529595880471527
 	`"any":"7529595880471527425","quoted":"7529595880471527425","zero":"0",` +
 	`"list":["1","7529595880471527425"],"key":{"7529595880471527425":"x"}}`
 
+// newDocument returns the document of documentJSON.
 func newDocument() document {
 	id := sample
 	return document{
@@ -32,6 +33,7 @@ func newDocument() document {
 	}
 }
 
+// checkDocument checks a document that was read from documentJSON. An ID in an any is a string.
 func checkDocument(t *testing.T, got document) {
 	t.Helper()
 	ok := got.Value == sample && got.Pointer != nil && *got.Pointer == sample && got.Nil == nil &&
@@ -80,6 +82,7 @@ func TestUnmarshalJSON(t *testing.T) {
 	}
 }
 
+// As encoding/json requires, null changes nothing.
 func TestUnmarshalJSONNull(t *testing.T) {
 	t.Parallel()
 	v := struct{ ID, Fresh types.ID }{ID: sample}
@@ -136,6 +139,8 @@ func TestUnmarshalJSONMalformed(t *testing.T) {
 	}
 }
 
+// A key of a JSON object is read as strictly as any other text, because two keys must not be
+// one ID.
 func TestJSONMapKeyIsStrict(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{`{"":1}`, `{"-5":1}`, `{"042":1}`, `{" 5":1}`, `{"9223372036854775808":1}`} {

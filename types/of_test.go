@@ -29,6 +29,7 @@ func methods(t reflect.Type) map[string]string {
 	return found
 }
 
+// A method that is added to ID must be added to Of, or a typed ID would lack a form.
 func TestOfHasTheMethodsOfID(t *testing.T) {
 	t.Parallel()
 	if got, want := methods(reflect.TypeFor[ticketID]()), methods(reflect.TypeFor[types.ID]()); !reflect.DeepEqual(got, want) {
@@ -60,6 +61,7 @@ func results[T ~int64](id T, read map[string]any) map[string][]any {
 	return all
 }
 
+// Each method of Of returns the same results as that of ID.
 func TestOfDoesWhatIDDoes(t *testing.T) {
 	t.Parallel()
 	var gql [2]strings.Builder

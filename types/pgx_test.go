@@ -62,6 +62,7 @@ func TestPgxParametersAndScans(t *testing.T) {
 	})
 }
 
+// NULL is the zero ID, or a nil pointer in a *ID.
 func TestPgxNull(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
@@ -77,6 +78,7 @@ func TestPgxNull(t *testing.T) {
 	})
 }
 
+// pgx reads other integer types into an ID. A float is an error.
 func TestPgxSmallIntegers(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, conn *pgx.Conn) {

@@ -71,6 +71,8 @@ func (id *ID) scanKind(v reflect.Value) error {
 	}
 }
 
+// scanText parses the text of a column, or the same text in quotation marks, which is a
+// string in a JSON column.
 func scanText[T text](s T) (ID, error) {
 	if n := len(s); n >= 2 && s[0] == '"' && s[n-1] == '"' {
 		return parseStored("ID.Scan", s[1:n-1])

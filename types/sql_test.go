@@ -55,6 +55,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
+// Scan rejects a value that is not exactly one integer, and sets the ID to zero, so that the
+// ID of the previous row does not stay.
 func TestScanErrors(t *testing.T) {
 	t.Parallel()
 	const integer = "want a decimal integer"
@@ -117,6 +119,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
+// database/sql passes an ID as an integer, and reads integers, text, sums and NULL.
 func TestDatabaseSQL(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("sqlite", ":memory:")

@@ -2,20 +2,23 @@ package clock
 
 import "time"
 
-// Agreement is how long the wall clock must have kept a time beyond the limit
-// before that time is believed.
+// Agreement is how long the wall clock, after a jump ahead by more than Config.MaxJump, must
+// have kept its new time before that time is believed.
 const Agreement = time.Minute
 
-// maxApart is how far the difference of the clocks may change in that time, in addition
-// to a thousandth of it, because the clocks may run at slightly different rates.
+// maxApart is how far the difference between wall clock and monotonic clock may change
+// during an agreement, in addition to a thousandth of the time that has passed, because the
+// clocks may run at slightly different rates.
 const maxApart = time.Second
 
-// ahead observes a wall clock that is further ahead than the limit.
+// ahead observes a wall clock that has jumped ahead by more than Config.MaxJump, until its
+// new time is believed. An agreement is a time in which the wall clock and the monotonic
+// clock have run at the same rate.
 type ahead struct {
-	seen  bool
+	seen  bool          // an agreement has begun
 	since time.Duration // elapsed time when the agreement began
 	skew  time.Duration // wall minus elapsed time at that moment
-	wall  time.Duration // since the epoch, at the last comparison
+	wall  time.Duration // wall clock at the last comparison, since the epoch; for follow
 	steps time.Duration // sum of the steps forward; see follow
 }
 
@@ -32,9 +35,9 @@ func (a *ahead) agrees(wall, elapsed time.Duration) bool {
 	return passed >= Agreement
 }
 
-// follow returns the elapsed time if it must be derived from the wall clock. A clock
-// that is read rarely moves in large steps. Steps forward count as time passing, unless
-// they are above the limit.
+// follow returns the elapsed time of a clock without a monotonic clock, derived from the
+// wall clock alone. If such a clock is read rarely, it moves in large steps. Therefore a
+// step forward of up to the limit counts as time passing.
 func (a *ahead) follow(wall, limit time.Duration) time.Duration {
 	if step := wall - a.wall; a.seen && step > 0 && step <= limit {
 		a.steps += step

@@ -10,6 +10,10 @@
 // that time an ID needs one reading of the monotonic clock and none of the wall clock.
 // [Clock.Due] reports whether that time is over. [Clock.Reconfirm] renews it without
 // the lock if the wall clock has not stepped. [Clock.Sleep] waits for a tick to come.
+//
+// Elapsed time is the reading of the monotonic clock since the start. The offset is the
+// wall clock minus logical time. A scripted clock is one that a test supplies instead of
+// the machine's.
 package clock
 
 import (
@@ -48,8 +52,11 @@ const never = -1
 // A Clock returns logical time, base + elapsed, counted from the epoch. All methods may
 // be called concurrently. The caller of some of them must hold the lock.
 type Clock struct {
-	// The fields that an ID needs come first, so that they share a cache line. base
-	// changes under the lock.
+	// The fields that an ID needs come first, so that they share a cache line. base,
+	// trusted and offset are atomic, because calls that issue IDs load them without the
+	// lock. base and offset only change under the lock. Reconfirm changes trusted without
+	// it. If it thereby undoes a Distrust, the trust still ends MaxUncompared after the
+	// reading of Reconfirm, so that a step is unnoticed for no longer than otherwise.
 	base    atomic.Int64 // logical time at elapsed zero, in nanoseconds since the epoch
 	trusted atomic.Int64 // elapsed time until which the last comparison is trusted, or never
 	Tick    uint64       // nanoseconds
@@ -66,7 +73,7 @@ type Clock struct {
 
 	Scripted bool // not the machine's clock; it is compared at every call, and never slept on for long
 	maxJump  time.Duration
-	wallOnly bool    // elapsed time is derived from the wall clock
+	wallOnly bool    // elapsed time is derived from the wall clock, because Config.Wall is given
 	Read     Reading // reads both clocks
 	wakeup   wakeup
 
@@ -126,14 +133,14 @@ func (c *Clock) Skew() time.Duration {
 	return c.Skewed()
 }
 
-// derived returns a Reading that derives elapsed time from the wall clock. A small step
-// forward counts as time passing, unless it only makes up for a small step back before.
-// A larger step is a step of the clock, in which no time has passed.
+// derived returns a Reading that derives elapsed time from the wall clock, for a clock that
+// a test supplies. A small step forward counts as time passing, unless it only makes up for
+// a small step back before. A larger step is a step of the clock, in which no time passes.
 func derived(wall func() time.Time, small time.Duration) Reading {
 	var (
 		mu      sync.Mutex
 		last    = wall()
-		behind  time.Duration
+		behind  time.Duration // sum of the steps back that have not been made up for
 		elapsed time.Duration
 	)
 	return func() (time.Time, time.Duration) {
@@ -143,11 +150,11 @@ func derived(wall func() time.Time, small time.Duration) Reading {
 		step := now.Sub(last)
 		last = now
 		switch {
-		case step < 0 || step > small:
+		case step < 0 || step > small: // a step of the clock
 			behind = max(0, behind-step)
-		case behind > small:
+		case behind > small: // after a large step back, time runs with the clock
 			elapsed += step
-		default:
+		default: // after a small step back, time stands still until the clock has made up for it
 			elapsed += max(0, step-behind)
 			behind = max(0, behind-step)
 		}
@@ -167,7 +174,7 @@ func (c *Clock) elapsed() time.Duration {
 // A Moment is one reading of a clock.
 type Moment struct {
 	Logical time.Duration // since the epoch
-	elapsed time.Duration
+	elapsed time.Duration // at the same instant
 }
 
 // Now reads the clock.

@@ -2,8 +2,9 @@ package clock
 
 import "time"
 
-// noise is how far the wall clock may seem behind because time passes between the two
-// readings. If it is further behind, the clock was stepped back.
+// noise is how far the wall clock may seem behind although it has not stepped, because
+// time passes between the readings of the two clocks. If it is further behind, it was
+// stepped back.
 const noise = 50 * time.Microsecond
 
 // Base returns logical time at elapsed zero.
@@ -12,7 +13,8 @@ func (c *Clock) Base() time.Duration { return time.Duration(c.base.Load()) }
 // Trusts reports whether the last comparison is trusted at an elapsed time.
 func (c *Clock) Trusts(elapsed time.Duration) bool { return int64(elapsed) < c.trusted.Load() }
 
-// Due reports whether the clocks have to be compared at the moment.
+// Due reports whether the clocks have to be compared again at the moment, because the last
+// comparison is no longer trusted.
 func (c *Clock) Due(at Moment) bool { return !c.Trusts(at.elapsed) }
 
 // Trust marks the last comparison as trusted until it is MaxUncompared old. The caller
@@ -22,6 +24,7 @@ func (c *Clock) Trust() { c.trustUntil(c.compared + c.Uncompared) }
 // Distrust makes the next call compare the clocks.
 func (c *Clock) Distrust() { c.trustUntil(0) }
 
+// trustUntil sets the end of the trust, unless the clock's comparisons are never trusted.
 func (c *Clock) trustUntil(elapsed time.Duration) {
 	if c.trusted.Load() != never {
 		c.trusted.Store(int64(elapsed))
@@ -38,7 +41,7 @@ func (c *Clock) Reconfirm() (logical uint64, ok bool) {
 	base, now := c.Base(), time.Now()
 	elapsed, wall := now.Sub(c.Start), time.Duration(now.UnixNano()-c.epochUnix)+c.Skew()
 	if logical = uint64(base + elapsed); logical-uint64(wall) >= uint64(noise) {
-		return 0, false
+		return 0, false // the wall clock is behind by the noise or more, or ahead, because then the unsigned difference is huge
 	}
 	c.trusted.Store(int64(elapsed + c.Uncompared))
 	return logical, true
@@ -60,10 +63,10 @@ func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
 	return wall, offset
 }
 
-// measure reads both clocks. It repeats a suspicious reading up to twice, because the
-// process may have been paused between the two clocks. It reads the wall clock first,
-// so that a pause can only make the wall clock seem behind. Therefore it ignores a
-// small negative offset, but no positive offset.
+// measure reads both clocks. If they differ, it repeats the reading up to twice and returns
+// the reading with the smallest offset, because the process may have been paused between
+// the two clocks. The wall clock is read first, so that a pause can only make the wall clock
+// seem behind. Therefore measure ignores a small negative offset, but no positive offset.
 func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 	for i := range 3 {
 		w, e := c.Read()
@@ -81,6 +84,9 @@ func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 	return wall, elapsed, offset
 }
 
+// record counts a step back of at least a tick, which has changed the offset from before to
+// now. A wall clock that was ahead before counts as one that agreed with logical time, so
+// that its return is not a step back.
 func (c *Clock) record(before, now time.Duration) {
 	back := min(before, 0) - now
 	if back < time.Duration(c.Tick) {
@@ -95,8 +101,8 @@ func (c *Clock) record(before, now time.Duration) {
 func (c *Clock) Offset() time.Duration { return time.Duration(c.offset.Load()) }
 
 // Follow moves logical time to the wall clock by the offset that Compare returned, and
-// then calls commit. If commit fails, it moves logical time back. The caller holds the
-// lock.
+// then calls commit, which makes the commits of calls fail that have read the time before.
+// If commit returns false, Follow undoes the move. The caller holds the lock.
 func (c *Clock) Follow(offset time.Duration, commit func() bool) {
 	c.base.Add(int64(offset))
 	if !commit() {
@@ -107,7 +113,8 @@ func (c *Clock) Follow(offset time.Duration, commit func() bool) {
 }
 
 // StartAt moves logical time forward to a tick that the wall clock has not reached. The
-// difference counts as a step back. The caller holds the lock.
+// difference counts as a step back, because the wall clock is then behind as after one. The
+// caller holds the lock.
 func (c *Clock) StartAt(tick uint64) {
 	lead := c.Until(tick)
 	if lead <= 0 {
@@ -126,8 +133,8 @@ func (c *Clock) StepsBack() (steps uint64, largest time.Duration) {
 }
 
 // believes reports whether logical time may follow the wall clock, which is ahead by
-// the offset. It may if the offset is within the limit, or if the clocks have agreed on
-// it for long enough.
+// the offset. It may if the offset is at most MaxJump. Otherwise it may once the wall clock
+// has kept its new time for [Agreement], compared with the monotonic clock.
 func (c *Clock) believes(wall time.Time, elapsed, offset time.Duration) bool {
 	if offset <= c.maxJump {
 		c.ahead = ahead{}

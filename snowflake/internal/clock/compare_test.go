@@ -174,7 +174,9 @@ func TestSleepTogether(t *testing.T) {
 	})
 }
 
-// A caller may be woken 70 µs after its tick, like any sleeper, but no later.
+// A caller sleeps with the leader if the leader wakes it at most 70 µs after its tick, which
+// is how late any sleeper may wake up. Otherwise it sleeps alone. Here it needs 70 µs less
+// than the leader, or a nanosecond less than that.
 func TestSleepUntilALateLeader(t *testing.T) {
 	t.Parallel()
 	const due, late = 30 * time.Millisecond, 70 * time.Microsecond
@@ -326,6 +328,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// A test moves a scripted clock at any time, so that no comparison is trusted.
 func TestScriptedClockIsNeverTrusted(t *testing.T) {
 	t.Parallel()
 	c, _, _ := scripted()
@@ -367,6 +370,9 @@ func TestReconfirm(t *testing.T) {
 	}
 }
 
+// While an offset of a step back is recorded, a comparison without the lock must not renew the
+// trust, even if the wall clock has meanwhile caught up. Only a comparison under the lock sets
+// the offset back to zero.
 func TestReconfirmAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	c := started()

@@ -39,8 +39,9 @@ func (c *Clock) Sleep(ctx context.Context, left time.Duration) error {
 	}
 }
 
-// lead makes the caller the leader, or returns the leader's channel. It returns neither
-// if the leader will be too late for the caller.
+// lead makes the caller the leader of the callers that wait for a tick, or returns the
+// channel that the leader will close. If the leader will be too late for the caller, it
+// returns neither, and the caller waits alone.
 func (c *Clock) lead(left time.Duration) (done chan struct{}, leader bool) {
 	due := c.elapsed() + left
 	c.wakeup.mu.Lock()
@@ -55,6 +56,7 @@ func (c *Clock) lead(left time.Duration) (done chan struct{}, leader bool) {
 	return nil, false
 }
 
+// broadcast ends the caller's time as the leader, and wakes the callers that wait for it.
 func (c *Clock) broadcast() {
 	c.wakeup.mu.Lock()
 	defer c.wakeup.mu.Unlock()
@@ -62,13 +64,13 @@ func (c *Clock) broadcast() {
 	c.wakeup.done = nil
 }
 
-// waitUntil sleeps, and yields the CPU for the last moment, because a sleeper would
-// wake up too late.
+// waitUntil waits for the given time or less. It sleeps in steps, and yields the CPU for
+// the last moment, because a sleeper would wake up too late.
 func (c *Clock) waitUntil(ctx context.Context, left time.Duration) error {
 	switch {
-	case c.Scripted:
+	case c.Scripted: // a test may move the clock at any time
 		return pause(ctx, min(left, poll))
-	case left > poll+oversleep:
+	case left > poll+oversleep: // the runtime's timer may be a millisecond late
 		return pause(ctx, min(left-poll, maxSleep))
 	case left > oversleep:
 		return c.shortSleep(ctx, left-oversleep)
@@ -93,8 +95,9 @@ func (c *Clock) shortSleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
+// pause sleeps for d by the runtime's timer, or returns an error if ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
-	if ctx.Done() == nil {
+	if ctx.Done() == nil { // no need for a timer of our own
 		time.Sleep(d)
 		return nil
 	}
