@@ -101,8 +101,8 @@ func TestNewContinuesAfterKeysThatAreSet(t *testing.T) {
 	}
 }
 
-// TestNewIsSafeForConcurrentUse checks that goroutines get different keys, and none gets key 3,
-// which each of them has observed before.
+// TestNewIsSafeForConcurrentUse checks that goroutines get different keys, and none gets
+// key 3, which each of them has observed before.
 func TestNewIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	gen := gormflaketest.New()

@@ -95,8 +95,8 @@ func (s flawed) CompareAndSwap(ctx context.Context, worker int, old, next lease.
 	return s.Memory.CompareAndSwap(ctx, worker, old, next)
 }
 
-// If the store refuses to replace the record that it shows, the error contains the reason that
-// its Check returns.
+// If the store refuses to replace the record that it shows, the error contains the reason
+// that its Check returns.
 func TestRefusedExtensionIsExplained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

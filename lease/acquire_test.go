@@ -17,8 +17,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Acquire takes a free worker among those that the options allow, and starts at its bound or
-// later. A worker that was never used comes first, and then the lowest bound.
+// Acquire takes a free worker among those that the options allow, and starts at its bound
+// or later. A worker that was never used comes first, and then the lowest bound.
 func TestAcquireChooses(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000
@@ -167,8 +167,8 @@ func TestNoFreeWorkerNamesAFew(t *testing.T) {
 	}
 }
 
-// A restarted process finds its worker released with a bound 300 ms ahead of the clock. Acquire
-// waits for that instead of failing.
+// A restarted process finds its worker released with a bound 300 ms ahead of the clock.
+// Acquire waits for that instead of failing.
 func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -288,9 +288,9 @@ func TestOptionErrors(t *testing.T) {
 	}
 }
 
-// The answer to the claim's write is lost, or the request. The claim writes again and gets the
-// worker. The owner still names the bound that another holder has written, not the bound of the
-// claim's own first write.
+// The answer to the claim's write is lost, or the request. The claim writes again and
+// gets the worker. The owner still names the bound that another holder has written, not
+// the bound of the claim's own first write.
 func TestAcquireUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -327,8 +327,8 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 	}
 }
 
-// The first process writes the layout. If the answer is lost, it finds its layout in the store
-// and continues. If the request is lost, Acquire fails.
+// The first process writes the layout. If the answer is lost, it finds its layout in the
+// store and continues. If the request is lost, Acquire fails.
 func TestLayoutUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -362,8 +362,8 @@ func TestAcquireGivesUp(t *testing.T) {
 	}
 }
 
-// If a store refuses every write, Acquire pauses between its attempts. Otherwise it would make
-// many thousands in the ten seconds of its context.
+// If a store refuses every write, Acquire pauses between its attempts. Otherwise it would
+// make many thousands in the ten seconds of its context.
 func TestAcquireStandsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -423,7 +423,8 @@ type doubted struct{ lease.Store }
 
 func (doubted) Unsettled() error { return errors.New("never tried") }
 
-// WithSettle protects little if it is shorter than the window, so that is logged as a warning.
+// WithSettle protects little if it is shorter than the window, so that is logged as a
+// warning.
 func TestSettleShorterThanTheWindow(t *testing.T) {
 	t.Parallel()
 	for settle, want := range map[time.Duration]int{20 * time.Millisecond: 0, 19 * time.Millisecond: 1} {

@@ -36,7 +36,7 @@ func (c *config) span() span {
 	switch {
 	case c.datacenter != nil:
 		return span{c, *c.datacenter, 1}
-	case c.one:
+	case c.oneWorker:
 		return span{c, 0, 1}
 	}
 	return span{c, 0, datacenters(c.layout)}
@@ -61,18 +61,18 @@ func (s span) has(key int) bool {
 		worker >= s.config.first && worker <= s.config.last
 }
 
-// fewWorkers is how many workers a claim first reads if there are more. If half of all
+// sampleSize is how many workers a claim first reads if there are more. If half of all
 // workers are in use, the chance that all 32 of a random sample are in use is one in four
 // billion.
-const fewWorkers = 32
+const sampleSize = 32
 
-// few returns the keys of up to fewWorkers workers, chosen at random, or of all workers
+// sample returns the keys of up to sampleSize workers, chosen at random, or of all workers
 // if the span has no more than that.
-func (s span) few() []int {
-	keys := make([]int, 0, fewWorkers)
-	for i := range min(s.size(), fewWorkers) {
+func (s span) sample() []int {
+	keys := make([]int, 0, sampleSize)
+	for i := range min(s.size(), sampleSize) {
 		key := s.at(i)
-		if s.size() > fewWorkers {
+		if s.size() > sampleSize {
 			key = s.at(s.config.random(s.size()))
 		}
 		if !slices.Contains(keys, key) {
@@ -82,10 +82,10 @@ func (s span) few() []int {
 	return keys
 }
 
-// unused returns a worker that is not among the used workers. The choice is random, so that
-// processes that start together rarely choose the same worker. The span must have more
-// workers than used.
-func (s span) unused(used []candidate) candidate {
+// pickUnused returns a worker that is not among the used workers. The choice is random,
+// so that processes that start together rarely choose the same worker. The span must have
+// more workers than used.
+func (s span) pickUnused(used []candidate) candidate {
 	keys := make(map[int]bool, len(used))
 	for _, c := range used {
 		keys[c.key] = true
@@ -106,16 +106,16 @@ type chooser struct {
 	liveness   liveness
 }
 
-// noteLost remembers the last bound that the store acknowledged for a lost worker. The
+// rememberBound remembers the last bound that the store acknowledged for a lost worker. The
 // lease may have issued IDs up to that bound, so a later grant of the worker starts
 // there.
-func (ch *chooser) noteLost(w *heldWorker) {
+func (ch *chooser) rememberBound(w *heldWorker) {
 	ch.lostBounds[w.key] = max(ch.lostBounds[w.key], w.acknowledged)
 }
 
-// used returns the workers that have a record or that this lease has lost, sorted by
+// usedWorkers returns the workers that have a record or that this lease has lost, sorted by
 // the first tick that a new holder may use.
-func (ch *chooser) used(records map[int]Record) []candidate {
+func (ch *chooser) usedWorkers(records map[int]Record) []candidate {
 	starts := maps.Clone(ch.lostBounds)
 	for key, r := range records {
 		starts[key] = max(starts[key], r.Bound)
@@ -130,18 +130,18 @@ func (ch *chooser) used(records map[int]Record) []candidate {
 	return used
 }
 
-// choose picks a worker whose bound has passed, from the records of all workers. It prefers
-// a worker that was never used, and then the worker with the lowest bound. After a collision
-// with another process it picks at random among the free workers, because processes that
-// choose the same worker would collide again. If no worker is free it tries takeOver, and
-// then fails with a [NoFreeWorkerError].
+// choose picks a worker whose bound has passed, from the records of all workers. It
+// prefers a worker that was never used, and then the worker with the lowest bound. After
+// a collision with another process it picks at random among the free workers, because
+// processes that choose the same worker would collide again. If no worker is free it
+// tries takeOver, and then fails with a [NoFreeWorkerError].
 func (ch *chooser) choose(records map[int]Record, now int64, collided, starting bool) (candidate, error) {
 	s := ch.span()
-	used := ch.used(records)
+	used := ch.usedWorkers(records)
 	if int64(len(used)) < s.size() {
-		return s.unused(used), nil
+		return s.pickUnused(used), nil
 	}
-	free := only(used, func(c candidate) bool { return c.start <= now })
+	free := filter(used, func(c candidate) bool { return c.start <= now })
 	if len(free) > 0 && collided {
 		return free[ch.random(int64(len(free)))], nil
 	}
@@ -154,10 +154,10 @@ func (ch *chooser) choose(records map[int]Record, now int64, collided, starting 
 	return candidate{}, noFreeWorker(ch.layout, used, now)
 }
 
-// chooseAmong picks, from a sample of the workers, the worker with the lowest bound that has
-// passed. It returns false if no bound of the sample has passed. A worker that was never
-// used has bound 0, so the first such key wins.
-func (ch *chooser) chooseAmong(keys []int, records map[int]Record, now int64) (candidate, bool) {
+// chooseFromSample picks, from a sample of the workers, the worker with the lowest bound
+// that has passed. It returns false if no bound of the sample has passed. A worker that
+// was never used has bound 0, so the first such key wins.
+func (ch *chooser) chooseFromSample(keys []int, records map[int]Record, now int64) (candidate, bool) {
 	var found []candidate
 	for _, key := range keys {
 		c := candidate{key, records[key], max(records[key].Bound, ch.lostBounds[key])}
@@ -174,28 +174,28 @@ func (ch *chooser) chooseAmong(keys []int, records map[int]Record, now int64) (c
 // takeOver picks a worker although its bound has not passed. WithMaxAhead allows this for
 // bounds up to maxAhead ahead of the clock. takeOver prefers a worker that was released.
 //
-// A process that starts may also take a worker from a live holder. A lease that replaces a
-// lost worker takes a held worker only if the holder seems dead, because more processes than
-// workers would otherwise take workers from each other all the time. Such a lease may also
-// take back a worker that it lost, however far ahead the bound is, if the worker has no
-// holder and its bound has not risen since. The bound is then the lease's own.
+// A process that starts may also take a worker from a live holder. A lease that replaces
+// a lost worker takes a held worker only if the holder seems dead, because more processes
+// than workers would otherwise take workers from each other all the time. Such a lease
+// may also take back a worker that it lost, however far ahead the bound is, if the worker
+// has no holder and its bound has not risen since. The bound is then the lease's own.
 func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candidate, bool) {
 	mayTake := func(candidate) bool { return true }
 	if !starting {
-		own := only(used, func(c candidate) bool {
+		lostEarlier := filter(used, func(c candidate) bool {
 			bound, lost := ch.lostBounds[c.key]
 			return lost && c.unheld() && c.start == bound
 		})
-		if c, ok := lowest(own); ok {
+		if c, ok := lowest(lostEarlier); ok {
 			return c, true
 		}
-		mayTake = ch.liveness.dead(used, ch.window)
+		mayTake = ch.liveness.observe(used, ch.window)
 	}
-	near := only(used, func(c candidate) bool { return c.start-now <= ch.maxAhead.Milliseconds() })
-	if c, ok := lowest(only(near, candidate.unheld)); ok {
+	near := filter(used, func(c candidate) bool { return c.start-now <= ch.maxAhead.Milliseconds() })
+	if c, ok := lowest(filter(near, candidate.unheld)); ok {
 		return c, true
 	}
-	return lowest(only(near, mayTake))
+	return lowest(filter(near, mayTake))
 }
 
 // noFreeWorker returns a [NoFreeWorkerError] for these candidates, sorted by bound.
@@ -203,7 +203,7 @@ func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) er
 	slices.SortFunc(candidates, candidate.compare)
 	e := &NoFreeWorkerError{Wait: milliseconds(candidates[0].start - now)}
 	for _, c := range candidates {
-		e.Holders = append(e.Holders, holder(layout, c.key, c.record))
+		e.Holders = append(e.Holders, holderOf(layout, c.key, c.record))
 	}
 	return e
 }
@@ -220,8 +220,8 @@ func lowest(candidates []candidate) (_ candidate, ok bool) {
 	return slices.MinFunc(candidates, candidate.compare), true
 }
 
-// only returns the candidates that pass the test.
-func only(candidates []candidate, test func(candidate) bool) []candidate {
+// filter returns the candidates that pass the test.
+func filter(candidates []candidate, test func(candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !test(c) })
 }
 
@@ -235,10 +235,10 @@ type observation struct {
 	since  time.Time
 }
 
-// dead updates the observations with the records of used. It returns a function that reports
-// whether a candidate's holder seems dead, because its record has not changed for two
-// windows. The longer of the holder's and this lease's window counts.
-func (l liveness) dead(used []candidate, window time.Duration) func(candidate) bool {
+// observe updates the observations with the records of used. It returns a function that
+// reports whether a candidate's holder seems dead, because its record has not changed for
+// two windows. The longer of the holder's and this lease's window counts.
+func (l liveness) observe(used []candidate, window time.Duration) func(candidate) bool {
 	now := time.Now()
 	for _, c := range used {
 		if l[c.key].record != c.record {

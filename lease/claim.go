@@ -15,7 +15,7 @@ const (
 	shortWait = time.Second
 
 	// maxUnknown is how many writes of a claim may end without an answer before the
-	// claim fails.
+	// claim fails. waitSettled repeats its write as often.
 	maxUnknown = 3
 
 	// maxCollisions is the number of collisions after which the pause grows no further.
@@ -75,19 +75,19 @@ func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 
 // attemptInTurn is attempt without the wait for a turn and without the pause.
 func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
-	over, disconnect, err := c.records.connect(ctx, c.patience)
+	conn, disconnect, err := c.records.connect(ctx, c.patience)
 	if err != nil {
 		return nil, err
 	}
 	defer disconnect()
 	now, err := c.readClock()
 	if err != nil {
-		return nil, acquiring(err)
+		return nil, acquireError(err)
 	}
 
 	// Read the records.
 	began := time.Now()
-	seen, err := c.look(ctx, over)
+	seen, err := c.readRecords(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
@@ -95,19 +95,19 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 
 	// Check that this process may take a worker.
 	if err := c.checkSettle(); err != nil {
-		return nil, acquiring(err)
+		return nil, acquireError(err)
 	}
-	if err := enough(ctx, took); err != nil {
+	if err := checkDeadline(ctx, took); err != nil {
 		return nil, err
 	}
-	if c.layoutRecord, err = over.joinLayout(ctx, c.config, seen.records[layoutKey]); err != nil {
+	if c.layoutRecord, err = conn.joinLayout(ctx, c.config, seen.records[layoutKey]); err != nil {
 		return nil, err
 	}
 	if seen.records[layoutKey] == (Record{}) {
 		return nil, nil // the records were read before the layout was written, so they are read again
 	}
 	if err := c.clocks.check(now, seen.time, c.starting); err != nil {
-		return nil, acquiring(err)
+		return nil, acquireError(err)
 	}
 
 	// Choose a worker and write its record.
@@ -115,7 +115,7 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	if !ok {
 		return nil, err
 	}
-	return c.write(ctx, over, found, now)
+	return c.write(ctx, conn, found, now)
 }
 
 // checkSettle returns an error if the store may forget writes, and the lease does not wait
@@ -127,50 +127,50 @@ func (c *claim) checkSettle() error {
 	return nil
 }
 
-// enough returns an error if the deadline of ctx is sooner than the time that the store
-// took to answer a read. A write could then lease a worker without the caller learning
-// of it.
-func enough(ctx context.Context, took time.Duration) error {
+// checkDeadline returns an error if the deadline of ctx is sooner than the time that the
+// store took to answer a read. A write could then lease a worker without the caller
+// learning of it.
+func checkDeadline(ctx context.Context, took time.Duration) error {
 	deadline, ok := ctx.Deadline()
 	if left := time.Until(deadline); ok && left < took {
-		return acquiring(fmt.Errorf("nothing was written, because the store took %v to be read and the context ends in %v: want a context that lasts longer: %w",
+		return acquireError(fmt.Errorf("nothing was written, because the store took %v to be read and the context ends in %v: want a context that lasts longer: %w",
 			took.Round(time.Millisecond), left.Round(time.Millisecond), context.DeadlineExceeded))
 	}
 	return nil
 }
 
-// acquiring wraps the error of a claim.
-func acquiring(err error) error { return fmt.Errorf("lease: acquiring a worker: %w", err) }
+// acquireError wraps the error of a claim.
+func acquireError(err error) error { return fmt.Errorf("lease: acquiring a worker: %w", err) }
 
 // A view is the part of the store that a claim has read.
 type view struct {
 	records map[int]Record
 	time    time.Time // the store's clock, or zero if it has no clock
-	few     []int     // keys of the sample of workers that was read, or nil if all were read
+	sample  []int     // keys of the sample of workers that was read, or nil if all were read
 }
 
-// look reads the records from which the claim chooses. If the store is a [Getter], these are
-// the records of a random sample of the workers, of the workers that this claim has already
-// tried to write, and of the layout. Otherwise, or if an earlier attempt has found all
-// workers of its sample in use, look reads all records.
-func (c *claim) look(ctx context.Context, over records) (v view, err error) {
-	if _, ok := over.store.(Getter); !ok || c.readAll {
-		if v.records, _, err = over.load(ctx); err != nil {
+// readRecords reads the records from which the claim chooses. If the store is a [Getter],
+// these are the records of a random sample of the workers, of the workers that this claim
+// has already tried to write, and of the layout. Otherwise, or if an earlier attempt has
+// found all workers of its sample in use, readRecords reads all records.
+func (c *claim) readRecords(ctx context.Context, conn records) (v view, err error) {
+	if _, ok := conn.store.(Getter); !ok || c.readAll {
+		if v.records, _, err = conn.load(ctx); err != nil {
 			return v, err
 		}
-		if v.time, err = over.now(ctx); err != nil {
-			err = acquiring(err)
+		if v.time, err = conn.now(ctx); err != nil {
+			err = acquireError(err)
 		}
 		return v, err
 	}
-	s := c.span()
-	keys := s.few()
-	if int64(len(keys)) < s.size() {
-		v.few = keys
+	workers := c.span()
+	keys := workers.sample()
+	if int64(len(keys)) < workers.size() {
+		v.sample = keys
 	}
 	keys = slices.Concat(keys, slices.Collect(maps.Keys(c.starts)), []int{layoutKey})
 	slices.Sort(keys)
-	v.records, v.time, err = over.load(ctx, slices.Compact(keys)...)
+	v.records, v.time, err = conn.load(ctx, slices.Compact(keys)...)
 	return v, err
 }
 
@@ -182,11 +182,11 @@ func (c *claim) look(ctx context.Context, over records) (v view, err error) {
 // records. If no worker is free, but the bound of a released worker passes within
 // shortWait, the claim pauses until then.
 func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
-	if found, ok = c.tried(v.records); ok {
+	if found, ok = c.findOwnWrite(v.records); ok {
 		return found, true, nil
 	}
-	if v.few != nil {
-		found, ok = c.chooser.chooseAmong(v.few, v.records, now)
+	if v.sample != nil {
+		found, ok = c.chooser.chooseFromSample(v.sample, v.records, now)
 		c.readAll = !ok
 		return found, ok, nil
 	}
@@ -199,10 +199,10 @@ func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 	return found, err == nil, err
 }
 
-// tried returns the worker whose record already carries this claim's token, because a
-// write has landed without an answer. That the record is visible does not make it
-// durable, so it is only the base of the next write.
-func (c *claim) tried(records map[int]Record) (candidate, bool) {
+// findOwnWrite returns the worker whose record already carries this claim's token,
+// because a write has landed without an answer. That the record is visible does not make
+// it durable, so it is only the base of the next write.
+func (c *claim) findOwnWrite(records map[int]Record) (candidate, bool) {
 	for _, key := range slices.Sorted(maps.Keys(c.starts)) {
 		if r := records[key]; r.heldBy() == c.token.holder {
 			return candidate{key, r, c.starts[key]}, true
@@ -217,43 +217,45 @@ func (c *claim) tried(records map[int]Record) (candidate, bool) {
 // write ended without an answer.
 //
 // If found already has this claim's token, an earlier write has landed. Its first tick is
-// then that of the earlier attempt, which c.starts remembers, because the record's bound is
-// this claim's own. write lowers no bound: the new bound is a window above now (and above
-// the time until which the worker settles), above the first tick, and not below the record's.
-func (c *claim) write(ctx context.Context, over records, found candidate, now int64) (*heldWorker, error) {
+// then that of the earlier attempt, which c.starts remembers, because the record's bound
+// is this claim's own. write lowers no bound: the new bound is a window above now (and
+// above the time until which the worker settles), above the first tick, and not below the
+// record's.
+func (c *claim) write(ctx context.Context, conn records, found candidate, now int64) (*heldWorker, error) {
 	c.starts[found.key] = max(c.starts[found.key], found.start)
 	c.token.replaced = found.record.Bound
 	if t, _ := parseToken(found.record.Owner); t.holder == c.token.holder {
 		c.token.replaced = t.replaced // the value that the landed write recorded
 	}
 	w := c.newWorker(found.key, now)
-	r := w.next(max(c.bound(max(now+c.settle.Milliseconds(), c.starts[found.key])), found.record.Bound))
+	r := w.newRecord(max(c.bound(max(now+c.settle.Milliseconds(), c.starts[found.key])), found.record.Bound))
 	c.token = w.token
-	ok, err := over.swap(ctx, found.key, found.record, r)
+	ok, err := conn.swap(ctx, found.key, found.record, r)
 	switch {
 	case ok:
 		w.acknowledge(r)
-		return c.confirm(ctx, over, w)
+		return c.confirm(ctx, conn, w)
 	case err == nil:
 		c.backOff()
 		return nil, nil
 	}
 	if c.unknown++; c.unknown == maxUnknown || ctx.Err() != nil {
-		return nil, acquiring(err)
+		return nil, acquireError(err)
 	}
 	return nil, nil
 }
 
-// confirm reads the layout's record again after the worker's record was written, and returns
-// the worker if it is still the record that the claim has compared its layout with. If a
-// crash of the store has removed that record, another process may have written another
-// layout. confirm then releases the worker, and returns nil so that the claim tries again.
-func (c *claim) confirm(ctx context.Context, over records, w *heldWorker) (*heldWorker, error) {
-	r, err := over.read(ctx, layoutKey)
+// confirm reads the layout's record again after the worker's record was written, and
+// returns the worker if it is still the record that the claim has compared its layout
+// with. If a crash of the store has removed that record, another process may have written
+// another layout. confirm then releases the worker, and returns nil so that the claim
+// tries again.
+func (c *claim) confirm(ctx context.Context, conn records, w *heldWorker) (*heldWorker, error) {
+	r, err := conn.read(ctx, layoutKey)
 	if r == c.layoutRecord && err == nil {
 		return w, nil
 	}
-	_, releaseErr := over.free(context.WithoutCancel(ctx), w, w.start)
+	_, releaseErr := conn.swapReleased(context.WithoutCancel(ctx), w, w.start)
 	return nil, errors.Join(err, releaseErr)
 }
 
@@ -270,7 +272,7 @@ func (c *claim) backOff() {
 func (c *claim) newWorker(key int, now int64) *heldWorker {
 	datacenter, worker := numbers(c.layout, key)
 	return &heldWorker{
-		key: key, datacenter: datacenter, worker: worker, start: c.starts[key], unused: c.starts[key],
+		key: key, datacenter: datacenter, worker: worker, start: c.starts[key], unusedFrom: c.starts[key],
 		acquired: time.UnixMilli(now), acquiredAt: time.Now(), token: c.token,
 	}
 }

@@ -22,15 +22,15 @@ func (c *config) bound(from int64) int64 {
 	return ceil(from+(c.window+time.Millisecond-1).Milliseconds(), c.layout.Tick.Milliseconds())
 }
 
-// believed returns the wall clock, in Unix milliseconds, as the generator believes it. The
-// generator does not believe a jump of the clock beyond a limit (see
-// [snowflake.WithMaxJump]), and the lease must not raise a bound by such a jump, because a
-// bound is never lowered. The generator issues under w. While w is a replacement that the
-// generator has not asked for yet, it still issues under the worker served.
+// believedNow returns the wall clock, in Unix milliseconds, as the generator believes it.
+// The generator does not believe a jump of the clock beyond a limit (see
+// [snowflake.WithMaxJump]), and the lease must not raise a bound by such a jump, because
+// a bound is never lowered. The generator issues under w. While w is a replacement that
+// the generator has not asked for yet, it still issues under the worker served.
 //
-// Before the generator has issued an ID, its clock is not in use. believed then returns
+// Before the generator has issued an ID, its clock is not in use. believedNow then returns
 // need, or the time when w was acquired plus the elapsed time since, whichever is later.
-func believed(need int64, w, served *heldWorker) (int64, error) {
+func believedNow(need int64, w, served *heldWorker) (int64, error) {
 	for _, issuing := range []*heldWorker{w, served} {
 		if issuing == nil {
 			continue
@@ -49,45 +49,45 @@ func believed(need int64, w, served *heldWorker) (int64, error) {
 // must not stop processes whose clocks are right.
 type clocks struct {
 	*config
-	theirs  time.Time // the store's clock when it last agreed with this process's; zero if it never did
-	at      time.Time // this process's monotonic clock at that moment
-	warned  bool      // the log has a warning that the store's clock is behind
-	leading bool      // the log has a warning that IDs are far ahead of the clock
+	storeTime time.Time // the store's clock when it last agreed with this process's; zero if it never did
+	agreedAt  time.Time // this process's monotonic clock at that moment
+	warned    bool      // the log has a warning that the store's clock is behind
+	farAhead  bool      // the log has a warning that IDs are far ahead of the clock
 }
 
 // check compares this process's clock (now, in Unix milliseconds) with the store's clock,
-// theirs. If now is more than maxSkew ahead, and starting is true because the process
+// storeTime. If now is more than maxSkew ahead, and starting is true because the process
 // acquires its first worker, check returns an error.
 //
-// If the process already has a worker, one of the clocks has jumped. check adds the elapsed
-// time to the store's clock of the moment at which the two last agreed. If now is too far
-// ahead of that too, this process's clock has jumped, and check returns an error. Otherwise
-// the store's clock has jumped, and check only logs a warning. A zero theirs means that the
-// store has no clock.
-func (c *clocks) check(now int64, theirs time.Time, starting bool) error {
+// If the process already has a worker, one of the clocks has jumped. check adds the
+// elapsed time to the store's clock of the moment at which the two last agreed. If now is
+// too far ahead of that too, this process's clock has jumped, and check returns an error.
+// Otherwise the store's clock has jumped, and check only logs a warning. A zero storeTime
+// means that the store has no clock.
+func (c *clocks) check(now int64, storeTime time.Time, starting bool) error {
 	switch {
-	case c.agrees(now, theirs):
-	case starting, !c.at.IsZero() && c.tooFarAhead(now, c.theirs.Add(time.Since(c.at))):
+	case c.agrees(now, storeTime):
+	case starting, !c.agreedAt.IsZero() && c.tooFarAhead(now, c.storeTime.Add(time.Since(c.agreedAt))):
 		return fmt.Errorf("the clock shows %s and the store's %s: want at most WithMaxSkew(%v) ahead: correct the clock that is wrong",
-			stamp(time.UnixMilli(now)), stamp(theirs), c.maxSkew)
+			stamp(time.UnixMilli(now)), stamp(storeTime), c.maxSkew)
 	case !c.warned:
 		c.warned = true
 		c.log.Warn("lease: the store's clock is behind this process's, which has not jumped: processes that start are refused until the wrong one is corrected",
-			"store", stamp(theirs), "clock", stamp(time.UnixMilli(now)))
+			"store", stamp(storeTime), "clock", stamp(time.UnixMilli(now)))
 	}
 	return nil
 }
 
-// agrees reports whether this process's clock is at most maxSkew ahead of the store's. If it
-// is, agrees remembers the store's time.
-func (c *clocks) agrees(now int64, theirs time.Time) bool {
-	if theirs.IsZero() {
+// agrees reports whether this process's clock is at most maxSkew ahead of the store's. If
+// it is, agrees remembers the store's time.
+func (c *clocks) agrees(now int64, storeTime time.Time) bool {
+	if storeTime.IsZero() {
 		return true
 	}
-	if c.tooFarAhead(now, theirs) {
+	if c.tooFarAhead(now, storeTime) {
 		return false
 	}
-	c.theirs, c.at = theirs, time.Now()
+	c.storeTime, c.agreedAt = storeTime, time.Now()
 	if c.warned {
 		c.warned = false
 		c.log.Warn("lease: the store's clock agrees with this process's again")
@@ -95,16 +95,16 @@ func (c *clocks) agrees(now int64, theirs time.Time) bool {
 	return true
 }
 
-func (c *clocks) tooFarAhead(now int64, theirs time.Time) bool {
-	return milliseconds(now-theirs.UnixMilli()) > c.maxSkew
+func (c *clocks) tooFarAhead(now int64, storeTime time.Time) bool {
+	return milliseconds(now-storeTime.UnixMilli()) > c.maxSkew
 }
 
 // watchLead logs once when the worker's IDs are far ahead of the clock, and once when
 // they no longer are.
 func (c *clocks) watchLead(w *heldWorker) {
-	lead := milliseconds(w.used() - c.now())
-	if far := lead > maxLead; far != c.leading {
-		c.leading = far
+	lead := milliseconds(w.lastTick() - c.now())
+	if far := lead > maxLead; far != c.farAhead {
+		c.farAhead = far
 		message := "lease: IDs are more than a minute ahead of the clock"
 		if !far {
 			message = "lease: IDs are no longer more than a minute ahead of the clock"

@@ -11,8 +11,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Acquire fails if this process's clock is further ahead of the store's clock than WithMaxSkew
-// allows, because its bound could not be lowered again. A clock that is behind does no harm.
+// Acquire fails if this process's clock is further ahead of the store's clock than
+// WithMaxSkew allows, because its bound could not be lowered again. A clock that is
+// behind does no harm.
 func TestAcquireComparesTheClocks(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

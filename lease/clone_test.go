@@ -31,9 +31,9 @@ func written(owner string) string {
 	return strings.Join(parts, "/")
 }
 
-// A virtual machine was cloned, so that two copies of a process hold a worker with the same
-// token. The copy that extends second finds the write of the other copy. It loses the worker
-// and stops at once.
+// A virtual machine was cloned, so that two copies of a process hold a worker with the
+// same token. The copy that extends second finds the write of the other copy. It loses
+// the worker and stops at once.
 func TestClone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -110,7 +110,8 @@ func TestSettlingHoldsNoConnection(t *testing.T) {
 	})
 }
 
-// Acquire waits for a connection for 20 seconds and then fails, so that a start does not hang.
+// Acquire waits for a connection for 20 seconds and then fails, so that a start does not
+// hang.
 func TestAcquireGivesUpOnABusyPool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ func (in *Inspection) Evict(ctx context.Context, h Holder) error {
 	if h.Owner == "" {
 		return fmt.Errorf("lease: datacenter %d worker %d is held by nobody", h.Datacenter, h.Worker)
 	}
-	return in.change(ctx, h, key, Record.withoutHolder)
+	return in.replaceRecord(ctx, h, key, Record.withoutHolder)
 }
 
 // Lower lowers the bound of a worker without holder to the first tick at or after a
@@ -69,7 +69,7 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 	case bound >= in.records[key].Bound:
 		return fmt.Errorf("lease: %v: the bound is not above %s: nothing to lower", h, stamp(time.UnixMilli(bound)))
 	}
-	return in.change(ctx, h, key, func(r Record) Record { return Record{bound, r.withoutHolder().Owner} })
+	return in.replaceRecord(ctx, h, key, func(r Record) Record { return Record{bound, r.withoutHolder().Owner} })
 }
 
 // Raise raises every bound of the layout that is below a time to the first tick at or
@@ -98,40 +98,40 @@ func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error
 	if workers > maxRaised {
 		return 0, fmt.Errorf("lease: Raise: the layout has %d workers: want at most %d: let the time pass before the first process starts instead", workers, maxRaised)
 	}
-	var high []int
+	var highKeys []int
 	for key := range int(workers) {
 		if in.records[key].Bound >= bound {
-			high = append(high, key)
+			highKeys = append(highKeys, key)
 			continue
 		}
-		if err := in.raise(ctx, key, bound); err != nil {
+		if err := in.raiseBound(ctx, key, bound); err != nil {
 			return n, err
 		}
 		n++
 	}
 	if n == 0 {
 		key := in.spare()
-		if err := in.raise(ctx, key, in.records[key].Bound+1); err != nil {
+		if err := in.raiseBound(ctx, key, in.records[key].Bound+1); err != nil {
 			return 0, err
 		}
-		n, high = 1, slices.DeleteFunc(high, func(k int) bool { return k == key })
+		n, highKeys = 1, slices.DeleteFunc(highKeys, func(k int) bool { return k == key })
 	}
-	return in.raiseChanged(ctx, to, n, high)
+	return in.raiseChanged(ctx, to, n, highKeys)
 }
 
-// raiseChanged checks the workers in high, whose bounds Raise has read as high enough and
-// not written. It inspects the store again. If the record of such a worker has changed, the
-// bound may have vanished, so raiseChanged repeats Raise. n is the number of bounds that
-// were raised before; the result includes it.
-func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, high []int) (int, error) {
-	if len(high) == 0 {
+// raiseChanged checks the workers in highKeys, whose bounds Raise has read as high enough
+// and not written. It inspects the store again. If the record of such a worker has
+// changed, the bound may have vanished, so raiseChanged repeats Raise. n is the number of
+// bounds that were raised before; the result includes it.
+func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, highKeys []int) (int, error) {
+	if len(highKeys) == 0 {
 		return n, nil
 	}
 	again, err := Inspect(ctx, in.store)
 	if err != nil {
 		return n, err
 	}
-	for _, key := range high {
+	for _, key := range highKeys {
 		if again.records[key] != in.records[key] {
 			more, err := again.Raise(ctx, to)
 			return n + more, err
@@ -144,16 +144,16 @@ func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, hig
 const maxRaised = 1 << 16
 
 // tickAt returns a time as a bound, rounded up to whole ticks, or an error if the layout
-// cannot hold it. what is the name of the calling method, for the error.
-func (in *Inspection) tickAt(what string, t time.Time) (int64, error) {
+// cannot hold it. method is the name of the calling method, for the error.
+func (in *Inspection) tickAt(method string, t time.Time) (int64, error) {
 	if in.store == nil {
 		return 0, errNoStore
 	}
 	if in.Layout == (snowflake.Layout{}) {
-		return 0, fmt.Errorf("lease: %s: the store has no layout, since no worker was ever leased: want a store, and a namespace, with records", what)
+		return 0, fmt.Errorf("lease: %s: the store has no layout, since no worker was ever leased: want a store, and a namespace, with records", method)
 	}
 	if t.Before(in.Layout.Epoch) || !t.Before(in.Layout.Expires()) {
-		return 0, fmt.Errorf("lease: %s: time %s out of range [%s, %s) of the layout", what, stamp(t), stamp(in.Layout.Epoch), stamp(in.Layout.Expires()))
+		return 0, fmt.Errorf("lease: %s: time %s out of range [%s, %s) of the layout", method, stamp(t), stamp(in.Layout.Epoch), stamp(in.Layout.Expires()))
 	}
 	bound := t.UnixMilli()
 	if t.After(time.UnixMilli(bound)) {
@@ -173,25 +173,25 @@ func (in *Inspection) spare() int {
 	return 0
 }
 
-// raise raises a bound to the given bound or above, and releases the worker, even if
+// raiseBound raises a bound to the given bound or above, and releases the worker, even if
 // the record has changed since the inspection. A bound that is already high enough
 // rises by a tick, because it was only read and must be written to be durable.
-func (in *Inspection) raise(ctx context.Context, key int, bound int64) error {
+func (in *Inspection) raiseBound(ctx context.Context, key int, bound int64) error {
 	tick := in.Layout.Tick.Milliseconds()
-	to := func(r Record) Record {
+	update := func(r Record) Record {
 		return Record{max(bound, ceil(r.Bound+1, tick)), r.withoutHolder().Owner}
 	}
-	if err := in.swap(ctx, key, true, to); err != nil {
+	if err := in.swap(ctx, key, true, update); err != nil {
 		datacenter, worker := numbers(in.Layout, key)
 		return fmt.Errorf("lease: raising datacenter %d worker %d: %w", datacenter, worker, err)
 	}
 	return nil
 }
 
-// change replaces the record of h by the record that the function to returns for it. It
+// replaceRecord replaces the record of h by the record that update returns for it. It
 // fails if another process has written the record since the inspection.
-func (in *Inspection) change(ctx context.Context, h Holder, key int, to func(Record) Record) error {
-	if err := in.swap(ctx, key, false, to); err != nil {
+func (in *Inspection) replaceRecord(ctx context.Context, h Holder, key int, update func(Record) Record) error {
+	if err := in.swap(ctx, key, false, update); err != nil {
 		return fmt.Errorf("lease: %v: %w", h, err)
 	}
 	return nil
@@ -203,16 +203,16 @@ const maxTries = 5
 
 var errUnacked = errors.New("the store shows the new record and has not acknowledged it: inspect again")
 
-// swap replaces a record r by to(r) and returns nil once the store has acknowledged the
+// swap replaces a record r by update(r) and returns nil once the store has acknowledged the
 // write. After a write without acknowledgement it reads the record again and replaces that.
 // If force is true, it also replaces a record that another process has written since the
 // inspection. Otherwise that is an error. If swap reads back the new record, that is not
 // enough to return nil, because the store may lose it in a crash.
-func (in *Inspection) swap(ctx context.Context, key int, force bool, to func(Record) Record) error {
+func (in *Inspection) swap(ctx context.Context, key int, force bool, update func(Record) Record) error {
 	r := in.records[key]
 	ours := map[Record]bool{r: true} // the record of the inspection, and those that this call has written
 	for try := 1; ; try++ {
-		next := to(r)
+		next := update(r)
 		if next == r { // a write would change nothing, so that its acknowledgement would prove nothing
 			return errUnacked
 		}
@@ -229,18 +229,18 @@ func (in *Inspection) swap(ctx context.Context, key int, force bool, to func(Rec
 			return cmp.Or(err, loadErr)
 		}
 		if r = records[key]; !force && !ours[r] {
-			return in.changed(key, r)
+			return in.changedError(key, r)
 		}
 	}
 }
 
-// changed returns the error for a record that another process has written since the
+// changedError returns the error for a record that another process has written since the
 // inspection.
-func (in *Inspection) changed(key int, r Record) error {
+func (in *Inspection) changedError(key int, r Record) error {
 	if owner := in.records[key].heldBy(); owner != "" && r.heldBy() == owner {
 		return fmt.Errorf("it is alive, and has renewed its lease until %s", stamp(time.UnixMilli(r.Bound)))
 	}
-	return fmt.Errorf("the record has changed since the inspection: it is now %v", holder(in.Layout, key, r))
+	return fmt.Errorf("the record has changed since the inspection: it is now %v", holderOf(in.Layout, key, r))
 }
 
 // withoutHolder returns the record as released, with the same bound and token. The

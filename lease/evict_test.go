@@ -100,9 +100,9 @@ func TestEvictChanged(t *testing.T) {
 	}
 }
 
-// Evict, Lower and Raise repeat a write that was not answered. They do not trust a record that
-// they read afterwards, even if it is the record that they have written, because it may vanish
-// in a crash. So they write it again, with another count.
+// Evict, Lower and Raise repeat a write that was not answered. They do not trust a record
+// that they read afterwards, even if it is the record that they have written, because it
+// may vanish in a crash. So they write it again, with another count.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost for good")
@@ -149,8 +149,9 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// The owner that another program has written contains no count. A second write would equal the
-// first and prove nothing, so Evict returns an error if the answer to the first is lost.
+// The owner that another program has written contains no count. A second write would
+// equal the first and prove nothing, so Evict returns an error if the answer to the first
+// is lost.
 func TestEvictForeignUnanswered(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -197,8 +198,8 @@ func TestRaise(t *testing.T) {
 	}
 }
 
-// If every bound is high enough already, Raise still writes one record. The bounds were only
-// read, and are known to be durable once a later write is acknowledged.
+// If every bound is high enough already, Raise still writes one record. The bounds were
+// only read, and are known to be durable once a later write is acknowledged.
 func TestRaiseNothing(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)
@@ -217,8 +218,8 @@ func TestRaiseNothing(t *testing.T) {
 	}
 }
 
-// Raise returns an error and writes nothing if the time is outside the layout, or if the store
-// has no layout or too many workers.
+// Raise returns an error and writes nothing if the time is outside the layout, or if the
+// store has no layout or too many workers.
 func TestRaiseRefuses(t *testing.T) {
 	t.Parallel()
 	wide := layout()
@@ -249,8 +250,8 @@ func TestRaiseRefuses(t *testing.T) {
 	}
 }
 
-// Raise rounds the time up to a whole tick, because IDs of the tick that contains the time may
-// exist.
+// Raise rounds the time up to a whole tick, because IDs of the tick that contains the
+// time may exist.
 func TestRaiseRoundsUp(t *testing.T) {
 	t.Parallel()
 	slow := layout()
@@ -270,8 +271,8 @@ func TestRaiseRoundsUp(t *testing.T) {
 	}
 }
 
-// Lower sets the bound of a worker without holder back to a time. It returns an error if the
-// worker is held, if the bound would not fall, or if the record has changed.
+// Lower sets the bound of a worker without holder back to a time. It returns an error if
+// the worker is held, if the bound would not fall, or if the record has changed.
 func TestLower(t *testing.T) {
 	t.Parallel()
 	store, held := evictable(t)

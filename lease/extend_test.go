@@ -119,8 +119,9 @@ func TestLongOutage(t *testing.T) {
 	})
 }
 
-// In logical time the window may be used up long before the background loop's next round. If
-// the store is down at that moment, the loop must still try again soon, not at its next round.
+// In logical time the window may be used up long before the background loop's next round.
+// If the store is down at that moment, the loop must still try again soon, not at its
+// next round.
 func TestRecoveryBetweenRounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +222,8 @@ func TestReleaseUnknownOutcome(t *testing.T) {
 	}
 }
 
-// If the store is down, Close returns its error, and the time at which the worker becomes free.
+// If the store is down, Close returns its error, and the time at which the worker becomes
+// free.
 func TestReleaseFails(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -404,8 +406,8 @@ func TestBoundsAreWholeTicks(t *testing.T) {
 	})
 }
 
-// A caller stops waiting, and logs the worker, at about the moment at which the extension is
-// acknowledged and changes the worker. The race detector must not find a race.
+// A caller stops waiting, and logs the worker, at about the moment at which the extension
+// is acknowledged and changes the worker. The race detector must not find a race.
 func TestGivingUpWhileExtending(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

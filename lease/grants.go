@@ -28,14 +28,14 @@ func (l *Lease) Extend(ctx context.Context, held *snowflake.Grant, need time.Tim
 // after that. The wait is limited because the extension may be waiting for a connection
 // that the caller itself holds.
 func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
-	if grant, err := l.holdings.ready(held, need); grant != nil || err != nil {
+	if grant, err := l.holdings.readyGrant(held, need); grant != nil || err != nil {
 		return grant, err
 	}
 
 	// Renew in a goroutine of its own, which unlocks storeLock even if the caller no
 	// longer waits.
 	limit := l.timeout()
-	waiting, cancel := context.WithTimeoutCause(ctx, limit, slow(limit))
+	waiting, cancel := context.WithTimeoutCause(ctx, limit, slowError(limit))
 	defer cancel()
 	if err := l.storeLock.lock(waiting); err != nil {
 		return nil, l.gaveUp(ctx, held, err)
@@ -51,16 +51,16 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 	case <-waiting.Done():
 		return nil, l.gaveUp(ctx, held, context.Cause(waiting))
 	}
-	grant, err := l.holdings.ready(held, need)
+	grant, err := l.holdings.readyGrant(held, need)
 	if grant == nil && err == nil { // the clock has passed even the new bound
-		err = fencedError(l.now(), held, errNothing)
+		err = fencedError(l.now(), held, errWindowPassed)
 	}
 	return grant, err
 }
 
-// slow returns the error of a caller that has waited for limit, and stops waiting although
-// the attempt to get a window continues.
-func slow(limit time.Duration) error {
+// slowError returns the error of a caller that has waited for limit, and stops waiting
+// although the attempt to get a window continues.
+func slowError(limit time.Duration) error {
 	return fmt.Errorf("lease: no answer from the store after %v; if all connections are in use, perhaps by a transaction that waits for this call, end it sooner, allow more connections, or give the store a pool of its own", limit)
 }
 
@@ -78,11 +78,11 @@ func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) er
 // Last is the last tick issued. Another process can then acquire the worker at once.
 // The lease ends with the last grant in use.
 func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
-	w := l.holdings.remove(held, last.Add(l.layout.Tick).UnixMilli())
+	w := l.holdings.removeGrant(held, last.Add(l.layout.Tick).UnixMilli())
 	if w == nil {
 		return nil
 	}
-	return l.finish(ctx, w)
+	return l.releaseWorkers(ctx, w)
 }
 
 // Release releases the worker and ends the lease if no generator was made for it. A
@@ -92,19 +92,19 @@ func (l *Lease) Release(ctx context.Context) error {
 	if !l.holdings.endUnused() {
 		return fmt.Errorf("lease: %v serves a generator: close that, which releases the worker", l.holdings.current())
 	}
-	return l.finish(ctx, l.holdings.served())
+	return l.releaseWorkers(ctx, l.holdings.servedWorker())
 }
 
-// finish releases the worker w. If the lease has ended, it also releases the replacement, if
-// the lease has acquired one that the generator has not asked for.
-func (l *Lease) finish(ctx context.Context, w *heldWorker) error {
+// releaseWorkers releases the worker w. If the lease has ended, it also releases the
+// replacement, if the lease has acquired one that the generator has not asked for.
+func (l *Lease) releaseWorkers(ctx context.Context, w *heldWorker) error {
 	if err := l.storeLock.lock(ctx); err != nil {
-		return l.holdings.stillLeased(w, err)
+		return l.holdings.stillLeasedError(w, err)
 	}
 	defer l.storeLock.unlock()
-	err := l.release(ctx, w)
+	err := l.releaseWorker(ctx, w)
 	if replacement := l.holdings.takeReplacement(); replacement != nil {
-		err = errors.Join(err, l.release(ctx, replacement))
+		err = errors.Join(err, l.releaseWorker(ctx, replacement))
 	}
 	return err
 }

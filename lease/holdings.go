@@ -41,7 +41,7 @@ type holdings struct {
 	retry  chan struct{}      // receives a value after a failure, to wake the background
 
 	mu          sync.Mutex                       // guards the fields below; never held during a call of the store
-	held        *heldWorker                      // the worker of the generator's grant; see served
+	held        *heldWorker                      // the worker of the generator's grant; see servedWorker
 	replacement *heldWorker                      // takes the place of a lost held worker when the generator asks
 	grants      map[*snowflake.Grant]*heldWorker // grants that are not retired; two while the generator replaces one
 	ended       bool                             // the lease has ended, so that nothing more is granted or acquired
@@ -49,9 +49,9 @@ type holdings struct {
 	counts      Stats // only the counters are in use
 }
 
-// served returns the worker of the generator's last grant, or of its first grant if it
-// has not asked yet. It returns nil while the first worker is being acquired.
-func (h *holdings) served() *heldWorker {
+// servedWorker returns the worker of the generator's last grant, or of its first grant if
+// it has not asked yet. It returns nil while the first worker is being acquired.
+func (h *holdings) servedWorker() *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.held
@@ -73,12 +73,13 @@ func (h *holdings) currentLocked() *heldWorker {
 	return h.held
 }
 
-// ready returns a grant that reaches beyond need, in Unix milliseconds, for a generator
-// that issues under inUse, or under no grant yet if that is nil. It returns an error if
-// there can be no such grant, and neither if the caller has to ask the store. During an
-// outage it returns the outage's error without asking, because additional attempts would
-// only load a store that is in trouble. It then records need for the end of the outage.
-func (h *holdings) ready(inUse *snowflake.Grant, need int64) (*snowflake.Grant, error) {
+// readyGrant returns a grant that reaches beyond need, in Unix milliseconds, for a
+// generator that issues under inUse, or under no grant yet if that is nil. It returns an
+// error if there can be no such grant, and neither if the caller has to ask the store.
+// During an outage it returns the outage's error without asking, because additional
+// attempts would only load a store that is in trouble. It then records need for the end
+// of the outage.
+func (h *holdings) readyGrant(inUse *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch w := h.currentLocked(); {
@@ -112,9 +113,9 @@ func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Gra
 	return grant, nil
 }
 
-// extended lets the generator use the bound of a record that the store has
+// renewed lets the generator use the bound of a record that the store has
 // acknowledged, and counts the extension.
-func (h *holdings) extended(w *heldWorker, r Record) {
+func (h *holdings) renewed(w *heldWorker, r Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w.acknowledge(r)
@@ -131,30 +132,30 @@ func (h *holdings) drop(w *heldWorker, lost *loss) {
 	h.counts.Regressions += lost.regressions
 }
 
-// offer makes w the worker that the generator gets when it next asks.
-func (h *holdings) offer(w *heldWorker) {
+// setReplacement makes w the worker that the generator gets when it next asks.
+func (h *holdings) setReplacement(w *heldWorker) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.replacement = w
 }
 
-// remove removes a grant that the generator has retired, and returns its worker, which is
-// to be released. No tick from unused on was issued under the grant. The worker remembers
-// unused, so that Lease.Release can still release it if this release does not get the
-// store's lock in time. remove returns nil if the grant is unknown, or if the worker is lost
-// and the lease continues, because a lost worker needs no release. The lease ends with the
-// last grant.
-func (h *holdings) remove(grant *snowflake.Grant, unused int64) *heldWorker {
+// removeGrant removes a grant that the generator has retired, and returns its worker,
+// which is to be released. No tick from unusedFrom on was issued under the grant. The
+// worker remembers unusedFrom, so that Lease.Release can still release it if this release
+// does not get the store's lock in time. removeGrant returns nil if the grant is unknown,
+// or if the worker is lost and the lease continues, because a lost worker needs no
+// release. The lease ends with the last grant.
+func (h *holdings) removeGrant(grant *snowflake.Grant, unusedFrom int64) *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.grants[grant]
 	if w != nil {
-		w.unused = max(w.unused, unused)
+		w.unusedFrom = max(w.unusedFrom, unusedFrom)
 	}
 	delete(h.grants, grant)
 	h.endIfUnused()
-	for _, left := range h.grants {
-		h.held = left // the generator still issues under it if it has refused the new grant, which is now removed
+	for _, remaining := range h.grants {
+		h.held = remaining // the generator still issues under it if it has refused the new grant, which is now removed
 	}
 	if w != nil && w.lost && !h.ended {
 		return nil
@@ -193,25 +194,25 @@ func (h *holdings) takeReplacement() *heldWorker {
 	return w
 }
 
-// close marks the worker as lost before its release, so that no new grant of it is made. It
-// returns the bound above every tick that was issued under the worker.
-func (h *holdings) close(w *heldWorker) (bound int64) {
+// closeWorker marks the worker as lost before its release, so that no new grant of it is
+// made. It returns the bound above every tick that was issued under the worker.
+func (h *holdings) closeWorker(w *heldWorker) (bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w.lost = true
-	return w.unused
+	return w.unusedFrom
 }
 
-// stillLeased returns the error for a worker that could not be released. It locks mu,
+// stillLeasedError returns the error for a worker that could not be released. It locks mu,
 // because its caller may not have got the store's lock.
-func (h *holdings) stillLeased(w *heldWorker, err error) error {
+func (h *holdings) stillLeasedError(w *heldWorker, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return fmt.Errorf("lease: %v could not be released; its lease expires at %s: %w", w, stamp(w.until()), err)
 }
 
-// present returns the current outage, or the zero outage.
-func (h *holdings) present() outage {
+// currentOutage returns the current outage, or the zero outage.
+func (h *holdings) currentOutage() outage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.outage
@@ -228,9 +229,9 @@ func (h *holdings) failed(err error) {
 		o.since = time.Now()
 	}
 	o.attempts++
-	o.last, o.lost = err, w.lost
-	newly := !o.fenced && (w.lost || max(h.now(), o.need) >= w.acknowledged) // the window has just ended
-	o.fenced = o.fenced || newly
+	o.lastErr, o.lost = err, w.lost
+	nowFenced := !o.fenced && (w.lost || max(h.now(), o.need) >= w.acknowledged) // the window has just ended
+	o.fenced = o.fenced || nowFenced
 	h.counts.Failures++
 	attrs := append(w.attrs(), "error", err)
 	h.mu.Unlock()
@@ -240,7 +241,7 @@ func (h *holdings) failed(err error) {
 	}
 
 	switch {
-	case newly:
+	case nowFenced:
 		h.log.Error("lease: fenced, the window has ended and nothing is issued", attrs...)
 	case first:
 		h.log.Warn("lease: the window cannot be extended", attrs...)
@@ -266,21 +267,21 @@ func (h *holdings) stats() Stats {
 	s, w := h.counts, h.currentLocked()
 	s.Datacenter, s.Worker, s.Owner = w.datacenter, w.worker, w.token.holder
 	s.Since, s.Until = w.acquired, w.until()
-	s.FailingSince, s.Failure = h.outage.since, h.outage.last
+	s.FailingSince, s.Failure = h.outage.since, h.outage.lastErr
 	return s
 }
 
-// health is Lease.Health. The window has ended if its bound is not above the clock, the last
-// tick in use, or a tick that the generator has asked for in vain.
+// health is Lease.Health. The window has ended if its bound is not above the clock, the
+// last tick in use, or a tick that the generator has asked for in vain.
 func (h *holdings) health() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.currentLocked()
-	why := errNothing
+	why := errWindowPassed
 	switch {
 	case h.ended:
 		return errEnded
-	case !w.lost && w.acknowledged > max(h.now(), w.used(), h.outage.need):
+	case !w.lost && w.acknowledged > max(h.now(), w.lastTick(), h.outage.need):
 		return nil
 	case h.outage.attempts > 0:
 		why = h.outage.reason()

@@ -50,7 +50,7 @@ func Inspect(ctx context.Context, store Store) (*Inspection, error) {
 	in.records = maps.Clone(records)
 	delete(in.records, layoutKey)
 	for key, r := range in.records {
-		in.Holders = append(in.Holders, holder(in.Layout, key, r))
+		in.Holders = append(in.Holders, holderOf(in.Layout, key, r))
 	}
 	slices.SortFunc(in.Holders, func(a, b Holder) int {
 		return cmp.Or(cmp.Compare(a.Datacenter, b.Datacenter), cmp.Compare(a.Worker, b.Worker))
@@ -66,7 +66,7 @@ func (in *Inspection) find(h Holder) (key int, err error) {
 	}
 	key = keyOf(in.Layout, h.Datacenter, h.Worker)
 	r, known := in.records[key]
-	if !known || h != holder(in.Layout, key, r) {
+	if !known || h != holderOf(in.Layout, key, r) {
 		return 0, fmt.Errorf("lease: %v is not a holder of this inspection: want one of its Holders, unchanged", h)
 	}
 	return key, nil
@@ -121,8 +121,8 @@ func (h Holder) State(now time.Time) HolderState {
 	return Waiting
 }
 
-// holder returns a worker's record in the form that people read.
-func holder(layout snowflake.Layout, key int, r Record) Holder {
+// holderOf returns a worker's record in the form that people read.
+func holderOf(layout snowflake.Layout, key int, r Record) Holder {
 	datacenter, worker := numbers(layout, key)
 	t, _ := parseToken(r.Owner)
 	return Holder{

@@ -79,8 +79,8 @@ func TestInspectLayouts(t *testing.T) {
 	}
 }
 
-// Inspect returns an error for a layout that no lease has written. An owner that is almost a
-// token is shown as it is.
+// Inspect returns an error for a layout that no lease has written. An owner that is
+// almost a token is shown as it is.
 func TestInspectForeignRecords(t *testing.T) {
 	t.Parallel()
 	const good = "epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63"
@@ -129,7 +129,8 @@ func TestHolderState(t *testing.T) {
 	}
 }
 
-// A nil store is an error, not a panic, and so is an Inspection that Inspect has not returned.
+// A nil store is an error, not a panic, and so is an Inspection that Inspect has not
+// returned.
 func TestNilStore(t *testing.T) {
 	t.Parallel()
 	const want = "lease: store is nil"

@@ -15,16 +15,16 @@ const (
 	// normal after a write without an answer, and a second one in a row is rare.
 	maxSwaps = 3
 
-	// maxReleases is how often free tries to release a worker.
+	// maxReleases is how often swapReleased tries to release a worker.
 	maxReleases = 3
 )
 
-// errChanges is the error of a write that was refused again and again, although each try
-// started from the record that was read last.
-var errChanges = errors.New("the record changes")
+// errKeepsChanging is the error of a write that was refused again and again, although
+// each try started from the record that was read last.
+var errKeepsChanging = errors.New("the record changes")
 
-// A keeper writes the records that extend and release a worker. It updates the fields of the
-// heldWorker that describe its record. It does not change the grant, but returns the
+// A keeper writes the records that extend and release a worker. It updates the fields of
+// the heldWorker that describe its record. It does not change the grant, but returns the
 // acknowledged record, or the loss. Its caller then decides what the generator may issue.
 type keeper struct {
 	*config
@@ -36,60 +36,61 @@ type keeper struct {
 // It returns the record that the store has acknowledged, or a loss if the worker is
 // lost.
 //
-// The base of w is the record that the write expects in the store. If a write ends without
-// an answer, writeBound returns the error and keeps the base. The next call expects the same
-// record. If the store has it, the earlier write has not landed. If the store refuses, reload
-// reads the record and finds out what happened. [believed] describes served.
+// The base of w is the record that the write expects in the store. If a write ends
+// without an answer, writeBound returns the error and keeps the base. The next call
+// expects the same record. If the store has it, the earlier write has not landed. If the
+// store refuses, reload reads the record and finds out what happened. [believedNow]
+// describes served.
 func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int64) (Record, *loss, error) {
-	over, disconnect, err := k.records.connect(ctx, k.window)
+	conn, disconnect, err := k.records.connect(ctx, k.window)
 	if err != nil {
 		return Record{}, nil, err
 	}
 	defer disconnect()
 	for range maxSwaps {
-		r, err := k.nextRecord(ctx, over, w, served, need)
+		r, err := k.nextRecord(ctx, conn, w, served, need)
 		if err != nil {
 			return Record{}, nil, err
 		}
-		ok, err := over.swap(ctx, w.key, w.base, r)
+		ok, err := conn.swap(ctx, w.key, w.base, r)
 		if ok {
 			return r, nil, nil
 		}
-		w.try(r)
+		w.addSent(r)
 		if err != nil {
 			return Record{}, nil, err
 		}
-		if lost, err := k.reload(ctx, over, w); lost != nil || err != nil {
+		if lost, err := k.reload(ctx, conn, w); lost != nil || err != nil {
 			return Record{}, lost, err
 		}
 	}
-	return Record{}, nil, errChanges
+	return Record{}, nil, errKeepsChanging
 }
 
 // nextRecord returns the record that extends the window, or an error if this process's
 // clock is wrong.
-func (k *keeper) nextRecord(ctx context.Context, over records, w, served *heldWorker, need int64) (Record, error) {
-	now, err := believed(need, w, served)
+func (k *keeper) nextRecord(ctx context.Context, conn records, w, served *heldWorker, need int64) (Record, error) {
+	now, err := believedNow(need, w, served)
 	if err != nil {
 		return Record{}, err
 	}
-	theirs, err := over.now(ctx)
+	storeTime, err := conn.now(ctx)
 	if err == nil {
-		err = k.clocks.check(now, theirs, false)
+		err = k.clocks.check(now, storeTime, false)
 	}
 	if err != nil {
 		return Record{}, err
 	}
-	return w.next(max(w.base.Bound, k.bound(max(now, need, w.used())))), nil
+	return w.newRecord(max(w.base.Bound, k.bound(max(now, need, w.lastTick())))), nil
 }
 
-// reload reads the record after the store has refused to replace w.base. It returns a loss
-// if the record is another holder's, was written by a copy of this process, or is older than
-// a record that the store has acknowledged. Otherwise an earlier write of this process has
-// landed, or somebody has raised the bound, and the record becomes the base of the next
-// attempt.
-func (k *keeper) reload(ctx context.Context, over records, w *heldWorker) (*loss, error) {
-	r, err := over.read(ctx, w.key)
+// reload reads the record after the store has refused to replace w.base. It returns a
+// loss if the record is another holder's, was written by a copy of this process, or is
+// older than a record that the store has acknowledged. Otherwise an earlier write of this
+// process has landed, or somebody has raised the bound, and the record becomes the base
+// of the next attempt.
+func (k *keeper) reload(ctx context.Context, conn records, w *heldWorker) (*loss, error) {
+	r, err := conn.read(ctx, w.key)
 	switch {
 	case err != nil:
 		return nil, err
@@ -123,31 +124,31 @@ func (k *keeper) checkStore(ctx context.Context, lost *heldWorker) error {
 	return nil
 }
 
-// writeVacant releases the worker with the given bound. It waits for a connection for
+// writeReleased releases the worker with the given bound. It waits for a connection for
 // at most config.patience.
-func (k *keeper) writeVacant(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
-	over, disconnect, err := k.records.connect(ctx, k.patience())
+func (k *keeper) writeReleased(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
+	conn, disconnect, err := k.records.connect(ctx, k.patience())
 	if err != nil {
 		return nil, err
 	}
 	defer disconnect()
-	return over.free(ctx, w, bound)
+	return conn.swapReleased(ctx, w, bound)
 }
 
-// free writes a released record with the given bound. The record keeps the token, which
-// holds the bound that this holder replaced. After a refused write, free reads the record,
-// and tries again if it still has this holder.
+// swapReleased writes a released record with the given bound. The record keeps the token,
+// which holds the bound that this holder replaced. After a refused write, swapReleased
+// reads the record, and tries again if it still has this holder.
 //
-// If the record already reads as released, free returns without an error, although the store
-// has not acknowledged that write. If the store loses the write in a crash, the record before
-// it comes back. Its bound is higher, so no tick can be issued twice. The worker is only
-// blocked for up to a window.
-func (r records) free(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
+// If the record already reads as released, swapReleased returns without an error,
+// although the store has not acknowledged that write. If the store loses the write in a
+// crash, the record before it comes back. Its bound is higher, so no tick can be issued
+// twice. The worker is only blocked for up to a window.
+func (r records) swapReleased(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	w.token.released = true
 	var swapErr error
 	for range maxReleases {
 		var ok bool
-		if ok, swapErr = r.swap(ctx, w.key, w.base, w.next(bound)); ok {
+		if ok, swapErr = r.swap(ctx, w.key, w.base, w.newRecord(bound)); ok {
 			return nil, nil
 		}
 		found, err := r.read(ctx, w.key)
@@ -159,7 +160,7 @@ func (r records) free(ctx context.Context, w *heldWorker, bound int64) (*loss, e
 		}
 		w.base = found
 	}
-	return nil, cmp.Or(swapErr, errChanges)
+	return nil, cmp.Or(swapErr, errKeepsChanging)
 }
 
 // A loss is the reason why no more IDs may be issued under a worker, with the counts
@@ -181,8 +182,8 @@ func newLoss(w *heldWorker, r Record, level slog.Level, message string, attrs ..
 // lostToTaker returns the loss of a worker that another process has taken, or that
 // somebody has released. If the store has kept its acknowledged writes, the new holder
 // began at this process's bound or above, and no ID is repeated. If it has forgotten a
-// write, IDs may have been repeated, so the loss also counts as a regression. A record whose
-// bound is at or below the lease's first tick is older than the lease, or missing.
+// write, IDs may have been repeated, so the loss also counts as a regression. A record
+// whose bound is at or below the lease's first tick is older than the lease, or missing.
 func lostToTaker(w *heldWorker, r Record) *loss {
 	var lost *loss
 	switch {

@@ -66,14 +66,14 @@ func (r records) warnOfMissingLayout(ctx context.Context, c *config) error {
 // the layout's record again after it has written the worker's, and expects the same record.
 // The random number in Bound makes two writes of one layout differ.
 func (r records) joinLayout(ctx context.Context, c *config, stored Record) (Record, error) {
-	own := Record{Bound: c.random(math.MaxInt64), Owner: signature(c.layout)}
+	configured := Record{Bound: c.random(math.MaxInt64), Owner: signature(c.layout)}
 	if stored == (Record{}) {
 		if err := r.warnOfMissingLayout(ctx, c); err != nil {
 			return Record{}, err
 		}
-		ok, err := r.swap(ctx, layoutKey, stored, own)
+		ok, err := r.swap(ctx, layoutKey, stored, configured)
 		if ok {
-			return own, nil
+			return configured, nil
 		}
 		var readErr error
 		if stored, readErr = r.read(ctx, layoutKey); readErr != nil {
@@ -83,8 +83,8 @@ func (r records) joinLayout(ctx context.Context, c *config, stored Record) (Reco
 			return Record{}, fmt.Errorf("lease: writing the layout: %w", cmp.Or(err, errUnwritten))
 		}
 	}
-	if stored.Owner != own.Owner {
-		return Record{}, fmt.Errorf("lease: the store's workers belong to the layout %q, this one is %q: use the stored layout, or a new namespace for tables that do not share a key column", stored.Owner, own.Owner)
+	if stored.Owner != configured.Owner {
+		return Record{}, fmt.Errorf("lease: the store's workers belong to the layout %q, this one is %q: use the stored layout, or a new namespace for tables that do not share a key column", stored.Owner, configured.Owner)
 	}
 	return stored, nil
 }

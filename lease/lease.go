@@ -57,7 +57,7 @@ func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...
 	if l.settle > 0 && l.settle < l.window {
 		l.log.Warn("lease: WithSettle is shorter than the window: a holder whose lease the store lost may still be issuing", "settle", l.settle, "window", l.window)
 	}
-	w, err := l.acquire(ctx)
+	w, err := l.claimFirst(ctx)
 	if err != nil {
 		l.holdings.cancel()
 		return nil, err

@@ -52,8 +52,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// Release fails if the lease has a generator, because its IDs could then be repeated. Closing
-// the generator releases the worker.
+// Release fails if the lease has a generator, because its IDs could then be repeated.
+// Closing the generator releases the worker.
 func TestReleaseWithAGenerator(t *testing.T) {
 	t.Parallel()
 	l := acquire(t, leasetest.NewMemory())
@@ -106,7 +106,8 @@ func TestGeneratorsMadeAtOnce(t *testing.T) {
 	})
 }
 
-// New returns an error for options that contradict the lease. The lease can still be released.
+// New returns an error for options that contradict the lease. The lease can still be
+// released.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	clock := lease.WithClock(time.Now)
@@ -137,8 +138,8 @@ func TestGeneratorMadeLate(t *testing.T) {
 	})
 }
 
-// A caller gives up while it waits for an extension. The write continues, because its outcome
-// would otherwise be unknown, and the window is extended once the store answers.
+// A caller gives up while it waits for an extension. The write continues, because its
+// outcome would otherwise be unknown, and the window is extended once the store answers.
 func TestExtensionOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,8 +204,8 @@ func drain(ctx context.Context, gen *snowflake.Generator) error {
 	}
 }
 
-// The background loop's call hangs. Close still ends with its context, and this is not logged
-// as a failure of the store.
+// The background loop's call hangs. Close still ends with its context, and this is not
+// logged as a failure of the store.
 func TestClosingIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -227,9 +228,9 @@ func TestClosingIsNotHeldUp(t *testing.T) {
 	})
 }
 
-// Close or Release gives up at the same moment as an extension ends, because the store ignores
-// its context. Either outcome is right: the worker is released, or the error says that it is
-// not.
+// Close or Release gives up at the same moment as an extension ends, because the store
+// ignores its context. Either outcome is right: the worker is released, or the error says
+// that it is not.
 func TestClosingWithAnExtensionUnderWay(t *testing.T) {
 	t.Parallel()
 	for _, made := range []bool{false, true} {

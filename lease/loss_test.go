@@ -22,7 +22,8 @@ func rob(store *leasetest.Memory, worker int) {
 	store.Put(worker, robbed(store.Records()[worker]))
 }
 
-// robbed returns the record of the process that takes the worker, with a window of a minute.
+// robbed returns the record of the process that takes the worker, with a window of a
+// minute.
 func robbed(r lease.Record) lease.Record {
 	return lease.Record{Bound: r.Bound + 60_000, Owner: "robber"}
 }
@@ -72,8 +73,9 @@ func TestSpareIsReleased(t *testing.T) {
 	}
 }
 
-// Under WithWorker a lease that has lost its worker cannot take another worker. It fails with
-// an error that names the new holder, and takes the worker back once the bound has passed.
+// Under WithWorker a lease that has lost its worker cannot take another worker. It fails
+// with an error that names the new holder, and takes the worker back once the bound has
+// passed.
 func TestLossOfThisVeryWorker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,13 +198,13 @@ func fastTaker(t *testing.T, store lease.Store, worker int64) *lease.Lease {
 }
 
 // A store has forgotten an acknowledged extension, for example by a failover to a lagging
-// replica, and other processes may have taken the worker since. The lease notices at its next
-// extension, counts and logs it, and issues nothing more in this window. Later it issues only
-// above the bound that was acknowledged.
+// replica, and other processes may have taken the worker since. The lease notices at its
+// next extension, counts and logs it, and issues nothing more in this window. Later it
+// issues only above the bound that was acknowledged.
 func TestStoreForgets(t *testing.T) {
 	t.Parallel()
-	// A step changes the store. It returns the lease of the process that takes the worker, if
-	// any.
+	// A step changes the store. It returns the lease of the process that takes the
+	// worker, if any.
 	type step = func(*testing.T, *leasetest.Memory, lease.Record) *lease.Lease
 	put := func(change func(old lease.Record) lease.Record) step {
 		return func(_ *testing.T, store *leasetest.Memory, old lease.Record) *lease.Lease {
@@ -438,8 +440,8 @@ func TestLossOnAStoreThatForgets(t *testing.T) {
 	})
 }
 
-// A caller does not wait either while the background loop, which has found the loss, lets the
-// new worker settle.
+// A caller does not wait either while the background loop, which has found the loss, lets
+// the new worker settle.
 func TestNobodyWaitsForSettling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -22,39 +22,40 @@ var sourceMutants = []sourceMutant{
 		"a bound counts that a claim has read", "claim.go", "\tw := c.newWorker(found.key, now)\n",
 		"\tw := c.newWorker(found.key, now)\n\tif found.record.heldBy() == c.token.holder {\n\t\tw.acknowledge(found.record)\n\t\treturn w, nil\n\t}\n",
 	},
-	{"a write without an answer counts", "keeper.go", "\t\tw.try(r)\n\t\tif err != nil {\n\t\t\treturn Record{}, nil, err", "\t\tw.try(r)\n\t\tif err != nil {\n\t\t\treturn r, nil, nil"},
+	{"a write without an answer counts", "keeper.go", "\t\tw.addSent(r)\n\t\tif err != nil {\n\t\t\treturn Record{}, nil, err", "\t\tw.addSent(r)\n\t\tif err != nil {\n\t\t\treturn r, nil, nil"},
 	{"a write that was refused counts", "keeper.go", "\t\tif ok {\n\t\t\treturn r, nil, nil", "\t\tif ok || err == nil {\n\t\t\treturn r, nil, nil"},
 	{"more counts than was written", "worker.go", "w.sent, w.base, w.acknowledged = nil, r, r.Bound\n", "w.sent, w.base, w.acknowledged = nil, r, r.Bound+10_000\n"},
 	{"a loss revokes nothing", "worker.go", "\t\tgrant.Revoke()\n", "\t\t_ = grant\n"},
 	{"a window begins below the bound it has found", "claim.go", "max(c.starts[found.key], found.start)\n", "max(c.starts[found.key], found.start-10_000)\n"},
-	{"a release at the last tick", "holdings.go", "\treturn w.unused\n", "\treturn w.unused - h.layout.Tick.Milliseconds()\n"},
+	{"a release at the last tick", "holdings.go", "\treturn w.unusedFrom\n", "\treturn w.unusedFrom - h.layout.Tick.Milliseconds()\n"},
 	{"an owner without a token", "worker.go", "return r.heldBy() == w.token.holder }", `return r.heldBy() != "" }`},
 	{"an eviction goes unnoticed", "worker.go", "return r.heldBy() == w.token.holder }", "t, _ := parseToken(r.Owner); return t.holder == w.token.holder }"},
 	{"a taker goes unnoticed", "keeper.go", "\tcase !w.owns(r):\n\t\treturn lostToTaker(w, r), nil\n", "\tcase r.heldBy() == \"\":\n\t\treturn lostToTaker(w, r), nil\n"},
-	{"the layout is not read again", "claim.go", "return c.confirm(ctx, over, w)", "return w, nil"},
+	{"the layout is not read again", "claim.go", "return c.confirm(ctx, conn, w)", "return w, nil"},
 	{"a layout that cannot be read again is trusted", "claim.go", "r == c.layoutRecord && err == nil", "r == c.layoutRecord || err != nil"},
 	{"a claim is older than the layout", "claim.go", "\tif seen.records[layoutKey] == (Record{}) {\n", "\tif false {\n"},
-	{"another layout is accepted", "layout.go", "stored.Owner != own.Owner", "false"},
+	{"another layout is accepted", "layout.go", "stored.Owner != configured.Owner", "false"},
 	{"a bound that the store has set back stands", "keeper.go", "\tcase w.storeForgot(r):\n", "\tcase w == nil:\n"},
 	{"what was lost is forgotten", "choose.go", "ch.lostBounds[w.key] = max(", "_ = max("},
 	{"an eviction lowers the bound", "evict.go", "\tt.released = true\n\treturn Record{r.Bound, ", "\tt.released = true\n\treturn Record{r.Bound - 10_000, "},
 	{"a bound is reset to the last tick", "evict.go", "return ceil(bound, in.Layout.Tick.Milliseconds()), nil", "return bound / in.Layout.Tick.Milliseconds() * in.Layout.Tick.Milliseconds(), nil"},
-	{"an extension lowers the bound", "keeper.go", "max(w.base.Bound, k.bound(max(now, need, w.used())))", "k.bound(max(now, need))"},
+	{"an extension lowers the bound", "keeper.go", "max(w.base.Bound, k.bound(max(now, need, w.lastTick())))", "k.bound(max(now, need))"},
 }
 
 // settleMutants only show as duplicates on a store that forgets, because each process
 // obeys the protocol.
 var settleMutants = []sourceMutant{
 	{"nothing settles", "renew.go", "if err != nil || l.settle == 0 {", "if err != nil || w != nil {"},
-	{"settling ends without a write", "renew.go", "extendErr := l.extend(ctx, w, 0)", "var extendErr error"},
+	{"settling ends without a write", "renew.go", "extendErr := l.renewWindow(ctx, w, 0)", "var extendErr error"},
 }
 
 // tortured are the mutants that the traces of a torture must reveal too.
 var tortured = []string{"a write without an answer counts", "more counts than was written", "a loss revokes nothing"}
 
-// The replay of TestSimulation would prove nothing if it accepted every trace. Therefore each
-// mutant is built into the package, and the replay must reject a trace of its simulation. The
-// log shows whether a mere search for duplicates finds the mistake with the same seeds.
+// The replay of TestSimulation would prove nothing if it accepted every trace. Therefore
+// each mutant is built into the package, and the replay must reject a trace of its
+// simulation. The log shows whether a mere search for duplicates finds the mistake with
+// the same seeds.
 func TestTraceMutants(t *testing.T) {
 	for seed := range uint64(20) {
 		if _, err := simulate(t, 1+seed).check(); err != nil {

@@ -31,8 +31,8 @@ type config struct {
 	clock       func() time.Time
 	log         *slog.Logger
 	datacenter  *int64
-	one         bool                // set by WithWorker
-	ranged      bool                // set by WithWorkers
+	oneWorker   bool                // set by WithWorker
+	workerRange bool                // set by WithWorkers
 	first, last int64               // the workers that may be leased
 	random      func(n int64) int64 // returns a number in [0, n); a simulation replaces it
 }
@@ -65,7 +65,7 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 	c := config{layout: layout, window: defaultWindow, maxSkew: defaultSkew, log: slog.Default(), last: workers(layout) - 1, random: rand.Int64N}
 	err := option.Apply("lease", opts, func(opt Option) error { return opt.apply(&c) })
 	return c, errors.Join(err,
-		option.Check(!c.one || !c.ranged, "lease: WithWorker together with WithWorkers: leave one of them out"),
+		option.Check(!c.oneWorker || !c.workerRange, "lease: WithWorker together with WithWorkers: leave one of them out"),
 		option.Check(c.window >= 3*layout.Tick, "lease: WithWindow(%v): want at least three ticks of %v", c.window, layout.Tick))
 }
 
@@ -162,7 +162,7 @@ func WithDatacenter(n int64) Option {
 // its bound has passed, within a window; see [WithMaxAhead].
 func WithWorker(n int64) Option {
 	return optionFunc(func(c *config) error {
-		c.one, c.first, c.last = true, n, n
+		c.oneWorker, c.first, c.last = true, n, n
 		return inRange("WithWorker", "worker", n, workers(c.layout))
 	})
 }
@@ -171,7 +171,7 @@ func WithWorker(n int64) Option {
 // datacenters. The default is all workers of the layout.
 func WithWorkers(first, last int64) Option {
 	return optionFunc(func(c *config) error {
-		c.ranged, c.first, c.last = true, first, last
+		c.workerRange, c.first, c.last = true, first, last
 		return errors.Join(
 			option.Check(first <= last, "lease: WithWorkers(%d, %d): want the smaller number first", first, last),
 			inRange("WithWorkers", "worker", first, workers(c.layout)),
@@ -225,7 +225,7 @@ func (c *config) setStatefulSetWorker(host string) error {
 	if err != nil {
 		return fmt.Errorf("lease: WithStatefulSetWorker: %w", err)
 	}
-	c.one, c.first, c.last = true, worker, worker
+	c.oneWorker, c.first, c.last = true, worker, worker
 	err = inRange("WithStatefulSetWorker", "worker", worker, workers(c.layout))
 	text, set := os.LookupEnv(datacenterVariable)
 	if err != nil || !set || c.datacenter != nil {

@@ -19,7 +19,7 @@ const (
 type outage struct {
 	attempts int       // failed attempts; zero if there is no outage
 	since    time.Time // the first failure
-	last     error     // of the last attempt
+	lastErr  error     // of the last attempt
 	need     int64     // the last tick that the generator has asked for in vain, in Unix milliseconds
 	lost     bool      // the worker is lost, and the lease has no other worker
 	fenced   bool      // the window has ended, so that nothing is issued; this has been logged
@@ -38,7 +38,7 @@ func (o outage) pause(c *config) time.Duration {
 
 // reason returns the error to give to a generator during the outage.
 func (o outage) reason() error {
-	err := fmt.Errorf("%d attempts have failed in the last %v: %w", o.attempts, time.Since(o.since).Round(time.Millisecond), o.last)
+	err := fmt.Errorf("%d attempts have failed in the last %v: %w", o.attempts, time.Since(o.since).Round(time.Millisecond), o.lastErr)
 	if o.lost {
 		err = fmt.Errorf("%w, and no other was found: %w", ErrLost, err)
 	}
@@ -46,8 +46,8 @@ func (o outage) reason() error {
 }
 
 var (
-	errEnded   = errors.New("lease: the worker has been released: acquire another lease")
-	errNothing = errors.New("the renewed window has already expired")
+	errEnded        = errors.New("lease: the worker has been released: acquire another lease")
+	errWindowPassed = errors.New("the renewed window has already expired")
 )
 
 // fencedError returns the error of a call that gets no grant because the window of the

@@ -17,7 +17,7 @@ var errSettling = errors.New("lease: another worker has to settle first")
 func (l *Lease) renewLoop() {
 	for {
 		select {
-		case <-time.After(l.holdings.present().pause(l.config)):
+		case <-time.After(l.holdings.currentOutage().pause(l.config)):
 			if l.storeLock.lock(l.ctx) == nil {
 				l.renewAndNote(0)
 				l.storeLock.unlock()
@@ -46,18 +46,18 @@ func (l *Lease) renewAndNote(need int64) {
 	}
 }
 
-// renew extends the window. If the worker is lost, it replaces the worker. It writes even if
-// the window already reaches beyond need, because the write finds out whether the store has
-// forgotten an earlier write. The caller holds storeLock.
+// renew extends the window. If the worker is lost, it replaces the worker. It writes even
+// if the window already reaches beyond need, because the write finds out whether the
+// store has forgotten an earlier write. The caller holds storeLock.
 func (l *Lease) renew(ctx context.Context, need int64) error {
 	w := l.holdings.current()
 	if !w.lost {
-		if err := l.extend(ctx, w, need); err != nil || !w.lost {
+		if err := l.renewWindow(ctx, w, need); err != nil || !w.lost {
 			return err
 		}
 	}
 	if w.forgotten {
-		if err := l.restore(ctx, w); err != nil {
+		if err := l.restoreBound(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -68,101 +68,103 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	// Settling takes longer than a caller waits. So an attempt for a caller (need > 0)
 	// fails, and so does the first attempt of the background. Either failure begins an
 	// outage, in which callers get their error at once. The background then settles.
-	if l.settle > 0 && (need > 0 || l.holdings.present().attempts == 0) {
+	if l.settle > 0 && (need > 0 || l.holdings.currentOutage().attempts == 0) {
 		return errSettling
 	}
-	replacement, err := l.replace(ctx, w, need)
+	replacement, err := l.claimReplacement(ctx, w, need)
 	if err != nil {
 		return err
 	}
 	l.log.Info("lease: worker acquired in place of the lost one", append(replacement.attrs(), "lost", w.String())...)
-	l.holdings.offer(replacement)
+	l.holdings.setReplacement(replacement)
 	if need >= replacement.acknowledged {
-		return l.extend(ctx, replacement, need)
+		return l.renewWindow(ctx, replacement, need)
 	}
 	return nil
 }
 
-// extend raises the bound of the worker in the store, and then lets the generator use it. If
-// the store shows that the worker is lost, extend notes the loss and returns no error. The
-// caller holds storeLock, except in Acquire, which has not returned the lease yet.
-func (l *Lease) extend(ctx context.Context, w *heldWorker, need int64) error {
-	r, lost, err := l.keeper.writeBound(ctx, w, l.holdings.served(), need)
+// renewWindow raises the bound of the worker in the store, and then lets the generator
+// use it. If the store shows that the worker is lost, renewWindow notes the loss and
+// returns no error. The caller holds storeLock, except in Acquire, which has not returned
+// the lease yet.
+func (l *Lease) renewWindow(ctx context.Context, w *heldWorker, need int64) error {
+	r, lost, err := l.keeper.writeBound(ctx, w, l.holdings.servedWorker(), need)
 	switch {
 	case err != nil:
 		return fmt.Errorf("lease: extending %v: %w", w, err)
 	case lost != nil:
-		l.lose(w, lost)
+		l.noteLoss(w, lost)
 	default:
-		l.holdings.extended(w, r)
+		l.holdings.renewed(w, r)
 	}
 	return nil
 }
 
-// lose stops the generator under the worker, and counts and logs the loss. It remembers the
-// worker's bound for a later grant. The caller holds storeLock, except in Acquire.
-func (l *Lease) lose(w *heldWorker, lost *loss) {
-	l.chooser.noteLost(w)
+// noteLoss stops the generator under the worker, and counts and logs the loss. It
+// remembers the worker's bound for a later grant. The caller holds storeLock, except in
+// Acquire.
+func (l *Lease) noteLoss(w *heldWorker, lost *loss) {
+	l.chooser.rememberBound(w)
 	l.holdings.drop(w, lost)
 	w.forgotten = lost.setBack
 	l.log.Log(l.ctx, lost.level, lost.message, lost.attrs...)
 }
 
-// release writes a released record with a bound above every tick issued under the worker. A
-// lost worker is left as it is, because its record is another holder's. But if the store has
-// set the record back to one of ours, release raises the bound again. The caller holds
-// storeLock, except in Acquire.
-func (l *Lease) release(ctx context.Context, w *heldWorker) error {
+// releaseWorker writes a released record with a bound above every tick issued under the
+// worker. A lost worker is left as it is, because its record is another holder's. But if
+// the store has set the record back to one of ours, releaseWorker raises the bound again.
+// The caller holds storeLock, except in Acquire.
+func (l *Lease) releaseWorker(ctx context.Context, w *heldWorker) error {
 	if w.forgotten {
-		return l.restore(ctx, w)
+		return l.restoreBound(ctx, w)
 	}
 	if w.lost {
 		return nil
 	}
-	bound := l.holdings.close(w)
-	if err := l.vacate(ctx, w, bound); err != nil {
-		return l.holdings.stillLeased(w, err)
+	bound := l.holdings.closeWorker(w)
+	if err := l.releaseAt(ctx, w, bound); err != nil {
+		return l.holdings.stillLeasedError(w, err)
 	}
 	l.log.Info("lease: worker released", "datacenter", w.datacenter, "worker", w.worker, "bound", stamp(time.UnixMilli(bound)))
 	return nil
 }
 
-// restore releases a worker whose record the store has set back, at the highest bound that
-// the store had acknowledged, so that the next holder does not start below a tick that was
-// issued. The caller holds storeLock, except in Acquire.
-func (l *Lease) restore(ctx context.Context, w *heldWorker) error {
-	if err := l.vacate(ctx, w, l.chooser.lostBounds[w.key]); err != nil {
+// restoreBound releases a worker whose record the store has set back, at the highest
+// bound that the store had acknowledged, so that the next holder does not start below a
+// tick that was issued. The caller holds storeLock, except in Acquire.
+func (l *Lease) restoreBound(ctx context.Context, w *heldWorker) error {
+	if err := l.releaseAt(ctx, w, l.chooser.lostBounds[w.key]); err != nil {
 		return fmt.Errorf("lease: restoring the bound of %v: %w", w, err)
 	}
 	w.forgotten = false
 	return nil
 }
 
-// vacate releases the worker at the bound, and notes a loss that the write discovers.
+// releaseAt releases the worker at the bound, and notes a loss that the write discovers.
 // The caller holds storeLock, except in Acquire.
-func (l *Lease) vacate(ctx context.Context, w *heldWorker, bound int64) error {
-	lost, err := l.keeper.writeVacant(ctx, w, bound)
+func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error {
+	lost, err := l.keeper.writeReleased(ctx, w, bound)
 	if lost != nil {
-		l.lose(w, lost)
+		l.noteLoss(w, lost)
 	}
 	return err
 }
 
-// acquire claims the first worker of a process that starts. It needs no lock, because
+// claimFirst claims the first worker of a process that starts. It needs no lock, because
 // Acquire has not returned the lease yet.
-func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
+func (l *Lease) claimFirst(ctx context.Context) (*heldWorker, error) {
 	return l.claim(ctx, claim{
 		starting: true, patience: l.patience(),
 		readClock: func() (int64, error) { return l.now(), nil },
 	})
 }
 
-// replace claims a worker in place of the lost worker, for ticks from need on. The caller
-// holds storeLock.
-func (l *Lease) replace(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
+// claimReplacement claims a worker in place of the lost worker, for ticks from need on.
+// The caller holds storeLock.
+func (l *Lease) claimReplacement(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
 	return l.claim(ctx, claim{
 		patience:  l.window,
-		readClock: func() (int64, error) { return believed(need, lost, l.holdings.served()) },
+		readClock: func() (int64, error) { return believedNow(need, lost, l.holdings.servedWorker()) },
 	})
 }
 
@@ -175,23 +177,23 @@ func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
 		if err != nil || l.settle == 0 {
 			return w, err
 		}
-		settled, err := l.settled(ctx, w)
+		settled, err := l.waitSettled(ctx, w)
 		if settled || err != nil {
 			return w, err
 		}
 	}
 }
 
-// settled waits for the time of WithSettle, extends the window, and reports whether the
-// worker is still ours. If the store had forgotten another holder, that holder has then
-// reached the end of its window, or the extension finds its record. settled waits a tick
-// and a millisecond more, because bounds are rounded up, and the holder's window may be that
-// much longer. It repeats an extension that fails up to maxUnknown times. On an error it
-// releases the worker.
-func (l *Lease) settled(ctx context.Context, w *heldWorker) (bool, error) {
+// waitSettled waits for the time of WithSettle, extends the window, and reports whether
+// the worker is still ours. If the store had forgotten another holder, that holder has
+// then reached the end of its window, or the extension finds its record. waitSettled
+// waits a tick and a millisecond more, because bounds are rounded up, and the holder's
+// window may be that much longer. It repeats an extension that fails up to maxUnknown
+// times. On an error it releases the worker.
+func (l *Lease) waitSettled(ctx context.Context, w *heldWorker) (bool, error) {
 	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
 	for try := 0; err == nil; try++ {
-		extendErr := l.extend(ctx, w, 0)
+		extendErr := l.renewWindow(ctx, w, 0)
 		if extendErr == nil {
 			return !w.lost, nil
 		}
@@ -199,5 +201,5 @@ func (l *Lease) settled(ctx context.Context, w *heldWorker) (bool, error) {
 			err = extendErr
 		}
 	}
-	return false, errors.Join(err, l.release(context.WithoutCancel(ctx), w))
+	return false, errors.Join(err, l.releaseWorker(context.WithoutCancel(ctx), w))
 }

@@ -37,8 +37,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// latency returns a random time for a request or an answer. One in twenty may take longer than
-// the lease waits.
+// latency returns a random time for a request or an answer. One in twenty may take longer
+// than the lease waits.
 func (c *client) latency() time.Duration {
 	if c.faults.oneIn(20) {
 		return c.faults.upTo(20 * time.Second)
@@ -61,8 +61,8 @@ func (c *client) Check(ctx context.Context) error {
 	return nil
 }
 
-// Load returns no records. A lease reads the records of the 16 workers by Get, and calls Load
-// only to see whether to warn that the layout's record is missing.
+// Load returns no records. A lease reads the records of the 16 workers by Get, and calls
+// Load only to see whether to warn that the layout's record is missing.
 func (c *client) Load(ctx context.Context) (map[int]lease.Record, error) {
 	records, _, err := c.Get(ctx, nil)
 	return records, err
@@ -86,8 +86,8 @@ func (c *client) Get(ctx context.Context, keys []int) (map[int]lease.Record, tim
 	return found, time.Now(), nil
 }
 
-// look reads the records at the instant at which the request arrives. It returns the index of
-// its event, or no records if the store is down or the process dead.
+// look reads the records at the instant at which the request arrives. It returns the
+// index of its event, or no records if the store is down or the process dead.
 func (c *client) look(keys []int) (found map[int]lease.Record, at int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,8 +127,8 @@ func (c *client) CompareAndSwap(ctx context.Context, worker int, old, next lease
 	return c.answer(w, !repeated, err)
 }
 
-// send sends a write, which lands after the time there unless the request is lost. It returns
-// false if the process is dead.
+// send sends a write, which lands after the time there unless the request is lost. It
+// returns false if the process is dead.
 func (c *client) send(w *flight, there time.Duration, lost bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,8 +163,8 @@ func (c *client) land(w *flight) {
 	close(w.landed)
 }
 
-// answer returns the store's answer to a write. If first is false, the write was repeated, and
-// the answer is that of the second write, which is refused.
+// answer returns the store's answer to a write. If first is false, the write was
+// repeated, and the answer is that of the second write, which is refused.
 func (c *client) answer(w *flight, first bool, err error) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +177,7 @@ func (c *client) answer(w *flight, first bool, err error) (bool, error) {
 	}
 	ok := err == nil && first && w.wrote
 	if ok {
-		c.acknowledge(w)
+		c.makeDurable(w)
 	}
 	c.emitLocked(model.Event{Kind: model.Answered, Process: c.process, Call: w.call, OK: ok, Late: late})
 	return ok, err

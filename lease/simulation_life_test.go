@@ -17,29 +17,29 @@ import (
 // A life is one process, from Acquire to its end.
 type life struct {
 	*client
-	own, random *stream // for the choices of the process, and for those of its lease
-	window      time.Duration
-	clock       *skew           // the wall clock of the process
-	seen        *trace.Recorder // records the process's view of the store
-	last        model.Event     // the last Issued event
-	lastID      types.ID
+	choices, leaseRandom *stream // for the choices of the process, and for those of its lease
+	window               time.Duration
+	clock                *skew           // the wall clock of the process
+	seen                 *trace.Recorder // records the process's view of the store
+	last                 model.Event     // the last Issued event
+	lastID               types.ID
 }
 
-// newLife returns the process with this number of earlier lives. Its clock is up to two seconds
-// wrong.
+// newLife returns the process with this number of earlier lives. Its clock is up to two
+// seconds wrong.
 func (s *simulation) newLife(seed uint64, process, number int) *life {
 	l := &life{
-		client: &client{simulation: s, process: process, faults: newStream(seed, 3, process, number)},
-		own:    newStream(seed, 4, process, number), random: newStream(seed, 5, process, number),
+		client:  &client{simulation: s, process: process, faults: newStream(seed, 3, process, number)},
+		choices: newStream(seed, 4, process, number), leaseRandom: newStream(seed, 5, process, number),
 		window: 30 * time.Second, clock: new(skew),
 	}
 	l.layout = snowflake.Layout{Epoch: time.UnixMilli(631152000000).UTC(), Tick: simulatedTick, WorkerBits: 4, SequenceBits: 12}
-	l.clock.set(l.own.upTo(4*time.Second) - 2*time.Second)
+	l.clock.set(l.choices.upTo(4*time.Second) - 2*time.Second)
 	if s.forgets {
 		return l
 	}
-	l.window += 10 * time.Second * time.Duration(l.own.n(4))
-	if l.own.oneIn(50) {
+	l.window += 10 * time.Second * time.Duration(l.choices.n(4))
+	if l.choices.oneIn(50) {
 		l.layout.SequenceBits = 11 // the store refuses it, unless it is the first layout
 	}
 	return l
@@ -49,12 +49,12 @@ func (s *simulation) newLife(seed uint64, process, number int) *life {
 func (l *life) live() {
 	defer l.die()
 	l.seen = l.newRecorder(l.client)
-	got, err := lease.Acquire(context.Background(), l.seen.Store, l.layout, l.options()...)
+	got, err := lease.Acquire(context.Background(), l.seen.Store, l.layout, l.leaseOptions()...)
 	if err != nil {
 		return
 	}
 	l.setLease(got)
-	gen, err := snowflake.New(got, l.way()...)
+	gen, err := snowflake.New(got, l.generatorOptions()...)
 	if err != nil {
 		_ = got.Release(context.Background())
 		return
@@ -63,25 +63,26 @@ func (l *life) live() {
 	l.end(gen)
 }
 
-// options returns the options of the lease. On a store that forgets, every lease settles.
-func (l *life) options() []lease.Option {
-	opts := []lease.Option{lease.WithClock(l.clock.now), lease.WithLogger(discard()), lease.WithWindow(l.window), lease.WithRandom(l.random.n)}
+// leaseOptions returns the options of the lease. On a store that forgets, every lease
+// settles.
+func (l *life) leaseOptions() []lease.Option {
+	opts := []lease.Option{lease.WithClock(l.clock.now), lease.WithLogger(discard()), lease.WithWindow(l.window), lease.WithRandom(l.leaseRandom.n)}
 	switch {
 	case l.forgets: // clocks differ by less than four seconds
 		opts = append(opts, lease.WithSettle(l.window+10*time.Second))
-	case l.own.oneIn(3):
+	case l.choices.oneIn(3):
 		opts = append(opts, lease.WithMaxAhead(2*l.window))
-	case l.own.oneIn(10):
+	case l.choices.oneIn(10):
 		opts = append(opts, lease.WithSettle(l.window))
 	}
 	return opts
 }
 
-// way returns the options of the generator, which decide how it runs ahead of or behind its
-// clock.
-func (l *life) way() []snowflake.Option {
+// generatorOptions returns the options of the generator, which decide how it runs ahead
+// of or behind its clock.
+func (l *life) generatorOptions() []snowflake.Option {
 	opts := []snowflake.Option{snowflake.WithSequenceStart(snowflake.StartZero)}
-	switch n := l.own.n(4); {
+	switch n := l.choices.n(4); {
 	case n == 0 && !l.forgets:
 		return append(opts, snowflake.WithLogicalTime())
 	case n == 1:
@@ -92,18 +93,18 @@ func (l *life) way() []snowflake.Option {
 
 // issue takes an ID every few seconds, pauses, and steps its clock.
 func (l *life) issue(gen *snowflake.Generator) {
-	for range 1 + l.own.n(200) {
-		time.Sleep(l.own.upTo(5 * time.Second))
+	for range 1 + l.choices.n(200) {
+		time.Sleep(l.choices.upTo(5 * time.Second))
 		switch {
-		case l.own.oneIn(100):
-			time.Sleep(l.own.upTo(3 * l.window))
-		case l.own.oneIn(50) && !l.forgets:
-			l.clock.set(l.own.upTo(2*l.window) - l.window)
+		case l.choices.oneIn(100):
+			time.Sleep(l.choices.upTo(3 * l.window))
+		case l.choices.oneIn(50) && !l.forgets:
+			l.clock.set(l.choices.upTo(2*l.window) - l.window)
 		}
 		if time.Now().After(l.until) {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), l.own.upTo(10*time.Second))
+		ctx, cancel := context.WithTimeout(context.Background(), l.choices.upTo(10*time.Second))
 		before := l.lease.Stats()
 		l.seen.Began()
 		id, err := gen.Next(ctx)
@@ -145,8 +146,8 @@ func (l *life) verify(id types.ID, worker int, before, after lease.Stats) {
 // end closes the generator, or kills the process before. If Close fails, it releases
 // the lease too.
 func (l *life) end(gen *snowflake.Generator) {
-	killed := l.own.oneIn(3)
-	ctx, cancel := context.WithTimeout(context.Background(), l.own.upTo(20*time.Second))
+	killed := l.choices.oneIn(3)
+	ctx, cancel := context.WithTimeout(context.Background(), l.choices.upTo(20*time.Second))
 	defer cancel()
 	if killed {
 		l.die()

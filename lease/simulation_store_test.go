@@ -127,8 +127,8 @@ func (s *simulation) write(w *flight) bool {
 	return w.wrote
 }
 
-// acknowledge makes a write durable, and all writes before it. The caller holds mu.
-func (s *simulation) acknowledge(w *flight) {
+// makeDurable makes a write durable, and all writes before it. The caller holds mu.
+func (s *simulation) makeDurable(w *flight) {
 	if i := slices.Index(s.log, w); !s.forgets {
 		s.log = s.log[i+1:]
 	}
@@ -192,8 +192,8 @@ func (o operator) CompareAndSwap(_ context.Context, worker int, old, next lease.
 	return true, nil
 }
 
-// operate lets the operator raise all bounds, evict a holder, or lower the bound of a worker
-// that no live process has written.
+// operate lets the operator raise all bounds, evict a holder, or lower the bound of a
+// worker that no live process has written.
 func (s *simulation) operate() {
 	in, err := lease.Inspect(context.Background(), operator{s})
 	if err != nil || len(in.Holders) == 0 {
@@ -212,8 +212,8 @@ func (s *simulation) operate() {
 	}
 }
 
-// isUnused reports whether no live process has written the record of the worker, so that its
-// bound may be lowered.
+// isUnused reports whether no live process has written the record of the worker, so that
+// its bound may be lowered.
 func (s *simulation) isUnused(worker int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,10 +28,10 @@ var (
 	blind     = flag.Bool("blind", false, "search for duplicates only, without the model")
 )
 
-// TestSimulation runs fleets of processes that lease workers from one store, while clocks step,
-// processes die, and calls are lost. The model of the protocol (lease/internal/test/model) must
-// accept the trace of each fleet. A seed determines all random choices of a fleet, so that each
-// failure prints the command that repeats it.
+// TestSimulation runs fleets of processes that lease workers from one store, while clocks
+// step, processes die, and calls are lost. The model of the protocol
+// (lease/internal/test/model) must accept the trace of each fleet. A seed determines all
+// random choices of a fleet, so that each failure prints the command that repeats it.
 func TestSimulation(t *testing.T) {
 	var ids, events, steps int
 	n := uint64(0)

@@ -15,8 +15,8 @@ import (
 // hostVariable makes a child of the test set its host name.
 const hostVariable = "GORMFLAKE_TEST_HOST"
 
-// WithStatefulSetWorker reads the name of the machine. The test starts itself as a child that
-// sets the name in its own namespace, as in a container.
+// WithStatefulSetWorker reads the name of the machine. The test starts itself as a child
+// that sets the name in its own namespace, as in a container.
 func TestStatefulSetHost(t *testing.T) {
 	if host := os.Getenv(hostVariable); host != "" {
 		printWorker(t, host)
@@ -41,7 +41,8 @@ func TestStatefulSetHost(t *testing.T) {
 	}
 }
 
-// printWorker runs in the child. It sets the host name and prints the worker that it leases.
+// printWorker runs in the child. It sets the host name and prints the worker that it
+// leases.
 func printWorker(t *testing.T, host string) {
 	if err := syscall.Sethostname([]byte(host)); err != nil {
 		t.Fatal(err)

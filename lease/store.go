@@ -132,7 +132,7 @@ type records struct {
 // connect returns records that use a connection of their own, if the store is a
 // [Connector]. It waits for the connection for at most patience. The caller calls
 // disconnect.
-func (r records) connect(ctx context.Context, patience time.Duration) (over records, disconnect func(), err error) {
+func (r records) connect(ctx context.Context, patience time.Duration) (conn records, disconnect func(), err error) {
 	c, ok := r.store.(Connector)
 	if !ok {
 		return r, func() {}, nil
@@ -184,11 +184,11 @@ func (r records) now(ctx context.Context) (time.Time, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	theirs, err := clock.Now(ctx)
+	storeTime, err := clock.Now(ctx)
 	if err != nil {
 		err = fmt.Errorf("the store's time: %w", err)
 	}
-	return theirs, err
+	return storeTime, err
 }
 
 // check makes the store check again the system behind it, if it is a [Checker].

@@ -11,13 +11,13 @@ import (
 
 // A heldWorker is a worker that the lease has acquired, with its window from start to
 // acknowledged. Only the goroutine that holds the lease's storeLock changes its fields. The
-// fields that other goroutines read (unused, acknowledged, lost) are changed under the
+// fields that other goroutines read (unusedFrom, acknowledged, lost) are changed under the
 // mutex of the holdings too.
 type heldWorker struct {
 	key                int
 	datacenter, worker int64
 	start              int64                           // in Unix ms: the first tick that no earlier holder can have issued
-	unused             int64                           // in Unix ms: the tick after the last tick that retired grants of this lease may have issued
+	unusedFrom         int64                           // in Unix ms: the tick after the last tick that retired grants of this lease may have issued
 	acquired           time.Time                       // on the wall clock
 	acquiredAt         time.Time                       // the same on the monotonic clock
 	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has asked for it
@@ -39,10 +39,10 @@ type heldWorker struct {
 // until returns the end of the window.
 func (w *heldWorker) until() time.Time { return time.UnixMilli(w.acknowledged) }
 
-// used returns the last tick that the generator has issued or reserved, in Unix
+// lastTick returns the last tick that the generator has issued or reserved, in Unix
 // milliseconds, or 0 if there is none. It may be ahead of the wall clock, after the clock
 // was set back or in logical time.
-func (w *heldWorker) used() int64 {
+func (w *heldWorker) lastTick() int64 {
 	grant := w.grant.Load()
 	if grant == nil {
 		return 0
@@ -50,9 +50,9 @@ func (w *heldWorker) used() int64 {
 	return max(0, grant.Last().UnixMilli())
 }
 
-// next returns the next record to write, with the given bound. Its count of writes makes it
-// differ from all records that were written under the token.
-func (w *heldWorker) next(bound int64) Record {
+// newRecord returns the next record to write, with the given bound. Its count of writes
+// makes it differ from all records that were written under the token.
+func (w *heldWorker) newRecord(bound int64) Record {
 	w.token.writes++
 	return Record{bound, w.token.owner()}
 }
@@ -65,10 +65,11 @@ type sentWrite struct{ writes, bound int64 }
 // worker is lost.
 const maxSent = 1 << 16
 
-// try remembers a write that the store has not acknowledged, but that may have landed or
-// may still land. This includes refused writes. A proxy before the store can send a write
-// twice and return the second answer, which is a refusal although the first write landed.
-func (w *heldWorker) try(r Record) {
+// addSent remembers a write that the store has not acknowledged, but that may have landed
+// or may still land. This includes refused writes. A proxy before the store can send a
+// write twice and return the second answer, which is a refusal although the first write
+// landed.
+func (w *heldWorker) addSent(r Record) {
 	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sentWrite{w.token.writes, r.Bound})
 }
 

@@ -127,14 +127,14 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if c.gen.Health() == nil {
 		r.healthy = 1
 	}
-	var numbers []string // the labels of worker_info, the only metric with variable labels
+	var workerLabels []string // the labels of worker_info, the only metric with variable labels
 	if l, ok := c.gen.Source().(leased); ok {
 		r.lease = l.Stats()
-		numbers = []string{strconv.FormatInt(r.lease.Datacenter, 10), strconv.FormatInt(r.lease.Worker, 10)}
+		workerLabels = []string{strconv.FormatInt(r.lease.Datacenter, 10), strconv.FormatInt(r.lease.Worker, 10)}
 	}
 	for _, m := range c.metrics {
 		if m.value == nil {
-			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, 1, numbers...)
+			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, 1, workerLabels...)
 			continue
 		}
 		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(r))

@@ -132,8 +132,8 @@ func TestFixedWorker(t *testing.T) {
 // because the process remembers when the worker was last used.
 var clockRuns atomic.Int64
 
-// TestClockSteps checks the metrics of a clock that steps back twice, the second time further
-// than the generator tolerates.
+// TestClockSteps checks the metrics of a clock that steps back twice, the second time
+// further than the generator tolerates.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -212,8 +212,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// TestLintClean checks the names and texts of the metrics by Prometheus' linter, and that the
-// linter finds a mistake.
+// TestLintClean checks the names and texts of the metrics by Prometheus' linter, and that
+// the linter finds a mistake.
 func TestLintClean(t *testing.T) {
 	t.Parallel()
 	for name, gen := range map[string]*snowflake.Generator{
@@ -255,8 +255,8 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// TestWithLabels checks that two generators of a process can share a registry if their labels
-// differ.
+// TestWithLabels checks that two generators of a process can share a registry if their
+// labels differ.
 func TestWithLabels(t *testing.T) {
 	t.Parallel()
 	orders := promcollector.New(generator(t, snowflake.Static(0, 14)), promcollector.WithLabels(prometheus.Labels{"generator": "orders"}))
@@ -269,8 +269,8 @@ func TestWithLabels(t *testing.T) {
 	})
 }
 
-// TestRefused checks that a mistake is returned when the collector is registered, because New
-// returns no error.
+// TestRefused checks that a mistake is returned when the collector is registered, because
+// New returns no error.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	fixed := generator(t, snowflake.Static(0, 15))

@@ -49,10 +49,10 @@ func appendBase58(text []byte, block *[aes.BlockSize]byte) []byte {
 	return text
 }
 
-// parseBase58 returns the number that appendBase58 wrote, in two words. It returns false for
-// characters that are not digits, and for numbers above 128 bits. text must have at least 22
-// bytes. For each digit, both words are multiplied by 58, with a carry from low to high, and
-// the digit is added.
+// parseBase58 returns the number that appendBase58 wrote, in two words. It returns false
+// for characters that are not digits, and for numbers above 128 bits. text must have at
+// least 22 bytes. For each digit, both words are multiplied by 58, with a carry from low
+// to high, and the digit is added.
 func parseBase58(text string) (high, low uint64, ok bool) {
 	for i := range digits {
 		v := values[text[i]]

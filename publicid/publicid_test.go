@@ -104,9 +104,9 @@ func TestFormatAsDocumented(t *testing.T) {
 	}
 }
 
-// Parse rejects a text that was not made for this prefix with this secret. The text "another
-// spelling" is the number of a valid text plus 2¹²⁸, which would be the same block if Parse
-// ignored the overflow.
+// Parse rejects a text that was not made for this prefix with this secret. The text
+// "another spelling" is the number of a valid text plus 2¹²⁸, which would be the same
+// block if Parse ignored the overflow.
 func TestParseRejects(t *testing.T) {
 	t.Parallel()
 	k := kind[types.Of[order]](t, codec(t, 1), "ord")
@@ -203,7 +203,8 @@ func TestParseRejectsIDsOfNoRow(t *testing.T) {
 	}
 }
 
-// 0 and negative numbers, which no row has as its key, have no text. All other IDs have one.
+// 0 and negative numbers, which no row has as its key, have no text. All other IDs have
+// one.
 func TestIDsWithoutText(t *testing.T) {
 	t.Parallel()
 	k := kind[types.ID](t, codec(t, 1), "ord")
@@ -231,8 +232,8 @@ func TestZeroKind(t *testing.T) {
 	}
 }
 
-// After a change of the secret, texts of the old secret are read and not written, as long as
-// WithRetired names it.
+// After a change of the secret, texts of the old secret are read and not written, as long
+// as WithRetired names it.
 func TestRetired(t *testing.T) {
 	t.Parallel()
 	before := kind[types.ID](t, codec(t, 1), "ord")
@@ -251,8 +252,8 @@ func TestRetired(t *testing.T) {
 	}
 }
 
-// New and For return an error that names the mistake. A secret of zeros is probably one that
-// was never read.
+// New and For return an error that names the mistake. A secret of zeros is probably one
+// that was never read.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	c := codec(t, 1)

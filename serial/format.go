@@ -105,7 +105,8 @@ func checkCode(code string) error {
 // serial number has.
 const maxQuoted = 80
 
-// quote returns s in quotation marks. If s is long, it returns its beginning and its length.
+// quote returns s in quotation marks. If s is long, it returns its beginning and its
+// length.
 func quote(s string) string {
 	if len(s) <= maxQuoted {
 		return strconv.Quote(s)

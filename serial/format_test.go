@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Layouts at the limits: no fields except the time, as long as a layout can last, and a tick
-// that is longer than the milliseconds in a serial number.
+// Layouts at the limits: no fields except the time, as long as a layout can last, and a
+// tick that is longer than the milliseconds in a serial number.
 var (
 	noFields = snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Second, TotalBits: 33}
 	endless  = snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}

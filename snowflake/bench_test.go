@@ -13,8 +13,8 @@ func wide() snowflake.Layout {
 	return snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, WorkerBits: 4, SequenceBits: 20}
 }
 
-// BenchmarkNext measures Next where ticks are never full, and at the cap of Twitter's layout,
-// 4,096 IDs a millisecond, where calls wait.
+// BenchmarkNext measures Next where ticks are never full, and at the cap of Twitter's
+// layout, 4,096 IDs a millisecond, where calls wait.
 func BenchmarkNext(b *testing.B) {
 	for name, option := range map[string]snowflake.Option{
 		"wide": snowflake.WithLayout(wide()),

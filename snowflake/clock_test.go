@@ -29,8 +29,9 @@ func eachClock(t *testing.T, test func(t *testing.T, s *script, clock snowflake.
 	}
 }
 
-// IDs stay unique and rise while the wall clock steps in ways that occur: small corrections,
-// an hour at once, jitter, a jump ahead, and the suspension of the machine. No call fails.
+// IDs stay unique and rise while the wall clock steps in ways that occur: small
+// corrections, an hour at once, jitter, a jump ahead, and the suspension of the machine.
+// No call fails.
 func TestStepsBack(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -95,7 +96,7 @@ func TestStepsBack(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 				layout := snowflake.TwitterLayout()
-				g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(tt.policy))
+				g := open(t, src.(*windows).fixedWorker(t), clock, snowflake.OnClockBackwards(tt.policy))
 				c := newChecker(t)
 				tt.play(s, func(n int) { c.try(g, n) })
 				if lead := layout.Time(c.last).Sub(s.now()); lead > 2*time.Hour {
@@ -109,7 +110,7 @@ func TestStepsBack(t *testing.T) {
 // A step forward is followed at once, and shows in the ID.
 func TestStepForwardIsTaken(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock)
+		g := open(t, src.(*windows).fixedWorker(t), clock)
 		c := newChecker(t)
 		c.try(g, 1)
 		for _, step := range []time.Duration{time.Millisecond, time.Second, 10 * 24 * time.Hour} {
@@ -125,7 +126,7 @@ func TestStepForwardIsTaken(t *testing.T) {
 // Calls fail after a jump ahead that is larger than the limit, until the clock is back.
 func TestMaxJump(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock, snowflake.WithMaxJump(time.Hour))
+		g := open(t, src.(*windows).fixedWorker(t), clock, snowflake.WithMaxJump(time.Hour))
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(2 * time.Hour)
@@ -145,7 +146,7 @@ func TestMaxJump(t *testing.T) {
 // The longest allowed step is followed.
 func TestMaxJumpItself(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock, snowflake.WithMaxJump(time.Hour))
+		g := open(t, src.(*windows).fixedWorker(t), clock, snowflake.WithMaxJump(time.Hour))
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(time.Hour)
@@ -188,11 +189,11 @@ func TestLagIsRoundedUp(t *testing.T) {
 	}
 }
 
-// Under Fail all calls fail while the clock is behind. The step counts once, and each call as
-// a refusal.
+// Under Fail all calls fail while the clock is behind. The step counts once, and each
+// call as a refusal.
 func TestFail(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
+		g := open(t, src.(*windows).fixedWorker(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(-time.Hour)
@@ -214,10 +215,11 @@ func TestFail(t *testing.T) {
 	})
 }
 
-// By default a fixed worker continues after a step back of two seconds, and fails after more.
+// By default a fixed worker continues after a step back of two seconds, and fails after
+// more.
 func TestDefaultToleratesTwoSeconds(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock)
+		g := open(t, src.(*windows).fixedWorker(t), clock)
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(-2 * time.Second)
@@ -233,7 +235,7 @@ func TestDefaultToleratesTwoSeconds(t *testing.T) {
 // An idle generator follows a step back, because it cannot repeat an ID.
 func TestStepBackBehindLastID(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
+		g := open(t, src.(*windows).fixedWorker(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
 		c := newChecker(t)
 		c.try(g, 1)
 		s.pass(10 * time.Minute)
@@ -336,8 +338,8 @@ func ticking(s *script) (stop func()) {
 	return func() { close(done) }
 }
 
-// Generators of one fixed worker follow each other within a tick. No ID is repeated, because
-// the next generator starts above the last tick of the one before.
+// Generators of one fixed worker follow each other within a tick. No ID is repeated,
+// because the next generator starts above the last tick of the one before.
 func TestCloseAndReopenWithinOneTick(t *testing.T) {
 	for _, lag := range []time.Duration{0, 10 * time.Millisecond} {
 		t.Run(lag.String(), func(t *testing.T) {
@@ -394,8 +396,9 @@ func TestReopenAfterStepBack(t *testing.T) {
 	reopen(func(g *snowflake.Generator) { c.try(g, 100) })
 }
 
-// The clock was set back, so that the previous process's window ends in a minute. The policy
-// Fail must apply to the very first call, which must not take the fast path of next.
+// The clock was set back, so that the previous process's window ends in a minute. The
+// policy Fail must apply to the very first call, which must not take the fast path of
+// next.
 func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(snowflake.TwitterLayout(), time.Now, time.Hour)
@@ -469,7 +472,7 @@ func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScript()
-			g := open(t, newWindows(snowflake.TwitterLayout(), s.now, time.Hour).without(t), snowflake.WithClock(s.now), snowflake.OnClockBackwards(tt.policy))
+			g := open(t, newWindows(snowflake.TwitterLayout(), s.now, time.Hour).fixedWorker(t), snowflake.WithClock(s.now), snowflake.OnClockBackwards(tt.policy))
 			c := newChecker(t)
 			c.try(g, 1)
 			before := g.Layout().Time(c.last)
@@ -501,12 +504,12 @@ func TestStepBackBeforeAnExtension(t *testing.T) {
 		return grant, err
 	}}
 	var left atomic.Int64
-	entered, goOn := make(chan struct{}), make(chan struct{})
+	entered, resume := make(chan struct{}), make(chan struct{})
 	read := func() (time.Time, time.Duration) {
 		wall, elapsed := s.read()
 		if left.Add(-1) == 0 {
 			close(entered)
-			<-goOn
+			<-resume
 		}
 		return wall, elapsed
 	}
@@ -528,7 +531,7 @@ func TestStepBackBeforeAnExtension(t *testing.T) {
 		t.Fatal(err)
 	}
 	grant.Extend(s.now().Add(time.Second))
-	close(goOn)
+	close(resume)
 	if id := <-done; id > 0 && l.Time(id).After(s.now()) {
 		t.Errorf("issued at %v, the clock shows %v", l.Time(id), s.now())
 	}

@@ -20,8 +20,8 @@ func (g *Generator) Close(ctx context.Context) error {
 	}
 	defer close(g.closed)
 	g.cancel()
-	g.result = g.source.Retire(ctx, grant, grant.timeOf(last))
-	return g.result
+	g.closeResult = g.source.Retire(ctx, grant, grant.timeOf(last))
+	return g.closeResult
 }
 
 // seal retires the current grant, and prevents that another grant replaces it. It returns
@@ -44,8 +44,8 @@ func (g *Generator) waitClosed(ctx context.Context) error {
 	}
 	select {
 	case <-g.closed: // even if ctx has ended too
-		return g.result
+		return g.closeResult
 	default:
-		return fmt.Errorf("snowflake: waiting for another Close: %w", reason(ctx))
+		return fmt.Errorf("snowflake: waiting for another Close: %w", contextError(ctx))
 	}
 }

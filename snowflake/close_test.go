@@ -10,10 +10,10 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// silent returns a generator whose window has ended, with callers of Next that wait for its
-// source. The source does not answer until its context ends. results receives the errors of
-// the callers.
-func silent(t *testing.T, callers int) (g *snowflake.Generator, src *faulty, results chan error) {
+// waitingForSource returns a generator whose window has ended, with callers of Next that
+// wait for its source. The source does not answer until its context ends. results
+// receives the errors of the callers.
+func waitingForSource(t *testing.T, callers int) (g *snowflake.Generator, src *faulty, results chan error) {
 	t.Helper()
 	s := newScript()
 	src = granting(s.now(), 10*time.Millisecond)
@@ -46,7 +46,7 @@ func silent(t *testing.T, callers int) (g *snowflake.Generator, src *faulty, res
 func TestCloseDoesNotWaitForTheSource(t *testing.T) {
 	t.Parallel()
 	const callers = 5
-	g, src, results := silent(t, callers)
+	g, src, results := waitingForSource(t, callers)
 	short, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if err := g.Close(short); err != nil {
@@ -106,7 +106,7 @@ func TestClosedWhileTheSourceIsAsked(t *testing.T) {
 // answer, but only until its own context ends.
 func TestContextEndsWhileTheSourceIsAsked(t *testing.T) {
 	t.Parallel()
-	g, _, results := silent(t, 1) // its source panics at a second call
+	g, _, results := waitingForSource(t, 1) // its source panics at a second call
 	if id, err := g.Next(canceled()); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %d, %v, want ErrFenced and context.Canceled", id, err)
 	}
@@ -119,8 +119,8 @@ func TestContextEndsWhileTheSourceIsAsked(t *testing.T) {
 }
 
 // A source that ignores its context cannot keep the generator open. If it returns a grant
-// after Close, the generator releases that grant. The waiting call returns ErrClosed and the
-// error of that release. Without sequence bits each slot is a tick.
+// after Close, the generator releases that grant. The waiting call returns ErrClosed and
+// the error of that release. Without sequence bits each slot is a tick.
 func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	t.Parallel()
 	for _, bits := range []uint8{0, 12} {

@@ -107,9 +107,10 @@ func TestStepsBackAreNotIssued(t *testing.T) {
 	}
 }
 
-// To follow a step back, the generator burns a slot, which is then never issued. Another call
-// may take this slot first. The generator then does not follow the step, and must not count
-// the slot as skipped. The test lets another call take a slot at each reading in turn.
+// To follow a step back, the generator burns a slot, which is then never issued. Another
+// call may take this slot first. The generator then does not follow the step, and must
+// not count the slot as skipped. The test lets another call take a slot at each reading
+// in turn.
 func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	for reading := 1; reading <= 6; reading++ {
@@ -148,12 +149,12 @@ func TestStepBackOvertakesACall(t *testing.T) {
 			s, l := newScript(), fresh()
 			l.SequenceBits = 0
 			var readings atomic.Int64
-			entered, goOn := make(chan struct{}), make(chan struct{})
+			entered, resume := make(chan struct{}), make(chan struct{})
 			read := func() (time.Time, time.Duration) {
 				wall, elapsed := s.read()
 				if readings.Add(1) == 0 {
 					close(entered)
-					<-goOn
+					<-resume
 				}
 				return wall, elapsed
 			}
@@ -180,7 +181,7 @@ func TestStepBackOvertakesACall(t *testing.T) {
 					t.Errorf("Fill: %v, want DeadlineExceeded", err)
 				}
 				noticed := g.Stats().BackwardSteps == 1 // false while the other call is comparing
-				close(goOn)
+				close(resume)
 				if at := <-issued; noticed && at.After(s.now()) {
 					t.Errorf("issued at %v, the clock shows %v", at, s.now())
 				}

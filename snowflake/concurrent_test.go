@@ -29,12 +29,13 @@ func (b *bitmap) set(slot int64) (twice bool) {
 	return old == b.bits[i/64]
 }
 
-// slotOf returns the tick and the sequence of an ID of Twitter's layout, without its worker.
+// slotOf returns the tick and the sequence of an ID of Twitter's layout, without its
+// worker.
 func slotOf(id id) int64 { return int64(id)>>22<<12 | int64(id)&4095 }
 
-// hammer issues n IDs by Next in eight goroutines, and fails the test if an ID is a
-// duplicate, or not above the previous ID of its goroutine.
-func hammer(t *testing.T, g *snowflake.Generator, n int) {
+// issueInParallel issues n IDs by Next in eight goroutines, and fails the test if an ID
+// is a duplicate, or not above the previous ID of its goroutine.
+func issueInParallel(t *testing.T, g *snowflake.Generator, n int) {
 	t.Helper()
 	const goroutines = 8
 	issued := make([][]id, goroutines)
@@ -53,15 +54,15 @@ func hammer(t *testing.T, g *snowflake.Generator, n int) {
 		})
 	}
 	wg.Wait()
-	count(t, issued)
+	countFaults(t, issued)
 	if got := g.Stats().Issued; !t.Failed() && got != uint64(n) {
 		t.Errorf("%d issued, want %d", got, n)
 	}
 }
 
-// count counts the duplicates among the IDs of all goroutines, and the IDs that are not above
-// the previous ID of their goroutine. Any fails the test.
-func count(t *testing.T, issued [][]id) {
+// countFaults counts the duplicates among the IDs of all goroutines, and the IDs that are
+// not above the previous ID of their goroutine. Any fails the test.
+func countFaults(t *testing.T, issued [][]id) {
 	t.Helper()
 	seen := bitmap{first: slotOf(issued[0][0]) - 1<<24}
 	duplicates, inversions := 0, 0
@@ -85,7 +86,7 @@ func count(t *testing.T, issued [][]id) {
 // Eight goroutines compete for the slots of one generator.
 func TestEightGoroutines(t *testing.T) {
 	t.Parallel()
-	hammer(t, open(t, snowflake.Static(20, 1)), 2_000_000)
+	issueInParallel(t, open(t, snowflake.Static(20, 1)), 2_000_000)
 }
 
 // Blocks of 1 to 701 IDs compete for the slots of one generator.
@@ -108,7 +109,7 @@ func TestNextAndFillTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	count(t, issued)
+	countFaults(t, issued)
 }
 
 // The wall clock steps in both directions while eight goroutines issue.
@@ -150,8 +151,9 @@ func TestStepsUnderLoad(t *testing.T) {
 	}
 }
 
-// Calls must wait for a tick by sleeping, without a lock. In this test the time only moves
-// while all goroutines sleep. If a call would spin, or wait for a mutex, the test would hang.
+// Calls must wait for a tick by sleeping, without a lock. In this test the time only
+// moves while all goroutines sleep. If a call would spin, or wait for a mutex, the test
+// would hang.
 func TestWaitsInFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +183,7 @@ func TestWaitsInFakeTime(t *testing.T) {
 		if took := time.Since(start); took < 15*time.Millisecond || took > 17*time.Millisecond {
 			t.Errorf("65,536 IDs took %v of fake time, want 16 ticks", took)
 		}
-		count(t, issued)
+		countFaults(t, issued)
 	})
 }
 

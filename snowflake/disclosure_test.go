@@ -8,9 +8,9 @@ import (
 )
 
 // docs/ids.md promises that a reader who knows the code, the time and the worker cannot
-// compute the sequence number at which a tick starts, because that depends on a secret. This
-// must hold on the fast path and, with a scripted clock, on the slow path. With a known
-// secret the same computation must succeed, or the test would prove nothing.
+// compute the sequence number at which a tick starts, because that depends on a secret.
+// This must hold on the fast path and, with a scripted clock, on the slow path. With a
+// known secret the same computation must succeed, or the test would prove nothing.
 func TestSequenceStartCannotBeComputed(t *testing.T) {
 	t.Parallel()
 	const ticks = 40

@@ -43,10 +43,10 @@ func TestDisturbed(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	over, disturbed := make(chan struct{}), make(chan [2]int)
-	go func() { disturbed <- disturb(child.Process, over) }()
+	done, disturbed := make(chan struct{}), make(chan [2]int)
+	go func() { disturbed <- disturb(child.Process, done) }()
 	err := child.Wait()
-	close(over)
+	close(done)
 	counts := <-disturbed
 	t.Logf("%d moves of threads, %d stops\n%s", counts[0], counts[1], &output)
 	if err != nil {
@@ -58,10 +58,10 @@ func TestDisturbed(t *testing.T) {
 }
 
 // disturb moves the threads of a process, and stops it from time to time.
-func disturb(p *os.Process, over <-chan struct{}) (counts [2]int) {
+func disturb(p *os.Process, done <-chan struct{}) (counts [2]int) {
 	for i := 0; ; i++ {
 		select {
-		case <-over:
+		case <-done:
 			return counts
 		case <-time.After(rand.N(3 * time.Millisecond)):
 		}
@@ -131,15 +131,15 @@ func makeDisturbed(t *testing.T) {
 			tr := &trial{layout: test.layout, clock: clock, tolerates: test.policy == snowflake.Tolerate(2*time.Hour)}
 			tr.least = time.Now().Add(700 * time.Millisecond)
 			tr.left.Store(int64(test.share * millions * 1e6))
-			over, stepped := make(chan struct{}), make(chan struct{})
+			done, stepped := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(stepped)
-				stepAround(clock, over)
+				stepAround(clock, done)
 			}()
 			start := time.Now()
 			made := tr.run(eightCallers(g)...)
 			took := time.Since(start)
-			close(over)
+			close(done)
 			<-stepped
 			tr.faults.report(t)
 			if got := g.Stats().Issued; got != uint64(made) {
@@ -152,7 +152,7 @@ func makeDisturbed(t *testing.T) {
 
 // stepAround steps the clock in both directions. The clock spends most of the time at
 // its highest value, which rises.
-func stepAround(clock *steppedClock, over <-chan struct{}) {
+func stepAround(clock *steppedClock, done <-chan struct{}) {
 	highest := time.Duration(0)
 	for i := 0; ; i++ {
 		stay, skew := rand.N(40*time.Millisecond), highest
@@ -170,7 +170,7 @@ func stepAround(clock *steppedClock, over <-chan struct{}) {
 		}
 		clock.set(skew)
 		select {
-		case <-over:
+		case <-done:
 			return
 		case <-time.After(stay):
 		}
@@ -213,8 +213,8 @@ func eightCallers(g *snowflake.Generator) (callers []func([]id) (int, error)) {
 	return []func([]id) (int, error){next, next, next, try, try, fill, burst, rare}
 }
 
-// made returns the result of a caller that has got one ID. An error that is transient counts
-// as a call without an ID.
+// made returns the result of a caller that has got one ID. An error that is transient
+// counts as a call without an ID.
 func made(block []id, id id, err error) (int, error) {
 	if errors.Is(err, snowflake.ErrClockBackwards) || errors.Is(err, snowflake.ErrSequenceExhausted) {
 		return 0, nil

@@ -42,8 +42,8 @@ var (
 	ErrClosed = errors.New("snowflake: generator closed")
 )
 
-// reason returns the error of a context that has ended, and its cause if it has one.
-func reason(ctx context.Context) error {
+// contextError returns the error of a context that has ended, and its cause if it has one.
+func contextError(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", err, cause)

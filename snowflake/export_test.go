@@ -17,13 +17,13 @@ func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
 // Skew adds an error to the machine's wall clock. The generator must not be in use yet.
 func Skew(g *Generator, skew func() time.Duration) { g.clock.Skewed = skew }
 
-// Compare makes the generator trust a comparison of its clocks for the time every instead of
-// a second. The generator must not be in use yet.
+// Compare makes the generator trust a comparison of its clocks for the time every instead
+// of a second. The generator must not be in use yet.
 func Compare(g *Generator, every time.Duration) { g.clock.Uncompared = every }
 
-// Lines returns addresses of fields that Next uses, to show that they share two cache lines:
-// the state and the last field that Next needs after it, and the clock's base and the last
-// byte that Next needs after it.
+// Lines returns addresses of fields that Next uses, to show that they share two cache
+// lines: the state and the last field that Next needs after it, and the clock's base and
+// the last byte that Next needs after it.
 func Lines(g *Generator) (state, besideState, base, besideBase uintptr) {
 	return uintptr(unsafe.Pointer(&g.state)), uintptr(unsafe.Pointer(&g.startBits)),
 		uintptr(unsafe.Pointer(&g.clock)), uintptr(unsafe.Pointer(&g.clock.Start)) + unsafe.Sizeof(g.clock.Start) - 1

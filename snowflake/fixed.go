@@ -30,7 +30,7 @@ const (
 // [Generator.Next] waits for it. Under [WithClock] this rule does not apply. If the
 // clock may step back between two processes, take a lease.
 func Static(datacenter, worker int64) WorkerSource {
-	return fixed(func(Layout) (int64, int64, error) { return datacenter, worker, nil })
+	return fixedSource(func(Layout) (int64, int64, error) { return datacenter, worker, nil })
 }
 
 // FromEnv is [Static] with the numbers in the environment variables
@@ -39,7 +39,7 @@ func Static(datacenter, worker int64) WorkerSource {
 // variable would make every process worker zero. The datacenter may be unset if the
 // layout has no bits for it.
 func FromEnv() WorkerSource {
-	return fixed(func(layout Layout) (datacenter, worker int64, err error) {
+	return fixedSource(func(layout Layout) (datacenter, worker int64, err error) {
 		if _, set := os.LookupEnv(datacenterVariable); set || layout.DatacenterBits > 0 {
 			if datacenter, err = numberFromEnv(datacenterVariable); err != nil {
 				return 0, 0, err
@@ -69,7 +69,7 @@ func numberFromEnv(name string) (int64, error) {
 // in -<number>, such as ip-10-0-3-17, look like a pod's. Two StatefulSets that share a
 // table need different datacenters.
 func FromStatefulSet(datacenter int64) WorkerSource {
-	return fixed(func(Layout) (int64, int64, error) {
+	return fixedSource(func(Layout) (int64, int64, error) {
 		host, err := os.Hostname()
 		if err != nil {
 			return 0, 0, fmt.Errorf("snowflake: host name: %w", err)
@@ -82,14 +82,15 @@ func FromStatefulSet(datacenter int64) WorkerSource {
 	})
 }
 
-// fixed is a source whose worker does not change. The function returns its datacenter and
-// worker for a layout. The registry workers keeps the worker exclusive within the process.
-type fixed func(Layout) (datacenter, worker int64, err error)
+// fixedSource is a source whose worker does not change. The function returns its
+// datacenter and worker for a layout. The registry fixedWorkers keeps the worker
+// exclusive within the process.
+type fixedSource func(Layout) (datacenter, worker int64, err error)
 
-func (fixed) Layout() Layout          { return Layout{} }
-func (fixed) Clock() func() time.Time { return nil }
+func (fixedSource) Layout() Layout          { return Layout{} }
+func (fixedSource) Clock() func() time.Time { return nil }
 
-func (f fixed) Grant(_ context.Context, layout Layout) (*Grant, error) {
+func (f fixedSource) Grant(_ context.Context, layout Layout) (*Grant, error) {
 	datacenter, worker, err := f(layout)
 	if err != nil {
 		return nil, err
@@ -98,24 +99,24 @@ func (f fixed) Grant(_ context.Context, layout Layout) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return grant, workers.register(grant)
+	return grant, fixedWorkers.register(grant)
 }
 
 // Extend is called only at the layout's end, which cannot be extended, so it returns
 // held.
-func (fixed) Extend(_ context.Context, held *Grant, _ time.Time) (*Grant, error) {
+func (fixedSource) Extend(_ context.Context, held *Grant, _ time.Time) (*Grant, error) {
 	return held, nil
 }
 
-func (fixed) Retire(_ context.Context, held *Grant, last time.Time) error {
-	workers.unregister(held, last)
+func (fixedSource) Retire(_ context.Context, held *Grant, last time.Time) error {
+	fixedWorkers.unregister(held, last)
 	return nil
 }
 
-// workers records the fixed workers of this process. It is the package's only mutable
+// fixedWorkers records the fixed workers of this process. It is the package's only mutable
 // state. It is needed because no single generator can notice a second generator for its
 // worker.
-var workers = registry{registrations: map[identity]registration{}}
+var fixedWorkers = registry{registrations: map[identity]registration{}}
 
 // A registry remembers each fixed worker that had a generator in this process.
 type registry struct {
@@ -154,7 +155,7 @@ func (r *registry) register(g *Grant) error {
 	if worker.live {
 		return fmt.Errorf("%w: this process already has a generator for %v: share it, or close it first", ErrWorkerInUse, g)
 	}
-	g.from = max(g.from, worker.next)
+	g.firstTick = max(g.firstTick, worker.next)
 	r.registrations[g.identity()] = registration{live: true, next: worker.next}
 	return nil
 }

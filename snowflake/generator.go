@@ -24,10 +24,10 @@ type Generator struct {
 	// that next only reads.
 	state        atomic.Uint64
 	skipped      atomic.Int64  // slots up to the state that no call has returned, because they were left out or lost, or are not due yet
-	end          atomic.Uint64 // first tick that next leaves to nextSlow: the grant's window ends there, or nextSlow has to log a warning
+	fastEnd      atomic.Uint64 // first tick that next leaves to nextSlow: the grant's window ends there, or nextSlow has to log a warning
 	secret       uint64        // decides the sequence numbers at which ticks start; see startOf
 	lag          uint64        // of WithLag, in ticks
-	span         uint64        // for how long after its start a tick may be used: the tick and the lag, in nanoseconds
+	tickSpan     uint64        // for how long after its start a tick may be used: the tick and the lag, in nanoseconds
 	warnAt       uint64        // first tick at which to warn that the layout expires
 	sequenceBits uint8
 	lowBits      uint8 // bits of datacenter, worker and sequence
@@ -43,15 +43,15 @@ type Generator struct {
 	maxJump   time.Duration
 	logical   bool
 
-	changing chan struct{} // a lock, held while a call asks the source for a window or another grant; see lockGrant
-	warned   atomic.Bool   // whether the expiry has been logged
+	grantLock chan struct{} // a lock, held while a call asks the source for a window or another grant; see lockGrant
+	warned    atomic.Bool   // whether the expiry has been logged
 
-	handover sync.Mutex      // held to replace the grant, and by Close to seal it, so that Close retires the last grant
-	closing  atomic.Bool     // set when Close begins
-	ctx      context.Context // ends when Close begins
-	cancel   context.CancelFunc
-	closed   chan struct{} // closed when Close has ended
-	result   error         // of Close
+	handover    sync.Mutex      // held to replace the grant, and by Close to seal it, so that Close retires the last grant
+	closing     atomic.Bool     // set when Close begins
+	ctx         context.Context // ends when Close begins
+	cancel      context.CancelFunc
+	closed      chan struct{} // closed when Close has ended
+	closeResult error         // of Close
 
 	// For Stats. The number of IDs is derived from the state and the skipped slots.
 	waits    atomic.Uint64
@@ -84,8 +84,8 @@ func (g *Generator) advance(grant *Grant, from, to slot) bool {
 // expiryNotice is how long before the layout's end the generator logs a warning.
 const expiryNotice = 5 * 365 * 24 * time.Hour
 
-// expired returns the error of a call at or after the layout's end.
-func (g *Generator) expired() error {
+// expiredError returns the error of a call at or after the layout's end.
+func (g *Generator) expiredError() error {
 	return fmt.Errorf("%w at %v (%v): move to a layout with more time bits, a longer tick or a later epoch", ErrExpired, g.layout.Expires(), g.layout)
 }
 

@@ -102,8 +102,9 @@ func TestSampledLayoutsAndWorkers(t *testing.T) {
 	}
 }
 
-// TryNext fails instead of waiting if the tick is used up. A tick with a random start has at
-// least half of its 4,096 sequence numbers, and the tick after a full tick has all of them.
+// TryNext fails instead of waiting if the tick is used up. A tick with a random start has
+// at least half of its 4,096 sequence numbers, and the tick after a full tick has all of
+// them.
 func TestTryNextNeverWaits(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -127,7 +128,7 @@ func TestTryNextBehindReservation(t *testing.T) {
 	s, c := newScript(), newChecker(t)
 	g := open(t, snowflake.Static(13, 2), snowflake.WithReadings(s.read))
 	c.try(g, 1)
-	reserve(t, g, 100_000)
+	abandonReservation(t, g, 100_000)
 	if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
 		t.Fatalf("TryNext: %v, want ErrSequenceExhausted", err)
 	}
@@ -141,8 +142,9 @@ func TestTryNextBehindReservation(t *testing.T) {
 	c.try(g, 1)
 }
 
-// reserve lets Fill reserve so many slots, and cancels it while it waits for their ticks.
-func reserve(t *testing.T, g *snowflake.Generator, slots int) {
+// abandonReservation lets Fill reserve so many slots, and cancels it while it waits for
+// their ticks.
+func abandonReservation(t *testing.T, g *snowflake.Generator, slots int) {
 	t.Helper()
 	canceled, cancel := context.WithCancel(ctx)
 	go func() {
@@ -156,8 +158,8 @@ func reserve(t *testing.T, g *snowflake.Generator, slots int) {
 	}
 }
 
-// Fill fails at once if its slots are due after its deadline. It takes no slots then, because
-// under overload the calls that give up would delay all other calls.
+// Fill fails at once if its slots are due after its deadline. It takes no slots then,
+// because under overload the calls that give up would delay all other calls.
 func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -232,9 +234,9 @@ func TestWorkerInUse(t *testing.T) {
 	open(t, snowflake.Static(15, 1))
 }
 
-// A second generator is rejected even if its layout divides the bits of datacenter and worker
-// differently, because both generators would issue the same IDs. Here datacenter 1 worker 1
-// of 5+5 bits is worker 33 of 0+10 bits.
+// A second generator is rejected even if its layout divides the bits of datacenter and
+// worker differently, because both generators would issue the same IDs. Here datacenter 1
+// worker 1 of 5+5 bits is worker 33 of 0+10 bits.
 func TestWorkerInUseUnderAnotherSplit(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -273,7 +275,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A generator issues up to the last ID of its layout, and then fails for good. New fails too.
+// A generator issues up to the last ID of its layout, and then fails for good. New fails
+// too.
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -299,8 +302,8 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// logged returns a buffer that receives the log messages of the default logger until the test
-// ends. It is not for parallel tests.
+// logged returns a buffer that receives the log messages of the default logger until the
+// test ends. It is not for parallel tests.
 func logged(t *testing.T) *bytes.Buffer {
 	t.Helper()
 	var log bytes.Buffer
@@ -373,8 +376,8 @@ func TestExpiryWarningOfAShortLayout(t *testing.T) {
 	}
 }
 
-// New returns an error for each wrong option or combination, and for a layout that the clock
-// is outside of. The error names the value and the value that is wanted.
+// New returns an error for each wrong option or combination, and for a layout that the
+// clock is outside of. The error names the value and the value that is wanted.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	s := newScript()

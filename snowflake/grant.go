@@ -25,22 +25,22 @@ const sealed uint64 = 1 << 63
 type Grant struct {
 	layout             Layout
 	datacenter, worker int64
-	from               int64       // first tick of the window
-	first              slot        // first slot of the tick in which the generator began
+	firstTick          int64       // first tick of the window
+	firstSlot          slot        // first slot of the tick in which the generator began
 	fixed              bool        // the worker is fixed, so that the window ends only with the layout
-	used               atomic.Bool // a generator has accepted the grant, so that no other generator may
+	accepted           atomic.Bool // a generator has accepted the grant, so that no other generator may
 
 	node         uint64 // datacenter and worker, at their place in an ID
 	mask         uint64 // mask of the sequence
 	sequenceBits uint8
 	nodeBits     uint8 // bits of the datacenter and the worker
 
-	// moving is held to change the fields below, and the generator's state and end with
-	// them. A source may extend or revoke a grant late. Under moving it can check that
+	// mu is held to change the fields below, and the generator's state and fastEnd with
+	// them. A source may extend or revoke a grant late. Under mu it can check that
 	// the grant is not retired, and so never changes the state of a generator that
 	// already has another grant. The fields are atomic because calls that issue IDs load
 	// them without the lock.
-	moving    sync.Mutex
+	mu        sync.Mutex
 	limit     atomic.Uint64 // first slot that must not be issued
 	generator atomic.Pointer[Generator]
 	revoked   atomic.Bool // set by the source
@@ -63,7 +63,7 @@ func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*
 		layout:       layout,
 		datacenter:   datacenter,
 		worker:       worker,
-		from:         max(1, layout.tickOf(from.Add(layout.Tick-1))), // zero is not an ID
+		firstTick:    max(1, layout.tickOf(from.Add(layout.Tick-1))), // zero is not an ID
 		fixed:        until.IsZero(),
 		node:         uint64(node) << layout.SequenceBits,
 		mask:         uint64(mask(layout.SequenceBits)),
@@ -94,20 +94,20 @@ func (g *Grant) Until() time.Time {
 // revoked grant.
 func (g *Grant) Extend(until time.Time) {
 	to := g.limitAt(until)
-	g.moving.Lock()
-	defer g.moving.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if to <= g.limit.Load() || g.revoked.Load() {
 		return
 	}
 	g.limit.Store(to)
-	if generator := g.holder(); generator != nil {
-		generator.end.Store(min(to>>g.sequenceBits, generator.warnAt)) // for next, which does not load the limit
+	if generator := g.activeGenerator(); generator != nil {
+		generator.fastEnd.Store(min(to>>g.sequenceBits, generator.warnAt)) // for next, which does not load the limit
 	}
 }
 
-// holder returns the generator that issues under the grant. It returns nil before the
-// generator has begun and after the grant was retired. The caller holds moving.
-func (g *Grant) holder() *Generator {
+// activeGenerator returns the generator that issues under the grant. It returns nil
+// before the generator has begun and after the grant was retired. The caller holds mu.
+func (g *Grant) activeGenerator() *Generator {
 	if g.retired.Load() {
 		return nil
 	}
@@ -131,15 +131,15 @@ func (g *Grant) holder() *Generator {
 // still returns the last tick in use, which may have been reserved and never issued. A
 // second Revoke does nothing.
 func (g *Grant) Revoke() {
-	g.moving.Lock()
-	defer g.moving.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	// Each store stops other calls. A waiting call, and Fill, check revoked. A call that
 	// begins on the slow path finds no slot below the limit, and then asks the source. A
 	// call that has read the state before cannot commit once it is sealed. revoked comes
 	// first, because the error of a call that finds no slot depends on it.
 	g.revoked.Store(true)
-	g.limit.Store(slot(g.from) << g.sequenceBits)
-	if generator := g.holder(); generator != nil {
+	g.limit.Store(slot(g.firstTick) << g.sequenceBits)
+	if generator := g.activeGenerator(); generator != nil {
 		generator.state.Or(sealed)
 	}
 }
@@ -159,15 +159,15 @@ func (g *Grant) Now() (time.Time, error) {
 	if generator == nil {
 		return time.Now().Round(0), nil
 	}
-	return generator.wall()
+	return generator.believedWall()
 }
 
 // Last returns the start of the last tick in which an ID was issued or reserved. It
 // returns the zero time before the grant is in use and after it was retired.
 func (g *Grant) Last() time.Time {
-	g.moving.Lock()
-	defer g.moving.Unlock()
-	if generator := g.holder(); generator != nil {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if generator := g.activeGenerator(); generator != nil {
 		return g.timeOf(generator.last())
 	}
 	return time.Time{}
@@ -184,8 +184,8 @@ func (g *Grant) limitAt(until time.Time) slot {
 	return slot(tick) << g.sequenceBits
 }
 
-// fenced returns the error of a call for which the grant has no slot.
-func (g *Grant) fenced() error {
+// fencedError returns the error of a call for which the grant has no slot.
+func (g *Grant) fencedError() error {
 	if g.revoked.Load() {
 		return fmt.Errorf("%w: %v was revoked, as another process may hold it: Next and Fill ask for another worker", ErrFenced, g)
 	}
@@ -198,9 +198,9 @@ func (g *Grant) expires() bool {
 	return g.limit.Load() == slot(g.layout.endTick())<<g.sequenceBits
 }
 
-// unused returns the tick before the window. It is the last tick to report to the
+// tickBefore returns the tick before the window. It is the last tick to report to the
 // source if no ID was issued.
-func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
+func (g *Grant) tickBefore() time.Time { return g.layout.timeOf(g.firstTick - 1) }
 
 // begin lets the generator issue under the grant, from the tick on. If the source has
 // already revoked the grant, its window is empty and the first call asks the source.
@@ -210,13 +210,13 @@ func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
 // that has loaded an earlier state cannot commit. That state never returns, because the
 // state only rises under one worker and otherwise contains another worker.
 func (g *Grant) begin(generator *Generator, tick uint64) {
-	g.moving.Lock()
-	defer g.moving.Unlock()
-	g.first = tick << g.sequenceBits
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.firstSlot = tick << g.sequenceBits
 	g.generator.Store(generator)
-	generator.end.Store(min(g.limit.Load()>>g.sequenceBits, generator.warnAt))
+	generator.fastEnd.Store(min(g.limit.Load()>>g.sequenceBits, generator.warnAt))
 	generator.grant.Store(g)
-	generator.state.Store(uint64(g.id(g.first - 1)))
+	generator.state.Store(uint64(g.id(g.firstSlot - 1)))
 }
 
 // retire ends the grant for good, and returns the last slot issued or reserved. A call
@@ -224,8 +224,8 @@ func (g *Grant) begin(generator *Generator, tick uint64) {
 // before the state is sealed, because a call that finds a sealed state checks retired to
 // know whether to ask the source or to wait for the next grant.
 func (g *Grant) retire() slot {
-	g.moving.Lock()
-	defer g.moving.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.retired.Store(true)
 	return g.slotOf(g.generator.Load().state.Or(sealed))
 }

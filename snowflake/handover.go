@@ -30,7 +30,7 @@ func (g *Generator) openFirst(c config) error {
 		return err
 	}
 	if err := c.setDefaults(grant); err != nil {
-		return errors.Join(err, g.source.Retire(ctx, grant, grant.unused()))
+		return errors.Join(err, g.source.Retire(ctx, grant, grant.tickBefore()))
 	}
 	g.policy = *c.policy
 	g.openGrant(grant, 0)
@@ -45,20 +45,20 @@ func (g *Generator) skipStartTick(grant *Grant) {
 		return
 	}
 	first := g.layout.tickAfterStart()
-	if left := g.clock.Until(uint64(first)); left <= maxStartSleep {
-		time.Sleep(left)
+	if untilFirst := g.clock.Until(uint64(first)); untilFirst <= maxStartSleep {
+		time.Sleep(untilFirst)
 	}
-	grant.from = max(grant.from, first)
+	grant.firstTick = max(grant.firstTick, first)
 }
 
-// started is the start time of this process.
-var started = time.Now()
+// processStart is the start time of this process.
+var processStart = time.Now()
 
 // tickAfterStart returns the first tick that a previous process under the same fixed
 // worker cannot have used, or zero if the tick in which this process was started is
 // over.
 func (l Layout) tickAfterStart() int64 {
-	if tick := l.tickOf(started); tick == l.tickOf(time.Now()) {
+	if tick := l.tickOf(processStart); tick == l.tickOf(time.Now()) {
 		return tick + 1
 	}
 	return 0
@@ -71,11 +71,11 @@ func (g *Generator) accept(ctx context.Context, grant *Grant, least int64) error
 	if grant == nil {
 		return errors.New("snowflake: the source has granted nothing")
 	}
-	if !grant.used.CompareAndSwap(false, true) {
+	if !grant.accepted.CompareAndSwap(false, true) {
 		return fmt.Errorf("snowflake: %v has been granted before, and two generators under one grant would issue the same IDs: make a new one for each call", grant)
 	}
 	if err := g.checkGrant(grant, least); err != nil {
-		return errors.Join(err, g.source.Retire(ctx, grant, grant.unused()))
+		return errors.Join(err, g.source.Retire(ctx, grant, grant.tickBefore()))
 	}
 	return nil
 }
@@ -86,12 +86,12 @@ func (g *Generator) checkGrant(grant *Grant, least int64) error {
 	if !grant.layout.Equal(g.layout) {
 		return fmt.Errorf("snowflake: the source has granted %v of another layout, %v: want %v", grant, grant.layout, g.layout)
 	}
-	first := max(uint64(grant.from), uint64(least), g.clock.TickAt(g.clock.Now().Logical))
+	first := max(uint64(grant.firstTick), uint64(least), g.clock.TickAt(g.clock.Now().Logical))
 	if first<<g.sequenceBits < grant.limit.Load() {
 		return nil
 	}
 	if grant.expires() {
-		return g.expired()
+		return g.expiredError()
 	}
 	return fmt.Errorf("%w: %v was granted until %v, and could only begin at %v", ErrFenced, grant, grant.Until(), g.layout.timeOf(int64(first)))
 }
@@ -107,7 +107,7 @@ func (g *Generator) openGrant(grant *Grant, least int64) {
 	g.clock.Lock()
 	defer g.clock.Unlock()
 	now := g.clock.TickAt(g.clock.Now().Logical)
-	first := max(uint64(grant.from), uint64(least))
+	first := max(uint64(grant.firstTick), uint64(least))
 	if first > now+1 {
 		g.clock.StartAt(first)
 	}
@@ -120,7 +120,7 @@ func (g *Generator) openGrant(grant *Grant, least int64) {
 // another grant.
 func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) error {
 	if held.expires() {
-		return g.expired()
+		return g.expiredError()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -153,7 +153,7 @@ func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error
 	case next != held:
 		return g.replaceGrant(context.WithoutCancel(ctx), held, next) // old must be retired even if the caller has gone
 	case need >= held.limit.Load():
-		return held.fenced()
+		return held.fencedError()
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 	}
 	last, ok := g.swapGrants(old, next)
 	if !ok {
-		return errors.Join(ErrClosed, g.source.Retire(ctx, next, next.unused()))
+		return errors.Join(ErrClosed, g.source.Retire(ctx, next, next.tickBefore()))
 	}
 	if err := g.source.Retire(ctx, old, old.timeOf(last)); err != nil {
 		slog.Warn("snowflake: a replaced worker could not be released", "worker", old.String(), "error", err)
@@ -197,16 +197,16 @@ func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 // ready cases chooses at random.
 func (g *Generator) lockGrant(ctx context.Context) error {
 	select {
-	case g.changing <- struct{}{}:
+	case g.grantLock <- struct{}{}:
 		return nil
 	default:
 	}
 	select {
-	case g.changing <- struct{}{}:
+	case g.grantLock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return reason(ctx)
+		return contextError(ctx)
 	}
 }
 
-func (g *Generator) unlockGrant() { <-g.changing }
+func (g *Generator) unlockGrant() { <-g.grantLock }

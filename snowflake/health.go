@@ -28,13 +28,13 @@ func (g *Generator) health() error {
 		return err
 	}
 	if r.pastWindow && r.grant.expires() {
-		return g.expired()
+		return g.expiredError()
 	}
 	if source, ok := g.source.(interface{ Health() error }); ok {
 		return source.Health()
 	}
 	if r.pastWindow {
-		return r.grant.fenced()
+		return r.grant.fencedError()
 	}
 	return nil
 }

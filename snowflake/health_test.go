@@ -30,7 +30,7 @@ func checkHealth(t *testing.T, g *snowflake.Generator, want error) {
 // clock is right again.
 func TestHealthOfTheClock(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()), snowflake.WithMaxJump(time.Hour))
+		g := open(t, src.(*windows).fixedWorker(t), clock, snowflake.OnClockBackwards(snowflake.Fail()), snowflake.WithMaxJump(time.Hour))
 		checkHealth(t, g, nil)
 		s.step(-time.Minute)
 		checkHealth(t, g, snowflake.ErrClockBackwards)
@@ -159,7 +159,7 @@ func TestWorker(t *testing.T) {
 	s := newScript()
 	w := newWindows(snowflake.TwitterLayout(), s.now, time.Second)
 	g = open(t, w, snowflake.WithReadings(s.read))
-	w.set(func() { w.lose = true })
+	w.set(func() { w.loseWorker = true })
 	for want := range int64(2) {
 		if _, worker := g.Worker(); worker != want {
 			t.Errorf("worker %d, want %d", worker, want)

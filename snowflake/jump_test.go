@@ -19,8 +19,8 @@ const (
 	kept = time.Minute
 )
 
-// refused checks that all calls fail because the clock has jumped.
-func refused(t *testing.T, g *snowflake.Generator) {
+// checkRefused checks that all calls fail because the clock has jumped.
+func checkRefused(t *testing.T, g *snowflake.Generator) {
 	t.Helper()
 	_, next := g.Next(ctx)
 	_, tryNext := g.TryNext()
@@ -31,8 +31,8 @@ func refused(t *testing.T, g *snowflake.Generator) {
 	}
 }
 
-// follows checks that IDs are issued, at the clock's time.
-func follows(t *testing.T, g *snowflake.Generator, s *script, c *checker) {
+// checkFollows checks that IDs are issued, at the clock's time.
+func checkFollows(t *testing.T, g *snowflake.Generator, s *script, c *checker) {
 	t.Helper()
 	c.try(g, 1)
 	if got := g.Layout().Time(c.last); !got.Equal(s.now()) {
@@ -47,16 +47,16 @@ func follows(t *testing.T, g *snowflake.Generator, s *script, c *checker) {
 // clock was corrected, even if it is busy.
 func TestCorrectedClockIsBelieved(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock)
+		g := open(t, src.(*windows).fixedWorker(t), clock)
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(60 * day)
 		const pause = 10 * time.Millisecond
 		for range kept / pause {
-			refused(t, g)
+			checkRefused(t, g)
 			s.pass(pause)
 		}
-		follows(t, g, s, c)
+		checkFollows(t, g, s, c)
 		if _, err := g.TryNext(); err != nil {
 			t.Error(err)
 		}
@@ -107,7 +107,7 @@ func TestCorrectedMachineClockIsBelieved(t *testing.T) {
 // The error for a jump names its size and the limit, and what to do.
 func TestJumpIsReportedWithItsNumbers(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock)
+		g := open(t, src.(*windows).fixedWorker(t), clock)
 		s.step(60 * day)
 		_, err := g.TryNext()
 		const want = "snowflake: the clock jumped 1440h0m0s ahead, more than WithMaxJump(720h0m0s): fix the clock; if it is right, it is believed once it has kept this time for 1m0s"
@@ -121,21 +121,21 @@ func TestJumpIsReportedWithItsNumbers(t *testing.T) {
 // between.
 func TestCorrectedClockIsBelievedByRareCalls(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock)
+		g := open(t, src.(*windows).fixedWorker(t), clock)
 		c := newChecker(t)
 		c.try(g, 1)
 		s.pass(10 * time.Hour)
 		s.step(60 * day)
 		s.pass(10 * time.Hour) // only calls notice it
-		refused(t, g)
+		checkRefused(t, g)
 		s.pass(kept - time.Millisecond)
-		refused(t, g)
+		checkRefused(t, g)
 		s.pass(time.Millisecond)
-		follows(t, g, s, c)
+		checkFollows(t, g, s, c)
 		s.step(60 * day)
-		refused(t, g)
+		checkRefused(t, g)
 		s.pass(time.Hour)
-		follows(t, g, s, c)
+		checkFollows(t, g, s, c)
 	})
 }
 
@@ -163,18 +163,18 @@ func TestWhatAgreementIs(t *testing.T) {
 			s, c := newScript(), newChecker(t)
 			g := open(t, granting(s.now(), 1e6*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
 			s.step(60 * day)
-			refused(t, g)
+			checkRefused(t, g)
 			s.pass(tt.passes)
 			s.step(tt.apart)
 			if tt.agree {
-				follows(t, g, s, c)
+				checkFollows(t, g, s, c)
 				return
 			}
-			refused(t, g)
+			checkRefused(t, g)
 			s.pass(kept - time.Millisecond)
-			refused(t, g)
+			checkRefused(t, g)
 			s.pass(time.Millisecond)
-			follows(t, g, s, c)
+			checkFollows(t, g, s, c)
 		})
 	}
 }
@@ -186,7 +186,7 @@ func TestFastClockIsNeverBelieved(t *testing.T) {
 	g := open(t, granting(s.now(), 1e6*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
 	s.step(60 * day)
 	for range 10 * kept / (100 * time.Millisecond) {
-		refused(t, g)
+		checkRefused(t, g)
 		s.pass(100 * time.Millisecond)
 		s.step(100 * time.Millisecond)
 	}
@@ -195,66 +195,66 @@ func TestFastClockIsNeverBelieved(t *testing.T) {
 // A clock that keeps jumping is not believed until it is back.
 func TestUnsteadyClockIsNeverBelieved(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock)
+		g := open(t, src.(*windows).fixedWorker(t), clock)
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(60 * day)
 		for i := range 400 {
 			for range 5 {
-				refused(t, g)
+				checkRefused(t, g)
 				s.pass(kept / 6)
 			}
 			s.step([]time.Duration{40 * day, -40 * day}[i%2])
 		}
 		s.step(-60 * day)
-		follows(t, g, s, c)
+		checkFollows(t, g, s, c)
 	})
 }
 
 // A small step back starts the minute again.
 func TestStepBackStartsTheMinuteAgain(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock)
+		g := open(t, src.(*windows).fixedWorker(t), clock)
 		s.step(60 * day)
-		refused(t, g)
+		checkRefused(t, g)
 		s.pass(kept - time.Second)
-		refused(t, g)
+		checkRefused(t, g)
 		s.step(-10 * time.Second)
-		refused(t, g)
+		checkRefused(t, g)
 		s.pass(kept - time.Second)
-		refused(t, g)
+		checkRefused(t, g)
 		s.pass(time.Second)
-		follows(t, g, s, newChecker(t))
+		checkFollows(t, g, s, newChecker(t))
 	})
 }
 
 // A clock that returns is right at once, and its earlier time is forgotten.
 func TestJumpAndReturn(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock)
+		g := open(t, src.(*windows).fixedWorker(t), clock)
 		c := newChecker(t)
 		for range 5 {
 			s.step(60 * day)
-			refused(t, g)
+			checkRefused(t, g)
 			s.pass(kept / 2)
-			refused(t, g)
+			checkRefused(t, g)
 			s.step(-60 * day)
 			s.pass(time.Millisecond)
-			follows(t, g, s, c)
+			checkFollows(t, g, s, c)
 		}
 	})
 }
 
-// Once the generator has believed a jump ahead, a step back to the time before the jump is an
-// error, as any large step back is. It does not count as the end of the jump.
+// Once the generator has believed a jump ahead, a step back to the time before the jump
+// is an error, as any large step back is. It does not count as the end of the jump.
 func TestStepBackFromABelievedJump(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock)
+		g := open(t, src.(*windows).fixedWorker(t), clock)
 		c := newChecker(t)
 		s.step(60 * day)
-		refused(t, g)
+		checkRefused(t, g)
 		s.pass(kept)
-		follows(t, g, s, c)
+		checkFollows(t, g, s, c)
 		s.step(-60 * day)
 		if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
 			t.Errorf("got %v, want ErrClockBackwards", err)
@@ -269,16 +269,16 @@ func held(t *testing.T, s *script, opts ...snowflake.Option) (*snowflake.Generat
 	return open(t, src, opts...), src.grant
 }
 
-// believes checks that the grant's Now returns the clock's time.
-func believes(t *testing.T, grant *snowflake.Grant, s *script) {
+// checkBelieves checks that the grant's Now returns the clock's time.
+func checkBelieves(t *testing.T, grant *snowflake.Grant, s *script) {
 	t.Helper()
 	if now, err := grant.Now(); err != nil || !now.Equal(s.now()) {
 		t.Fatalf("Now = %v, %v, want %v", now, err, s.now())
 	}
 }
 
-// disbelieves checks that the grant's Now returns the error for a jump.
-func disbelieves(t *testing.T, grant *snowflake.Grant) {
+// checkDisbelieves checks that the grant's Now returns the error for a jump.
+func checkDisbelieves(t *testing.T, grant *snowflake.Grant) {
 	t.Helper()
 	if now, err := grant.Now(); !errors.Is(err, snowflake.ErrClockJumped) || !now.IsZero() {
 		t.Fatalf("Now = %v, %v, want ErrClockJumped", now, err)
@@ -291,19 +291,19 @@ func TestNow(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
 		g, grant := held(t, s, clock, snowflake.WithMaxJump(time.Hour))
 		c := newChecker(t)
-		believes(t, grant, s)
+		checkBelieves(t, grant, s)
 		c.try(g, 10)
 		s.step(30 * time.Minute)
-		believes(t, grant, s)
-		follows(t, g, s, c)
+		checkBelieves(t, grant, s)
+		checkFollows(t, g, s, c)
 		s.step(2 * time.Hour)
-		disbelieves(t, grant)
-		refused(t, g)
+		checkDisbelieves(t, grant)
+		checkRefused(t, g)
 		s.pass(kept)
-		believes(t, grant, s)
-		follows(t, g, s, c)
+		checkBelieves(t, grant, s)
+		checkFollows(t, g, s, c)
 		s.step(-30 * time.Minute)
-		believes(t, grant, s)
+		checkBelieves(t, grant, s)
 		c.try(g, 10)
 	})
 }
@@ -316,11 +316,11 @@ func TestNowLetsAnIdleGeneratorBelieve(t *testing.T) {
 		c := newChecker(t)
 		s.step(60 * day)
 		for range 3 {
-			disbelieves(t, grant)
+			checkDisbelieves(t, grant)
 			s.pass(kept / 3)
 		}
-		believes(t, grant, s)
-		follows(t, g, s, c)
+		checkBelieves(t, grant, s)
+		checkFollows(t, g, s, c)
 	})
 }
 
@@ -332,7 +332,7 @@ func TestNowFollowsAStepBack(t *testing.T) {
 		c.try(g, 1)
 		s.pass(10 * time.Minute)
 		s.step(-9 * time.Minute)
-		believes(t, grant, s)
+		checkBelieves(t, grant, s)
 		s.pass(time.Millisecond)
 		c.try(g, 1)
 		if got := g.Layout().Time(c.last); !got.Equal(s.now()) {
@@ -349,12 +349,12 @@ func TestNowInLogicalTime(t *testing.T) {
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(2 * time.Hour)
-		disbelieves(t, grant)
+		checkDisbelieves(t, grant)
 		c.try(g, 10_000)
 		s.pass(kept)
-		believes(t, grant, s)
+		checkBelieves(t, grant, s)
 		s.step(-time.Hour)
-		believes(t, grant, s)
+		checkBelieves(t, grant, s)
 		c.try(g, 10_000)
 		if got := g.Layout().Time(c.last).Sub(g.Layout().Time(minKey(c))); got > 10*time.Millisecond {
 			t.Errorf("20,010 IDs took %v of logical time, want 5 ticks", got)
@@ -380,20 +380,20 @@ func TestNowBeforeAndAfter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	believes(t, src.grant, s)
+	checkBelieves(t, src.grant, s)
 	src.grant.Revoke()
-	believes(t, src.grant, s)
+	checkBelieves(t, src.grant, s)
 	if err := g.Close(ctx); err != nil && !strings.Contains(err.Error(), "is not below the bound") {
 		t.Fatal(err)
 	}
-	believes(t, src.grant, s)
+	checkBelieves(t, src.grant, s)
 	s.step(60 * day)
-	disbelieves(t, src.grant)
+	checkDisbelieves(t, src.grant)
 }
 
-// TestNowUnderLoad checks that Grant.Now, which a worker source calls, never fails while other
-// goroutines issue IDs, and that no ID is issued twice. It runs on the machine's clock and on
-// a scripted clock that steps.
+// TestNowUnderLoad checks that Grant.Now, which a worker source calls, never fails while
+// other goroutines issue IDs, and that no ID is issued twice. It runs on the machine's
+// clock and on a scripted clock that steps.
 func TestNowUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newScript()

@@ -50,8 +50,8 @@ func TwitterLayout() Layout {
 	}
 }
 
-// JSSafeLayout returns a layout that keeps IDs below 2^53, where a JavaScript
-// number is exact: 39 bits of 10 ms ticks since 2020, 6 of worker and 8 of sequence. It yields
+// JSSafeLayout returns a layout that keeps IDs below 2^53, where a JavaScript number is
+// exact: 39 bits of 10 ms ticks since 2020, 6 of worker and 8 of sequence. It yields
 // 25,600 IDs per second and worker, has 64 workers, and expires in 2194.
 func JSSafeLayout() Layout {
 	return Layout{
@@ -73,9 +73,9 @@ func DiscordLayout() Layout {
 	return l
 }
 
-// longest is the longest time.Duration, 292 years. A generator counts the time since
-// the epoch in nanoseconds, so that it cannot count further.
-const longest = time.Duration(math.MaxInt64)
+// longestDuration is the longest time.Duration, 292 years. A generator counts the time
+// since the epoch in nanoseconds, so that it cannot count further.
+const longestDuration = time.Duration(math.MaxInt64)
 
 // Validate returns all errors of the layout, joined. [New] calls it.
 func (l Layout) Validate() error {
@@ -87,13 +87,13 @@ func (l Layout) validateTick() error {
 	if l.Tick < time.Millisecond || l.Tick%time.Millisecond != 0 {
 		return fmt.Errorf("snowflake: layout's tick %v: want whole milliseconds, at least 1ms", l.Tick)
 	}
-	if l.Tick > longest/2 {
-		return fmt.Errorf("snowflake: layout's tick %v: want at most half of %v, the longest time that a generator counts", l.Tick, longest)
+	if l.Tick > longestDuration/2 {
+		return fmt.Errorf("snowflake: layout's tick %v: want at most half of %v, the longest time that a generator counts", l.Tick, longestDuration)
 	}
 	if l.Epoch.Before(time.UnixMilli(0)) {
 		return fmt.Errorf("snowflake: layout's epoch %v is before 1970-01-01T00:00:00Z", l.Epoch)
 	}
-	if latest := time.UnixMilli(longest.Milliseconds()).UTC(); l.Epoch.After(latest) {
+	if latest := time.UnixMilli(longestDuration.Milliseconds()).UTC(); l.Epoch.After(latest) {
 		return fmt.Errorf("snowflake: layout's epoch %v is after %s", l.Epoch, latest.Format(time.RFC3339Nano))
 	}
 	if l.Epoch.Nanosecond()%int(time.Millisecond) != 0 || l.epochMillis()%l.tickMillis() != 0 {
@@ -158,7 +158,7 @@ func (l Layout) tickMillis() int64 { return max(1, l.Tick.Milliseconds()) }
 // endTick returns the first tick that the layout cannot express with its bits, or that
 // a generator cannot count.
 func (l Layout) endTick() int64 {
-	return min(1<<min(62, max(0, l.timeBits())), longest.Milliseconds()/l.tickMillis())
+	return min(1<<min(62, max(0, l.timeBits())), longestDuration.Milliseconds()/l.tickMillis())
 }
 
 // lastID returns the last ID of the last tick, with the highest numbers in all fields.

@@ -85,7 +85,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// Validate and New reject a layout that cannot issue, or whose times a generator cannot count.
+// Validate and New reject a layout that cannot issue, or whose times a generator cannot
+// count.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -141,8 +142,8 @@ func TestLayoutOfNothingButTime(t *testing.T) {
 	}
 }
 
-// Two layouts are equal if their IDs are, even if their fields differ: the epoch's time zone,
-// and a TotalBits of zero for 63.
+// Two layouts are equal if their IDs are, even if their fields differ: the epoch's time
+// zone, and a TotalBits of zero for 63.
 func TestLayoutEqual(t *testing.T) {
 	t.Parallel()
 	l := snowflake.TwitterLayout()
@@ -308,8 +309,8 @@ func TestComposeDecomposeSampled(t *testing.T) {
 	}
 }
 
-// FuzzLayout looks for a layout and a number for which a method panics, or Compose is not the
-// inverse of Decompose.
+// FuzzLayout looks for a layout and a number for which a method panics, or Compose is not
+// the inverse of Decompose.
 func FuzzLayout(f *testing.F) {
 	f.Add(int64(1288834974657), int64(1), uint8(5), uint8(5), uint8(12), uint8(63), int64(1541815603606036480))
 	f.Add(int64(0), int64(10), uint8(0), uint8(6), uint8(8), uint8(53), int64(-1))

@@ -71,11 +71,11 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		maxJump:      c.maxJump,
 		logical:      c.logical,
 		startBits:    c.start.bits(c.layout.SequenceBits),
-		changing:     make(chan struct{}, 1),
+		grantLock:    make(chan struct{}, 1),
 		warnAt:       uint64(max(0, c.layout.tickOf(c.layout.Expires().Add(-expiryNotice)))),
 		closed:       make(chan struct{}),
 	}
-	g.span = (g.lag + 1) * uint64(c.layout.Tick)
+	g.tickSpan = (g.lag + 1) * uint64(c.layout.Tick)
 	g.state.Store(sealed)
 	g.clock.Init(clock.Config{
 		Epoch:   c.layout.Epoch,
@@ -98,7 +98,7 @@ func (g *Generator) checkLifetime() error {
 		return fmt.Errorf("snowflake: layout's epoch %v is after the clock's %v", g.layout.Epoch, now)
 	}
 	if !now.Before(g.layout.Expires()) {
-		return g.expired()
+		return g.expiredError()
 	}
 	return nil
 }

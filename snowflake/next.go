@@ -44,9 +44,9 @@ func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Backgrou
 //     is most of the cost of a call.
 //   - Trusts reports whether the last comparison with the wall clock is recent enough. About
 //     once a second it is not, and Reconfirm reads both clocks.
-//   - span is how long after its start a tick may be used, because of WithLag. During that
+//   - tickSpan is how long after its start a tick may be used, because of WithLag. During that
 //     time the next ID is the state plus one, unless the sequence is used up.
-//   - end is the first tick beyond the grant's window, or the tick from which nextSlow warns
+//   - fastEnd is the first tick beyond the grant's window, or the tick from which nextSlow warns
 //     that the layout expires. next loads it only for the first ID of a tick, because a tick in
 //     which an ID was issued is in the window.
 //   - lag and secret determine the first ID of a tick, and skipped counts the slots that
@@ -62,7 +62,7 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 			logical, ok = g.clock.Reconfirm()
 		}
 		lastTick, full := last>>(g.lowBits&63), uint64(1)<<(g.sequenceBits&63)-1
-		sameTick := logical-lastTick*g.clock.Tick < g.span // the difference of unsigned numbers is huge if the tick is in the future
+		sameTick := logical-lastTick*g.clock.Tick < g.tickSpan // the difference of unsigned numbers is huge if the tick is in the future
 		if again := g.state.Load(); sameTick && again>>(g.lowBits&63) == lastTick {
 			last = again
 		}
@@ -72,7 +72,7 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 		next, skipped := last+1, uint64(0)
 		if !sameTick {
 			tick := logical / g.clock.Tick
-			if tick < lastTick || tick >= g.end.Load() {
+			if tick < lastTick || tick >= g.fastEnd.Load() {
 				break
 			}
 			tick -= g.lag

@@ -73,13 +73,13 @@ func (c *config) adopt(src WorkerSource) error {
 		}
 		c.wall = wall
 	}
-	chosen, brought := c.layout != Layout{}, src.Layout()
+	hasLayout, sourceLayout := c.layout != Layout{}, src.Layout()
 	switch {
-	case brought != Layout{} && chosen && !c.layout.Equal(brought):
-		return fmt.Errorf("snowflake: WithLayout(%v) conflicts with the source's layout %v: remove the option", c.layout, brought)
-	case brought != Layout{}:
-		c.layout = brought
-	case !chosen:
+	case sourceLayout != Layout{} && hasLayout && !c.layout.Equal(sourceLayout):
+		return fmt.Errorf("snowflake: WithLayout(%v) conflicts with the source's layout %v: remove the option", c.layout, sourceLayout)
+	case sourceLayout != Layout{}:
+		c.layout = sourceLayout
+	case !hasLayout:
 		c.layout, c.byDefault = TwitterLayout(), true
 	}
 	return c.layout.Validate()

@@ -17,15 +17,15 @@ type reservation struct {
 	first   slot          // the first slot of the block
 	count   uint64        // zero if the call has to wait or fail first; see waitOrFail
 	at      clock.Moment  // the time up to which slots are due
-	now     uint64        // the tick of at
-	due     uint64        // the tick of the last slot of the block; until it begins, the call waits
+	nowTick uint64        // the tick of at
+	dueTick uint64        // the tick of the last slot of the block; until it begins, the call waits
 	catchUp time.Duration // how long to wait first, until a step back is over, under the policy Wait
 
 	pastWindow bool // first is at or above the limit of the grant's window
 }
 
-// ready reports whether the slots can be committed and used at once.
-func (r *reservation) ready() bool { return r.count > 0 && r.due <= r.now }
+// isDue reports whether the slots can be committed and used at once.
+func (r *reservation) isDue() bool { return r.count > 0 && r.dueTick <= r.nowTick }
 
 // reserve takes up to n slots, or fewer if the window ends, and then waits, without
 // holding a lock, until the tick of the last slot begins. If wait is false, it returns an
@@ -35,7 +35,7 @@ func (r *reservation) ready() bool { return r.count > 0 && r.due <= r.now }
 func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservation, error) {
 	for {
 		r, err := g.nextReservation(n)
-		if err == nil && !r.ready() {
+		if err == nil && !r.isDue() {
 			err = g.waitOrFail(ctx, r, wait)
 		}
 		if err == nil && r.count > 0 && g.commit(r) {
@@ -45,7 +45,7 @@ func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservati
 			}
 		}
 		if err == nil && ctx.Err() != nil {
-			err = waiting(ctx)
+			err = waitError(ctx)
 		}
 		if err != nil {
 			g.refusals.Add(1)
@@ -75,14 +75,14 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	// source raises after that.
 	limit := r.grant.limit.Load()
 	var err error
-	if r.at, r.catchUp, err = g.now(); err != nil || r.catchUp > 0 {
+	if r.at, r.catchUp, err = g.checkedNow(); err != nil || r.catchUp > 0 {
 		return r, err
 	}
-	r.now = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick())) // so that its slots fit into a word
+	r.nowTick = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick())) // so that its slots fit into a word
 	r.first = g.firstFree(r, n)
 	r.count = min(n, limit-min(r.first, limit))
 	r.pastWindow = r.count == 0
-	r.due = uint64(r.grant.tickOf(r.first + max(r.count, 1) - 1))
+	r.dueTick = uint64(r.grant.tickOf(r.first + max(r.count, 1) - 1))
 	return r, nil
 }
 
@@ -91,8 +91,8 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 // is a slot in a new tick, at the sequence number that startOf chooses.
 func (g *Generator) firstFree(r reservation, n uint64) slot {
 	following := r.last + 1
-	oldest := (r.now - min(r.now, g.lag)) << g.sequenceBits
-	if following != r.grant.first && (g.logical || following >= oldest) {
+	oldest := (r.nowTick - min(r.nowTick, g.lag)) << g.sequenceBits
+	if following != r.grant.firstSlot && (g.logical || following >= oldest) {
 		return following
 	}
 	if g.logical {
@@ -134,13 +134,13 @@ func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) er
 	case r.catchUp > 0:
 		return g.sleep(ctx, r.catchUp)
 	case r.pastWindow && !wait && !r.grant.expires():
-		return r.grant.fenced()
+		return r.grant.fencedError()
 	case r.pastWindow: // at the layout's end requestSlot does not ask the source either
 		return g.requestSlot(ctx, r.grant, r.first)
 	case !wait: // because the slots are not due yet
 		return ErrSequenceExhausted
 	}
-	return g.checkDeadline(ctx, r.due)
+	return g.checkDeadline(ctx, r.dueTick)
 }
 
 // checkDeadline returns an error if the deadline of ctx is before the slot is due. It
@@ -148,11 +148,11 @@ func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) er
 // and gives up would delay the other calls further.
 func (g *Generator) checkDeadline(ctx context.Context, due uint64) error {
 	if ctx.Err() != nil {
-		return waiting(ctx)
+		return waitError(ctx)
 	}
-	left := g.clock.Until(due)
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < left {
-		return fmt.Errorf("snowflake: the next free slot is %v away: %w", left, context.DeadlineExceeded)
+	untilDue := g.clock.Until(due)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < untilDue {
+		return fmt.Errorf("snowflake: the next free slot is %v away: %w", untilDue, context.DeadlineExceeded)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (g *Generator) checkDeadline(ctx context.Context, due uint64) error {
 // must never be too high.
 func (g *Generator) commit(r reservation) bool {
 	uncounted := int64(r.first - r.last - 1)
-	if r.due > r.now {
+	if r.dueTick > r.nowTick {
 		uncounted += int64(r.count)
 	}
 	if uncounted > 0 {
@@ -187,22 +187,22 @@ const maxStandstill = 10 * time.Second
 // waitUntilDue waits until the tick of the reservation's last slot begins. The slots then
 // count as issued. It returns false if the grant has been revoked during the wait.
 func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, err error) {
-	if r.ready() {
+	if r.isDue() {
 		return true, nil
 	}
 	g.waits.Add(1)
-	for moved := time.Now(); r.due > r.now; { // moved is when the clock was last seen to move
-		if err := g.sleep(ctx, g.clock.Until(r.due)); err != nil {
+	for moved := time.Now(); r.dueTick > r.nowTick; { // moved is when the clock was last seen to move
+		if err := g.sleep(ctx, g.clock.Until(r.dueTick)); err != nil {
 			return false, err
 		}
 		last := r.at
 		r.at = g.observe()
-		r.now = g.clock.TickAt(r.at.Logical)
+		r.nowTick = g.clock.TickAt(r.at.Logical)
 		if r.at != last {
 			moved = time.Now()
 		} else if g.clock.Scripted && time.Since(moved) > maxStandstill {
 			return false, fmt.Errorf("snowflake: the clock of WithClock has stood still at %v for %v while a call waits for the tick of %v: move it on, or give each generator of a test a worker of its own, because the next one of a worker starts after the last tick of the one before",
-				g.layout.timeOf(int64(r.now)), maxStandstill, g.layout.timeOf(int64(r.due)))
+				g.layout.timeOf(int64(r.nowTick)), maxStandstill, g.layout.timeOf(int64(r.dueTick)))
 		}
 		if r.grant.revoked.Load() {
 			return false, nil
@@ -215,12 +215,12 @@ func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, 
 // sleep waits for d or less, or until ctx ends, which is an error.
 func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
 	if g.clock.Sleep(ctx, d) != nil {
-		return waiting(ctx)
+		return waitError(ctx)
 	}
 	return nil
 }
 
-// waiting returns the error of a call whose context has ended.
-func waiting(ctx context.Context) error {
-	return fmt.Errorf("snowflake: waiting for the clock: %w", reason(ctx))
+// waitError returns the error of a call whose context has ended.
+func waitError(ctx context.Context) error {
+	return fmt.Errorf("snowflake: waiting for the clock: %w", contextError(ctx))
 }

@@ -142,9 +142,9 @@ func TestNothingOfARevokedGrant(t *testing.T) {
 	}
 }
 
-// waiting starts a call, and returns once the call waits for slots that it has reserved. The
-// channel receives the error of the call.
-func waiting(t *testing.T, g *snowflake.Generator, call func() error) (answer chan error) {
+// startWaiting starts a call, and returns once the call waits for slots that it has
+// reserved. The channel receives the error of the call.
+func startWaiting(t *testing.T, g *snowflake.Generator, call func() error) (answer chan error) {
 	t.Helper()
 	answer = make(chan error, 1)
 	waits := g.Stats().Waits
@@ -157,8 +157,8 @@ func waiting(t *testing.T, g *snowflake.Generator, call func() error) (answer ch
 	return answer
 }
 
-// answered returns the error of a call that waiting has started.
-func answered(t *testing.T, answer chan error) error {
+// waitForAnswer returns the error of a call that startWaiting has started.
+func waitForAnswer(t *testing.T, answer chan error) error {
 	t.Helper()
 	select {
 	case err := <-answer:
@@ -193,7 +193,7 @@ func TestRevokeDuringAWait(t *testing.T) {
 				}
 				issued := 64
 				ids := make([]id, n)
-				answer := waiting(t, g, func() error {
+				answer := startWaiting(t, g, func() error {
 					count, err := call(g, ids)
 					if err == nil {
 						issued += count
@@ -207,13 +207,13 @@ func TestRevokeDuringAWait(t *testing.T) {
 				last := revoked.Last()
 				revoked.Revoke()
 				if !next {
-					if err := answered(t, answer); !errors.Is(err, snowflake.ErrFenced) || ids[0] != 0 {
+					if err := waitForAnswer(t, answer); !errors.Is(err, snowflake.ErrFenced) || ids[0] != 0 {
 						t.Errorf("%v and ID %d, want ErrFenced and none", err, ids[0])
 					}
 				} else {
 					stop := ticking(s)
 					defer stop()
-					if err := answered(t, answer); err != nil {
+					if err := waitForAnswer(t, answer); err != nil {
 						t.Fatal(err)
 					}
 					for _, id := range ids[:issued-64] {
@@ -251,7 +251,7 @@ func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 			src.grants = append(src.grants, nil) // worker 0 has another window
 			g := open(t, firstWindow{src, time.Millisecond}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 			dst := make([]id, test.n)
-			answer := waiting(t, g, func() error { return g.Fill(ctx, dst) })
+			answer := startWaiting(t, g, func() error { return g.Fill(ctx, dst) })
 			if _, worker := src.current(); worker != 1 {
 				t.Fatalf("the second block is of worker %d, want 1", worker)
 			}
@@ -260,7 +260,7 @@ func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 			}
 			stop := ticking(s)
 			defer stop()
-			if err := answered(t, answer); err != nil {
+			if err := waitForAnswer(t, answer); err != nil {
 				t.Fatal(err)
 			}
 			c.add(dst...)
@@ -349,7 +349,7 @@ func TestLastOfARevokedGrant(t *testing.T) {
 			if err := g.Fill(ctx, make([]id, 64)); err != nil {
 				t.Fatal(err)
 			}
-			reserve(t, g, 640)
+			abandonReservation(t, g, 640)
 			want := s.now().Add(10 * time.Millisecond)
 			grant, _ := src.current()
 			grant.Revoke()
@@ -381,8 +381,8 @@ func canceled() context.Context {
 	return canceled
 }
 
-// A generator whose grant was revoked can be closed. Calls then fail with ErrClosed, even if
-// the source revokes the grant again.
+// A generator whose grant was revoked can be closed. Calls then fail with ErrClosed, even
+// if the source revokes the grant again.
 func TestCloseOfARevokedGrant(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -405,9 +405,9 @@ func TestCloseOfARevokedGrant(t *testing.T) {
 	}
 }
 
-// A source may revoke its grant while New still prepares the generator. Either New fails, or
-// the generator issues nothing. The test revokes the grant at once, or at one of the readings
-// of the clock in New.
+// A source may revoke its grant while New still prepares the generator. Either New fails,
+// or the generator issues nothing. The test revokes the grant at once, or at one of the
+// readings of the clock in New.
 func TestRevokedBeforeItIsUsed(t *testing.T) {
 	t.Parallel()
 	for reading := range int64(4) {
@@ -466,7 +466,7 @@ func TestStepBackAfterARevocation(t *testing.T) {
 	s.pass(time.Millisecond)
 	c.try(g, 1)
 	s.step(-10 * time.Minute)
-	believes(t, revoked, s)
+	checkBelieves(t, revoked, s)
 	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
 		t.Errorf("got %v, %v, want ErrClockBackwards", src.layout.Time(id), err)
 	}

@@ -39,9 +39,9 @@ var everyArrival = map[string]arrivals{
 	"bursts, one a millisecond": {mean: time.Millisecond, burst: true},
 }
 
-// Keys modulo a number of shards are evenly spread, as StartRandom promises, at every rate.
-// The arrivals have a fixed seed, and the starts of ticks a fixed secret, so that the result
-// is always the same.
+// Keys modulo a number of shards are evenly spread, as StartRandom promises, at every
+// rate. The arrivals have a fixed seed, and the starts of ticks a fixed secret, so that
+// the result is always the same.
 func TestLowBitsAreEven(t *testing.T) {
 	t.Parallel()
 	for name, when := range everyArrival {

@@ -91,9 +91,9 @@ func TestNewGrantRefuses(t *testing.T) {
 	}
 }
 
-// A source may return a grant under which no ID can be issued. If it does so for the first
-// grant, New fails. If it does so for a grant that replaces another, Next fails, and the next
-// call asks the source again. In both cases the generator retires the grant.
+// A source may return a grant under which no ID can be issued. If it does so for the
+// first grant, New fails. If it does so for a grant that replaces another, Next fails,
+// and the next call asks the source again. In both cases the generator retires the grant.
 func TestRefusedGrants(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -129,7 +129,7 @@ func TestRefusedGrants(t *testing.T) {
 				if g != nil || err == nil || !strings.HasPrefix(err.Error(), "snowflake: ") || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("got %v, want %q", err, tt.want)
 				}
-				givenBack(t, src, refused)
+				checkRetired(t, src, refused)
 			})
 			t.Run("replacing", func(t *testing.T) {
 				t.Parallel()
@@ -155,7 +155,7 @@ func TestRefusedGrants(t *testing.T) {
 				if extends != 1 {
 					t.Errorf("%d extensions by one call, want 1", extends)
 				}
-				givenBack(t, src, refused)
+				checkRetired(t, src, refused)
 				src.extend = func(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 					held.Extend(need.Add(time.Hour))
 					return held, nil
@@ -168,9 +168,9 @@ func TestRefusedGrants(t *testing.T) {
 	}
 }
 
-// givenBack checks that this grant and no other was retired, with a last tick before its
+// checkRetired checks that this grant and no other was retired, with a last tick before its
 // window, because no ID was issued.
-func givenBack(t *testing.T, src *faulty, grant *snowflake.Grant) {
+func checkRetired(t *testing.T, src *faulty, grant *snowflake.Grant) {
 	t.Helper()
 	retired := src.retirements()
 	if grant == nil {
@@ -281,7 +281,7 @@ func TestReplacementBelowTheReservations(t *testing.T) {
 	}
 	src.grant = func(snowflake.Layout) (*snowflake.Grant, error) { return granted, nil }
 	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read))
-	reserve(t, g, 10_000<<l.SequenceBits) // ten seconds
+	abandonReservation(t, g, 10_000<<l.SequenceBits) // ten seconds
 	end := granted.Last().Add(l.Tick)
 	var refused *snowflake.Grant
 	src.extend = func(_ context.Context, _ *snowflake.Grant, _ time.Time) (_ *snowflake.Grant, err error) {
@@ -292,7 +292,7 @@ func TestReplacementBelowTheReservations(t *testing.T) {
 	if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrFenced) {
 		t.Errorf("got %v, want ErrFenced", err)
 	}
-	givenBack(t, src, refused)
+	checkRetired(t, src, refused)
 }
 
 // If the layout's end leaves no tick of a replacement, the error is ErrExpired and not

@@ -9,9 +9,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// FromEnv rejects a variable that is missing or not a number. If it took zero instead, every
-// process would have the same worker. This test is not parallel, because it sets the
-// environment.
+// FromEnv rejects a variable that is missing or not a number. If it took zero instead,
+// every process would have the same worker. This test is not parallel, because it sets
+// the environment.
 func TestFromEnv(t *testing.T) {
 	two := fresh()
 	two.DatacenterBits = 1
@@ -56,8 +56,8 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// FromStatefulSet takes the worker from the name of this machine, or fails if the name has no
-// ordinal. The tests of package podname check how the ordinal is read.
+// FromStatefulSet takes the worker from the name of this machine, or fails if the name
+// has no ordinal. The tests of package podname check how the ordinal is read.
 func TestFromStatefulSet(t *testing.T) {
 	t.Parallel()
 	host, err := os.Hostname()

@@ -8,11 +8,11 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// now returns the moment up to which slots may be issued. Under the policy Wait, catchUp
-// is the time that the call must first wait until a step back is over. now returns an error
-// if the wall clock is further behind than the policy allows, or has jumped further ahead
-// than WithMaxJump allows.
-func (g *Generator) now() (at clock.Moment, catchUp time.Duration, err error) {
+// checkedNow returns the moment up to which slots may be issued. Under the policy Wait,
+// catchUp is the time that the call must first wait until a step back is over. checkedNow
+// returns an error if the wall clock is further behind than the policy allows, or has
+// jumped further ahead than WithMaxJump allows.
+func (g *Generator) checkedNow() (at clock.Moment, catchUp time.Duration, err error) {
 	if g.logical { // no slot waits for the clock, so every slot of the window is due
 		g.warnBeforeExpiry(g.last() >> g.sequenceBits)
 		return clock.Moment{Logical: math.MaxInt64}, 0, nil
@@ -36,9 +36,9 @@ func (g *Generator) observe() clock.Moment {
 	return g.clock.Now()
 }
 
-// wall compares the clocks and returns the wall clock's time, or an error if the time
-// is not believed.
-func (g *Generator) wall() (time.Time, error) {
+// believedWall compares the clocks and returns the wall clock's time, or an error if the
+// time is not believed.
+func (g *Generator) believedWall() (time.Time, error) {
 	g.clock.Lock()
 	defer g.clock.Unlock()
 	wall := g.compare()
@@ -76,7 +76,7 @@ func (g *Generator) compare() time.Time {
 // other call has no slot to take. While a grant is being replaced, the state must not
 // change, so absorbStepBack leaves the offset to a later comparison. The caller holds the
 // lock of the clock.
-func (g *Generator) absorbStepBack(offset time.Duration) (left time.Duration) {
+func (g *Generator) absorbStepBack(offset time.Duration) (remaining time.Duration) {
 	grant, last := g.grant.Load(), g.last()
 	wall := g.clock.TickAt(g.clock.Now().Logical + offset)
 	if grant.retired.Load() || uint64(grant.tickOf(last+1)) >= wall {

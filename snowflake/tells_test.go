@@ -18,7 +18,7 @@ func TestIDsTellTheTickOfTheirCall(t *testing.T) {
 	late := 0
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 		for pause := rand.N(20 * time.Microsecond); pause > 0; pause -= time.Microsecond {
-			spin(time.Microsecond)
+			busyWait(time.Microsecond)
 			if rand.N(10) == 0 {
 				break
 			}
@@ -28,8 +28,8 @@ func TestIDsTellTheTickOfTheirCall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		over := l.Time(id).Add(l.Tick)
-		if stale := before.Sub(over); stale > 20*time.Microsecond { // the wall clock may run a little faster than ours
+		tickEnd := l.Time(id).Add(l.Tick)
+		if stale := before.Sub(tickEnd); stale > 20*time.Microsecond { // the wall clock may run a little faster than ours
 			late++
 			t.Logf("an ID of a tick that was over for %v", stale)
 		}
@@ -39,15 +39,15 @@ func TestIDsTellTheTickOfTheirCall(t *testing.T) {
 	}
 }
 
-// spin waits for d without giving up the CPU, because a sleep would take longer.
-func spin(d time.Duration) {
+// busyWait waits for d without giving up the CPU, because a sleep would take longer.
+func busyWait(d time.Duration) {
 	for start := time.Now(); time.Since(start) < d; {
 		continue
 	}
 }
 
-// In a bubble of testing/synctest the time stands still until all goroutines sleep. So every
-// ID must show exactly the present time.
+// In a bubble of testing/synctest the time stands still until all goroutines sleep. So
+// every ID must show exactly the present time.
 func TestIDsTellFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,14 +14,14 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// skewed returns a generator on the machine's clock, to which the duration in word is added.
-// The generator compares the clocks every 10 ms instead of every second.
-func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) (g *snowflake.Generator, word *atomic.Int64) {
+// skewed returns a generator on the machine's clock, to which the duration in skew is
+// added. The generator compares the clocks every 10 ms instead of every second.
+func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) (g *snowflake.Generator, skew *atomic.Int64) {
 	t.Helper()
-	g, word = open(t, src, opts...), new(atomic.Int64)
-	snowflake.Skew(g, func() time.Duration { return time.Duration(word.Load()) })
+	g, skew = open(t, src, opts...), new(atomic.Int64)
+	snowflake.Skew(g, func() time.Duration { return time.Duration(skew.Load()) })
 	snowflake.Compare(g, 10*time.Millisecond)
-	return g, word
+	return g, skew
 }
 
 // uncompared is longer than the 10 ms for which a generator of skewed trusts a
@@ -29,16 +29,16 @@ func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) 
 const uncompared = 11 * time.Millisecond
 
 // step steps the wall clock, and waits until the next call notices.
-func step(word *atomic.Int64, d time.Duration) {
-	word.Add(int64(d))
+func step(skew *atomic.Int64, d time.Duration) {
+	skew.Add(int64(d))
 	time.Sleep(uncompared)
 }
 
-// shows takes an ID, and checks that it shows the time of the skewed wall clock during its
-// call.
-func shows(t *testing.T, g *snowflake.Generator, word *atomic.Int64, c *checker) {
+// checkShows takes an ID, and checks that it shows the time of the skewed wall clock
+// during its call.
+func checkShows(t *testing.T, g *snowflake.Generator, skew *atomic.Int64, c *checker) {
 	t.Helper()
-	offset := time.Duration(word.Load())
+	offset := time.Duration(skew.Load())
 	before := time.Now().Add(offset - g.Layout().Tick)
 	c.try(g, 1)
 	if at := g.Layout().Time(c.last); at.Before(before) || at.After(time.Now().Add(offset)) {
@@ -50,12 +50,12 @@ func shows(t *testing.T, g *snowflake.Generator, word *atomic.Int64, c *checker)
 // forward after the next comparison of the clocks.
 func TestFirstOfATickFollowsAStepForward(t *testing.T) {
 	t.Parallel()
-	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
+	g, skew := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
 	c := newChecker(t)
 	for _, ahead := range []time.Duration{0, time.Millisecond, time.Second, time.Hour, 24 * time.Hour} {
-		step(word, ahead)
-		shows(t, g, word, c)
-		shows(t, g, word, c)
+		step(skew, ahead)
+		checkShows(t, g, skew, c)
+		checkShows(t, g, skew, c)
 	}
 }
 
@@ -67,8 +67,8 @@ func TestStepIsFollowedWithinASecond(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := open(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
-			var word atomic.Int64
-			snowflake.Skew(g, func() time.Duration { return time.Duration(word.Load()) })
+			var skew atomic.Int64
+			snowflake.Skew(g, func() time.Duration { return time.Duration(skew.Load()) })
 			block := make([]id, 1)
 			for range 2 {
 				for range 50 { // the comparison is trusted in different ways
@@ -77,7 +77,7 @@ func TestStepIsFollowedWithinASecond(t *testing.T) {
 					must(t, err)
 					time.Sleep(time.Millisecond)
 				}
-				word.Add(int64(time.Hour))
+				skew.Add(int64(time.Hour))
 				time.Sleep(promise)
 				if fill {
 					must(t, g.Fill(ctx, block))
@@ -86,7 +86,7 @@ func TestStepIsFollowedWithinASecond(t *testing.T) {
 					must(t, err)
 					block[0] = next
 				}
-				want := time.Now().Add(time.Duration(word.Load()) - time.Minute)
+				want := time.Now().Add(time.Duration(skew.Load()) - time.Minute)
 				if at := g.Layout().Time(block[0]); at.Before(want) {
 					t.Fatalf("a second after a step to %v: an ID of %v", want, at)
 				}
@@ -202,16 +202,16 @@ func TestReplacedGrantIsExtended(t *testing.T) {
 // The fast path applies the clock policy too: after a step back, calls fail under Fail.
 func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
 	t.Parallel()
-	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
+	g, skew := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
 	c := newChecker(t)
 	for steps := range uint64(3) {
-		shows(t, g, word, c)
-		step(word, -time.Hour)
+		checkShows(t, g, skew, c)
+		step(skew, -time.Hour)
 		if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
 			t.Fatalf("got %d, %v, want ErrClockBackwards", id, err)
 		}
-		step(word, time.Hour)
-		shows(t, g, word, c)
+		step(skew, time.Hour)
+		checkShows(t, g, skew, c)
 		if got := g.Stats().BackwardSteps; got != steps+1 {
 			t.Errorf("%d steps back, want %d", got, steps+1)
 		}
@@ -221,13 +221,13 @@ func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
 // The fast path follows a step back to a time after the last ID, even under Fail.
 func TestFirstOfATickFollowsAStepBack(t *testing.T) {
 	t.Parallel()
-	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
+	g, skew := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
 	c := newChecker(t)
 	for range 5 {
-		shows(t, g, word, c)
+		checkShows(t, g, skew, c)
 		time.Sleep(30 * time.Millisecond)
-		step(word, -10*time.Millisecond)
-		shows(t, g, word, c)
+		step(skew, -10*time.Millisecond)
+		checkShows(t, g, skew, c)
 	}
 }
 
@@ -289,12 +289,12 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 	g := open(t, src)
 	snowflake.Compare(g, 10*time.Millisecond)
 	var skew, left atomic.Int64
-	entered, goOn := make(chan struct{}), make(chan struct{})
+	entered, resume := make(chan struct{}), make(chan struct{})
 	snowflake.Skew(g, func() time.Duration {
 		now := skew.Load()
 		if left.Add(-1) == 0 {
 			close(entered)
-			<-goOn
+			<-resume
 		}
 		return time.Duration(now)
 	})
@@ -322,7 +322,7 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 	if _, err := src.grant.Now(); err != nil {
 		t.Fatal(err)
 	}
-	close(goOn)
+	close(resume)
 	if at := <-issued; at.After(time.Now().Add(30 * time.Minute)) {
 		t.Errorf("issued at %v, the clock shows %v", at, time.Now().Add(30*time.Minute))
 	}
@@ -356,7 +356,7 @@ func TestFirstOfATickBehindAReservation(t *testing.T) {
 	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
 	c := newChecker(t)
 	c.try(g, 1)
-	reserve(t, g, 1<<4*60_000)
+	abandonReservation(t, g, 1<<4*60_000)
 	for range 5 {
 		if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
 			t.Fatalf("got %d, %v, want ErrSequenceExhausted for a minute", id, err)
@@ -414,18 +414,18 @@ func TestExpiryWarningInItsFirstTick(t *testing.T) {
 }
 
 // Two calls want to take the first slot of a new tick, and one of them gets it. The other
-// call has already counted slots as skipped, and must take that back, or Stats would show too
-// few IDs.
+// call has already counted slots as skipped, and must take that back, or Stats would show
+// too few IDs.
 func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	t.Parallel()
 	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
 	snowflake.Compare(g, 10*time.Millisecond)
 	var left atomic.Int64
-	entered, goOn := make(chan struct{}), make(chan struct{})
+	entered, resume := make(chan struct{}), make(chan struct{})
 	snowflake.Skew(g, func() time.Duration {
 		if left.Add(-1) == 0 {
 			close(entered)
-			<-goOn
+			<-resume
 		}
 		return 0
 	})
@@ -443,7 +443,7 @@ func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	}()
 	<-entered
 	newChecker(t).try(g, 1)
-	close(goOn)
+	close(resume)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -537,8 +537,8 @@ func TestFirstOfATickWithALag(t *testing.T) {
 	}
 }
 
-// After a tolerated step back the wall clock stays behind until the generator is idle. During
-// this time a busy generator must not compare the clocks at each of its calls.
+// After a tolerated step back the wall clock stays behind until the generator is idle.
+// During this time a busy generator must not compare the clocks at each of its calls.
 func TestOneComparisonATickAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	l := fresh()
@@ -603,7 +603,7 @@ func TestStepForwardDuringAWait(t *testing.T) {
 	t.Parallel()
 	l := wide()
 	l.Tick, l.SequenceBits = 500*time.Millisecond, 2
-	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+	g, skew := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
 	c := newChecker(t)
 	time.Sleep(time.Until(time.Now().Truncate(l.Tick).Add(l.Tick + 10*time.Millisecond)))
 	c.try(g, 1)
@@ -613,7 +613,7 @@ func TestStepForwardDuringAWait(t *testing.T) {
 	for g.Stats().Waits == 0 && len(done) == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	word.Store(int64(time.Hour))
+	skew.Store(int64(time.Hour))
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -621,5 +621,5 @@ func TestStepForwardDuringAWait(t *testing.T) {
 	if at := l.Time(c.last); at.After(time.Now().Add(l.Tick)) {
 		t.Fatalf("got an ID of %v, want one of the tick that was waited for", at)
 	}
-	shows(t, g, word, c)
+	checkShows(t, g, skew, c)
 }

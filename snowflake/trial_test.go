@@ -52,9 +52,9 @@ func (c *steppedClock) skew() time.Duration { return c.steps[c.made.Load()-1].sk
 func (c *steppedClock) now() time.Time      { return time.Now().Round(0).Add(c.skew()) }
 
 // A generator of a trial compares its clocks every 10 ms. So it may continue for somewhat
-// longer than that as if a step had not been made. It may continue much longer while another
-// program interrupts the call that compares the clocks, which happens only for some steps
-// even on a busy machine.
+// longer than that as if a step had not been made. It may continue much longer while
+// another program interrupts the call that compares the clocks, which happens only for
+// some steps even on a busy machine.
 const (
 	unnoticed   = 15 * time.Millisecond
 	interrupted = time.Second
@@ -81,8 +81,9 @@ type moment struct {
 	highest id    // the highest ID returned so far, or a slightly lower ID
 }
 
-// A trial lets callers make IDs in parallel while the clock steps, and checks each ID: that it
-// is unique, above the IDs before it, and neither ahead of the clock nor older than its call.
+// A trial lets callers make IDs in parallel while the clock steps, and checks each ID:
+// that it is unique, above the IDs before it, and neither ahead of the clock nor older
+// than its call.
 type trial struct {
 	layout    snowflake.Layout
 	clock     *steppedClock
@@ -204,9 +205,10 @@ func (tr *trial) publish(last id) {
 	}
 }
 
-// check checks the IDs of one call, and returns the last of them. from and to are the moments
-// before and after the call, and last is the caller's last ID before it. If the IDs fit the
-// clock only if a step was noticed very late, check remembers the step for countLate.
+// check checks the IDs of one call, and returns the last of them. from and to are the
+// moments before and after the call, and last is the caller's last ID before it. If the
+// IDs fit the clock only if a step was noticed very late, check remembers the step for
+// countLate.
 func (tr *trial) check(ids []id, from, to moment, last id) id {
 	if earlier := max(last, from.highest); ids[0] <= earlier {
 		tr.faults.add(outOfOrder, 1, "%d after %d", ids[0], earlier)
@@ -224,9 +226,9 @@ func (tr *trial) check(ids []id, from, to moment, last id) id {
 	return last
 }
 
-// timely compares the first and the last ID of a call with the clock between from and to. It
-// returns the kind of fault, or "", and the time by which an ID is wrong. A step may go
-// unnoticed for the given time.
+// timely compares the first and the last ID of a call with the clock between from and to.
+// It returns the kind of fault, or "", and the time by which an ID is wrong. A step may
+// go unnoticed for the given time.
 func (tr *trial) timely(first, last id, from, to moment, unnoticed time.Duration) (fault string, by time.Duration) {
 	tick := tr.layout.Tick
 	lowest, highest := tr.clock.between(from, to, unnoticed)

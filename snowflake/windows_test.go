@@ -21,13 +21,13 @@ type windows struct {
 	now    func() time.Time
 	width  time.Duration
 
-	mu      sync.Mutex
-	bounds  []time.Time // by worker
-	held    int
-	refuse  error // the error of Extend
-	lose    bool  // Extend finds the worker lost and takes another
-	retired []string
-	granted int
+	mu         sync.Mutex
+	bounds     []time.Time // by worker
+	held       int
+	refuse     error // the error of Extend
+	loseWorker bool  // Extend finds the worker lost and takes another
+	retired    []string
+	granted    int
 }
 
 func newWindows(layout snowflake.Layout, now func() time.Time, width time.Duration) *windows {
@@ -37,9 +37,10 @@ func newWindows(layout snowflake.Layout, now func() time.Time, width time.Durati
 func (w *windows) Layout() snowflake.Layout { return w.layout }
 func (w *windows) Clock() func() time.Time  { return nil }
 
-// without returns a source of a fixed worker with this source's layout, which therefore has
-// no windows. It is not registered in the process, so that several tests can use it.
-func (w *windows) without(t *testing.T) snowflake.WorkerSource {
+// fixedWorker returns a source of a fixed worker with this source's layout, which
+// therefore has no windows. It is not registered in the process, so that several tests
+// can use it.
+func (w *windows) fixedWorker(t *testing.T) snowflake.WorkerSource {
 	t.Helper()
 	return fixedGrant{w}
 }
@@ -67,8 +68,8 @@ func (w *windows) Extend(_ context.Context, held *snowflake.Grant, need time.Tim
 	if w.refuse != nil {
 		return nil, w.refuse
 	}
-	if w.lose {
-		w.lose = false
+	if w.loseWorker {
+		w.loseWorker = false
 		return w.take(w.held+1, need)
 	}
 	w.bounds[w.held] = need.Add(w.width)
@@ -237,15 +238,15 @@ func (lazy) Extend(_ context.Context, held *snowflake.Grant, _ time.Time) (*snow
 
 func (lazy) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
 
-// If the source returns a grant of another worker, the generator continues under that worker
-// and retires the lost worker.
+// If the source returns a grant of another worker, the generator continues under that
+// worker and retires the lost worker.
 func TestLostWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
 	w := newWindows(snowflake.TwitterLayout(), s.now, 10*time.Millisecond)
 	g := open(t, w, snowflake.WithReadings(s.read))
 	c.try(g, 100)
-	w.set(func() { w.lose = true })
+	w.set(func() { w.loseWorker = true })
 	s.pass(10 * time.Millisecond)
 	stop := ticking(s)
 	defer stop()
@@ -275,8 +276,8 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 	w := newWindows(snowflake.TwitterLayout(), s.now, 10*time.Millisecond)
 	g := open(t, w, snowflake.WithReadings(s.read))
 	bound := w.bounds[0]
-	reserve(t, g, 41_000)
-	w.set(func() { w.lose = true })
+	abandonReservation(t, g, 41_000)
+	w.set(func() { w.loseWorker = true })
 	stop := ticking(s)
 	defer stop()
 	id, err := g.Next(ctx)
@@ -343,14 +344,15 @@ func TestWindowAheadOfClock(t *testing.T) {
 	}
 }
 
-// After a generator has released or lost its worker, it issues no ID under this worker at or
-// above the bound in the store, because the next holder starts at the bound. A goroutine that
-// still uses the old grant must not issue either. The sealed bit in grant.go prevents that.
+// After a generator has released or lost its worker, it issues no ID under this worker at
+// or above the bound in the store, because the next holder starts at the bound. A
+// goroutine that still uses the old grant must not issue either. The sealed bit in
+// grant.go prevents that.
 func TestNothingIsIssuedAfterRetirement(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *windows, g *snowflake.Generator){
 		"closed": func(_ *windows, g *snowflake.Generator) { _ = g.Close(ctx) },
-		"lost":   func(w *windows, _ *snowflake.Generator) { w.set(func() { w.lose = true }) },
+		"lost":   func(w *windows, _ *snowflake.Generator) { w.set(func() { w.loseWorker = true }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -361,8 +363,8 @@ func TestNothingIsIssuedAfterRetirement(t *testing.T) {
 	}
 }
 
-// retireUnderLoad ends a worker while eight goroutines issue, and then checks each ID against
-// the bound with which the worker was released.
+// retireUnderLoad ends a worker while eight goroutines issue, and then checks each ID
+// against the bound with which the worker was released.
 func retireUnderLoad(t *testing.T, end func(*windows, *snowflake.Generator)) {
 	t.Helper()
 	layout := snowflake.TwitterLayout()
@@ -466,7 +468,7 @@ func TestRevoke(t *testing.T) {
 			t.Fatalf("TryNext: %v after Revoke, want ErrFenced", err)
 		}
 	}
-	src.set(func() { src.refuse, src.lose = nil, true })
+	src.set(func() { src.refuse, src.loseWorker = nil, true })
 	id, err := gen.Next(t.Context())
 	if worker := gen.Layout().Decompose(id).Worker; err != nil || worker != 1 {
 		t.Errorf("worker %d, %v, want another worker", worker, err)

@@ -9,9 +9,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// No parser allocates memory, and no formatter more than its result. AllocsPerRun counts the
-// allocations of all goroutines, so this test is not parallel. It does not run under the race
-// detector, where sync.Pool, which encoding/json uses, drops items at random.
+// No parser allocates memory, and no formatter more than its result. AllocsPerRun counts
+// the allocations of all goroutines, so this test is not parallel. It does not run under
+// the race detector, where sync.Pool, which encoding/json uses, drops items at random.
 func TestAllocations(t *testing.T) {
 	quoted, number, text := []byte(`"7529595880471527425"`), []byte(`7529595880471527425`), sample.String()
 	base32, base58, base62 := sample.Base32(), sample.Base58(), sample.Base62()

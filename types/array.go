@@ -124,10 +124,10 @@ func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 		before = db.Statement.SQL.String()
 		before = before[max(0, len(before)-longestName):]
 	}
-	if in := behindIn.FindStringSubmatch(before); in != nil {
+	if in := afterIn.FindStringSubmatch(before); in != nil {
 		return clause.Expr{SQL: "?", Vars: []any{[]T(a)}, WithoutParentheses: in[1] != ""}
 	}
-	if m := behindColumn.FindStringSubmatch(before); m != nil && isNumberOrKey(db.Statement.Schema, m[1]) {
+	if m := afterColumn.FindStringSubmatch(before); m != nil && isNumberOrKey(db.Statement.Schema, m[1]) {
 		_ = db.AddError(fmt.Errorf("types: column %s is compared with an Array of %d IDs, which is one value: pass a []types.ID, or write IN ?", m[1], len(a)))
 	}
 	value, _ := a.Value()
@@ -140,12 +140,12 @@ func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 // longestName is the length of a quoted column in bytes, more than databases allow.
 const longestName = 200
 
-// behindIn and behindColumn match SQL that ends where an array may follow. behindIn matches
-// IN, and the parenthesis after it if GORM has already written one. behindColumn matches a
+// afterIn and afterColumn match SQL that ends where an array may follow. afterIn matches
+// IN, and the parenthesis after it if GORM has already written one. afterColumn matches a
 // column and a comparison, such as `orders`.`id` = .
 var (
-	behindIn     = regexp.MustCompile(`(?i)\bIN\s*(\(\s*)?$`)
-	behindColumn = regexp.MustCompile("([^\\s.`\"]+)[`\"]?\\s*(?:=|<>|!=)\\s*$")
+	afterIn     = regexp.MustCompile(`(?i)\bIN\s*(\(\s*)?$`)
+	afterColumn = regexp.MustCompile("([^\\s.`\"]+)[`\"]?\\s*(?:=|<>|!=)\\s*$")
 )
 
 // isNumberOrKey reports whether the column is the model's key or an integer.

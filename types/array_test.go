@@ -308,14 +308,15 @@ type list struct {
 	Text    types.IDs  `gorm:"type:text"`
 }
 
-// Each database stores an Array in a column and returns the same Array. A second AutoMigrate
-// does not alter the column.
+// Each database stores an Array in a column and returns the same Array. A second
+// AutoMigrate does not alter the column.
 func TestArrayColumn(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, checkArrayColumn)
 }
 
-// PostgreSQL's simple protocol, which poolers such as PgBouncer need, sends parameters as text.
+// PostgreSQL's simple protocol, which poolers such as PgBouncer need, sends parameters as
+// text.
 func TestArrayColumnInSimpleProtocol(t *testing.T) {
 	t.Parallel()
 	url := testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres))

@@ -118,8 +118,8 @@ func TestParseBase32AsPeopleWriteIt(t *testing.T) {
 	}
 }
 
-// Two texts must not be one ID (except for the other spellings of base 32), so that texts can
-// be compared. An error quotes the text, or its beginning.
+// Two texts must not be one ID (except for the other spellings of base 32), so that texts
+// can be compared. An error quotes the text, or its beginning.
 func TestParseBaseErrors(t *testing.T) {
 	t.Parallel()
 	const overflow = "out of range: want at most 9223372036854775807"

@@ -10,19 +10,19 @@ import (
 // fits into a uint64, so that one comparison at the end finds a number that is too large.
 const maxDigits = 19
 
-type text interface{ string | []byte }
+type stringOrBytes interface{ string | []byte }
 
 // parseDecimal parses decimal digits. fn is the calling function, for errors. It
 // allocates only if it fails.
-func parseDecimal[T text](fn string, s T) (ID, error) {
+func parseDecimal[T stringOrBytes](fn string, s T) (ID, error) {
 	if len(s) == 0 || len(s) > maxDigits || s[0] == '0' && len(s) > 1 {
 		return 0, decimalError(fn, string(s))
 	}
 	var n uint64
 	rest := s
 	for ; len(rest) >= 8; rest = rest[8:] {
-		digits := eightOf([]byte(rest[:8]))
-		if digits.wrong() != 0 {
+		digits := eightFrom([]byte(rest[:8]))
+		if digits.nonDigits() != 0 {
 			return 0, decimalError(fn, string(s))
 		}
 		n = n*1e8 + digits.value()
@@ -56,21 +56,21 @@ func decimalError(fn, s string) error {
 	return &parseError{fn, s, outOfRange}
 }
 
-// An eight holds the values of eight digits, one in each byte, the first digit in the lowest
-// byte. Reading eight digits at once saves a third of the time.
+// An eight holds the values of eight digits, one in each byte, the first digit in the
+// lowest byte. Reading eight digits at once saves a third of the time.
 type eight uint64
 
-// eightOf converts the first eight bytes of s to the values of digits. s must have at least
-// eight bytes. If one of them is not a digit, wrong reports it.
-func eightOf(s []byte) eight {
+// eightFrom converts the first eight bytes of s to the values of digits. s must have at
+// least eight bytes. If one of them is not a digit, nonDigits reports it.
+func eightFrom(s []byte) eight {
 	return eight(binary.LittleEndian.Uint64(s)) ^ '0'*ones
 }
 
 // ones has a 1 in each byte. A byte times ones is that byte in each byte.
 const ones = 0x0101010101010101
 
-// wrong returns 0 if all eight bytes are digits, and another number if not.
-func (e eight) wrong() eight {
+// nonDigits returns 0 if all eight bytes are digits, and another number if not.
+func (e eight) nonDigits() eight {
 	// Adding 0x7f-9 to each byte sets the highest bit of a byte above 9. The bit of a byte
 	// above 0x7f is set already.
 	return (e | (e + (0x7f-9)*ones)) & (0x80 * ones)
@@ -92,13 +92,13 @@ func (e eight) value() uint64 {
 // which matters because the JSON of rows consists mostly of keys.
 type decimal [24]byte
 
-// set writes the text of id to the end of d and returns the offset at which it starts.
-func (d *decimal) set(id ID) int {
+// setID writes the text of id to the end of d and returns the offset at which it starts.
+func (d *decimal) setID(id ID) int {
 	n := id.magnitude()
 	high, middle, low := eightDigits(n/1e16), eightDigits(n/1e8%1e8), eightDigits(n%1e8)
-	d.put(0, high)
-	d.put(8, middle)
-	d.put(16, low)
+	d.putEight(0, high)
+	d.putEight(8, middle)
+	d.putEight(16, low)
 	start := firstDigit(high, middle, low)
 	if id < 0 {
 		start--
@@ -107,8 +107,8 @@ func (d *decimal) set(id ID) int {
 	return start
 }
 
-// put writes eight digits at an offset as text, by adding the character 0 to each.
-func (d *decimal) put(at int, digits uint64) {
+// putEight writes eight digits at an offset as text, by adding the character 0 to each.
+func (d *decimal) putEight(at int, digits uint64) {
 	binary.LittleEndian.PutUint64(d[at:], digits|0x3030303030303030) // '0' is 0x30
 }
 

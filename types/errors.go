@@ -24,7 +24,8 @@ func (e *parseError) Error() string {
 	return "types: " + e.fn + "(" + quote(e.in) + "): " + e.msg
 }
 
-// quote returns s in quotation marks. If s is long, it returns its beginning and its length.
+// quote returns s in quotation marks. If s is long, it returns its beginning and its
+// length.
 func quote(s string) string {
 	if len(s) <= maxQuoted {
 		return strconv.Quote(s)

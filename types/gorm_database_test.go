@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A counted row has a key that the database counts, as tables from before Snowflake keys do.
+// A counted row has a key that the database counts, as tables from before Snowflake keys
+// do.
 type counted struct {
 	ID   types.ID `gorm:"primaryKey;autoIncrement"`
 	Name string
@@ -65,8 +66,8 @@ func TestGormForeignKeyHasTheTypeOfItsKey(t *testing.T) {
 	})
 }
 
-// Without package gormflake's plugin nothing sets the key, which would be stored as 0. Creating
-// such a row is an error, also in a batch.
+// Without package gormflake's plugin nothing sets the key, which would be stored as 0.
+// Creating such a row is an error, also in a batch.
 func TestGormUnsetKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	type keyed struct{ ID types.ID }

@@ -19,13 +19,13 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 	// Nearly every ID is a string of 16 to 19 digits, so parse that without a call.
 	if n := len(b); n >= 16+2 && n <= maxDigits+2 && b[0] == '"' && b[n-1] == '"' && b[1] != '0' {
 		digits := b[1 : n-1]
-		first, second := eightOf(digits), eightOf(digits[8:])
-		if first.wrong()|second.wrong() == 0 {
+		first, second := eightFrom(digits), eightFrom(digits[8:])
+		if first.nonDigits()|second.nonDigits() == 0 {
 			number := first.value()*1e8 + second.value()
 			for _, c := range digits[16:] {
 				digit := uint64(c) - '0'
 				if digit > 9 {
-					return id.unmarshalAny(b)
+					return id.unmarshalSlow(b)
 				}
 				number = number*10 + digit
 			}
@@ -35,11 +35,11 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 			}
 		}
 	}
-	return id.unmarshalAny(b)
+	return id.unmarshalSlow(b)
 }
 
-// unmarshalAny reads every JSON value that UnmarshalJSON accepts, and returns its errors.
-func (id *ID) unmarshalAny(b []byte) (err error) {
+// unmarshalSlow reads every JSON value that UnmarshalJSON accepts, and returns its errors.
+func (id *ID) unmarshalSlow(b []byte) (err error) {
 	if string(b) == "null" {
 		return nil
 	}

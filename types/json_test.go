@@ -33,7 +33,8 @@ func newDocument() document {
 	}
 }
 
-// checkDocument checks a document that was read from documentJSON. An ID in an any is a string.
+// checkDocument checks a document that was read from documentJSON. An ID in an any is a
+// string.
 func checkDocument(t *testing.T, got document) {
 	t.Helper()
 	ok := got.Value == sample && got.Pointer != nil && *got.Pointer == sample && got.Nil == nil &&
@@ -139,8 +140,8 @@ func TestUnmarshalJSONMalformed(t *testing.T) {
 	}
 }
 
-// A key of a JSON object is read as strictly as any other text, because two keys must not be
-// one ID.
+// A key of a JSON object is read as strictly as any other text, because two keys must not
+// be one ID.
 func TestJSONMapKeyIsStrict(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{`{"":1}`, `{"-5":1}`, `{"042":1}`, `{" 5":1}`, `{"9223372036854775808":1}`} {

@@ -73,7 +73,7 @@ func (id *ID) scanKind(v reflect.Value) error {
 
 // scanText parses the text of a column, or the same text in quotation marks, which is a
 // string in a JSON column.
-func scanText[T text](s T) (ID, error) {
+func scanText[T stringOrBytes](s T) (ID, error) {
 	if n := len(s); n >= 2 && s[0] == '"' && s[n-1] == '"' {
 		return parseStored("ID.Scan", s[1:n-1])
 	}
@@ -82,7 +82,7 @@ func scanText[T text](s T) (ID, error) {
 
 // parseStored parses the decimal text of any int64. fn is the calling function, for
 // errors.
-func parseStored[T text](fn string, s T) (ID, error) {
+func parseStored[T stringOrBytes](fn string, s T) (ID, error) {
 	n, err := strconv.ParseInt(string(s), 10, 64)
 	if errors.Is(err, strconv.ErrRange) {
 		return 0, &parseError{fn, string(s), "out of range of int64"}
@@ -105,12 +105,12 @@ var (
 	_ schema.CreateClausesInterface = ID(0)
 )
 
-// ownType is the type of a field without a type in its tag. It is not GORM's own "int",
+// columnKind is the type of a field without a type in its tag. It is not GORM's own "int",
 // because GORM makes a primary key of that kind auto-increment.
-const ownType = "bigint"
+const columnKind = "bigint"
 
 // GormDataType returns the kind of column for GORM, "bigint".
-func (ID) GormDataType() string { return ownType }
+func (ID) GormDataType() string { return columnKind }
 
 // GormDBDataType returns the type of the column that GORM's migrator creates. It is
 // integer in SQLite, where a primary key of exactly this type is the table's row number
@@ -120,7 +120,7 @@ func (ID) GormDataType() string { return ownType }
 // the field is a foreign key, which has the type of the key that it refers to, and if
 // the tag autoIncrement lets the database assign the key.
 func (ID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
-	if field != nil && (field.TagSettings["TYPE"] != "" || field.DataType != ownType) {
+	if field != nil && (field.TagSettings["TYPE"] != "" || field.DataType != columnKind) {
 		return ""
 	}
 	if db.Name() == "sqlite" {

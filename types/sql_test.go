@@ -55,8 +55,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// Scan rejects a value that is not exactly one integer, and sets the ID to zero, so that the
-// ID of the previous row does not stay.
+// Scan rejects a value that is not exactly one integer, and sets the ID to zero, so that
+// the ID of the previous row does not stay.
 func TestScanErrors(t *testing.T) {
 	t.Parallel()
 	const integer = "want a decimal integer"

@@ -23,7 +23,7 @@ func MustParseID(s string) ID {
 // starts with a minus sign, which ParseID refuses.
 func (id ID) String() string {
 	var d decimal
-	return string(d[d.set(id):])
+	return string(d[d.setID(id):])
 }
 
 var (
@@ -35,7 +35,7 @@ var (
 // AppendText appends the text of [ID.String] to b. The error is always nil.
 func (id ID) AppendText(b []byte) ([]byte, error) {
 	var d decimal
-	return append(b, d[d.set(id):]...), nil
+	return append(b, d[d.setID(id):]...), nil
 }
 
 // MarshalText returns the text of [ID.String]; the error is always nil. It makes an ID
@@ -45,7 +45,7 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 // result, which takes longer than writing the ID.
 func (id ID) MarshalText() ([]byte, error) {
 	var d decimal
-	return d[d.set(id):], nil
+	return d[d.setID(id):], nil
 }
 
 // UnmarshalText reads b as [ParseID] does. The ID is zero after an error.

@@ -84,7 +84,8 @@ func TestFlag(t *testing.T) {
 	}
 }
 
-// fmt prints all digits of an ID. %x prints the characters, because an ID has a String method.
+// fmt prints all digits of an ID. %x prints the characters, because an ID has a String
+// method.
 func TestPrinting(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{

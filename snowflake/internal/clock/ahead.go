@@ -2,8 +2,8 @@ package clock
 
 import "time"
 
-// Agreement is how long the wall clock, after a jump ahead by more than Config.MaxJump, must
-// have kept its new time before that time is believed.
+// Agreement is how long the wall clock, after a jump ahead by more than Config.MaxJump,
+// must have kept its new time before that time is believed.
 const Agreement = time.Minute
 
 // maxApart is how far the difference between wall clock and monotonic clock may change
@@ -11,35 +11,35 @@ const Agreement = time.Minute
 // clocks may run at slightly different rates.
 const maxApart = time.Second
 
-// ahead observes a wall clock that has jumped ahead by more than Config.MaxJump, until its
-// new time is believed. An agreement is a time in which the wall clock and the monotonic
-// clock have run at the same rate.
-type ahead struct {
-	seen  bool          // an agreement has begun
+// A jumpObserver observes a wall clock that has jumped ahead by more than Config.MaxJump,
+// until its new time is believed. An agreement is a time in which the wall clock and the
+// monotonic clock have run at the same rate.
+type jumpObserver struct {
+	begun bool          // an agreement has begun
 	since time.Duration // elapsed time when the agreement began
 	skew  time.Duration // wall minus elapsed time at that moment
-	wall  time.Duration // wall clock at the last comparison, since the epoch; for follow
-	steps time.Duration // sum of the steps forward; see follow
+	wall  time.Duration // wall clock at the last comparison, since the epoch; for elapsedByWall
+	steps time.Duration // sum of the steps forward; see elapsedByWall
 }
 
 // agrees reports whether the difference between the wall clock and the elapsed time has
 // stayed the same for [Agreement]. It compares with the beginning of the agreement only,
 // so that two comparisons suffice, however far apart they are. If there is no beginning
 // yet, or if the difference has changed, an agreement begins with this comparison.
-func (a *ahead) agrees(wall, elapsed time.Duration) bool {
+func (a *jumpObserver) agrees(wall, elapsed time.Duration) bool {
 	passed, skew := elapsed-a.since, wall-elapsed
-	if !a.seen || (skew-a.skew).Abs() > maxApart+passed/1000 {
-		a.seen, a.since, a.skew = true, elapsed, skew
+	if !a.begun || (skew-a.skew).Abs() > maxApart+passed/1000 {
+		a.begun, a.since, a.skew = true, elapsed, skew
 		return false
 	}
 	return passed >= Agreement
 }
 
-// follow returns the elapsed time of a clock without a monotonic clock, derived from the
-// wall clock alone. If such a clock is read rarely, it moves in large steps. Therefore a
-// step forward of up to the limit counts as time passing.
-func (a *ahead) follow(wall, limit time.Duration) time.Duration {
-	if step := wall - a.wall; a.seen && step > 0 && step <= limit {
+// elapsedByWall returns the elapsed time of a clock without a monotonic clock, derived
+// from the wall clock alone. If such a clock is read rarely, it moves in large steps.
+// Therefore a step forward of up to the limit counts as time passing.
+func (a *jumpObserver) elapsedByWall(wall, limit time.Duration) time.Duration {
+	if step := wall - a.wall; a.begun && step > 0 && step <= limit {
 		a.steps += step
 	}
 	a.wall = wall

@@ -46,8 +46,8 @@ type Config struct {
 	NeverTrust bool // compare the clocks at every call, as a scripted clock always does
 }
 
-// never is the value of trusted of a clock whose comparisons are never trusted.
-const never = -1
+// neverTrusted is the value of trusted of a clock whose comparisons are never trusted.
+const neverTrusted = -1
 
 // A Clock returns logical time, base + elapsed, counted from the epoch. All methods may
 // be called concurrently. The caller of some of them must hold the lock.
@@ -58,7 +58,7 @@ type Clock struct {
 	// it. If it thereby undoes a Distrust, the trust still ends MaxUncompared after the
 	// reading of Reconfirm, so that a step is unnoticed for no longer than otherwise.
 	base    atomic.Int64 // logical time at elapsed zero, in nanoseconds since the epoch
-	trusted atomic.Int64 // elapsed time until which the last comparison is trusted, or never
+	trusted atomic.Int64 // elapsed time until which the last comparison is trusted, or neverTrusted
 	Tick    uint64       // nanoseconds
 	Start   time.Time    // on the machine's clock; elapsed time is [time.Since] Start
 
@@ -78,8 +78,8 @@ type Clock struct {
 	wakeup   wakeup
 
 	sync.Mutex               // held to compare the clocks, and to move logical time
-	ahead      ahead         // guarded by the lock
-	compared   time.Duration // elapsed time of the last comparison; guarded by the lock
+	jump       jumpObserver  // guarded by the lock
+	comparedAt time.Duration // elapsed time of the last comparison; guarded by the lock
 
 	stepsBack       atomic.Uint64
 	largestStepBack atomic.Int64
@@ -103,7 +103,7 @@ func (c *Clock) Init(config Config) {
 	c.Uncompared = MaxUncompared
 	c.Scripted = config.Wall != nil || config.Read != nil
 	if c.Scripted || config.NeverTrust {
-		c.trusted.Store(never)
+		c.trusted.Store(neverTrusted)
 	}
 	c.Read = config.Read
 	c.maxJump = config.MaxJump
@@ -111,7 +111,7 @@ func (c *Clock) Init(config Config) {
 	case c.Read != nil:
 	case config.Wall != nil:
 		c.wallOnly = true
-		c.Read = derived(config.Wall, 20*config.Tick)
+		c.Read = deriveElapsed(config.Wall, 20*config.Tick)
 	default:
 		c.Read = c.machine
 	}
@@ -133,10 +133,11 @@ func (c *Clock) Skew() time.Duration {
 	return c.Skewed()
 }
 
-// derived returns a Reading that derives elapsed time from the wall clock, for a clock that
-// a test supplies. A small step forward counts as time passing, unless it only makes up for
-// a small step back before. A larger step is a step of the clock, in which no time passes.
-func derived(wall func() time.Time, small time.Duration) Reading {
+// deriveElapsed returns a Reading that derives elapsed time from the wall clock, for a
+// clock that a test supplies. A small step forward counts as time passing, unless it only
+// makes up for a small step back before. A larger step is a step of the clock, in which
+// no time passes.
+func deriveElapsed(wall func() time.Time, small time.Duration) Reading {
 	var (
 		mu      sync.Mutex
 		last    = wall()

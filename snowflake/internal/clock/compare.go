@@ -2,10 +2,10 @@ package clock
 
 import "time"
 
-// noise is how far the wall clock may seem behind although it has not stepped, because
-// time passes between the readings of the two clocks. If it is further behind, it was
-// stepped back.
-const noise = 50 * time.Microsecond
+// readingNoise is how far the wall clock may seem behind although it has not stepped,
+// because time passes between the readings of the two clocks. If it is further behind, it
+// was stepped back.
+const readingNoise = 50 * time.Microsecond
 
 // Base returns logical time at elapsed zero.
 func (c *Clock) Base() time.Duration { return time.Duration(c.base.Load()) }
@@ -19,14 +19,14 @@ func (c *Clock) Due(at Moment) bool { return !c.Trusts(at.elapsed) }
 
 // Trust marks the last comparison as trusted until it is MaxUncompared old. The caller
 // holds the lock.
-func (c *Clock) Trust() { c.trustUntil(c.compared + c.Uncompared) }
+func (c *Clock) Trust() { c.trustUntil(c.comparedAt + c.Uncompared) }
 
 // Distrust makes the next call compare the clocks.
 func (c *Clock) Distrust() { c.trustUntil(0) }
 
 // trustUntil sets the end of the trust, unless the clock's comparisons are never trusted.
 func (c *Clock) trustUntil(elapsed time.Duration) {
-	if c.trusted.Load() != never {
+	if c.trusted.Load() != neverTrusted {
 		c.trusted.Store(int64(elapsed))
 	}
 }
@@ -35,12 +35,12 @@ func (c *Clock) trustUntil(elapsed time.Duration) {
 // and no offset is left of an earlier step, it marks the comparison as trusted, and
 // returns the logical time and true.
 func (c *Clock) Reconfirm() (logical uint64, ok bool) {
-	if c.trusted.Load() == never || c.offset.Load() != 0 {
+	if c.trusted.Load() == neverTrusted || c.offset.Load() != 0 {
 		return 0, false
 	}
 	base, now := c.Base(), time.Now()
 	elapsed, wall := now.Sub(c.Start), time.Duration(now.UnixNano()-c.epochUnix)+c.Skew()
-	if logical = uint64(base + elapsed); logical-uint64(wall) >= uint64(noise) {
+	if logical = uint64(base + elapsed); logical-uint64(wall) >= uint64(readingNoise) {
 		return 0, false // the wall clock is behind by the noise or more, or ahead, because then the unsigned difference is huge
 	}
 	c.trusted.Store(int64(elapsed + c.Uncompared))
@@ -54,19 +54,20 @@ func (c *Clock) Reconfirm() (logical uint64, ok bool) {
 // caller holds the lock.
 func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
 	wall, elapsed, offset := c.measure()
-	c.compared = elapsed
+	c.comparedAt = elapsed
 	if c.believes(wall, elapsed, offset) && offset > 0 {
 		c.base.Add(int64(offset))
 		offset = 0
 	}
-	c.record(time.Duration(c.offset.Swap(int64(offset))), offset)
+	c.countStepBack(time.Duration(c.offset.Swap(int64(offset))), offset)
 	return wall, offset
 }
 
-// measure reads both clocks. If they differ, it repeats the reading up to twice and returns
-// the reading with the smallest offset, because the process may have been paused between
-// the two clocks. The wall clock is read first, so that a pause can only make the wall clock
-// seem behind. Therefore measure ignores a small negative offset, but no positive offset.
+// measure reads both clocks. If they differ, it repeats the reading up to twice and
+// returns the reading with the smallest offset, because the process may have been paused
+// between the two clocks. The wall clock is read first, so that a pause can only make the
+// wall clock seem behind. Therefore measure ignores a small negative offset, but no
+// positive offset.
 func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 	for i := range 3 {
 		w, e := c.Read()
@@ -74,20 +75,20 @@ func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 		if i == 0 || o.Abs() < offset.Abs() {
 			wall, elapsed, offset = w, e, o
 		}
-		if c.Scripted || offset.Abs() < noise {
+		if c.Scripted || offset.Abs() < readingNoise {
 			break
 		}
 	}
-	if !c.Scripted && offset < 0 && -offset < noise {
+	if !c.Scripted && offset < 0 && -offset < readingNoise {
 		return wall, elapsed, 0
 	}
 	return wall, elapsed, offset
 }
 
-// record counts a step back of at least a tick, which has changed the offset from before to
-// now. A wall clock that was ahead before counts as one that agreed with logical time, so
-// that its return is not a step back.
-func (c *Clock) record(before, now time.Duration) {
+// countStepBack counts a step back of at least a tick, which has changed the offset from
+// before to now. A wall clock that was ahead before counts as one that agreed with
+// logical time, so that its return is not a step back.
+func (c *Clock) countStepBack(before, now time.Duration) {
 	back := min(before, 0) - now
 	if back < time.Duration(c.Tick) {
 		return
@@ -123,7 +124,7 @@ func (c *Clock) StartAt(tick uint64) {
 	c.base.Add(int64(lead))
 	c.Distrust()
 	offset := time.Duration(c.offset.Add(-int64(lead)))
-	c.record(offset+lead, offset)
+	c.countStepBack(offset+lead, offset)
 }
 
 // StepsBack returns how often the wall clock has stepped back by at least a tick,
@@ -137,12 +138,12 @@ func (c *Clock) StepsBack() (steps uint64, largest time.Duration) {
 // has kept its new time for [Agreement], compared with the monotonic clock.
 func (c *Clock) believes(wall time.Time, elapsed, offset time.Duration) bool {
 	if offset <= c.maxJump {
-		c.ahead = ahead{}
+		c.jump = jumpObserver{}
 		return true
 	}
 	since := wall.Sub(c.epoch)
 	if c.wallOnly {
-		elapsed = c.ahead.follow(since, c.maxJump)
+		elapsed = c.jump.elapsedByWall(since, c.maxJump)
 	}
-	return c.ahead.agrees(since, elapsed)
+	return c.jump.agrees(since, elapsed)
 }

@@ -174,9 +174,9 @@ func TestSleepTogether(t *testing.T) {
 	})
 }
 
-// A caller sleeps with the leader if the leader wakes it at most 70 µs after its tick, which
-// is how late any sleeper may wake up. Otherwise it sleeps alone. Here it needs 70 µs less
-// than the leader, or a nanosecond less than that.
+// A caller sleeps with the leader if the leader wakes it at most 70 µs after its tick,
+// which is how late any sleeper may wake up. Otherwise it sleeps alone. Here it needs 70
+// µs less than the leader, or a nanosecond less than that.
 func TestSleepUntilALateLeader(t *testing.T) {
 	t.Parallel()
 	const due, late = 30 * time.Millisecond, 70 * time.Microsecond
@@ -370,9 +370,9 @@ func TestReconfirm(t *testing.T) {
 	}
 }
 
-// While an offset of a step back is recorded, a comparison without the lock must not renew the
-// trust, even if the wall clock has meanwhile caught up. Only a comparison under the lock sets
-// the offset back to zero.
+// While an offset of a step back is recorded, a comparison without the lock must not
+// renew the trust, even if the wall clock has meanwhile caught up. Only a comparison
+// under the lock sets the offset back to zero.
 func TestReconfirmAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	c := started()
