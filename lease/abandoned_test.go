@@ -28,6 +28,8 @@ func (s sluggish) Load(ctx context.Context) (map[int]lease.Record, error) {
 	}
 }
 
+// CompareAndSwap returns when ctx ends, but the write happens after its delay
+// nevertheless.
 func (s sluggish) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	answer := make(chan bool, 1)
 	go func() {
@@ -88,6 +90,7 @@ type flawed struct{ *leasetest.Memory }
 
 func (flawed) Check(context.Context) error { return errors.New("rule nothing rewrites statements") }
 
+// CompareAndSwap writes a record that was absent, and refuses every other write.
 func (s flawed) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	if _, err := s.Load(ctx); err != nil || old.Owner != "" {
 		return false, err

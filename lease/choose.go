@@ -9,10 +9,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A candidate is a worker that the lease may acquire, with its record. Start is the
-// first tick, in Unix milliseconds, that can have been issued by no process: the bound
-// in the record, or a higher bound that the store acknowledged to this lease and has
-// forgotten.
+// A candidate is a worker that the lease may acquire, with its record. Start is the first
+// tick, in Unix milliseconds, that no process can have issued. That is the bound in the
+// record, or a higher bound that the store acknowledged to this lease and has forgotten.
 type candidate struct {
 	key    int
 	record Record
@@ -247,7 +246,7 @@ func (l liveness) observe(used []candidate, window time.Duration) func(candidate
 	}
 	return func(c candidate) bool {
 		t, _ := parseToken(c.record.Owner)
-		theirs := milliseconds(t.window)
-		return now.Sub(l[c.key].since) >= 2*min(max(window, theirs), maxWindow)
+		holderWindow := milliseconds(t.window)
+		return now.Sub(l[c.key].since) >= 2*min(max(window, holderWindow), maxWindow)
 	}
 }

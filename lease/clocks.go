@@ -95,6 +95,8 @@ func (c *clocks) agrees(now int64, storeTime time.Time) bool {
 	return true
 }
 
+// tooFarAhead reports whether now, in Unix milliseconds, is more than maxSkew ahead of a
+// time of the store's clock.
 func (c *clocks) tooFarAhead(now int64, storeTime time.Time) bool {
 	return milliseconds(now-storeTime.UnixMilli()) > c.maxSkew
 }

@@ -21,6 +21,7 @@ type pool struct {
 
 func newPool() *pool { return &pool{leasetest.NewMemory(), make(chan struct{}, 1)} }
 
+// Connect waits for the connection, as database/sql does.
 func (p *pool) Connect(ctx context.Context) (lease.Store, func(), error) {
 	select {
 	case p.conn <- struct{}{}:

@@ -355,6 +355,7 @@ func TestClockSetBack(t *testing.T) {
 // A refusing store returns false although the record equals old.
 type refusing struct{ *leasetest.Memory }
 
+// CompareAndSwap writes a record that was absent, and refuses every other write.
 func (r refusing) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	if old.Owner != "" {
 		return false, nil

@@ -131,6 +131,7 @@ func (m sourceMutant) build(t *testing.T, dir string) string {
 	return program
 }
 
+// write writes a file.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Pauses between attempts while the store fails or no worker is free.
+// Limits of the pause between attempts during an outage. After the first failure the pause
+// is at most firstRetry. The limit doubles with each failure, up to lastRetry.
 const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = 500 * time.Millisecond
@@ -32,7 +33,7 @@ func (o outage) pause(c *config) time.Duration {
 	if o.attempts == 0 {
 		return c.window / 3
 	}
-	pause := min(lastRetry, firstRetry<<min(o.attempts-1, 10))
+	pause := min(lastRetry, firstRetry<<min(o.attempts-1, 10)) // a larger shift could overflow
 	return pause/2 + time.Duration(c.random(int64(pause/2)))
 }
 

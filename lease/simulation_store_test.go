@@ -64,10 +64,13 @@ type stream struct {
 	r  *rand.Rand
 }
 
+// newStream returns a stream whose numbers depend on all arguments. Each purpose has a
+// number.
 func newStream(seed uint64, purpose, process, life int) *stream {
 	return &stream{r: rand.New(rand.NewPCG(seed, uint64(purpose)<<48|uint64(process)<<32|uint64(life)))}
 }
 
+// n returns a random number in [0, n).
 func (s *stream) n(n int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

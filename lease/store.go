@@ -206,6 +206,7 @@ func (r records) check(ctx context.Context) error {
 // of the store, which may take long.
 type storeLock chan struct{}
 
+// lock locks the mutex, or returns the cause if ctx ends first.
 func (s storeLock) lock(ctx context.Context) error {
 	select {
 	case s <- struct{}{}:

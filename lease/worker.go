@@ -22,12 +22,12 @@ type heldWorker struct {
 	acquiredAt         time.Time                       // the same on the monotonic clock
 	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has asked for it
 
-	// The generator may use a bound because the store has acknowledged its write. A
-	// bound that was only read may vanish in a crash of the store, so it serves only as
-	// the base of the next compare-and-swap.
+	// The generator may use a bound once the store has acknowledged its write. A bound
+	// that was only read may vanish in a crash of the store, so its record only serves as
+	// the base, which is the record that the next compare-and-swap expects in the store.
 	token        token  // of the last attempt to write
-	base         Record // as last written or read
-	acknowledged int64  // the acknowledged bound, in Unix ms
+	base         Record // as last acknowledged or read
+	acknowledged int64  // the acknowledged bound, in Unix ms; the end of the window
 
 	sent []sentWrite // writes after base that the store has not acknowledged; each may have landed or may still land
 

@@ -285,6 +285,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// A Text in a struct is a JSON string, and Open returns its ID.
 func TestTextInJSON(t *testing.T) {
 	t.Parallel()
 	k := kind[types.Of[order]](t, codec(t, 1), "ord")

@@ -43,6 +43,7 @@ var golden = []struct {
 	{"nothing but milliseconds, the last", "A", endless, nil, math.MaxInt64/1000000 - 1, "A22620411234716853"},
 }
 
+// TestGolden checks that stored and printed serial numbers stay readable.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, tt := range golden {

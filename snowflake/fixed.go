@@ -90,6 +90,7 @@ type fixedSource func(Layout) (datacenter, worker int64, err error)
 func (fixedSource) Layout() Layout          { return Layout{} }
 func (fixedSource) Clock() func() time.Time { return nil }
 
+// Grant returns the worker for all ticks of the layout, or ErrWorkerInUse.
 func (f fixedSource) Grant(_ context.Context, layout Layout) (*Grant, error) {
 	datacenter, worker, err := f(layout)
 	if err != nil {
@@ -108,6 +109,7 @@ func (fixedSource) Extend(_ context.Context, held *Grant, _ time.Time) (*Grant, 
 	return held, nil
 }
 
+// Retire lets the next generator of this process have the worker.
 func (fixedSource) Retire(_ context.Context, held *Grant, last time.Time) error {
 	fixedWorkers.unregister(held, last)
 	return nil

@@ -39,9 +39,9 @@ type Generator struct {
 	layout    Layout
 	byDefault bool // whether the layout is the default; see HasDefaultLayout
 	source    WorkerSource
-	policy    ClockPolicy
-	maxJump   time.Duration
-	logical   bool
+	policy    ClockPolicy   // of OnClockBackwards
+	maxJump   time.Duration // of WithMaxJump
+	logical   bool          // set by WithLogicalTime
 
 	grantLock chan struct{} // a lock, held while a call asks the source for a window or another grant; see lockGrant
 	warned    atomic.Bool   // whether the expiry has been logged

@@ -230,8 +230,10 @@ func (g *Grant) retire() slot {
 	return g.slotOf(g.generator.Load().state.Or(sealed))
 }
 
+// tickOf returns the tick of a slot.
 func (g *Grant) tickOf(s slot) int64 { return int64(s >> g.sequenceBits) }
 
+// timeOf returns the start of the tick of a slot.
 func (g *Grant) timeOf(s slot) time.Time { return g.layout.timeOf(g.tickOf(s)) }
 
 // id returns the slot's ID, with the worker between tick and sequence.

@@ -64,9 +64,10 @@ func (l Layout) tickAfterStart() int64 {
 	return 0
 }
 
-// accept reserves a grant for this generator, to begin at the tick least or later. If
-// it cannot be used, accept retires it and returns an error. It does not retire a grant
-// that is already in use, because only the other generator may do that.
+// accept checks that this generator can begin under a grant, at the tick least or later,
+// and marks the grant as accepted. If the grant cannot be used, accept retires it and
+// returns an error. It does not retire a grant that was accepted before, because only the
+// generator that has accepted it may do that.
 func (g *Generator) accept(ctx context.Context, grant *Grant, least int64) error {
 	if grant == nil {
 		return errors.New("snowflake: the source has granted nothing")
@@ -209,4 +210,5 @@ func (g *Generator) lockGrant(ctx context.Context) error {
 	}
 }
 
+// unlockGrant is the inverse of lockGrant.
 func (g *Generator) unlockGrant() { <-g.grantLock }

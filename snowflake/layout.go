@@ -135,6 +135,7 @@ func (l Layout) comparable() Layout {
 	return l
 }
 
+// totalBits returns TotalBits, or its default.
 func (l Layout) totalBits() uint8 {
 	if l.TotalBits == 0 {
 		return 63

@@ -73,10 +73,10 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 		if !sameTick {
 			tick := logical / g.clock.Tick
 			if tick < lastTick || tick >= g.fastEnd.Load() {
-				break
+				break // the last ID is ahead of the clock, or the window ends
 			}
-			tick -= g.lag
-			next = last&^full + (tick-lastTick)<<(g.lowBits&63)
+			tick -= g.lag                                       // still after lastTick, because a tick within the lag of it is sameTick
+			next = last&^full + (tick-lastTick)<<(g.lowBits&63) // the first ID of the tick, with the worker of the last ID
 			next += g.startOf(next)
 			skipped = (tick-lastTick)<<(g.sequenceBits&63) + next&full - last&full - 1
 			g.skipped.Add(int64(skipped)) // before the state moves; see updateIssued

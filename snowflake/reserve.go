@@ -146,11 +146,11 @@ func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) er
 // checkDeadline returns an error if the deadline of ctx is before the slot is due. It
 // does so before the slot is taken, because under overload each call that takes a slot
 // and gives up would delay the other calls further.
-func (g *Generator) checkDeadline(ctx context.Context, due uint64) error {
+func (g *Generator) checkDeadline(ctx context.Context, dueTick uint64) error {
 	if ctx.Err() != nil {
 		return waitError(ctx)
 	}
-	untilDue := g.clock.Until(due)
+	untilDue := g.clock.Until(dueTick)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < untilDue {
 		return fmt.Errorf("snowflake: the next free slot is %v away: %w", untilDue, context.DeadlineExceeded)
 	}

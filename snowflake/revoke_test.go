@@ -281,6 +281,7 @@ type firstWindow struct {
 	width time.Duration
 }
 
+// Grant grants worker 0 for the width.
 func (f firstWindow) Grant(context.Context, snowflake.Layout) (grant *snowflake.Grant, err error) {
 	f.grants[0], err = snowflake.NewGrant(f.layout, 0, 0, f.now(), f.now().Add(f.width))
 	return f.grants[0], err

@@ -82,6 +82,7 @@ type checker struct {
 
 func newChecker(t testing.TB) *checker { return &checker{t: t, seen: make(map[types.ID]bool)} }
 
+// add checks IDs in the order in which they were issued.
 func (c *checker) add(ids ...types.ID) {
 	c.t.Helper()
 	for _, id := range ids {

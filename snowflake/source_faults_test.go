@@ -50,6 +50,7 @@ func (f *faulty) Retire(ctx context.Context, held *snowflake.Grant, last time.Ti
 	return f.retire(held)
 }
 
+// retirements returns the calls of Retire so far.
 func (f *faulty) retirements() []retirement {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -78,8 +78,8 @@ func (g *Generator) compare() time.Time {
 // lock of the clock.
 func (g *Generator) absorbStepBack(offset time.Duration) (remaining time.Duration) {
 	grant, last := g.grant.Load(), g.last()
-	wall := g.clock.TickAt(g.clock.Now().Logical + offset)
-	if grant.retired.Load() || uint64(grant.tickOf(last+1)) >= wall {
+	wallTick := g.clock.TickAt(g.clock.Now().Logical + offset)
+	if grant.retired.Load() || uint64(grant.tickOf(last+1)) >= wallTick {
 		return offset
 	}
 	g.clock.Follow(offset, func() bool {

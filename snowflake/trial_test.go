@@ -249,6 +249,8 @@ func (tr *trial) timely(first, last id, from, to moment, unnoticed time.Duration
 // agreement is how far the wall clock may seem behind before that counts as a step.
 const agreement = 50 * time.Microsecond
 
+// appendRuns appends IDs to the intervals, and lengthens the last interval if they follow
+// it.
 func appendRuns(runs []interval, ids []id) []interval {
 	for _, id := range ids {
 		if n := len(runs) - 1; n >= 0 && runs[n].last+1 == id {

@@ -30,6 +30,8 @@ type windows struct {
 	granted    int
 }
 
+// newWindows returns a source whose windows have this width and whose workers all have
+// bound zero.
 func newWindows(layout snowflake.Layout, now func() time.Time, width time.Duration) *windows {
 	return &windows{layout: layout, now: now, width: width, bounds: make([]time.Time, 32)}
 }
@@ -62,6 +64,8 @@ func (w *windows) take(worker int, from time.Time) (*snowflake.Grant, error) {
 	return snowflake.NewGrant(w.layout, 0, int64(worker), from, w.bounds[worker])
 }
 
+// Extend extends the window beyond need, or grants the next worker if the test has set
+// loseWorker.
 func (w *windows) Extend(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,6 +81,8 @@ func (w *windows) Extend(_ context.Context, held *snowflake.Grant, need time.Tim
 	return held, nil
 }
 
+// Retire sets the worker's bound to the tick after the last, as a lease releases its
+// worker. A last tick at or after the end of the window is an error.
 func (w *windows) Retire(_ context.Context, held *snowflake.Grant, last time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -193,6 +193,7 @@ func scanBinaryArray[T ~int64](b []byte) (Array[T], error) {
 	return a, nil
 }
 
+// binaryArrayError returns the error for a binary form that is not a list of integers.
 func binaryArrayError(b []byte) error {
 	return &parseError{"Array.Scan", string(b), "want one dimension of integers without NULL"}
 }

@@ -39,6 +39,7 @@ type (
 
 var arrays = []types.IDs{nil, {}, {sample}, {0, 1, -5, math.MaxInt64, math.MinInt64}}
 
+// Value is the text of a PostgreSQL array, and NULL for a nil Array.
 func TestArrayValue(t *testing.T) {
 	t.Parallel()
 	want := []any{nil, "{}", "{7529595880471527425}", "{0,1,-5,9223372036854775807,-9223372036854775808}"}
@@ -72,6 +73,7 @@ func TestArrayGormValue(t *testing.T) {
 	}
 }
 
+// Scan reads text and binary forms, of elements of 8, 4 and 2 bytes.
 func TestArrayScan(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

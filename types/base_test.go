@@ -54,6 +54,8 @@ func TestBaseGolden(t *testing.T) {
 	}
 }
 
+// Each parser reads what its formatter writes, except for negative IDs, which no parser
+// accepts.
 func TestBaseRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, base := range bases {
@@ -82,6 +84,7 @@ func TestBase62AgreesWithMathBig(t *testing.T) {
 	})
 }
 
+// swapPairs returns the arguments for a strings.Replacer that swaps upper and lower case.
 func swapPairs() (pairs []string) {
 	for c := 'a'; c <= 'z'; c++ {
 		lower, upper := string(c), strings.ToUpper(string(c))
@@ -90,6 +93,7 @@ func swapPairs() (pairs []string) {
 	return pairs
 }
 
+// Texts in base 32 have one length and sort as their IDs do.
 func TestBase32SortsAsTheNumber(t *testing.T) {
 	t.Parallel()
 	var last types.ID
@@ -104,6 +108,7 @@ func TestBase32SortsAsTheNumber(t *testing.T) {
 	})
 }
 
+// ParseBase32 reads lower case, and the letters that people write for 0 and 1.
 func TestParseBase32AsPeopleWriteIt(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]types.ID{

@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// The binary form is the decimal text, and is read again, also for negative IDs.
 func TestBinaryRoundTrip(t *testing.T) {
 	t.Parallel()
 	eachID(func(id types.ID) {
@@ -25,6 +26,7 @@ func TestBinaryRoundTrip(t *testing.T) {
 	})
 }
 
+// A stored value that is not one integer is an error.
 func TestUnmarshalBinaryErrors(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

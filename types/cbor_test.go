@@ -76,6 +76,8 @@ func TestUnmarshalCBOR(t *testing.T) {
 	}
 }
 
+// A data item that is cut off, too long or of another type is an error, and must not be
+// read beyond its end.
 func TestUnmarshalCBORErrors(t *testing.T) {
 	t.Parallel()
 	const other = "want an integer of 64 bits or its decimal text"

@@ -102,6 +102,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
+// checkScan checks that Scan reads want from src, or returns an error and zero if src is
+// not valid.
 func checkScan(t *testing.T, src any, want int64, valid bool) {
 	t.Helper()
 	id := types.ID(99)

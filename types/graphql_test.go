@@ -21,6 +21,7 @@ func TestMarshalGQL(t *testing.T) {
 	})
 }
 
+// gqlgen passes an argument as a string, a json.Number or an integer.
 func TestUnmarshalGQL(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{"7529595880471527425", json.Number("7529595880471527425"), sample.Int64(), int(sample)} {
@@ -31,6 +32,7 @@ func TestUnmarshalGQL(t *testing.T) {
 	}
 }
 
+// A float64 is an error because its last digits may be lost, and so is null.
 func TestUnmarshalGQLErrors(t *testing.T) {
 	t.Parallel()
 	const other = ": want a string or an integer"

@@ -111,6 +111,7 @@ func checkDecimal(t *testing.T, s string) {
 	}
 }
 
+// MustParseID panics with the error of ParseID.
 func TestMustParseID(t *testing.T) {
 	t.Parallel()
 	if got := types.MustParseID("7529595880471527425"); got != sample {
@@ -123,6 +124,7 @@ func TestMustParseID(t *testing.T) {
 	types.MustParseID("x")
 }
 
+// The digits are computed eight at a time, and must be those of strconv.
 func TestStringAgreesWithStrconv(t *testing.T) {
 	t.Parallel()
 	eachID(func(id types.ID) {

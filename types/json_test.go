@@ -45,6 +45,7 @@ func checkDocument(t *testing.T, got document) {
 	}
 }
 
+// An ID is a string in every place in which JSON can have it, and is read again.
 func TestJSONDocument(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(newDocument())
@@ -58,6 +59,7 @@ func TestJSONDocument(t *testing.T) {
 	checkDocument(t, back)
 }
 
+// A method MarshalJSON would make encoding/json check and copy each ID.
 func TestNoMarshalJSON(t *testing.T) {
 	t.Parallel()
 	if _, ok := any(sample).(json.Marshaler); ok {
@@ -95,6 +97,7 @@ func TestUnmarshalJSONNull(t *testing.T) {
 	}
 }
 
+// A JSON value that is not exactly one ID is an error, and sets the ID to zero.
 func TestUnmarshalJSONErrors(t *testing.T) {
 	t.Parallel()
 	const digitsOnly = ": want decimal digits only"

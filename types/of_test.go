@@ -108,6 +108,8 @@ func TestOfJSON(t *testing.T) {
 	}
 }
 
+// A typed key has the column of an ID, is found in conditions, and is protected against
+// rows without a key.
 func TestOfInGORM(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -131,6 +133,7 @@ func TestOfInGORM(t *testing.T) {
 	})
 }
 
+// A typed key is SQLite's row number too.
 func TestOfSQLiteKeyIsTheRowID(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t)

@@ -46,6 +46,7 @@ func eachMode(t *testing.T, f func(*testing.T, *pgx.Conn)) {
 	}
 }
 
+// In all modes of pgx an ID is a bigint, and is read from bigint, text and numeric.
 func TestPgxParametersAndScans(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
@@ -122,6 +123,7 @@ func TestPgxArrays(t *testing.T) {
 	}
 }
 
+// CopyFrom, which uses the binary form, writes IDs, and NULL for a nil pointer.
 func TestPgxCopyFrom(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgx.QueryExecModeCacheStatement)

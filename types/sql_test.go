@@ -14,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// Scan reads what drivers, GORM, its serializers and ent pass to it.
 func TestScan(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -103,6 +104,7 @@ func TestScanErrors(t *testing.T) {
 	}
 }
 
+// The error for a text of a megabyte must not be a megabyte long.
 func TestScanLimitsWhatItQuotes(t *testing.T) {
 	t.Parallel()
 	var id types.ID

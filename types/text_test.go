@@ -42,6 +42,7 @@ func TestUnmarshalParam(t *testing.T) {
 	}
 }
 
+// XML uses the text of an ID in attributes and elements.
 func TestXML(t *testing.T) {
 	t.Parallel()
 	type order struct {
@@ -67,6 +68,7 @@ func TestXML(t *testing.T) {
 	}
 }
 
+// Package flag uses the text of an ID for a flag and its default.
 func TestFlag(t *testing.T) {
 	t.Parallel()
 	flags := flag.NewFlagSet("orders", flag.ContinueOnError)
@@ -98,6 +100,7 @@ func TestPrinting(t *testing.T) {
 	}
 }
 
+// A JSON log shows the ID as a string, because readers of a number may lose digits.
 func TestSlogKeepsAllDigits(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
