@@ -13,7 +13,7 @@ import (
 
 // Acquire fails if this process's clock is further ahead of the store's clock than
 // WithMaxSkew allows, because its bound could not be lowered again. A clock that is
-// behind does no harm.
+// behind is accepted.
 func TestAcquireComparesTheClocks(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -59,7 +59,8 @@ func TestClone(t *testing.T) {
 	})
 }
 
-// Closing does not lower the bound of a clone, because the clone may issue up to it.
+// A generator is closed after a copy of its process has extended the window. Closing must
+// not lower the bound, because the copy may issue up to it.
 func TestCloneSeenAtTheRelease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

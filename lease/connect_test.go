@@ -60,7 +60,9 @@ func TestRenewalWaitsForAConnection(t *testing.T) {
 	})
 }
 
-// A caller whose own transaction holds the connection must not wait for itself.
+// The application's transaction holds the only connection and then needs an ID, so that
+// the lease would wait for its own caller. The call fails after five seconds, and the
+// next call at once. The renewal goes on once the connection is free.
 func TestCallerGivesUpAndTheRenewalContinues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +92,8 @@ func TestCallerGivesUpAndTheRenewalContinues(t *testing.T) {
 	})
 }
 
-// A claim holds no connection between its attempts, and while a worker settles.
+// While a worker settles, the lease holds no connection, so that the application can use
+// the only one.
 func TestSettlingHoldsNoConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

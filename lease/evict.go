@@ -15,8 +15,8 @@ import (
 // in.Holders. Evict keeps the bound, so no ID is issued twice even if the holder is
 // alive: within a third of its window the holder finds that the worker is lost
 // ([ErrLost]), and takes another worker, or the same again if no other is free. The
-// evicted worker is free for other processes once the bound has
-// passed. [WithMaxAhead] prefers it to workers that are held.
+// evicted worker is free for other processes once the bound has passed. [WithMaxAhead]
+// prefers it to workers that are held.
 //
 // Evict fails if the record has changed since the inspection, because a holder that has
 // renewed its lease is alive. To evict it nevertheless, inspect again. A nil error
@@ -181,7 +181,7 @@ func (in *Inspection) raiseBound(ctx context.Context, key int, bound int64) erro
 	update := func(r Record) Record {
 		return Record{max(bound, ceil(r.Bound+1, tick)), r.withoutHolder().Owner}
 	}
-	if err := in.swap(ctx, key, true, update); err != nil {
+	if err := in.writeAcknowledged(ctx, key, true, update); err != nil {
 		datacenter, worker := numbers(in.Layout, key)
 		return fmt.Errorf("lease: raising datacenter %d worker %d: %w", datacenter, worker, err)
 	}
@@ -191,24 +191,26 @@ func (in *Inspection) raiseBound(ctx context.Context, key int, bound int64) erro
 // replaceRecord replaces the record of h by the record that update returns for it. It
 // fails if another process has written the record since the inspection.
 func (in *Inspection) replaceRecord(ctx context.Context, h Holder, key int, update func(Record) Record) error {
-	if err := in.swap(ctx, key, false, update); err != nil {
+	if err := in.writeAcknowledged(ctx, key, false, update); err != nil {
 		return fmt.Errorf("lease: %v: %w", h, err)
 	}
 	return nil
 }
 
-// maxTries is how often swap tries a write. A write fails if its answer is lost, or if the
-// holder extends its window at the same moment. Five such failures in a row are rare.
+// maxTries is how often writeAcknowledged tries a write. A write fails if its answer is
+// lost, or if the holder extends its window at the same moment. Five such failures in a
+// row are rare.
 const maxTries = 5
 
 var errUnacked = errors.New("the store shows the new record and has not acknowledged it: inspect again")
 
-// swap replaces a record r by update(r) and returns nil once the store has acknowledged the
-// write. After a write without acknowledgement it reads the record again and replaces that.
-// If force is true, it also replaces a record that another process has written since the
-// inspection. Otherwise that is an error. If swap reads back the new record, that is not
-// enough to return nil, because the store may lose it in a crash.
-func (in *Inspection) swap(ctx context.Context, key int, force bool, update func(Record) Record) error {
+// writeAcknowledged replaces a record r by update(r) and returns nil once the store has
+// acknowledged the write. After a write without acknowledgement it reads the record again
+// and replaces that. If force is true, it also replaces a record that another process has
+// written since the inspection. Otherwise that is an error. If writeAcknowledged reads
+// back the new record, that is not enough to return nil, because the store may lose it in
+// a crash.
+func (in *Inspection) writeAcknowledged(ctx context.Context, key int, force bool, update func(Record) Record) error {
 	r := in.records[key]
 	ours := map[Record]bool{r: true} // the record of the inspection, and those that this call has written
 	for try := 1; ; try++ {

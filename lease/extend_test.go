@@ -147,8 +147,9 @@ func TestRecoveryBetweenRounds(t *testing.T) {
 	})
 }
 
-// The store has written a bound whose reply was lost, but that window has ended too
-// when the lease finds it.
+// The reply to an extension is lost, and the store is then down for ten minutes. When the
+// lease finds its bound in the store, that window has ended too. It must extend the
+// window again at once.
 func TestRecoveryAfterALostReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,8 +182,9 @@ func untilError(t *testing.T, gen *snowflake.Generator) error {
 	}
 }
 
-// The store hangs instead of failing. A call before the first timeout waits for the
-// timeout. Later calls fail at once.
+// The store hangs instead of failing. The background loop's call has ended by its timeout
+// when the window ends, so that the generator's call fails at once. It works again after
+// the store answers.
 func TestHangingStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -326,8 +328,9 @@ func TestAbsurdClockWithoutGenerator(t *testing.T) {
 	}
 }
 
-// After the clock was set back the window reaches far ahead of it, while the generator
-// continues in its own time. The window follows the generator.
+// After the clock was set back by an hour, the generator continues ahead of the clock.
+// The lease must extend the window above the last ID, not above the clock, or the
+// generator would stop.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -105,7 +105,7 @@ func TestInspectForeignRecords(t *testing.T) {
 	}
 }
 
-// A worker is free from the very millisecond of its bound on.
+// A worker becomes free at the millisecond of its bound, not after it.
 func TestHolderState(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_000_000)

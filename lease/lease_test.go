@@ -52,8 +52,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// Release fails if the lease has a generator, because its IDs could then be repeated.
-// Closing the generator releases the worker.
+// Release fails if the lease has a generator, because the generator would issue the same
+// IDs as the next holder of the worker. Closing the generator releases the worker.
 func TestReleaseWithAGenerator(t *testing.T) {
 	t.Parallel()
 	l := acquire(t, leasetest.NewMemory())
@@ -128,7 +128,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// The lease renews its window between Acquire and New too.
+// The lease also renews its window while there is no generator yet, so that a generator
+// that is made an hour later works.
 func TestGeneratorMadeLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -166,8 +167,8 @@ func TestExtensionOutlivesItsCaller(t *testing.T) {
 	})
 }
 
-// Callers give up while the store hangs. They must leave no goroutines that ask the
-// store again, one after the other.
+// A hundred callers give up while the store hangs. Once it answers, the lease must not
+// write again for each of them, one after the other.
 func TestCallersThatGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -152,7 +152,9 @@ func TestStandInForTheSilent(t *testing.T) {
 	})
 }
 
-// A process restarts with its clock set back, and only the last worker is left.
+// A process restarts on its only worker with its clock set back by an hour, so that the
+// bound is ahead of the clock. Acquire fails, and the error has the time to wait. With
+// WithMaxAhead the process issues at once, above the bound.
 func TestRestartWithTheClockSetBack(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {

@@ -232,7 +232,8 @@ func TestDefaultToleratesTwoSeconds(t *testing.T) {
 	})
 }
 
-// An idle generator follows a step back, because it cannot repeat an ID.
+// An idle generator follows a step back to a time after its last ID even under Fail,
+// because it cannot repeat an ID.
 func TestStepBackBehindLastID(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
@@ -492,8 +493,10 @@ func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 	}
 }
 
-// At the window's end there is no slot to burn for a call that has read the time before
-// a step back. That call must not get a slot of the extended window either.
+// To follow a step back, the generator burns a slot, so that a call that has read the old
+// time fails to commit. At the window's end there is no slot to burn. If the source
+// extends the window before that call continues, the call must not get a slot of the
+// extended window at the old time either.
 func TestStepBackBeforeAnExtension(t *testing.T) {
 	t.Parallel()
 	l, s := fresh(), newScript()

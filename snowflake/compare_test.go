@@ -80,7 +80,8 @@ func TestStepBackAtTheWindowsEnd(t *testing.T) {
 	}
 }
 
-// Stats does not count the slot that a step back burns as issued.
+// To follow a step back, the generator burns a slot, which no call gets. Stats must not
+// count it as issued.
 func TestStepsBackAreNotIssued(t *testing.T) {
 	t.Parallel()
 	s := newScript()

@@ -112,7 +112,8 @@ func TestNextAndFillTogether(t *testing.T) {
 	countFaults(t, issued)
 }
 
-// The wall clock steps in both directions while eight goroutines issue.
+// The wall clock steps in both directions while eight goroutines issue. No ID may be
+// repeated, or be below the previous ID of its goroutine.
 func TestStepsUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newScript()

@@ -160,8 +160,8 @@ func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error
 }
 
 // replaceGrant continues under the grant next, above the last slot of old, and retires old.
-// If next cannot be used, it retires next and keeps old. The caller holds the lock of the
-// grant.
+// If next cannot be used, it retires next and keeps old. The error then wraps ErrFenced,
+// because old has no slot left, or ErrExpired. The caller holds the lock of the grant.
 func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 	if err := g.accept(ctx, next, old.tickOf(g.last())+1); err != nil {
 		if errors.Is(err, ErrFenced) || errors.Is(err, ErrExpired) {

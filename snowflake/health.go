@@ -27,7 +27,7 @@ func (g *Generator) health() error {
 	if err != nil {
 		return err
 	}
-	if r.pastWindow && r.grant.expires() {
+	if r.pastWindow && r.grant.expires() { // even if the source is healthy
 		return g.expiredError()
 	}
 	if source, ok := g.source.(interface{ Health() error }); ok {

@@ -43,7 +43,8 @@ func TestHealthOfTheClock(t *testing.T) {
 	})
 }
 
-// A probe lets logical time follow the clock even without a call of Next.
+// After a step back to a time after its last ID, an idle generator must not fail its
+// readiness probe. Health makes logical time follow the clock, as Next does.
 func TestHealthOfAnIdleGenerator(t *testing.T) {
 	t.Parallel()
 	s := newScript()

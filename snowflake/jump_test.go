@@ -117,8 +117,9 @@ func TestJumpIsReportedWithItsNumbers(t *testing.T) {
 	})
 }
 
-// Two calls that are far apart find the same difference, so the clocks have agreed in
-// between.
+// A jump is also believed by two calls that are a minute or more apart. If both find the
+// same difference between the wall clock and the monotonic clock, these have run at one
+// rate in between.
 func TestCorrectedClockIsBelievedByRareCalls(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock)
@@ -139,8 +140,9 @@ func TestCorrectedClockIsBelievedByRareCalls(t *testing.T) {
 	})
 }
 
-// The clocks agree if their difference stays the same, up to a second and a thousandth
-// of the time. Otherwise the minute starts again.
+// A jump is believed after a minute in which the difference between the wall clock and
+// the monotonic clock has stayed the same, up to a second and a thousandth of the time.
+// After a larger change the minute starts again.
 func TestWhatAgreementIs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -179,7 +181,8 @@ func TestWhatAgreementIs(t *testing.T) {
 	}
 }
 
-// Small changes add up. A clock that runs at twice the speed does not agree.
+// A wall clock that has jumped, and runs at twice the speed, is never believed. Each
+// change is small, but the changes add up over the minute.
 func TestFastClockIsNeverBelieved(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -192,7 +195,8 @@ func TestFastClockIsNeverBelieved(t *testing.T) {
 	}
 }
 
-// A clock that keeps jumping is not believed until it is back.
+// A wall clock that has jumped, and keeps jumping, is never believed. Calls get IDs again
+// once it is back.
 func TestUnsteadyClockIsNeverBelieved(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock)
@@ -211,7 +215,8 @@ func TestUnsteadyClockIsNeverBelieved(t *testing.T) {
 	})
 }
 
-// A small step back starts the minute again.
+// After a jump the wall clock must keep its new time for a minute. A step back of ten
+// seconds starts this minute again.
 func TestStepBackStartsTheMinuteAgain(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock)
@@ -228,7 +233,8 @@ func TestStepBackStartsTheMinuteAgain(t *testing.T) {
 	})
 }
 
-// A clock that returns is right at once, and its earlier time is forgotten.
+// A wall clock that returns from a jump is followed at once. The time for which it kept
+// its wrong time does not count when it jumps there again.
 func TestJumpAndReturn(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock)
@@ -308,8 +314,8 @@ func TestNow(t *testing.T) {
 	})
 }
 
-// If the source reads the clock from time to time, an idle generator need not wait for
-// the minute.
+// An idle generator believes a jump without a call of its own, because each call of
+// Grant.Now compares the clocks. The first ID then comes at once.
 func TestNowLetsAnIdleGeneratorBelieve(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
 		g, grant := held(t, s, clock)

@@ -87,7 +87,7 @@ func (l Layout) validateTick() error {
 	if l.Tick < time.Millisecond || l.Tick%time.Millisecond != 0 {
 		return fmt.Errorf("snowflake: layout's tick %v: want whole milliseconds, at least 1ms", l.Tick)
 	}
-	if l.Tick > longestDuration/2 {
+	if l.Tick > longestDuration/2 { // a generator needs two ticks, because it issues no ID in tick zero
 		return fmt.Errorf("snowflake: layout's tick %v: want at most half of %v, the longest time that a generator counts", l.Tick, longestDuration)
 	}
 	if l.Epoch.Before(time.UnixMilli(0)) {

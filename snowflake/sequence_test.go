@@ -59,7 +59,8 @@ func TestLowBitsAreEven(t *testing.T) {
 	}
 }
 
-// The same test finds the skew of StartZero, which shows that it can fail.
+// The keys of StartZero are skewed at every rate. chiSquare must find that, or its result
+// for StartRandom would prove nothing.
 func TestLowBitsAreNotEvenFromZero(t *testing.T) {
 	t.Parallel()
 	for name, when := range everyArrival {

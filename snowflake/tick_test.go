@@ -46,8 +46,9 @@ func checkShows(t *testing.T, g *snowflake.Generator, skew *atomic.Int64, c *che
 	}
 }
 
-// On the machine's clock the first ID of a tick takes the fast path. It follows a step
-// forward after the next comparison of the clocks.
+// On the machine's clock the first ID of a tick takes the fast path, which is
+// Generator.next without nextSlow. It follows a step forward after the next comparison of
+// the clocks.
 func TestFirstOfATickFollowsAStepForward(t *testing.T) {
 	t.Parallel()
 	g, skew := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))

@@ -274,8 +274,8 @@ func TestLostWorkerIsReplaced(t *testing.T) {
 	}
 }
 
-// The next worker starts above everything that was reserved, so that the IDs of a
-// generator only rise.
+// A call has reserved all slots of the window of worker 0, and the worker is lost. The next
+// worker starts above these slots, so that the IDs of a generator only rise.
 func TestReplacementStartsAboveReservations(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -332,8 +332,8 @@ func TestFillAcrossWindows(t *testing.T) {
 	c.add(dst...)
 }
 
-// After a step back of an hour the old bound is in the future. The generator continues
-// above it at once.
+// The clock was set back by an hour, so that the bound that the previous process has left
+// is in the future. The generator issues above that bound at once, ahead of the clock.
 func TestWindowAheadOfClock(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -622,8 +622,9 @@ func TestIssuedOnlyRises(t *testing.T) {
 	}
 }
 
-// At the end of a used window there is no slot to burn for a step back, because the
-// next slot is the first of the next holder.
+// To follow a step back, the generator burns a slot, so that no other call can still use
+// the old time. At the end of a used window it must not, because the next slot belongs to
+// the next holder of the worker. It follows the step without that.
 func TestStepBackAtTheEndOfAUsedWindow(t *testing.T) {
 	t.Parallel()
 	l, s := fresh(), newScript()

@@ -124,7 +124,7 @@ func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 		before = db.Statement.SQL.String()
 		before = before[max(0, len(before)-longestName):]
 	}
-	if in := afterIn.FindStringSubmatch(before); in != nil {
+	if in := afterIn.FindStringSubmatch(before); in != nil { // in[1] is the parenthesis that is written already
 		return clause.Expr{SQL: "?", Vars: []any{[]T(a)}, WithoutParentheses: in[1] != ""}
 	}
 	if m := afterColumn.FindStringSubmatch(before); m != nil && isNumberOrKey(db.Statement.Schema, m[1]) {
