@@ -3,7 +3,6 @@ package gormflake
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/gormflake/gormflake/internal/model"
@@ -85,18 +84,6 @@ func WithStore(opts ...sqllease.Option) Option {
 // returns an error.
 func WithSnowflake(opts ...snowflake.Option) Option {
 	return forOpen("WithSnowflake", func(cfg *config) { cfg.snowflake = append(cfg.snowflake, opts...) })
-}
-
-// checkGenerator rejects a nil generator, including a nil pointer in an interface.
-func checkGenerator(call string, gen Generator) error {
-	what := "nil"
-	if v := reflect.ValueOf(gen); v.IsValid() {
-		if v.Kind() != reflect.Pointer && v.Kind() != reflect.Func || !v.IsNil() {
-			return nil
-		}
-		what = fmt.Sprintf("a nil %T", gen)
-	}
-	return fmt.Errorf("gormflake: %s: generator is %s: want one, for example from snowflake.New", call, what)
 }
 
 // WithModels makes the plugin give keys to these models, which need no tag. List them as

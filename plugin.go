@@ -12,7 +12,6 @@ import (
 	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/internal/tree"
-	"github.com/gormflake/gormflake/types"
 )
 
 const (
@@ -22,27 +21,6 @@ const (
 	foundCallback  = "gormflake:found"
 	updateCallback = "gormflake:update"
 )
-
-// Generator generates IDs. *snowflake.Generator implements it.
-//
-// Fill sets every element of dst to a new positive ID, or returns an error and leaves dst
-// unspecified. It must be safe for concurrent use.
-//
-// For serial numbers the generator also needs a method Layout() snowflake.Layout, which
-// always returns the layout of all its IDs.
-type Generator interface {
-	Fill(ctx context.Context, dst []types.ID) error
-}
-
-// TableGenerator is a [Generator] that receives the name of the table for which it
-// generates IDs. For example, the generator of package gormflaketest counts IDs per
-// table. The plugin and [Assign] call FillTable instead of Fill, with the name of the
-// model's table. Before that, they call Observe with each key that a row already has.
-type TableGenerator interface {
-	Generator
-	FillTable(ctx context.Context, table string, dst []types.ID) error
-	Observe(table string, id types.ID)
-}
 
 // Plugin is the GORM plugin that [New] creates. It is safe for concurrent use, and one
 // Plugin may serve several databases.

@@ -42,23 +42,6 @@ func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	return errors.Join(distinct(errs)...)
 }
 
-// quiet returns a session that does not log the errors of queries, because the caller
-// gets them.
-func quiet(db *gorm.DB) *gorm.DB {
-	const silent = 1
-	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
-	db.DryRun = false // only in this session, which writes nothing
-	return db
-}
-
-// at returns a session that reads a table from the database to which statements of its
-// model are sent. dbresolver may send these to another database. It chooses by the table
-// of the statement and by this setting, without which it would send a SELECT to a
-// replica.
-func at(db *gorm.DB, table string) *gorm.DB {
-	return db.Table(table).Set("gorm:db_resolver:write", struct{}{}).Session(&gorm.Session{})
-}
-
 // distinct splits joined errors and removes duplicates, because two models may share a
 // mistake.
 func distinct(errs []error) []error {
@@ -77,18 +60,6 @@ func distinct(errs []error) []error {
 		}
 	}
 	return rest
-}
-
-// checker holds the state of a call of [Models].
-type checker struct {
-	db     *gorm.DB
-	set    *model.Set
-	tables map[string]table // by name
-
-	schemas []*schema.Schema
-	foreign map[*schema.Field]bool // fields that are checked as foreign keys
-
-	warnings []string // of tables that work, but whose keys an INSERT without a key may duplicate
 }
 
 func (c *checker) model(value any) []error {
@@ -182,73 +153,6 @@ func (c *checker) untaggedColumn(column *model.Column) error {
 	return nil
 }
 
-// holds returns an error if the column cannot hold every ID, because it is too narrow, or
-// because the server also finds other IDs when it compares the column with an ID.
-func (c *checker) holds(column *model.Column, live *liveColumn, blame func(text string) error) error {
-	if text := c.inexact(column, live); text != "" {
-		return blame(text)
-	}
-	return c.width(column, live, blame)
-}
-
-// width returns an error if the column is too narrow in its table or, if the table does
-// not exist, in the model. It blames the model if the model declares the column too
-// narrow.
-func (c *checker) width(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
-	if live != nil {
-		if err = checkWidth(c.db, column, live); err == nil {
-			return nil
-		}
-	}
-	if text := declared(c.db.Name(), column); text != "" {
-		return blame(text)
-	}
-	return err
-}
-
-// live returns the column in the table, or nil if there is none. A missing table is not
-// an error, because it may still be migrated.
-func (c *checker) live(column *model.Column) (*liveColumn, error) {
-	s := column.Field.Schema
-	t := c.table(s.Table)
-	if t.err != nil || len(t.columns) == 0 {
-		return nil, t.err
-	}
-	if live := t.find(c.db.Name(), column.Field.DBName); live != nil {
-		return live, nil
-	}
-	return nil, mistake(column, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, column.Field.DBName))
-}
-
-// table returns the columns of a table, which it reads once.
-func (c *checker) table(name string) table {
-	t, ok := c.tables[name]
-	if !ok {
-		db := at(c.db, name)
-		t.columns, t.err = readColumns(db, name)
-		if t.err == nil {
-			t.version, t.err = version(db)
-		}
-		if len(t.columns) > 0 && t.err == nil {
-			t.err = readRandom(db, name, t)
-		}
-		t.err = tableError(name, t.err)
-		c.tables[name] = t
-	}
-	return t
-}
-
-func tableError(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("gormflake: check table %s: %w", name, err)
-}
-
-func mistake(c *model.Column, text string) error {
-	return fmt.Errorf("gormflake: model %s, field %s: %s", c.Field.Schema.Name, c.Field.BindName(), text)
-}
-
 // reference checks the column of a foreign key in its table or, if the table does not
 // exist, in the model.
 func (c *checker) reference(ref model.Reference) error {
@@ -279,4 +183,28 @@ func (c *checker) reference(ref model.Reference) error {
 		return blame(text)
 	}
 	return nil
+}
+
+// holds returns an error if the column cannot hold every ID, because it is too narrow, or
+// because the server also finds other IDs when it compares the column with an ID.
+func (c *checker) holds(column *model.Column, live *liveColumn, blame func(text string) error) error {
+	if text := c.inexact(column, live); text != "" {
+		return blame(text)
+	}
+	return c.width(column, live, blame)
+}
+
+// width returns an error if the column is too narrow in its table or, if the table does
+// not exist, in the model. It blames the model if the model declares the column too
+// narrow.
+func (c *checker) width(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
+	if live != nil {
+		if err = checkWidth(c.db, column, live); err == nil {
+			return nil
+		}
+	}
+	if text := declared(c.db.Name(), column); text != "" {
+		return blame(text)
+	}
+	return err
 }

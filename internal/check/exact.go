@@ -62,9 +62,3 @@ func (c *checker) typeOf(column *model.Column, live *liveColumn) columnType {
 	defer model.ReadLock(column.Field.Schema)()
 	return columnType(c.db.Migrator().FullDataTypeOf(column.Field).SQL)
 }
-
-// isMySQLText reports whether a column of MySQL holds text or bytes.
-func (t columnType) isMySQLText() bool {
-	name := t.name()
-	return t.isText() || strings.HasSuffix(name, "text") || strings.HasSuffix(name, "blob") || name == "enum" || name == "set" || name == "json"
-}

@@ -61,6 +61,30 @@ func lowerASCII(r rune) rune {
 	return r
 }
 
+// quiet returns a session that does not log the errors of queries, because the caller
+// gets them.
+func quiet(db *gorm.DB) *gorm.DB {
+	const silent = 1
+	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
+	db.DryRun = false // only in this session, which writes nothing
+	return db
+}
+
+// at returns a session that reads a table from the database to which statements of its
+// model are sent. dbresolver may send these to another database. It chooses by the table
+// of the statement and by this setting, without which it would send a SELECT to a
+// replica.
+func at(db *gorm.DB, table string) *gorm.DB {
+	return db.Table(table).Set("gorm:db_resolver:write", struct{}{}).Session(&gorm.Session{})
+}
+
+func tableError(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("gormflake: check table %s: %w", name, err)
+}
+
 // readColumns returns the columns of the table that an INSERT with this name would use.
 // It returns no columns if the table does not exist.
 func readColumns(db *gorm.DB, name string) ([]liveColumn, error) {

@@ -3,7 +3,6 @@ package copyrows
 import (
 	"fmt"
 	"reflect"
-	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -90,62 +89,4 @@ func (c *column) set(list rowview.Rows) (bool, error) {
 			c.Field.BindName(), with, without)
 	}
 	return with >= 0, nil
-}
-
-// value returns the value that GORM would write for the row.
-func (c *column) value(s *Source, row reflect.Value) (any, error) {
-	if c.integer { // the same result as below, in less time
-		return c.number(row), nil
-	}
-	value, zero := c.Field.ValueOf(s.stmt.Context, row)
-	switch {
-	case zero && c.initial:
-		return c.setInitial(s, row)
-	case c.sql:
-		return s.parameter(value)
-	default:
-		return value, nil
-	}
-}
-
-func (c *column) number(row reflect.Value) any {
-	v, _ := c.Find(row)
-	if v = reflect.Indirect(v); !v.IsValid() {
-		return nil
-	}
-	return v.Int()
-}
-
-// setInitial sets the default or time stamp in the row, and returns it.
-func (c *column) setInitial(s *Source, row reflect.Value) (any, error) {
-	f := c.Field
-	if f.DefaultValueInterface != nil {
-		return f.DefaultValueInterface, f.Set(s.stmt.Context, row, f.DefaultValueInterface)
-	}
-	if err := f.Set(s.stmt.Context, row, s.now); err != nil {
-		return nil, err
-	}
-	value, _ := f.ValueOf(s.stmt.Context, row)
-	return value, nil
-}
-
-// parameter returns the parameter that GORM would bind for a value that may write its own
-// SQL. It returns an error for SQL other than NULL, because COPY takes only values.
-func (s *Source) parameter(value any) (any, error) {
-	sql, vars := s.build(value)
-	placeholder, _ := s.build(0)
-	switch {
-	case sql == placeholder && len(vars) == 1:
-		return vars[0], nil
-	case strings.EqualFold(sql, "NULL"):
-		return nil, nil
-	default:
-		return nil, fmt.Errorf("%T writes the SQL %s, and COPY takes values only: use Create, or Omit the column", value, sql)
-	}
-}
-
-func (s *Source) build(value any) (string, []any) {
-	stmt := &gorm.Statement{DB: s.stmt.DB, Context: s.stmt.Context}
-	stmt.AddVar(stmt, value)
-	return stmt.SQL.String(), stmt.Vars
 }

@@ -10,9 +10,7 @@ package copyrows
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -22,19 +20,6 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/internal/rowview"
 )
-
-// Source has the methods of pgx.CopyFromSource. It serves one COPY and one goroutine.
-type Source struct {
-	stmt    *gorm.Statement
-	table   []string
-	columns []*column
-	rows    rowview.Rows
-	now     time.Time // value of all time stamps that rows lack
-
-	at     int   // index of the current row, -1 before the first Next
-	values []any // values of the current row
-	err    error
-}
 
 // New returns the source for a row or a list of rows, and sets their keys.
 func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
@@ -67,44 +52,6 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	s.values = make([]any, len(s.columns))
 	return s, nil
 }
-
-// Table returns the parts of the table's name.
-func (s *Source) Table() []string { return slices.Clone(s.table) }
-
-// Columns returns the names of the columns, in the order of the values.
-func (s *Source) Columns() []string {
-	names := make([]string, len(s.columns))
-	for i, c := range s.columns {
-		names[i] = c.Field.DBName
-	}
-	return names
-}
-
-// Next moves to the next row and reports whether there is a next row.
-func (s *Source) Next() bool {
-	if s.err != nil || s.at+1 >= s.rows.N {
-		return false
-	}
-	s.at++
-	return true
-}
-
-// Values returns the values of the current row, which are valid until the next call.
-func (s *Source) Values() ([]any, error) {
-	row := s.rows.At(s.at)
-	for i, c := range s.columns {
-		var err error
-		if s.values[i], err = c.value(s, row); err != nil {
-			s.err = fmt.Errorf("gormflake: CopySource: model %s, field %s, row %d: %w",
-				s.stmt.Schema.Name, c.Field.BindName(), s.at, err)
-			return nil, s.err
-		}
-	}
-	return s.values, nil
-}
-
-// Err returns the error that [Source.Values] returned, or nil.
-func (s *Source) Err() error { return s.err }
 
 // check returns an error for parts of a create that COPY does not do.
 func (s *Source) check() (err error) {

@@ -11,18 +11,17 @@
 // runs just before the INSERT and checks the statement in its final form. It adds the
 // tagged columns to a Select (selectKeys), rejects a statement that omits a key
 // (checkOmitted), rejects rows that lack a key (look), and changes an upsert so that it
-// reports the keys of existing rows (conflict.go).
+// reports the keys of existing rows (prepare.go).
 //
 // [AfterInsert] runs after the INSERT and before GORM saves has-one and has-many
 // relations. If the INSERT may have skipped a row, or may have found an existing row with
-// another key, AfterInsert reads the keys from the table (find.go), so that the struct
+// another key, AfterInsert reads the keys from the table (confirm.go), so that the struct
 // and its children get the key of the row.
 package fill
 
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"gorm.io/gorm"
@@ -55,21 +54,6 @@ func Create(db *gorm.DB, set *model.Set) {
 	if err != nil {
 		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
 	}
-}
-
-// checkRelated rejects rows with related rows whose foreign keys cannot hold the rows'
-// keys, if GORM is going to save the related rows.
-func checkRelated(stmt *gorm.Statement, m *model.Model) error {
-	if len(m.Refused) == 0 {
-		return nil
-	}
-	rows, _ := rowview.Of(stmt) // dest reports the error of rowview.Of
-	for _, refused := range m.Refused {
-		if Related(stmt, rows, refused.Relation) >= 0 {
-			return fmt.Errorf("gormflake: %w", refused.Err)
-		}
-	}
-	return nil
 }
 
 // BeforeUpdate runs before all other callbacks of an update. It rejects rows with related
@@ -133,6 +117,21 @@ func AfterInsert(db *gorm.DB, set *model.Set) {
 	}
 }
 
+// checkRelated rejects rows with related rows whose foreign keys cannot hold the rows'
+// keys, if GORM is going to save the related rows.
+func checkRelated(stmt *gorm.Statement, m *model.Model) error {
+	if len(m.Refused) == 0 {
+		return nil
+	}
+	rows, _ := rowview.Of(stmt) // dest reports the error of rowview.Of
+	for _, refused := range m.Refused {
+		if Related(stmt, rows, refused.Relation) >= 0 {
+			return fmt.Errorf("gormflake: %w", refused.Err)
+		}
+	}
+	return nil
+}
+
 // reject ends a create with err, if it is not nil. It also removes the INSERT, because
 // GORM builds it in spite of an error, and ToSQL would return it.
 func reject(db *gorm.DB, err error) {
@@ -140,57 +139,4 @@ func reject(db *gorm.DB, err error) {
 		_ = db.AddError(fmt.Errorf("gormflake: %w", err))
 		db.Statement.BuildClauses = nil
 	}
-}
-
-// dest fills the rows or maps that the statement creates. If parentsToCome is set, GORM
-// has not saved the rows' parents yet, so dest does not set the serial numbers of rows
-// whose key comes from a parent.
-func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bool) error {
-	selected := selectKeys(stmt, m.Columns)
-	if err := checkOmitted(stmt, m, selected); err != nil {
-		return err
-	}
-	if maps, ok := rowview.Maps(stmt.Dest); ok {
-		return fillMaps(stmt, set, m, maps, selected)
-	}
-	rows, err := rowview.Of(stmt)
-	if err != nil {
-		return err
-	}
-	for _, g := range m.Groups {
-		g = g.Selected(selected)
-		if parentsToCome && g.KeyIsForeign() && rows.Contain(g.HasParent) {
-			g = g.WithoutSerials()
-		}
-		if err := fillRows(stmt, set, g, rows); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var errModified = errors.New("the rows were modified concurrently: do not share them until Create returns")
-
-func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowview.Rows) error {
-	observe(rows, g)
-	n, lack := needs(rows, g)
-	if !lack {
-		return nil
-	}
-	if !rows.Contain(reflect.Value.CanSet) {
-		return fmt.Errorf("cannot set the tagged fields of a copy: pass a pointer: %w", gorm.ErrInvalidValue)
-	}
-	ids, err := gens.Generate(stmt.Context, g, n)
-	if err != nil {
-		return err
-	}
-	if !set(rows, g, *ids) {
-		return errModified
-	}
-	noteNumbers(stmt, g, rows)
-	if n > 0 && noted(stmt).nested {
-		noteOf(stmt).filled = true
-	}
-	gens.Recycle(ids)
-	return nil
 }

@@ -3,44 +3,13 @@ package fill
 import (
 	"cmp"
 	"database/sql/driver"
-	"errors"
 	"reflect"
-	"slices"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
-	"github.com/gormflake/gormflake/internal/rowview"
 	"github.com/gormflake/gormflake/types"
 )
-
-// fillMaps fills a struct for each map, and then writes the keys that a map lacks into
-// the caller's map, as GORM does with keys that the database assigned.
-func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[string]any, selected model.Selection) error {
-	list := reflect.MakeSlice(reflect.SliceOf(stmt.Schema.ModelType), len(maps), len(maps))
-	lacking := 0
-	for i, values := range maps {
-		lacking += copyTo(list.Index(i), values, m.Columns)
-	}
-	structs := rowview.Rows{Value: list, Many: true, N: len(maps), Plain: true}
-	for _, g := range m.Groups {
-		g = g.Selected(selected)
-		if _, lack := needs(structs, g); lack && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {
-			return errors.New("the map is nil and cannot hold a key: create it with make first")
-		}
-		if err := fillRows(stmt, set, g, structs); err != nil {
-			return err
-		}
-	}
-	for i, values := range maps {
-		lacking -= copyFrom(list.Index(i), values, m.Columns)
-	}
-	if lacking < 0 { // also true for a driver.Valuer that returns another value each time
-		return errors.New("the map was modified concurrently: do not share it until Create returns")
-	}
-	return nil
-}
 
 // copyTo sets the columns of a struct to the values of the map, and returns the number of
 // columns that the map does not set. It sets a value that is not an ID to -1, from which

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -34,6 +35,111 @@ type Column struct {
 // NewColumn returns a column for a field that may be untagged. Its Kind is zero.
 func NewColumn(f *schema.Field) *Column {
 	return &Column{Field: f, path: f.StructField.Index}
+}
+
+// newColumn returns a column for the tagged field f. It returns nil if another tagged
+// field shadows f and has its column.
+func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) (*Column, error) {
+	t, err := parseTag(text)
+	if err != nil {
+		return nil, err
+	}
+	if winner := s.FieldsByDBName[f.DBName]; f.DBName != "" && winner != f {
+		if IsTagged(winner) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("column %s belongs to field %s, which shadows this one: tag that field, or give one of them another column", f.DBName, winner.BindName())
+	}
+	if err := writable(f, t); err != nil {
+		return nil, err
+	}
+	c := &Column{Field: f, Primary: t.primary, Listed: f.StructField.Tag.Get(tagKey) == "", gen: t.gen, path: f.StructField.Index}
+	kindOf := KindOf
+	if t.serial != "" {
+		kindOf = SerialKindOf
+	}
+	if c.Kind, err = kindOf(f.FieldType); err != nil {
+		return nil, err
+	}
+	var known bool
+	if c.source, known = gens[t.gen]; !known {
+		return nil, fmt.Errorf("generator %q is unknown: add gormflake.WithGenerator(%[1]q, …) to gormflake.New", t.gen)
+	}
+	if t.serial == "" {
+		return c, nil
+	}
+	return c, c.setSerial(t.serial)
+}
+
+func writable(f *schema.Field, t tag) error {
+	switch {
+	case f.DBName == "" && f.TagSettings["-"] != "":
+		return errors.New(`the field has no column: remove gorm:"-" or this tag`)
+	case f.Serializer != nil:
+		return errors.New("the field has a serializer, which would store the value in its own form: remove the serializer")
+	case f.DBName != "" && !f.Creatable:
+		return errors.New(`GORM may not write the column on create: remove gorm:"->" or allow it by gorm:"<-:create"`)
+	case t.primary && !f.PrimaryKey:
+		return errors.New(`the field is not a primary key: add gorm:"primaryKey" or tag it snowflake:"id"`)
+	case !t.primary && f.PrimaryKey && t.serial == "":
+		return errors.New(`the field is a primary key: tag it snowflake:"pk"`)
+	}
+	return nil
+}
+
+// layouter is a generator whose IDs can be formatted as serial numbers.
+type layouter interface{ Layout() snowflake.Layout }
+
+// setSerial makes c a column of serial numbers that begin with code.
+func (c *Column) setSerial(code string) error {
+	l, ok := c.source.(layouter)
+	if !ok {
+		return fmt.Errorf("generator%s is a %T, whose layout is unknown: use a *snowflake.Generator, or give it a method Layout() snowflake.Layout", quotedGen(c.gen), c.source)
+	}
+	layout := l.Layout()
+	format, err := serial.New(code, layout)
+	if err != nil {
+		return err
+	}
+	c.code, c.Serial, c.last = code, format, layout.Max(layout.Expires())
+	return c.CheckWidth(c.Field)
+}
+
+// CheckWidth returns an error if f is declared too narrow for the serial numbers of c.
+// The field f is c's field or a foreign key to it.
+func (c *Column) CheckWidth(f *schema.Field) error {
+	defer ReadLock(f.Schema)()
+	if size, setting := declaredSize(f); size > 0 && size < c.Serial.Width() {
+		return fmt.Errorf("the column has %d characters, a serial number of %s has %d: raise gorm:%q", size, c.code, c.Serial.Width(), setting)
+	}
+	return nil
+}
+
+var sizeOfType = regexp.MustCompile(`(?i)char[a-z ]*\(\s*(\d+)\s*\)`)
+
+// declaredSize returns the number of characters that the model declares for a string
+// column, and the setting that declares it. It returns 0 if the model declares no size.
+// GORM ignores the setting size if the setting type names a type of the database.
+func declaredSize(f *schema.Field) (size int, setting string) {
+	if f.DataType == schema.String {
+		return f.Size, "size"
+	}
+	if m := sizeOfType.FindStringSubmatch(string(f.DataType)); m != nil {
+		size, _ = strconv.Atoi(m[1])
+	}
+	return size, "type"
+}
+
+// Parking returns the place for parked counters, which is above the IDs that the column's
+// generator issues in the next ten years. It returns nil if the generator's layout is
+// unknown.
+func (c *Column) Parking() *parking.Place {
+	l, ok := c.source.(layouter)
+	if !ok {
+		return nil
+	}
+	p := parking.NewPlace(l.Layout())
+	return &p
 }
 
 // Name returns the names of the model and the field, for error messages.
@@ -146,61 +252,6 @@ func (c *Column) reach(row reflect.Value) reflect.Value {
 		}
 		v.Set(reflect.New(v.Type().Elem()))
 	}
-}
-
-// Parking returns the place for parked counters, which is above the IDs that the column's
-// generator issues in the next ten years. It returns nil if the generator's layout is
-// unknown.
-func (c *Column) Parking() *parking.Place {
-	l, ok := c.source.(layouter)
-	if !ok {
-		return nil
-	}
-	p := parking.NewPlace(l.Layout())
-	return &p
-}
-
-// layouter is a generator whose IDs can be formatted as serial numbers.
-type layouter interface{ Layout() snowflake.Layout }
-
-// setSerial makes c a column of serial numbers that begin with code.
-func (c *Column) setSerial(code string) error {
-	l, ok := c.source.(layouter)
-	if !ok {
-		return fmt.Errorf("generator%s is a %T, whose layout is unknown: use a *snowflake.Generator, or give it a method Layout() snowflake.Layout", quotedGen(c.gen), c.source)
-	}
-	layout := l.Layout()
-	format, err := serial.New(code, layout)
-	if err != nil {
-		return err
-	}
-	c.code, c.Serial, c.last = code, format, layout.Max(layout.Expires())
-	return c.CheckWidth(c.Field)
-}
-
-// CheckWidth returns an error if f is declared too narrow for the serial numbers of c.
-// The field f is c's field or a foreign key to it.
-func (c *Column) CheckWidth(f *schema.Field) error {
-	defer ReadLock(f.Schema)()
-	if size, setting := declaredSize(f); size > 0 && size < c.Serial.Width() {
-		return fmt.Errorf("the column has %d characters, a serial number of %s has %d: raise gorm:%q", size, c.code, c.Serial.Width(), setting)
-	}
-	return nil
-}
-
-var sizeOfType = regexp.MustCompile(`(?i)char[a-z ]*\(\s*(\d+)\s*\)`)
-
-// declaredSize returns the number of characters that the model declares for a string
-// column, and the setting that declares it. It returns 0 if the model declares no size.
-// GORM ignores the setting size if the setting type names a type of the database.
-func declaredSize(f *schema.Field) (size int, setting string) {
-	if f.DataType == schema.String {
-		return f.Size, "size"
-	}
-	if m := sizeOfType.FindStringSubmatch(string(f.DataType)); m != nil {
-		size, _ = strconv.Atoi(m[1])
-	}
-	return size, "type"
 }
 
 // Selection maps the name of a column to true if the statement selects it, and to false

@@ -47,6 +47,16 @@ func KindOf(t reflect.Type) (Kind, error) {
 	return k, nil
 }
 
+// SerialKindOf returns the kind of a field of type t, or an error if the type cannot hold
+// a serial number.
+func SerialKindOf(t reflect.Type) (Kind, error) {
+	k, err := KindOf(t)
+	if err != nil || !k.IsString() {
+		return Kind{}, fmt.Errorf("type %s cannot hold a serial number: use string", t)
+	}
+	return k, nil
+}
+
 // IsText reports whether a value of type t is a string in JSON, because it is a string or
 // marshals itself, as an ID does.
 func IsText(t reflect.Type) bool {
@@ -59,15 +69,8 @@ func IsID(t reflect.Type) bool {
 	return t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[types.ID]().PkgPath()
 }
 
-// SerialKindOf returns the kind of a field of type t, or an error if the type cannot hold
-// a serial number.
-func SerialKindOf(t reflect.Type) (Kind, error) {
-	k, err := KindOf(t)
-	if err != nil || !k.IsString() {
-		return Kind{}, fmt.Errorf("type %s cannot hold a serial number: use string", t)
-	}
-	return k, nil
-}
+// IDDigits is the number of decimal digits of the largest ID.
+const IDDigits = 19
 
 // unwrap returns the scalar inside the wrappers, or false if a wrapper is nil or NULL.
 func (k Kind) unwrap(v reflect.Value) (scalar reflect.Value, ok bool) {
@@ -157,4 +160,11 @@ func (k Kind) Optional() bool { return k.pointer || k.nullable }
 // that is not an ID, and for uint64 to string, because large values would get a sign.
 func (k Kind) ConvertsTo(other Kind) bool {
 	return k.scalar == reflect.Int64 || k.scalar == reflect.Uint64 && other.scalar != reflect.String
+}
+
+func indirect(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
 }

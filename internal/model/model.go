@@ -10,9 +10,10 @@
 // # A new tag option
 //
 //   - parseTag (tag.go) reads the option, rejects it where it has no meaning, and lists it
-//     in its messages. model.go and group.go apply it to columns.
-//   - The code for rows is in internal/fill (rows.go, maps.go for maps, look.go before the
-//     INSERT), in internal/tree for Assign (link.go, passes.go), and in internal/check.
+//     in its messages. column.go and group.go apply it to columns.
+//   - The code for rows is in internal/fill (keys.go, maps.go for maps, checkkeys.go before
+//     the INSERT), in internal/tree for Assign (link.go, count.go, keys.go), and in
+//     internal/check.
 //   - Tests are in each of these packages, in hooks_test.go of the root (every way GORM
 //     creates a row, on all databases), and in tag_test.go, with a model in which the tag
 //     is wrong. internal/test/docstest/messages_test.go provokes the errors that
@@ -22,11 +23,11 @@
 //
 //   - In this package it concerns [KindOf] and its message, every switch over kinds, whose
 //     default is a string (kind.go), foreign keys (reference.go), and models without a tag
-//     (tag.go).
+//     (listed.go).
 //   - In package types it concerns the methods of types.ID, which types.Of repeats
 //     (TestOfHasTheMethodsOfID), with internal/guard for unset keys.
 //   - internal/fill/maps.go decides which values in maps are unset. internal/check
-//     compares widths in column.go and check.go.
+//     compares widths in columntype.go and column.go.
 //   - Tests are in kinds_test.go and maps_test.go of internal/fill, pairs_test.go of
 //     internal/check, tag_test.go here, assign_shapes_test.go of internal/tree, and
 //     hooks_test.go of the root.
@@ -37,7 +38,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"gorm.io/gorm/schema"
@@ -79,6 +79,19 @@ func (m *Model) RefusedBy(rel *schema.Relationship) error {
 		}
 	}
 	return nil
+}
+
+// Uniques returns the unique indexes and constraints of the model, without its primary
+// key and without indexes on expressions. It parses the model again, because GORM changes
+// the schema when it reads its indexes.
+func (m *Model) Uniques(namer schema.Namer) []Unique {
+	m.uniques.once.Do(func() {
+		s, err := schema.Parse(reflect.New(m.schema.ModelType).Interface(), &sync.Map{}, namer)
+		if err == nil {
+			m.uniques.list = uniquesOf(s)
+		}
+	})
+	return m.uniques.list
 }
 
 func parse(s *schema.Schema, gens generators) *Model {
@@ -153,60 +166,6 @@ func isJoinTable(s *schema.Schema) bool {
 	return s.ModelType.Name() == "" && s.Name != ""
 }
 
-func tagError(s *schema.Schema, field, text string, err error) error {
-	return fmt.Errorf("gormflake: model %s, field %s, tag %s:%q: %w", s.Name, field, tagKey, text, err)
-}
-
-// newColumn returns a column for the tagged field f. It returns nil if another tagged
-// field shadows f and has its column.
-func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) (*Column, error) {
-	t, err := parseTag(text)
-	if err != nil {
-		return nil, err
-	}
-	if winner := s.FieldsByDBName[f.DBName]; f.DBName != "" && winner != f {
-		if IsTagged(winner) {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("column %s belongs to field %s, which shadows this one: tag that field, or give one of them another column", f.DBName, winner.BindName())
-	}
-	if err := writable(f, t); err != nil {
-		return nil, err
-	}
-	c := &Column{Field: f, Primary: t.primary, Listed: f.StructField.Tag.Get(tagKey) == "", gen: t.gen, path: f.StructField.Index}
-	kindOf := KindOf
-	if t.serial != "" {
-		kindOf = SerialKindOf
-	}
-	if c.Kind, err = kindOf(f.FieldType); err != nil {
-		return nil, err
-	}
-	var known bool
-	if c.source, known = gens[t.gen]; !known {
-		return nil, fmt.Errorf("generator %q is unknown: add gormflake.WithGenerator(%[1]q, …) to gormflake.New", t.gen)
-	}
-	if t.serial == "" {
-		return c, nil
-	}
-	return c, c.setSerial(t.serial)
-}
-
-func writable(f *schema.Field, t tag) error {
-	switch {
-	case f.DBName == "" && f.TagSettings["-"] != "":
-		return errors.New(`the field has no column: remove gorm:"-" or this tag`)
-	case f.Serializer != nil:
-		return errors.New("the field has a serializer, which would store the value in its own form: remove the serializer")
-	case f.DBName != "" && !f.Creatable:
-		return errors.New(`GORM may not write the column on create: remove gorm:"->" or allow it by gorm:"<-:create"`)
-	case t.primary && !f.PrimaryKey:
-		return errors.New(`the field is not a primary key: add gorm:"primaryKey" or tag it snowflake:"id"`)
-	case !t.primary && f.PrimaryKey && t.serial == "":
-		return errors.New(`the field is a primary key: tag it snowflake:"pk"`)
-	}
-	return nil
-}
-
 // strayTags returns an error for each tag that is not on a field of the schema. GORM
 // parses neither unexported fields nor embedded structs as fields.
 func strayTags(s *schema.Schema, seen map[string]bool) (errs []error) {
@@ -219,28 +178,6 @@ func strayTags(s *schema.Schema, seen map[string]bool) (errs []error) {
 	return errs
 }
 
-// eachTag calls visit for each tag in t and in the structs that it embeds.
-func eachTag(t reflect.Type, path []string, visit func(name, text string)) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		at := slices.Concat(path, []string{f.Name})
-		if text, ok := f.Tag.Lookup(tagKey); ok {
-			visit(strings.Join(at, "."), text)
-		}
-		if inner := embedded(f); inner != nil && len(at) < 16 { // a struct may embed itself by a pointer
-			eachTag(inner, at, visit)
-		}
-	}
-}
-
-// embedded returns the struct type that f embeds, or nil.
-func embedded(f reflect.StructField) reflect.Type {
-	_, tagged := schema.ParseTagSetting(f.Tag.Get("gorm"), ";")["EMBEDDED"]
-	if !tagged && !f.Anonymous {
-		return nil
-	}
-	if t := indirect(f.Type); t.Kind() == reflect.Struct {
-		return t
-	}
-	return nil
+func tagError(s *schema.Schema, field, text string, err error) error {
+	return fmt.Errorf("gormflake: model %s, field %s, tag %s:%q: %w", s.Name, field, tagKey, text, err)
 }

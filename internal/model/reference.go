@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"gorm.io/gorm/schema"
 
@@ -41,13 +40,6 @@ func referencesOf(s *schema.Schema, gens generators) (refs []Reference) {
 		}
 	}
 	return refs
-}
-
-// Relations returns the relations of s, in a fixed order.
-func Relations(s *schema.Schema) []*schema.Relationship {
-	defer ReadLock(s)()
-	r := &s.Relationships
-	return slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many)
 }
 
 // Error returns an error that names the foreign key and gives the reason why it cannot
@@ -126,22 +118,4 @@ func TextOf(v driver.Value) string {
 		return string(b)
 	}
 	return fmt.Sprint(v)
-}
-
-// IDDigits is the number of decimal digits of the largest ID.
-const IDDigits = 19
-
-func indirect(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
-}
-
-// ReadLock locks s until the caller calls unlock, so that GORM does not change it.
-// Whenever GORM parses a model that refers to s, it adds relations to s, and sets the
-// types and sizes of foreign keys.
-func ReadLock(s *schema.Schema) (unlock func()) {
-	s.Relationships.Mux.RLock()
-	return s.Relationships.Mux.RUnlock
 }

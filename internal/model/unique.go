@@ -1,29 +1,11 @@
 package model
 
-import (
-	"reflect"
-	"sync"
-
-	"gorm.io/gorm/schema"
-)
+import "gorm.io/gorm/schema"
 
 // Unique is a unique index or constraint that the model declares.
 type Unique struct {
 	Columns []string
 	Where   string // the condition of a partial index
-}
-
-// Uniques returns the unique indexes and constraints of the model, without its primary
-// key and without indexes on expressions. It parses the model again, because GORM changes
-// the schema when it reads its indexes.
-func (m *Model) Uniques(namer schema.Namer) []Unique {
-	m.uniques.once.Do(func() {
-		s, err := schema.Parse(reflect.New(m.schema.ModelType).Interface(), &sync.Map{}, namer)
-		if err == nil {
-			m.uniques.list = uniquesOf(s)
-		}
-	})
-	return m.uniques.list
 }
 
 func uniquesOf(s *schema.Schema) (list []Unique) {

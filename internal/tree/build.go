@@ -17,6 +17,14 @@ type graphKey struct {
 	pointers bool // the root rows are behind pointers
 }
 
+// throughPointer reports whether two values of type t can share a row.
+func throughPointer(t reflect.Type) bool {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Pointer
+}
+
 // build returns the graph of the trees that have this key.
 func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 	b := builder{stmt: stmt, set: set}
@@ -93,6 +101,24 @@ func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
 		e.links, err = b.links(rel)
 	}
 	return e, err
+}
+
+// links returns the links for the columns that GORM sets when it saves the relation.
+func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
+	var links []*link
+	for _, ref := range rel.References {
+		switch own := rel.Type != schema.BelongsTo; {
+		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == own:
+			links = append(links, reference(ref.PrimaryKey, ref.ForeignKey))
+		case ref.PrimaryValue != "": // polymorphic, so it cannot be a belongs-to relation
+			l := &link{to: model.NewColumn(ref.ForeignKey), constant: ref.PrimaryValue, how: linkBySetter}
+			if err := l.try(b.stmt.Context, l.constant); err != nil {
+				return nil, fmt.Errorf("gormflake: Assign: %w", err)
+			}
+			links = append(links, l)
+		}
+	}
+	return links, nil
 }
 
 // parse returns the schema that the create callback would see for t.

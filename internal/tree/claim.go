@@ -1,47 +1,11 @@
 package tree
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"reflect"
 	"slices"
 )
-
-// span is the address range of contiguous rows.
-type span struct{ start, end uintptr }
-
-// noteBacks notes whether a back pointer of the child points to another row than its
-// parent.
-func (p *countPass) noteBacks(backs []*edge, parent, child reflect.Value) {
-	for _, back := range backs {
-		v, ok := back.field.Find(child)
-		if ok && !v.IsZero() && (v.Kind() != reflect.Pointer || v.Pointer() != parent.UnsafeAddr()) {
-			p.otherParent = true
-		}
-	}
-}
-
-// addSpan adds a row to the spans. It extends the last span if the row follows it
-// directly, so that a slice becomes one span.
-func (p *countPass) addSpan(row, size uintptr) {
-	if n := len(p.spans); n > 0 && p.spans[n-1].end == row {
-		p.spans[n-1].end += size
-		return
-	}
-	p.spans = append(p.spans, span{row, row + size})
-}
-
-// overlap reports whether two of the spans share rows.
-func overlap(spans []span) bool {
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
-	for i := 1; i < len(spans); i++ {
-		if spans[i].start < spans[i-1].end {
-			return true
-		}
-	}
-	return false
-}
 
 // claim records that a link sets a foreign key of child to a value of parent.
 type claim struct {

@@ -37,6 +37,30 @@ const (
 	linkBySetter                 // GORM converts the value, which may fail
 )
 
+// reference returns the link from a key to a foreign key. It ignores the error of the
+// key's kind, because the key's model is a node of the graph and so has no error.
+func reference(from, to *schema.Field) *link {
+	l := &link{from: model.NewColumn(from), to: model.NewColumn(to), generated: from.HasDefaultValue, tagged: model.IsTagged(from)}
+	var err error
+	l.from.Kind, _ = model.KindOf(from.FieldType) // an untagged key of another type gets the zero Kind, which does not convert
+	l.to.Kind, err = model.KindOf(to.FieldType)
+	switch {
+	case err == nil && l.from.Kind.ConvertsTo(l.to.Kind):
+		l.how = linkAsID
+	case from.FieldType == to.FieldType && from.FieldType.Kind() != reflect.Pointer:
+		l.how = linkVerbatim
+	default:
+		l.how = linkBySetter
+	}
+	return l
+}
+
+// rowColumn identifies a column of a row.
+type rowColumn struct {
+	field   *schema.Field
+	address uintptr
+}
+
 // try returns the error of setting the foreign key to value, without changing a row of
 // the tree.
 func (l *link) try(ctx context.Context, value any) error {
@@ -103,40 +127,4 @@ func (l *link) unset(parent reflect.Value) bool {
 		return !ok || l.from.Kind.Unset(v)
 	}
 	return !ok || v.IsZero()
-}
-
-// links returns the links for the columns that GORM sets when it saves the relation.
-func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
-	var links []*link
-	for _, ref := range rel.References {
-		switch own := rel.Type != schema.BelongsTo; {
-		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == own:
-			links = append(links, reference(ref.PrimaryKey, ref.ForeignKey))
-		case ref.PrimaryValue != "": // polymorphic, so it cannot be a belongs-to relation
-			l := &link{to: model.NewColumn(ref.ForeignKey), constant: ref.PrimaryValue, how: linkBySetter}
-			if err := l.try(b.stmt.Context, l.constant); err != nil {
-				return nil, fmt.Errorf("gormflake: Assign: %w", err)
-			}
-			links = append(links, l)
-		}
-	}
-	return links, nil
-}
-
-// reference returns the link from a key to a foreign key. It ignores the error of the
-// key's kind, because the key's model is a node of the graph and so has no error.
-func reference(from, to *schema.Field) *link {
-	l := &link{from: model.NewColumn(from), to: model.NewColumn(to), generated: from.HasDefaultValue, tagged: model.IsTagged(from)}
-	var err error
-	l.from.Kind, _ = model.KindOf(from.FieldType) // an untagged key of another type gets the zero Kind, which does not convert
-	l.to.Kind, err = model.KindOf(to.FieldType)
-	switch {
-	case err == nil && l.from.Kind.ConvertsTo(l.to.Kind):
-		l.how = linkAsID
-	case from.FieldType == to.FieldType && from.FieldType.Kind() != reflect.Pointer:
-		l.how = linkVerbatim
-	default:
-		l.how = linkBySetter
-	}
-	return l
 }

@@ -98,11 +98,3 @@ func (w *walk) repeat(keys *keyPass) error {
 	keys.keysOnly = false
 	return w.run(keys)
 }
-
-// throughPointer reports whether two values of type t can share a row.
-func throughPointer(t reflect.Type) bool {
-	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
-		t = t.Elem()
-	}
-	return t.Kind() == reflect.Pointer
-}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/internal/rowview"
-	"github.com/gormflake/gormflake/types"
 )
 
 // look checks that the rows have their keys just before the INSERT. If a hook has cleared
@@ -41,11 +40,6 @@ func look(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-const (
-	byHook = "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
-	bySkip = "Skip leaves it to the caller: set one, or Omit the field if the database assigns it"
-)
-
 // lookAtSkipped checks rows under [guard.Skip], whose keys the caller or the database
 // sets. It rejects a primary key that the statement would write as 0 or NULL.
 func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
@@ -72,34 +66,10 @@ func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// lacking returns an error for the first row in which one of the columns is unset.
-func lacking(rows rowview.Rows, columns []*model.Column, cause string) error {
-	for i := range rows.N {
-		row := rows.At(i)
-		for _, c := range columns {
-			if row.IsValid() && c.Unset(row) {
-				return at(c, i, rows.Many, lacks(c)+cause)
-			}
-		}
-	}
-	return nil
-}
-
-func lacks(c *model.Column) string {
-	if c.Serial != nil {
-		return "the row has no serial number: "
-	}
-	return "the row has no key: "
-}
-
-// at returns an error that names the field, and the row if there are several rows.
-func at(c *model.Column, i int, many bool, problem string) error {
-	field := c.Field.BindName()
-	if many {
-		field += fmt.Sprintf(", row %d", i)
-	}
-	return fmt.Errorf("model %s, field %s: %s", c.Field.Schema.Name, field, problem)
-}
+const (
+	byHook = "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
+	bySkip = "Skip leaves it to the caller: set one, or Omit the field if the database assigns it"
+)
 
 func lookAtMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, selected model.Selection) error {
 	numbered := noted(stmt).numbered
@@ -141,50 +111,22 @@ func isExpression(value any) bool {
 	return false
 }
 
-func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
-	if g.Primary == nil || len(g.Serials) == 0 || noted(stmt).numbered != nil {
-		return
-	}
-	numbered := make([]types.ID, rows.N)
-	for i := range numbered {
-		if row := rows.At(i); row.IsValid() {
-			numbered[i] = g.Primary.Get(row)
-		}
-	}
-	noteOf(stmt).numbered = numbered
-}
-
-// renumber replaces the serial numbers of rows whose key has changed since the serial
-// numbers were made.
-func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
-	numbered := noted(stmt).numbered
-	if g.Primary == nil || len(numbered) != rows.N {
-		return nil
-	}
-	for i, made := range numbered {
+// lacking returns an error for the first row in which one of the columns is unset.
+func lacking(rows rowview.Rows, columns []*model.Column, cause string) error {
+	for i := range rows.N {
 		row := rows.At(i)
-		if !row.IsValid() || g.Primary.Get(row) == made {
-			continue
-		}
-		if err := g.Renumber(row, made); err != nil {
-			return at(g.Primary, i, rows.Many, err.Error())
-		}
-	}
-	return nil
-}
-
-// checkNumbers rejects a map whose key has changed since its serial number was made from
-// the key made.
-func checkNumbers(m *model.Model, values map[string]any, made types.ID) error {
-	for _, g := range m.Groups {
-		if g.Primary == nil || idIn(g.Primary.Kind, values[nameIn(values, g.Primary.Field)]) == made {
-			continue
-		}
-		for _, c := range g.Serials {
-			if values[nameIn(values, c.Field)] == c.Serial.Format(made) {
-				return fmt.Errorf("the key was changed since %s was made from it: set both, or neither", c.Field.BindName())
+		for _, c := range columns {
+			if row.IsValid() && c.Unset(row) {
+				return at(c, i, rows.Many, lacks(c)+cause)
 			}
 		}
 	}
 	return nil
+}
+
+func lacks(c *model.Column) string {
+	if c.Serial != nil {
+		return "the row has no serial number: "
+	}
+	return "the row has no key: "
 }

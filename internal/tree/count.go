@@ -1,15 +1,11 @@
 package tree
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
-
-	"gorm.io/gorm/schema"
-
-	"github.com/gormflake/gormflake/internal/model"
-	"github.com/gormflake/gormflake/types"
+	"slices"
 )
 
 // countPass counts the IDs to generate, and returns an error for every reason to reject
@@ -25,12 +21,6 @@ type countPass struct {
 	spans       []span
 	few         [8]span // backs spans, which saves small trees an allocation
 	otherParent bool
-}
-
-// rowColumn identifies a column of a row.
-type rowColumn struct {
-	field   *schema.Field
-	address uintptr
 }
 
 func (p *countPass) row(n *node, row reflect.Value) error {
@@ -111,75 +101,37 @@ func (l *link) orphanError(e *edge) error {
 		e.name, l.from.Name(), l.to.Name(), role)
 }
 
-// keyPass sets keys and links.
-type keyPass struct {
-	ctx    context.Context
-	blocks []block // by slot
-
-	keysOnly bool // leave serial numbers unset until no key changes any more
-	replaced bool // a link replaced a key to which other rows may refer
-}
-
-// block contains the unused IDs that were generated for a group.
-type block struct {
-	rest   []types.ID
-	buffer *[]types.ID // the whole buffer, to recycle
-}
-
-// generate calls the generators for the counted IDs, parents first. The caller recycles
-// the blocks, even after an error.
-func generate(ctx context.Context, set *model.Set, g *graph, counts []int) ([]block, error) {
-	blocks := make([]block, len(counts))
-	for _, n := range g.nodes {
-		for i, group := range n.groups {
-			buffer, err := set.Generate(ctx, group, counts[n.slot+i])
-			if err != nil {
-				return blocks, fmt.Errorf("model %s: %w", n.schema.Name, err)
-			}
-			blocks[n.slot+i] = block{rest: *buffer, buffer: buffer}
-		}
-	}
-	return blocks, nil
-}
-
-func recycle(set *model.Set, blocks []block) {
-	for _, b := range blocks {
-		if b.buffer != nil {
-			set.Recycle(b.buffer)
+// noteBacks notes whether a back pointer of the child points to another row than its
+// parent.
+func (p *countPass) noteBacks(backs []*edge, parent, child reflect.Value) {
+	for _, back := range backs {
+		v, ok := back.field.Find(child)
+		if ok && !v.IsZero() && (v.Kind() != reflect.Pointer || v.Pointer() != parent.UnsafeAddr()) {
+			p.otherParent = true
 		}
 	}
 }
 
-var errModified = errors.New("the tree was modified concurrently: do not share it until Assign returns")
+// span is the address range of contiguous rows.
+type span struct{ start, end uintptr }
 
-func (p *keyPass) row(n *node, row reflect.Value) error {
-	fill := (*model.Group).Fill
-	if p.keysOnly {
-		fill = (*model.Group).FillKeys
+// addSpan adds a row to the spans. It extends the last span if the row follows it
+// directly, so that a slice becomes one span.
+func (p *countPass) addSpan(row, size uintptr) {
+	if n := len(p.spans); n > 0 && p.spans[n-1].end == row {
+		p.spans[n-1].end += size
+		return
 	}
-	for i, g := range n.groups {
-		b := &p.blocks[n.slot+i]
-		var ok bool
-		if b.rest, ok = fill(g, row, b.rest); !ok {
-			return errModified
-		}
-	}
-	return nil
+	p.spans = append(p.spans, span{row, row + size})
 }
 
-func (p *keyPass) link(e *edge, parent, child reflect.Value) error {
-	for _, l := range e.links {
-		key := p.keysOnly && l.to.Field.PrimaryKey
-		var before any
-		if key {
-			before = l.to.Content(child)
-		}
-		if err := l.copy(p.ctx, parent, child); err != nil {
-			return fmt.Errorf("%s: %w", e.name, err)
-		}
-		if key && before != nil && !reflect.DeepEqual(before, l.to.Content(child)) {
-			p.replaced = true
+// overlap reports whether two of the spans share rows.
+func overlap(spans []span) bool {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	for i := 1; i < len(spans); i++ {
+		if spans[i].start < spans[i-1].end {
+			return true
 		}
 	}
-	return nil
+	return false
 }

@@ -1,0 +1,42 @@
+package gormflake
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// Generator generates IDs. *snowflake.Generator implements it.
+//
+// Fill sets every element of dst to a new positive ID, or returns an error and leaves dst
+// unspecified. It must be safe for concurrent use.
+//
+// For serial numbers the generator also needs a method Layout() snowflake.Layout, which
+// always returns the layout of all its IDs.
+type Generator interface {
+	Fill(ctx context.Context, dst []types.ID) error
+}
+
+// TableGenerator is a [Generator] that receives the name of the table for which it
+// generates IDs. For example, the generator of package gormflaketest counts IDs per
+// table. The plugin and [Assign] call FillTable instead of Fill, with the name of the
+// model's table. Before that, they call Observe with each key that a row already has.
+type TableGenerator interface {
+	Generator
+	FillTable(ctx context.Context, table string, dst []types.ID) error
+	Observe(table string, id types.ID)
+}
+
+// checkGenerator rejects a nil generator, including a nil pointer in an interface.
+func checkGenerator(call string, gen Generator) error {
+	what := "nil"
+	if v := reflect.ValueOf(gen); v.IsValid() {
+		if v.Kind() != reflect.Pointer && v.Kind() != reflect.Func || !v.IsNil() {
+			return nil
+		}
+		what = fmt.Sprintf("a nil %T", gen)
+	}
+	return fmt.Errorf("gormflake: %s: generator is %s: want one, for example from snowflake.New", call, what)
+}

@@ -1,0 +1,118 @@
+package check
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// columnType is a type as the database writes it, such as decimal(10,0).
+type columnType string
+
+// name returns the first word, in lower case.
+func (t columnType) name() string {
+	words := strings.FieldsFunc(strings.ToLower(string(t)), func(r rune) bool { return r == ' ' || r == '(' })
+	return strings.Join(words[:min(1, len(words))], "")
+}
+
+var numbers = regexp.MustCompile(`\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)`)
+
+// arguments returns the numbers in parentheses, and 0 for a missing number.
+func (t columnType) arguments() (first, second int) {
+	m := numbers.FindStringSubmatch(string(t))
+	if m == nil {
+		return 0, 0
+	}
+	first, _ = strconv.Atoi(m[1])
+	second, _ = strconv.Atoi(m[2])
+	return first, second
+}
+
+// size returns the maximum number of characters of a text type, or 0 if there is no
+// limit.
+func (t columnType) size() int {
+	size, _ := t.arguments()
+	return size
+}
+
+var textTypes = []string{"char", "character", "bpchar", "nchar", "varchar", "nvarchar", "binary", "varbinary", "text", "string"}
+
+func (t columnType) isText() bool { return slices.Contains(textTypes, t.name()) }
+
+// isMySQLText reports whether a column of MySQL holds text or bytes.
+func (t columnType) isMySQLText() bool {
+	name := t.name()
+	return t.isText() || strings.HasSuffix(name, "text") || strings.HasSuffix(name, "blob") || name == "enum" || name == "set" || name == "json"
+}
+
+// pads reports whether the column pads short values and returns the padding.
+func (t columnType) pads(dialect string) bool {
+	switch dialect {
+	case "postgres":
+		return slices.Contains([]string{"char", "character", "bpchar"}, t.name()) && !strings.Contains(strings.ToLower(string(t)), "varying")
+	case "mysql":
+		return t.name() == "binary"
+	default:
+		return false
+	}
+}
+
+// holds reports whether a column of this type holds every value of c. It accepts types
+// that it does not know.
+func holds(dialect string, c *model.Column, t columnType) bool {
+	if dialect == "sqlite" {
+		return c.Serial != nil || !t.isReal()
+	}
+	switch name := t.name(); {
+	case slices.Contains(narrow, name):
+		return false
+	case name == "bigint" || name == "int8":
+		return c.Serial == nil
+	case name == "decimal" || name == "numeric":
+		return c.Serial == nil && t.digits(dialect) >= model.IDDigits
+	case t.isText():
+		return (dialect != "postgres" || c.Kind.IsString()) && (t.size() == 0 || t.size() >= width(c))
+	default:
+		return true
+	}
+}
+
+var narrow = []string{
+	"tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4", "year", "serial", "smallserial",
+	"float", "double", "real", "float4", "float8", "boolean", "bool", "uuid",
+}
+
+// width returns the number of characters that the column needs if it holds text.
+func width(c *model.Column) int {
+	if c.Serial != nil {
+		return c.Serial.Width()
+	}
+	return model.IDDigits
+}
+
+// digits returns the number of digits of a decimal type. It returns 0 if the type has a
+// fraction, because the database would return an ID as 17.00.
+func (t columnType) digits(dialect string) int {
+	switch precision, scale := t.arguments(); {
+	case scale > 0:
+		return 0
+	case precision > 0:
+		return precision
+	case dialect == "postgres":
+		return model.IDDigits // numeric without precision has no limit
+	default:
+		return 10
+	}
+}
+
+// isReal reports whether SQLite stores numbers in the column as floating point, by its
+// rules of affinity.
+func (t columnType) isReal() bool {
+	contains := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(string(t)), part) })
+	}
+	return contains("real", "floa", "doub") && !contains("int", "char", "clob", "text", "blob") //nolint:misspell // SQLite's rules say doub
+}

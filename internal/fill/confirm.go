@@ -1,0 +1,107 @@
+package fill
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/types"
+)
+
+// confirm sets the keys of the table's rows in the structs, if the statement reports that
+// a row has another key than its struct, or that it may have another key.
+func confirm(stmt *gorm.Statement, m *model.Model) error {
+	how := reportOf(stmt, m)
+	if err := errors.Join(checkSent(stmt, m, how), restore(stmt, m)); err != nil {
+		return err
+	}
+	if how != noted(stmt).report { // a callback has changed the statement since prepare
+		how = silent
+	}
+	switch how {
+	case none:
+		return nil
+	case returning, counted:
+		if stmt.DB.RowsAffected >= int64(count(stmt)) || how == counted && isKnownParent(stmt, m) {
+			return nil
+		}
+	case lastID:
+		if id, ok := lastInsertID(stmt); ok {
+			return takeLastID(stmt, m.Columns[0], id)
+		}
+	case marked:
+		if id, ok := lastInsertID(stmt); ok && id != conflictMark {
+			return nil
+		}
+	}
+	return find(stmt, m)
+}
+
+// checkSent returns an error if a callback that ran after [BeforeInsert] has changed the
+// statement so that the plugin cannot know the keys of its rows. An example is a list
+// with RETURNING, in which GORM writes returned rows into the structs by their positions.
+func checkSent(stmt *gorm.Statement, m *model.Model, how report) error {
+	conflict, _ := onConflict(stmt)
+	_, returned := stmt.Clauses["RETURNING"]
+	changed := how != noted(stmt).report
+	if changed && returned && isList(stmt) || conflict != nil && conflict.UpdateAll && hasOther(m) {
+		return errors.New("a callback has changed the upsert after the plugin had prepared it, so that the keys of its rows are unknown: register the callback before the plugin")
+	}
+	sent, ok := stmt.Clauses["VALUES"].Expression.(clause.Values)
+	if !ok || noted(stmt).omits {
+		return nil
+	}
+	for _, c := range m.Columns {
+		written := slices.ContainsFunc(sent.Columns, func(column clause.Column) bool { return column.Name == c.Field.DBName })
+		if !written && !readsBack(stmt, c) && hasValue(stmt, c) {
+			return fmt.Errorf("a callback has left %s, which the struct has, out of the statement after the plugin had prepared it: register the callback before the plugin", c.Field.BindName())
+		}
+	}
+	return nil
+}
+
+// isKnownParent reports whether GORM has saved parents whose keys are those of their
+// rows. The program has read such parents before, because the plugin has filled none of
+// their keys, and the model declares no other unique column by which an upsert could find
+// another row.
+func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
+	noted := noted(stmt)
+	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0
+}
+
+func count(stmt *gorm.Statement) int {
+	if isList(stmt) {
+		return stmt.ReflectValue.Len()
+	}
+	return 1
+}
+
+// lastInsertID returns MySQL's LastInsertId. It returns false if a callback has replaced
+// the upsert, or if GORM has read returned rows and so has no result.
+func lastInsertID(stmt *gorm.Statement) (id int64, ok bool) {
+	if stmt.Result == nil || stmt.Result.Result == nil || !reportsKey(stmt) {
+		return 0, false
+	}
+	id, err := stmt.Result.Result.LastInsertId()
+	return id, err == nil
+}
+
+// takeLastID sets the struct's key to id, the key of the existing row that the upsert
+// found. After an INSERT id is 0, or the struct's own key if the column has a counter,
+// and takeLastID changes nothing.
+func takeLastID(stmt *gorm.Statement, c *model.Column, id int64) error {
+	e := entriesOf(stmt, []*model.Column{c})[0]
+	if id == 0 || id == c.Get(e.row).Int64() {
+		return nil
+	}
+	if !e.row.CanSet() {
+		return errCopy
+	}
+	c.Set(e.row, types.ID(id))
+	e.copyToMap([]*model.Column{c})
+	return nil
+}

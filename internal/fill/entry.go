@@ -1,0 +1,71 @@
+package fill
+
+import (
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
+)
+
+// entry is a row of the statement. It is a struct, or a map together with a scratch
+// struct that contains the map's keys.
+type entry struct {
+	row    reflect.Value
+	values map[string]any // nil for a struct
+}
+
+// entriesOf returns the rows that the statement sent. It does not use the caller's list
+// if [prepare] saved it, because GORM may replace that list by the rows that RETURNING *
+// returns, which may be fewer.
+func entriesOf(stmt *gorm.Statement, columns []*model.Column) (entries []entry) {
+	if maps, ok := rowview.Maps(stmt.Dest); ok {
+		for _, values := range maps {
+			row := reflect.New(stmt.Schema.ModelType).Elem()
+			copyTo(row, values, columns)
+			entries = append(entries, entry{row, values})
+		}
+		return entries
+	}
+	rows, _ := rowview.Of(stmt) // BeforeInsert has rejected rows for which this fails
+	if sent := noted(stmt).rows; sent.N > 0 {
+		rows = sent
+	}
+	for i := range rows.N {
+		entries = append(entries, entry{row: rows.At(i)})
+	}
+	return entries
+}
+
+// copyToMap writes the columns of the scratch struct into the map.
+func (e entry) copyToMap(columns []*model.Column) {
+	if e.values == nil {
+		return
+	}
+	for _, c := range columns {
+		name := nameIn(e.values, c.Field)
+		if c.Unset(e.row) {
+			delete(e.values, name)
+			continue
+		}
+		e.values[name] = c.Value(e.row)
+	}
+}
+
+// value returns the value that the statement inserted into a column. It returns nil if
+// the value is NULL or unknown.
+func (e entry) value(stmt *gorm.Statement, f *schema.Field) any {
+	if e.values != nil {
+		return e.values[nameIn(e.values, f)]
+	}
+	value, zero := f.ValueOf(stmt.Context, e.row)
+	if v := reflect.ValueOf(value); zero && f.HasDefaultValue || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	return value
+}
+
+var errCopy = fmt.Errorf("the row has another key than this copy of a struct, which cannot be set: pass a pointer: %w", gorm.ErrInvalidValue)

@@ -1,0 +1,91 @@
+package fill
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
+)
+
+// dest fills the rows or maps that the statement creates. If parentsToCome is set, GORM
+// has not saved the rows' parents yet, so dest does not set the serial numbers of rows
+// whose key comes from a parent.
+func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bool) error {
+	selected := selectKeys(stmt, m.Columns)
+	if err := checkOmitted(stmt, m, selected); err != nil {
+		return err
+	}
+	if maps, ok := rowview.Maps(stmt.Dest); ok {
+		return fillMaps(stmt, set, m, maps, selected)
+	}
+	rows, err := rowview.Of(stmt)
+	if err != nil {
+		return err
+	}
+	for _, g := range m.Groups {
+		g = g.Selected(selected)
+		if parentsToCome && g.KeyIsForeign() && rows.Contain(g.HasParent) {
+			g = g.WithoutSerials()
+		}
+		if err := fillRows(stmt, set, g, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowview.Rows) error {
+	observe(rows, g)
+	n, lack := needs(rows, g)
+	if !lack {
+		return nil
+	}
+	if !rows.Contain(reflect.Value.CanSet) {
+		return fmt.Errorf("cannot set the tagged fields of a copy: pass a pointer: %w", gorm.ErrInvalidValue)
+	}
+	ids, err := gens.Generate(stmt.Context, g, n)
+	if err != nil {
+		return err
+	}
+	if !set(rows, g, *ids) {
+		return errModified
+	}
+	noteNumbers(stmt, g, rows)
+	if n > 0 && noted(stmt).nested {
+		noteOf(stmt).filled = true
+	}
+	gens.Recycle(ids)
+	return nil
+}
+
+// fillMaps fills a struct for each map, and then writes the keys that a map lacks into
+// the caller's map, as GORM does with keys that the database assigned.
+func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[string]any, selected model.Selection) error {
+	list := reflect.MakeSlice(reflect.SliceOf(stmt.Schema.ModelType), len(maps), len(maps))
+	lacking := 0
+	for i, values := range maps {
+		lacking += copyTo(list.Index(i), values, m.Columns)
+	}
+	structs := rowview.Rows{Value: list, Many: true, N: len(maps), Plain: true}
+	for _, g := range m.Groups {
+		g = g.Selected(selected)
+		if _, lack := needs(structs, g); lack && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {
+			return errors.New("the map is nil and cannot hold a key: create it with make first")
+		}
+		if err := fillRows(stmt, set, g, structs); err != nil {
+			return err
+		}
+	}
+	for i, values := range maps {
+		lacking -= copyFrom(list.Index(i), values, m.Columns)
+	}
+	if lacking < 0 { // also true for a driver.Valuer that returns another value each time
+		return errors.New("the map was modified concurrently: do not share it until Create returns")
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package fill
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
+)
+
+// prepare changes an upsert so that it reports the keys of existing rows, and does not
+// overwrite the IDs that these rows have in other columns.
+func prepare(stmt *gorm.Statement, m *model.Model) error {
+	if err := checkUpsert(stmt, m); err != nil {
+		return err
+	}
+	conflict, _ := onConflict(stmt)
+	if conflict != nil && keepIDs(stmt, m, conflict) {
+		stmt.AddClause(*conflict)
+	}
+	how := reportOf(stmt, m)
+	if how == silent || isMaps(stmt) {
+		remember(stmt, m)
+	}
+	if how == none {
+		return nil
+	}
+	noted := noteOf(stmt)
+	noted.report = how
+	if how == silent && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
+		noted.rows, _ = rowview.Of(stmt) // look has rejected rows for which this fails
+		noted.rows.Value = noted.rows.Value.Slice(0, noted.rows.N)
+	}
+	if conflict != nil {
+		ask(stmt, m, *conflict, how)
+	}
+	return nil
+}
+
+// checkUpsert rejects an upsert of several rows if GORM cannot assign the returned keys.
+// GORM matches returned rows to the elements of a slice by their positions, so every row
+// must return. To a slice of maps it appends the returned rows.
+func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
+	c, _ := onConflict(stmt)
+	if c == nil || !updates(*c) || !returns(stmt) || !isList(stmt) || stmt.Name() == "mysql" || covers(target(stmt, *c), underived(m)) {
+		return nil
+	}
+	switch {
+	case isMaps(stmt):
+		return errors.New("an upsert of a slice of maps by another column than the key cannot return the keys that the rows have: create the maps one by one, or use structs")
+	case len(c.Where.Exprs) > 0:
+		return errors.New("an upsert of a slice with a condition, by another column than the key, cannot return the keys that the rows have: create the rows one by one, or leave out Where")
+	}
+	return nil
+}
+
+// underived returns the columns of m that are not made from the primary key.
+func underived(m *model.Model) []*model.Column {
+	var columns []*model.Column
+	for _, g := range m.Groups {
+		columns = append(columns, g.Keys...)
+		if g.Primary == nil {
+			columns = append(columns, g.Serials...)
+		}
+	}
+	return columns
+}
+
+// ask changes the statement so that it reports the keys in the way how.
+func ask(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, how report) {
+	key := clause.Column{Name: identifier(stmt, m).Field.DBName}
+	switch {
+	case how == returning:
+		returnKeys(stmt, m)
+		if !updates(conflict) { // MariaDB returns a row only if it updates it
+			conflict.DoNothing = false
+			conflict.DoUpdates = clause.Set{{Column: key, Value: key}}
+		}
+	case how == lastID:
+		update(&conflict, key, reportKey{clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{key}}})
+		keepResult(stmt)
+	case how == marked:
+		update(&conflict, key, reportKey{clause.Expr{SQL: fmt.Sprintf("IF(LAST_INSERT_ID(%d), ?, ?)", conflictMark), Vars: []any{key, key}}})
+		keepResult(stmt)
+	case !updates(conflict):
+		returnDefaults(stmt)
+	}
+	stmt.AddClause(conflict)
+}
+
+// update adds an assignment to a copy of c.DoUpdates, because sessions share the clauses
+// of a statement.
+func update(c *clause.OnConflict, column clause.Column, value clause.Expression) {
+	c.DoUpdates = append(slices.Clip(slices.Clone(c.DoUpdates)), clause.Assignment{Column: column, Value: value})
+}
+
+// keepResult makes GORM keep the result of the statement, in which MySQL reports a key.
+func keepResult(stmt *gorm.Statement) {
+	if stmt.Result == nil {
+		stmt.Result = gorm.WithResult()
+	}
+}

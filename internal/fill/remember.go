@@ -1,0 +1,67 @@
+package fill
+
+import (
+	"reflect"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// remember stores the keys of a list whose key columns have a default, so that [restore]
+// can write them back. GORM would overwrite them, because it assumes that the database
+// assigned consecutive keys to maps, and because it writes the keys that an INSERT
+// returns into the structs by their positions.
+func remember(stmt *gorm.Statement, m *model.Model) {
+	columns := withDefault(m)
+	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && returnsAll(stmt) {
+		return
+	}
+	note := noteOf(stmt)
+	for _, e := range entriesOf(stmt, columns) {
+		row := reflect.New(stmt.Schema.ModelType).Elem()
+		for _, c := range columns {
+			if e.row.IsValid() {
+				value, _ := c.Field.ValueOf(stmt.Context, e.row)
+				_ = c.Field.Set(stmt.Context, row, value) // cannot fail, because the value has the field's type
+			}
+		}
+		note.keys = append(note.keys, row)
+	}
+}
+
+// restore writes the keys back that [remember] has stored.
+func restore(stmt *gorm.Statement, m *model.Model) error {
+	keys := noted(stmt).keys
+	if keys == nil {
+		return nil
+	}
+	columns := withDefault(m)
+	for i, e := range entriesOf(stmt, columns) {
+		switch {
+		case i >= len(keys): // GORM appends returned rows to a list of maps
+			return nil
+		case e.values != nil:
+			entry{keys[i], e.values}.copyToMap(columns)
+			continue
+		case !e.row.CanSet():
+			continue
+		}
+		for _, c := range columns {
+			value, _ := c.Field.ValueOf(stmt.Context, keys[i])
+			if err := c.Field.Set(stmt.Context, e.row, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func withDefault(m *model.Model) (columns []*model.Column) {
+	for _, c := range m.Columns {
+		if c.Field.HasDefaultValue {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}

@@ -1,0 +1,115 @@
+package fill
+
+import (
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// report is the way in which an INSERT reports that a row of the table has another key
+// than its struct, because an upsert found an existing row.
+type report int
+
+const (
+	none      report = iota // every row has its struct's key, or the statement fails
+	returning               // GORM writes the returned keys into the structs
+	lastID                  // MySQL's LastInsertId is the key of the existing row
+	marked                  // MySQL's LastInsertId is conflictMark if the upsert found an existing row
+	counted                 // fewer rows are affected than there are structs
+	silent                  // the statement reports no keys, so find must read them from the table
+)
+
+// conflictMark is the value that LastInsertId gets for an existing row. No row has it as
+// its key.
+const conflictMark = 1
+
+// reportOf returns how the statement reports keys that differ from the structs' keys. It
+// reads the statement in its final form, whether or not [prepare] has changed it.
+func reportOf(stmt *gorm.Statement, m *model.Model) report {
+	conflict, ok := onConflict(stmt)
+	switch {
+	case !ok || !isPlainInsert(stmt):
+		return silent
+	case conflict == nil:
+		return none
+	case stmt.Name() == "mysql":
+		return reportOfMySQL(stmt, m)
+	case covers(target(stmt, *conflict), m.Columns):
+		return none
+	case !updates(*conflict):
+		return reportOfNothing(stmt)
+	case returns(stmt) && canReturn(stmt, *conflict) && ownReturning(stmt):
+		return returning
+	}
+	return silent
+}
+
+// reportOfMySQL returns the report on MySQL and MariaDB. These have no conflict target.
+// They find a row by any unique key of the table, including keys that the model does not
+// declare.
+func reportOfMySQL(stmt *gorm.Statement, m *model.Model) report {
+	switch {
+	case returns(stmt) && !isMaps(stmt) && settable(stmt) && ownReturning(stmt):
+		return returning
+	case isList(stmt) || len(m.Columns) > 1 || len(stmt.Schema.PrimaryFields) > 1 || !m.Columns[0].Primary || m.Columns[0].Kind.IsString():
+		return marked
+	}
+	return lastID
+}
+
+// reportOfNothing returns the report of DO NOTHING. It does not rely on the count of
+// affected rows for a list with RETURNING, because GORM also counts the rows that it
+// skips.
+func reportOfNothing(stmt *gorm.Statement) report {
+	_, given := stmt.Clauses["RETURNING"]
+	if isList(stmt) && (given || returns(stmt) && len(stmt.Schema.FieldsWithDefaultDBValue) > 0) {
+		return silent
+	}
+	return counted
+}
+
+// target returns the columns by which the upsert finds existing rows, or nil if they are
+// unknown.
+func target(stmt *gorm.Statement, c clause.OnConflict) []string {
+	switch {
+	case c.OnConstraint != "":
+		return nil
+	case len(c.Columns) == 0 && c.UpdateAll:
+		return stmt.Schema.PrimaryFieldDBNames
+	}
+	names := make([]string, 0, len(c.Columns))
+	for _, column := range c.Columns {
+		names = append(names, column.Name)
+	}
+	return names
+}
+
+// covers reports whether target contains all columns. An existing row that the upsert
+// finds by all key columns has the keys of its struct.
+func covers(target []string, columns []*model.Column) bool {
+	return !slices.ContainsFunc(columns, func(c *model.Column) bool {
+		return !slices.Contains(target, c.Field.DBName)
+	})
+}
+
+// canReturn reports whether GORM can write the returned keys into the value.
+func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
+	return settable(stmt) && !isMaps(stmt) && (!isList(stmt) || len(c.Where.Exprs) == 0)
+}
+
+// reportKey is an SQL expression that sets a key to itself and reports it as MySQL's
+// LastInsertId.
+type reportKey struct{ clause.Expr }
+
+// reportsKey reports whether the upsert that was sent still has a [reportKey]. A callback
+// may have replaced the upsert since [prepare].
+func reportsKey(stmt *gorm.Statement) bool {
+	conflict, _ := onConflict(stmt)
+	return conflict != nil && slices.ContainsFunc(conflict.DoUpdates, func(a clause.Assignment) bool {
+		_, ok := a.Value.(reportKey)
+		return ok
+	})
+}

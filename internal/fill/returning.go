@@ -1,0 +1,106 @@
+package fill
+
+import (
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
+)
+
+// returnKeys makes the statement return the tagged columns. A row that the upsert finds
+// by another unique column keeps its keys, and GORM writes them into the struct.
+func returnKeys(stmt *gorm.Statement, m *model.Model) {
+	c, given := stmt.Clauses["RETURNING"]
+	if !given {
+		stmt.AddClause(clause.Returning{Columns: returned(stmt.Schema, m)})
+		nameAsColumns(stmt, m)
+		return
+	}
+	if isAll(c.Expression) {
+		return
+	}
+	columns := c.Expression.(clause.Returning).Columns
+	missing := slices.DeleteFunc(keysReturned(stmt.Schema, m), func(c clause.Column) bool {
+		return slices.ContainsFunc(columns, func(given clause.Column) bool { return given.Name == c.Name })
+	})
+	if len(missing) > 0 {
+		stmt.AddClause(clause.Returning{Columns: missing})
+		nameAsColumns(stmt, m)
+	}
+}
+
+// returnDefaults makes DO NOTHING return the defaults that the database chose. It does
+// not return the keys, because GORM skips each struct in which a returned column is
+// already set.
+func returnDefaults(stmt *gorm.Statement) {
+	if _, given := stmt.Clauses["RETURNING"]; given || !returns(stmt) {
+		return
+	}
+	var columns []clause.Column
+	for _, f := range stmt.Schema.FieldsWithDefaultDBValue {
+		if f.Readable && !model.IsTagged(f) {
+			columns = append(columns, clause.Column{Name: f.DBName})
+		}
+	}
+	if len(columns) > 0 {
+		stmt.AddClause(clause.Returning{Columns: columns})
+	}
+}
+
+// nameAsColumns renames the keys of maps to the names of the columns, because GORM writes
+// the values that the database returns under these names.
+func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
+	maps, _ := rowview.Maps(stmt.Dest)
+	for _, row := range maps {
+		for _, c := range m.Columns {
+			name := nameIn(row, c.Field)
+			if value, ok := row[name]; ok && name != c.Field.DBName {
+				delete(row, name)
+				row[c.Field.DBName] = value
+			}
+		}
+	}
+}
+
+// returned returns the key columns, and the columns that GORM would return by itself.
+// GORM adds no column to an existing RETURNING, so the plugin lists them.
+func returned(s *schema.Schema, m *model.Model) []clause.Column {
+	return columnsOf(slices.Concat(keyFields(s, m), s.FieldsWithDefaultDBValue))
+}
+
+func keysReturned(s *schema.Schema, m *model.Model) []clause.Column {
+	return columnsOf(keyFields(s, m))
+}
+
+// keyFields returns the primary keys and the tagged fields.
+func keyFields(s *schema.Schema, m *model.Model) []*schema.Field {
+	fields := slices.Clone(s.PrimaryFields)
+	for _, c := range m.Columns {
+		fields = append(fields, c.Field)
+	}
+	return fields
+}
+
+// columnsOf returns the columns of the readable fields, each once.
+func columnsOf(fields []*schema.Field) (columns []clause.Column) {
+	for _, f := range fields {
+		c := clause.Column{Name: f.DBName}
+		if f.Readable && !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// identifier returns the column by which the plugin finds a row again. It is the model's
+// only primary key if that is tagged, and otherwise the first tagged column.
+func identifier(stmt *gorm.Statement, m *model.Model) *model.Column {
+	i := slices.IndexFunc(m.Columns, func(c *model.Column) bool {
+		return c.Field.PrimaryKey && len(stmt.Schema.PrimaryFields) == 1
+	})
+	return m.Columns[max(i, 0)]
+}

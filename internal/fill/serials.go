@@ -1,0 +1,59 @@
+package fill
+
+import (
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
+	"github.com/gormflake/gormflake/types"
+)
+
+func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
+	if g.Primary == nil || len(g.Serials) == 0 || noted(stmt).numbered != nil {
+		return
+	}
+	numbered := make([]types.ID, rows.N)
+	for i := range numbered {
+		if row := rows.At(i); row.IsValid() {
+			numbered[i] = g.Primary.Get(row)
+		}
+	}
+	noteOf(stmt).numbered = numbered
+}
+
+// renumber replaces the serial numbers of rows whose key has changed since the serial
+// numbers were made.
+func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
+	numbered := noted(stmt).numbered
+	if g.Primary == nil || len(numbered) != rows.N {
+		return nil
+	}
+	for i, made := range numbered {
+		row := rows.At(i)
+		if !row.IsValid() || g.Primary.Get(row) == made {
+			continue
+		}
+		if err := g.Renumber(row, made); err != nil {
+			return at(g.Primary, i, rows.Many, err.Error())
+		}
+	}
+	return nil
+}
+
+// checkNumbers rejects a map whose key has changed since its serial number was made from
+// the key made.
+func checkNumbers(m *model.Model, values map[string]any, made types.ID) error {
+	for _, g := range m.Groups {
+		if g.Primary == nil || idIn(g.Primary.Kind, values[nameIn(values, g.Primary.Field)]) == made {
+			continue
+		}
+		for _, c := range g.Serials {
+			if values[nameIn(values, c.Field)] == c.Serial.Format(made) {
+				return fmt.Errorf("the key was changed since %s was made from it: set both, or neither", c.Field.BindName())
+			}
+		}
+	}
+	return nil
+}

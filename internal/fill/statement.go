@@ -1,0 +1,82 @@
+package fill
+
+import (
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// onConflict returns the upsert of the statement, or nil if there is none. It returns
+// false if the statement has an ON CONFLICT clause that the plugin does not understand.
+func onConflict(stmt *gorm.Statement) (conflict *clause.OnConflict, ok bool) {
+	c, found := stmt.Clauses["ON CONFLICT"]
+	if !found || c.Expression == nil {
+		return nil, true
+	}
+	upsert, ok := c.Expression.(clause.OnConflict)
+	return &upsert, ok
+}
+
+// updates reports whether the upsert updates an existing row. An upsert without
+// assignments counts too, because GORM then sets the key to itself.
+func updates(c clause.OnConflict) bool { return !c.DoNothing }
+
+// isPlainInsert reports whether the statement either inserts all its rows or fails.
+// INSERT IGNORE skips rows, and INSERT OR REPLACE replaces existing rows.
+func isPlainInsert(stmt *gorm.Statement) bool {
+	c, found := stmt.Clauses["INSERT"]
+	if !found {
+		return true
+	}
+	insert, ok := c.Expression.(clause.Insert)
+	return (ok || c.Expression == nil) && insert.Modifier == "" &&
+		c.Builder == nil && c.BeforeExpression == nil && c.AfterNameExpression == nil && c.AfterExpression == nil
+}
+
+// returns reports whether GORM adds RETURNING to an INSERT on this database.
+func returns(stmt *gorm.Statement) bool { return slices.Contains(stmt.BuildClauses, "RETURNING") }
+
+// ownReturning reports whether the plugin can add the tagged columns to the columns that
+// the statement returns, because it has no RETURNING or one of GORM's type.
+func ownReturning(stmt *gorm.Statement) bool {
+	c, given := stmt.Clauses["RETURNING"]
+	_, known := c.Expression.(clause.Returning)
+	return !given || known
+}
+
+// isAll reports whether a RETURNING returns all columns.
+func isAll(returning clause.Expression) bool {
+	r, ok := returning.(clause.Returning)
+	return ok && (len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*")
+}
+
+// returnsAll reports whether the statement returns whole rows, from which GORM then makes
+// the list.
+func returnsAll(stmt *gorm.Statement) bool {
+	c, given := stmt.Clauses["RETURNING"]
+	return given && isAll(c.Expression)
+}
+
+func isList(stmt *gorm.Statement) bool {
+	kind := stmt.ReflectValue.Kind()
+	return kind == reflect.Slice || kind == reflect.Array
+}
+
+func isMaps(stmt *gorm.Statement) bool {
+	return isList(stmt) && stmt.ReflectValue.Type().Elem().Kind() == reflect.Map
+}
+
+// settable reports whether GORM can set fields of the value, which is not a copy.
+func settable(stmt *gorm.Statement) bool {
+	switch v := stmt.ReflectValue; v.Kind() {
+	case reflect.Struct:
+		return v.CanSet()
+	case reflect.Array:
+		return v.CanSet() || v.Type().Elem().Kind() == reflect.Pointer
+	case reflect.Slice, reflect.Map:
+		return true
+	}
+	return false
+}

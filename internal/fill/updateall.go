@@ -1,0 +1,81 @@
+package fill
+
+import (
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/rowview"
+)
+
+// keepIDs makes UpdateAll leave out the tagged columns, because an existing row keeps its
+// IDs and serial numbers. GORM chooses the columns of UpdateAll while it builds the
+// statement. If one of them is tagged, keepIDs chooses the columns by GORM's rules
+// itself, and reports that it changed c.
+func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
+	if !c.UpdateAll || !hasOther(m) {
+		return false
+	}
+	if len(c.Columns) == 0 && c.OnConstraint == "" {
+		for _, f := range stmt.Schema.PrimaryFields {
+			c.Columns = append(slices.Clip(c.Columns), clause.Column{Name: f.DBName})
+		}
+	}
+	c.UpdateAll = false
+	c.DoUpdates = slices.Concat(c.DoUpdates, updatesOf(stmt, m))
+	c.DoNothing = len(c.DoUpdates) == 0
+	return true
+}
+
+// hasOther reports whether the model has a tagged column that is not a primary key.
+func hasOther(m *model.Model) bool {
+	return slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return !c.Field.PrimaryKey })
+}
+
+// updatesOf returns the assignments that GORM would make for UpdateAll, without the
+// tagged columns.
+func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
+	named, restricted := stmt.SelectAndOmitColumns(true, true)
+	now := stmt.DB.NowFunc()
+	for _, name := range stmt.Schema.DBNames {
+		f := stmt.Schema.FieldsByDBName[name]
+		selected, given := named[name]
+		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
+		chosen := !f.HasDefaultValue || f.DefaultValueInterface != nil
+		if isTagged || f.PrimaryKey || !chosen || f.AutoCreateTime > 0 || !selected && (given || restricted) || !inserts(stmt, f) {
+			continue
+		}
+		if f.AutoUpdateTime > 0 {
+			set = append(set, clause.Assignment{Column: clause.Column{Name: name}, Value: updateTime(f, now)})
+			continue
+		}
+		set = append(set, clause.AssignmentColumns([]string{name})...)
+	}
+	return set
+}
+
+// inserts reports whether the statement has a value for the column. Maps may lack it.
+func inserts(stmt *gorm.Statement, f *schema.Field) bool {
+	maps, ok := rowview.Maps(stmt.Dest)
+	return !ok || slices.ContainsFunc(maps, func(values map[string]any) bool {
+		_, found := values[nameIn(values, f)]
+		return found
+	})
+}
+
+// updateTime returns now in the unit of the field.
+func updateTime(f *schema.Field, now time.Time) any {
+	switch f.AutoUpdateTime {
+	case schema.UnixNanosecond:
+		return now.UnixNano()
+	case schema.UnixMillisecond:
+		return now.UnixMilli()
+	case schema.UnixSecond:
+		return now.Unix()
+	}
+	return now
+}

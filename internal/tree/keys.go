@@ -1,0 +1,84 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/types"
+)
+
+// keyPass sets keys and links.
+type keyPass struct {
+	ctx    context.Context
+	blocks []block // by slot
+
+	keysOnly bool // leave serial numbers unset until no key changes any more
+	replaced bool // a link replaced a key to which other rows may refer
+}
+
+// block contains the unused IDs that were generated for a group.
+type block struct {
+	rest   []types.ID
+	buffer *[]types.ID // the whole buffer, to recycle
+}
+
+// generate calls the generators for the counted IDs, parents first. The caller recycles
+// the blocks, even after an error.
+func generate(ctx context.Context, set *model.Set, g *graph, counts []int) ([]block, error) {
+	blocks := make([]block, len(counts))
+	for _, n := range g.nodes {
+		for i, group := range n.groups {
+			buffer, err := set.Generate(ctx, group, counts[n.slot+i])
+			if err != nil {
+				return blocks, fmt.Errorf("model %s: %w", n.schema.Name, err)
+			}
+			blocks[n.slot+i] = block{rest: *buffer, buffer: buffer}
+		}
+	}
+	return blocks, nil
+}
+
+func recycle(set *model.Set, blocks []block) {
+	for _, b := range blocks {
+		if b.buffer != nil {
+			set.Recycle(b.buffer)
+		}
+	}
+}
+
+var errModified = errors.New("the tree was modified concurrently: do not share it until Assign returns")
+
+func (p *keyPass) row(n *node, row reflect.Value) error {
+	fill := (*model.Group).Fill
+	if p.keysOnly {
+		fill = (*model.Group).FillKeys
+	}
+	for i, g := range n.groups {
+		b := &p.blocks[n.slot+i]
+		var ok bool
+		if b.rest, ok = fill(g, row, b.rest); !ok {
+			return errModified
+		}
+	}
+	return nil
+}
+
+func (p *keyPass) link(e *edge, parent, child reflect.Value) error {
+	for _, l := range e.links {
+		key := p.keysOnly && l.to.Field.PrimaryKey
+		var before any
+		if key {
+			before = l.to.Content(child)
+		}
+		if err := l.copy(p.ctx, parent, child); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+		if key && before != nil && !reflect.DeepEqual(before, l.to.Content(child)) {
+			p.replaced = true
+		}
+	}
+	return nil
+}
