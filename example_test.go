@@ -171,7 +171,8 @@ func ExampleCopySource() {
 	// [3 1 ink USD] <nil>
 }
 
-// counted is a generator for examples with predictable output.
+// counted is a generator that counts, so that the output of examples is the same each
+// time.
 type counted types.ID
 
 func (c *counted) Fill(_ context.Context, dst []types.ID) error {
@@ -272,10 +273,11 @@ func ExampleCheck() {
 		panic(err)
 	}
 	fmt.Println(gormflake.Check(db, &Invoice{}, &Payment{}))
-	// Output:
-	// gormflake: model Invoice, field Public, tag snowflake:"id": type int32 has 32 bits, an ID needs 64: use types.ID or int64
-	// gormflake: model Invoice, field ID: GORM makes the column auto-increment: add gorm:"autoIncrement:false" or use types.ID
-	// gormflake: model Payment, field ID: GORM makes the column auto-increment: add gorm:"autoIncrement:false" or use types.ID
+	// Output: gormflake: model Invoice, field Public, tag snowflake:"id": type int32 has
+	// 32 bits, an ID needs 64: use types.ID or int64 gormflake: model Invoice, field ID:
+	// GORM makes the column auto-increment: add gorm:"autoIncrement:false" or use
+	// types.ID gormflake: model Payment, field ID: GORM makes the column auto-increment:
+	// add gorm:"autoIncrement:false" or use types.ID
 }
 
 func ExampleSkip() {

@@ -29,7 +29,8 @@ type TableGenerator interface {
 	Observe(table string, id types.ID)
 }
 
-// checkGenerator rejects a nil generator, including a nil pointer in an interface.
+// checkGenerator rejects a nil generator, including a nil pointer in an interface. call is
+// the function that received the generator, for the error.
 func checkGenerator(call string, gen Generator) error {
 	what := "nil"
 	if v := reflect.ValueOf(gen); v.IsValid() {

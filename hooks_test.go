@@ -123,7 +123,7 @@ func TestCreateRejected(t *testing.T) {
 func TestCreateOfOtherType(t *testing.T) {
 	t.Parallel()
 	type (
-		same  plugintest.Book
+		same  plugintest.Book // has the fields of Book at the same positions, so it is accepted
 		other struct{ Title string }
 	)
 	one, row := &same{Title: "b"}, &plugintest.Book{Title: "c"}
@@ -149,6 +149,8 @@ func TestCreateOfOtherType(t *testing.T) {
 	})
 }
 
+// TestStructByValueWithKey checks that a struct by value, in which the plugin cannot set a
+// key, can be created if it has a key.
 func TestStructByValueWithKey(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -160,6 +162,8 @@ func TestStructByValueWithKey(t *testing.T) {
 	})
 }
 
+// TestOneFillPerStatement checks that a statement of 100 rows, one of which has a key,
+// calls the generator once for 99 IDs.
 func TestOneFillPerStatement(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Counter{}
@@ -189,6 +193,8 @@ func TestDryRun(t *testing.T) {
 	})
 }
 
+// TestCallerCancels checks that the context of the statement reaches the generator, so
+// that a caller can end a create that waits for IDs.
 func TestCallerCancels(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -26,6 +26,8 @@ import (
 // quiet discards the log of a lease.
 var quiet = gormflake.WithLease(lease.WithLogger(plugintest.DiscardLog))
 
+// TestOpen checks that Open alone leases a worker and registers the plugin, that keys
+// carry the worker, and that Close releases it, after which creates fail.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -70,6 +72,7 @@ func owners(t *testing.T, db *gorm.DB) []string {
 	return owners
 }
 
+// TestOpenOptions checks that the options reach the generator, the lease and the store.
 func TestOpenOptions(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -94,6 +97,8 @@ func TestOpenOptions(t *testing.T) {
 	}
 }
 
+// TestOpenFails checks that Open with a wrong option returns an error that names it,
+// holds no worker, and leaves db without the plugin.
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -167,6 +172,8 @@ func TestOpenTwice(t *testing.T) {
 	}
 }
 
+// TestOpenRejectsTransaction checks that Open rejects a transaction, because a rollback
+// would undo the lease.
 func TestOpenRejectsTransaction(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -180,6 +187,8 @@ func TestOpenRejectsTransaction(t *testing.T) {
 	})
 }
 
+// TestNewRejectsOptionsOfOpen checks that New does not ignore options for the lease, the
+// store and the generator, which it does not create.
 func TestNewRejectsOptionsOfOpen(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]gormflake.Option{
@@ -194,9 +203,10 @@ func TestNewRejectsOptionsOfOpen(t *testing.T) {
 	}
 }
 
-// TestFencedInsideTransactionOnOneConnection checks that a create fails within its
-// timeout, and does not deadlock, if the window ends inside a transaction that uses the
-// only connection.
+// TestFencedInsideTransactionOnOneConnection checks what happens if the lease's window
+// ends inside a transaction that uses the only connection, so that the lease cannot be
+// renewed. The generator must return ErrFenced within its timeout instead of waiting for
+// the connection, and issue IDs again after the transaction.
 func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -17,11 +17,12 @@ type Option interface {
 	apply(cfg *config) error
 }
 
+// config collects the arguments of the options.
 type config struct {
-	generators map[string]model.Generator
-	openOnly   string // the last option given that only Open accepts
-	models     []any
-	unparked   bool
+	generators map[string]model.Generator // by the name in gen=name, "" for the default generator
+	openOnly   string                     // the last option given that only Open accepts
+	models     []any                      // of WithModels
+	unparked   bool                       // WithUnparkedCounters is given
 	lease      []lease.Option
 	store      []sqllease.Option
 	snowflake  []snowflake.Option

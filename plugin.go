@@ -16,16 +16,16 @@ import (
 
 const (
 	pluginName     = guard.PluginName
-	fillCallback   = "gormflake:fill"
-	insertCallback = "gormflake:insert"
-	foundCallback  = "gormflake:found"
-	updateCallback = "gormflake:update"
+	fillCallback   = "gormflake:fill"   // before all others of a create
+	insertCallback = "gormflake:insert" // just before the INSERT
+	foundCallback  = "gormflake:found"  // just after the INSERT
+	updateCallback = "gormflake:update" // before all others of an update
 )
 
 // Plugin is the GORM plugin that [New] creates. It is safe for concurrent use, and one
 // Plugin may serve several databases.
 type Plugin struct {
-	err    error
+	err    error // mistakes in the arguments of New, which Initialize returns
 	gen    Generator
 	set    *model.Set
 	models []any // of WithModels
@@ -47,6 +47,7 @@ func New(gen Generator, opts ...Option) *Plugin {
 	return p
 }
 
+// newPlugin returns the plugin for arguments that [New] or [Open] has checked.
 func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
 	set := model.NewSet(cfg.generators)
@@ -80,10 +81,12 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	)
 }
 
-// beforeCreate sets the keys of the rows when a create begins. Package fill sets the
-// keys, and package model describes their columns. Neither package calls the plugin.
+// beforeCreate sets the keys of the rows when a create begins.
 func (p *Plugin) beforeCreate(db *gorm.DB) { fill.Create(db, p.set) }
 
+// beforeInsert checks the keys of the rows just before the INSERT. For an unscoped
+// statement it also calls [guard.Check], because GORM then ignores the clause by which
+// package types checks the keys.
 func (p *Plugin) beforeInsert(db *gorm.DB) {
 	fill.BeforeInsert(db, p.set)
 	if db.Statement.Unscoped {
@@ -91,10 +94,11 @@ func (p *Plugin) beforeInsert(db *gorm.DB) {
 	}
 }
 
+// afterInsert sets the keys of existing rows, which an upsert has found, in the structs.
 func (p *Plugin) afterInsert(db *gorm.DB) { fill.AfterInsert(db, p.set) }
 
-// beforeUpdate checks the children that GORM creates in an update, as Association and
-// Save of an existing parent do.
+// beforeUpdate checks the foreign keys of the children that GORM creates in an update, for
+// example in Association.Append and in Save of an existing parent.
 func (p *Plugin) beforeUpdate(db *gorm.DB) { fill.BeforeUpdate(db, p.set) }
 
 // register adds a callback, or replaces it if the plugin has registered it before.
@@ -130,6 +134,7 @@ func opened(db *gorm.DB) error {
 	return nil
 }
 
+// pluginOf returns the plugin that is registered with db.
 func pluginOf(db *gorm.DB) (*Plugin, error) {
 	if err := opened(db); err != nil {
 		return nil, fmt.Errorf("gormflake: %w", err)

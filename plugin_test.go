@@ -21,8 +21,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// other is a plugin that registers a create callback, as replica resolvers, sharding and
-// tracing do.
+// other is a plugin of an application that registers a create callback at some position,
+// as replica resolvers, sharding and tracing do.
 type other struct {
 	name     string
 	register func(db *gorm.DB, name string, fn func(*gorm.DB)) error
@@ -76,9 +76,9 @@ type (
 	}
 )
 
-// TestRegistrationOrder checks that in any order of plugins, and with any callback
-// removed, keys are set before the user's hooks run, and serial numbers after the keys of
-// parents.
+// TestRegistrationOrder checks that in any order of plugins, with and without GORM's
+// callback that runs hooks, keys are set before hooks run. It also checks a serial number
+// that is made from the key of a parent, which GORM saves after these hooks.
 func TestRegistrationOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -114,6 +114,7 @@ func TestRegistrationOrder(t *testing.T) {
 	}
 }
 
+// TestUseTwice checks that a second plugin on the same handle is an error.
 func TestUseTwice(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
@@ -122,6 +123,7 @@ func TestUseTwice(t *testing.T) {
 	}
 }
 
+// TestConfigPlugins checks that the plugin can also be registered by gorm.Config.
 func TestConfigPlugins(t *testing.T) {
 	t.Parallel()
 	p := gormflake.New(&plugintest.Counter{})
@@ -214,6 +216,8 @@ func TestSchemaUntouched(t *testing.T) {
 	}
 }
 
+// defaultedKey has a key that GORM treats as auto-increment, so its schema has a field
+// with a default.
 type defaultedKey struct {
 	ID int64 `snowflake:"pk"`
 }
@@ -239,6 +243,7 @@ func (d *diary) AfterCreate(*gorm.DB) error  { d.Made = d.ID; return nil }
 
 func (p *diaryPage) BeforeCreate(*gorm.DB) error { p.Making = p.ID; return nil }
 
+// TestUserHooksSeeKeys checks that each hook of a row and of its children sees the key.
 func TestUserHooksSeeKeys(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -305,7 +310,8 @@ var (
 	}
 )
 
-// treePaths returns creates that involve associations, selections and upserts.
+// treePaths returns, by name, functions that create untagged rows with associations,
+// selections and upserts. They return no keys, because the test compares only SQL.
 func treePaths() map[string]func(*gorm.DB) (map[string]types.ID, error) {
 	tree := func() *plainAuthor {
 		return &plainAuthor{Name: "a", Works: []plainWork{{Title: "x"}, {Title: "y"}}, Genres: []plainGenre{{Name: "g"}}}
@@ -360,6 +366,7 @@ func TestUntaggedModels(t *testing.T) {
 	})
 }
 
+// untaggedSQL returns the statements of each way to create the untagged models, by name.
 func untaggedSQL(t *testing.T, db *gorm.DB) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -375,7 +382,8 @@ func untaggedSQL(t *testing.T, db *gorm.DB) map[string][]string {
 	return all
 }
 
-// dryRun returns the statements that run builds, parameters included.
+// dryRun returns the statements that run builds, with their parameters, and its error. The
+// clock stands still, so that time stamps are equal.
 func dryRun(t *testing.T, db *gorm.DB, run func(*gorm.DB) (map[string]types.ID, error)) []string {
 	t.Helper()
 	rec := &plugintest.Recorder{Interface: logger.Discard}

@@ -18,7 +18,7 @@ import (
 // untaggedKeys makes GORM parse the models, and returns the keys that the plugin will
 // treat as tagged. It does not change them.
 func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
-	config := *db.Config
+	config := *db.Config // a copy, because only these parses use the Namer
 	config.NamingStrategy = model.Namer{Namer: db.NamingStrategy}
 	var errs []error
 	for _, m := range models {
@@ -72,8 +72,9 @@ func checkGeneratorLayout(gen Generator, keys []*schema.Field) error {
 }
 
 // checkLayout rejects the default layout for keys of WithModels that are numbers in JSON,
-// because JavaScript would round their last digits. Callers skip it if an option sets the
-// layout, because the user then chose it.
+// because JavaScript would round their last digits. call and fix are the beginning and the
+// advice of the error. Callers skip checkLayout if an option sets the layout, because the
+// user then chose it.
 func checkLayout(call, fix string, layout snowflake.Layout, keys []*schema.Field) error {
 	const exact = 53 // bits of an integer in a JavaScript number
 	i := slices.IndexFunc(keys, isNumberInJSON)
@@ -84,6 +85,7 @@ func checkLayout(call, fix string, layout snowflake.Layout, keys []*schema.Field
 		call, keys[i].Schema.Name, layout.TotalBits, fix)
 }
 
+// isNumberInJSON reports whether encoding/json writes the field as a number.
 func isNumberInJSON(f *schema.Field) bool {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	hidden := name == "-" && options == ""
@@ -91,7 +93,8 @@ func isNumberInJSON(f *schema.Field) bool {
 }
 
 // checkCounters rejects counters of listed models that are not parked, before the
-// generator issues the first key.
+// generator issues the first key. It skips PostgreSQL, whose sequences do not follow the
+// largest key.
 func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*schema.Field) error {
 	if db.Name() != "mysql" && db.Name() != "sqlite" {
 		return nil
@@ -127,6 +130,7 @@ func countersError(counters []check.Counter, layout snowflake.Layout, place park
 		text += " Move with package sqlmigrate, since no statement parks it: " + strings.Join(fixed, ", ") + "."
 	}
 	if len(park) > 0 {
+		// The command knows these two layouts. The second is its default.
 		flag := map[snowflake.Layout]string{snowflake.JSSafeLayout(): "--layout js-safe ", snowflake.TwitterLayout(): ""}[layout]
 		text += fmt.Sprintf(" Park above all IDs until %d: gormflake migrate apply --park %s--dsn URL %s, or the statements below.", place.Until.Year(), flag, strings.Join(park, " "))
 	}

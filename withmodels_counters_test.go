@@ -78,6 +78,8 @@ func otherProgram(t *testing.T, db *gorm.DB) *gorm.DB {
 
 var jsSafe = gormflake.WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout()))
 
+// openUsers calls Open with WithModels(plainUsers...) and a layout that JavaScript can
+// read.
 func openUsers(t *testing.T, db *gorm.DB, opts ...gormflake.Option) error {
 	t.Helper()
 	gen, err := gormflake.Open(t.Context(), db, append(opts, quiet, jsSafe, gormflake.WithModels(plainUsers...))...)
@@ -89,7 +91,8 @@ func openUsers(t *testing.T, db *gorm.DB, opts ...gormflake.Option) error {
 
 var parkingSQL = regexp.MustCompile(`(?m)^(ALTER TABLE|INSERT INTO|UPDATE) .*$`)
 
-// park runs the statements that an error of Open contains.
+// park runs the statements in an error of Open, which park the counters of tables. It
+// fails if the error has too few statements for the number of tables.
 func park(t *testing.T, db *gorm.DB, err error, tables int) {
 	t.Helper()
 	found := parkingSQL.FindAllString(fmt.Sprint(err), -1)
@@ -101,8 +104,9 @@ func park(t *testing.T, db *gorm.DB, err error, tables int) {
 	}
 }
 
-// overwritten returns how many of 20 rows of another program are overwritten by a Save or
-// a nested create that runs after each insert.
+// overwritten returns how many of 20 rows, which a program without the plugin inserts by
+// other, are overwritten when db then writes with Save or creates nested rows. That
+// happens if the generator's next key is the key that the database has just assigned.
 func overwritten(t *testing.T, db, other *gorm.DB) (lost int) {
 	t.Helper()
 	owner := plainUser{Name: rand.Text()}
@@ -130,9 +134,9 @@ func overwritten(t *testing.T, db, other *gorm.DB) (lost int) {
 	return lost
 }
 
-// TestOpenRefusesCounters checks that Open rejects tables whose counter follows the keys,
-// until the statements in its error have parked the counter. Another program may then
-// insert at the same time.
+// TestOpenRefusesCounters checks that Open rejects tables whose counter follows the
+// largest key, until the statements in its error have parked the counter. A program
+// without the plugin may then insert at the same time.
 func TestOpenRefusesCounters(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -233,7 +237,8 @@ func TestWithModelsNewTables(t *testing.T) {
 }
 
 // TestOpenWarnsOfCounters checks that Open only logs a warning with WithUnparkedCounters.
-// On SQLite it also shows that the overwriting happens of which the warning informs.
+// On SQLite it also checks that rows are overwritten, of which the warning informs.
+// Otherwise the tests in which no row is overwritten would show nothing.
 func TestOpenWarnsOfCounters(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
@@ -260,7 +265,7 @@ func TestOpenWarnsOfCounters(t *testing.T) {
 		if err := gormflake.Check(tests, plainUsers...); err != nil {
 			t.Errorf("Check of a plugin of New with the option: %v", err)
 		}
-		for range 20 { // the generator's next key equals the counter's only within a tick
+		for range 20 { // the counter's next key is the generator's only within the same tick
 			if overwritten(t, db, other) > 0 || db.Name() != "sqlite" {
 				return
 			}
@@ -301,6 +306,8 @@ func TestOpenRefusesRowids(t *testing.T) {
 	}
 }
 
+// These models describe a table in three releases of an application. On SQLite, GORM
+// rebuilds the table to add the check of release2 and to drop the column Old in release3.
 type (
 	release1 struct {
 		ID   uint
@@ -370,8 +377,9 @@ func TestReleases(t *testing.T) {
 	})
 }
 
-// TestRebuildKeepsTheCounter checks that a table keeps its parked counter when a handle
-// with the plugin rebuilds it, even if the program created the generator itself.
+// TestRebuildKeepsTheCounter checks that a table keeps its parked counter when GORM's
+// migrator rebuilds it on a handle with the plugin, also if New and not Open has
+// registered the plugin.
 func TestRebuildKeepsTheCounter(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn}, func(t *testing.T, db *gorm.DB) {

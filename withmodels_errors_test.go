@@ -84,6 +84,8 @@ func TestWithModelsMistakes(t *testing.T) {
 	}
 }
 
+// TestWithModelsUintIs64Bits checks that WithModels rejects a key of type uint exactly on
+// machines where it has 32 bits.
 func TestWithModelsUintIs64Bits(t *testing.T) {
 	t.Parallel()
 	err := plugintest.Dummy(t, &gorm.Config{}).Use(gormflake.New(&plugintest.Counter{}, gormflake.WithModels(&keyed[uint]{})))
@@ -134,6 +136,9 @@ func TestWithModelsAgain(t *testing.T) {
 	plugintest.Must(t, plugintest.Dry(t, plugin).Create(&row))
 }
 
+// TestLeftOutOfWithModels checks that the database still assigns the keys of a model that
+// has the tag snowflake:"-" on a field, and that a tagged key in such a model is an
+// error.
 func TestLeftOutOfWithModels(t *testing.T) {
 	t.Parallel()
 	models := []any{&leftModel{}, &leftField{}, &leftBlank{}}
@@ -156,6 +161,9 @@ func TestLeftOutOfWithModels(t *testing.T) {
 	}
 }
 
+// TestWithModelsCountsInTests checks that the generator of gormflaketest counts the keys
+// of each table of WithModels separately, and continues after a key that a row already
+// has.
 func TestWithModelsCountsInTests(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Memory(t, gormflake.New(gormflaketest.New(), gormflake.WithModels(&plainOwner{}, &plainThing{})))

@@ -20,10 +20,11 @@ import (
 type account struct {
 	mu       sync.Mutex
 	posts    map[uint]string
-	twice    []string
-	conflict []error
+	twice    []string // keys that two programs received, with both rows
+	conflict []error  // errors of inserts
 }
 
+// add records the rows of an insert, or its error.
 func (a *account) add(err error, posts ...plainPost) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,8 +112,9 @@ func TestRollingDeploy(t *testing.T) {
 	})
 }
 
-// TestRollingDeployUnparked checks that the account finds overwritten rows if the counter
-// follows the keys.
+// TestRollingDeployUnparked checks that rows are overwritten, or inserts conflict, if the
+// counter is not parked, and that the account finds these. Otherwise TestRollingDeploy
+// would show nothing.
 func TestRollingDeployUnparked(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

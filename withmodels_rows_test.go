@@ -68,6 +68,7 @@ func plainRows(model any, table, key string) plugintest.RowKind {
 	}
 }
 
+// fieldOf returns the key field of a row, and allocates the struct that contains it.
 func fieldOf(row reflect.Value, key string) reflect.Value {
 	if base := row.FieldByName("PlainBase"); base.IsValid() && base.IsNil() {
 		base.Set(reflect.ValueOf(&PlainBase{}))
@@ -75,6 +76,7 @@ func fieldOf(row reflect.Value, key string) reflect.Value {
 	return row.FieldByName(key)
 }
 
+// setKey sets a key of any kind in [plainKinds].
 func setKey(v reflect.Value, id types.ID) {
 	switch {
 	case v.CanInt():
@@ -90,6 +92,7 @@ func setKey(v reflect.Value, id types.ID) {
 	}
 }
 
+// getKey returns a key of any kind in [plainKinds].
 func getKey(v reflect.Value) types.ID {
 	switch {
 	case v.CanInt():

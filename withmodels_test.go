@@ -17,12 +17,13 @@ type (
 	plainUint uint
 )
 
-// plainKind is a model with a kind of key.
+// plainKind is a model without tags whose key has a certain type.
 type plainKind struct {
 	name string
 	rows plugintest.RowKind
 }
 
+// generic returns the model [keyed] with a key of type K.
 func generic[K any](name string) plainKind {
 	model := &keyed[K]{}
 	return plainKind{name, plainRows(model, model.TableName(), "ID")}
@@ -60,6 +61,7 @@ func plainModels() (models []any) {
 	return models
 }
 
+// openPlain registers the plugin with WithModels(models...).
 func openPlain(t *testing.T, db *gorm.DB, models ...any) {
 	t.Helper()
 	gen, err := plugintest.SharedGenerator()
@@ -84,8 +86,8 @@ func TestWithModelsPaths(t *testing.T) {
 	})
 }
 
-// TestWithModelsControl checks that the database assigns keys to the same models without
-// the option.
+// TestWithModelsControl checks that without WithModels the database assigns keys to these
+// models. Otherwise TestWithModelsPaths would not show that the option sets the keys.
 func TestWithModelsControl(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

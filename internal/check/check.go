@@ -28,6 +28,8 @@ func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	for _, m := range models {
 		errs = append(errs, c.model(m)...)
 	}
+	// Only now all foreign keys are known, which are not checked as untagged columns
+	// again.
 	for _, s := range c.schemas {
 		errs = append(errs, c.untagged(s)...)
 		for _, rel := range model.Relations(s) {
@@ -62,6 +64,7 @@ func distinct(errs []error) []error {
 	return rest
 }
 
+// model returns the mistakes of one model, and records its schema and foreign keys.
 func (c *checker) model(value any) []error {
 	stmt := &gorm.Statement{DB: c.db}
 	if err := stmt.Parse(value); err != nil {
@@ -88,8 +91,8 @@ func (c *checker) model(value any) []error {
 	return append(errs, c.deleted(s))
 }
 
-// deleted returns an error if the table marks rows as deleted, and the model has no field
-// for the mark.
+// deleted returns an error if the table marks deleted rows in a column deleted_at, and the
+// model has no field for that column. GORM would then read and update deleted rows.
 func (c *checker) deleted(s *schema.Schema) error {
 	const name = "deleted_at"
 	if t := c.table(s.Table); s.LookUpField(name) != nil || t.find(c.db.Name(), name) == nil {
@@ -110,14 +113,14 @@ func (c *checker) column(column *model.Column) []error {
 	}
 	errs = append(errs, c.assigned(column, live))
 	c.warnOfRowid(column, live)
-	if narrow == nil {
+	if narrow == nil { // otherwise the fix for the width also ends the padding
 		errs = append(errs, checkPadding(c.db, column, live))
 	}
 	return errs
 }
 
-// untagged checks the untagged columns of IDs. If such a column is too narrow, a server
-// that is not strict truncates an ID.
+// untagged checks the columns of type types.ID that are neither tagged nor foreign keys.
+// If such a column is too narrow, a server that is not strict truncates an ID.
 func (c *checker) untagged(s *schema.Schema) (errs []error) {
 	for _, f := range s.Fields {
 		known := model.IsTagged(f) || s.FieldsByDBName[f.DBName] != f || c.foreign[f]
@@ -125,7 +128,7 @@ func (c *checker) untagged(s *schema.Schema) (errs []error) {
 			continue
 		}
 		column := model.NewColumn(f)
-		column.Kind, _ = model.KindOf(f.FieldType)
+		column.Kind, _ = model.KindOf(f.FieldType) // knows each form of an ID
 		errs = append(errs, c.untaggedColumn(column))
 	}
 	return errs
@@ -159,6 +162,8 @@ func (c *checker) reference(ref model.Reference) error {
 	if ref.Err != nil {
 		return fmt.Errorf("gormflake: %w", ref.Err)
 	}
+	// Another goroutine may still be parsing the key's model. Parse waits for it, and
+	// returns an error if GORM cannot parse the model.
 	stmt := &gorm.Statement{DB: c.db}
 	if err := stmt.Parse(reflect.New(ref.Key.Field.Schema.ModelType).Interface()); err != nil {
 		return fmt.Errorf("gormflake: check model %s: %w", ref.Foreign.Schema.Name, err)
@@ -168,7 +173,7 @@ func (c *checker) reference(ref model.Reference) error {
 	foreign.Serial = ref.Key.Serial
 	var err error
 	if foreign.Kind, err = model.KindOf(ref.Foreign.FieldType); err != nil {
-		return nil // its own Scan accepts the key
+		return nil // the field's type has its own Scan, which accepts the key, or ref.Err would be set
 	}
 	if foreign.Serial != nil {
 		if err := ref.Key.CheckWidth(ref.Foreign); err != nil {
@@ -186,7 +191,8 @@ func (c *checker) reference(ref model.Reference) error {
 }
 
 // holds returns an error if the column cannot hold every ID, because it is too narrow, or
-// because the server also finds other IDs when it compares the column with an ID.
+// because the server also finds rows with other IDs when it compares the column with an
+// ID. blame makes an error of the reason.
 func (c *checker) holds(column *model.Column, live *liveColumn, blame func(text string) error) error {
 	if text := c.inexact(column, live); text != "" {
 		return blame(text)
@@ -195,8 +201,8 @@ func (c *checker) holds(column *model.Column, live *liveColumn, blame func(text 
 }
 
 // width returns an error if the column is too narrow in its table or, if the table does
-// not exist, in the model. It blames the model if the model declares the column too
-// narrow.
+// not exist, in the model. If both are too narrow, the error is about the model, because
+// that is what the developer has to change first.
 func (c *checker) width(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
 	if live != nil {
 		if err = checkWidth(c.db, column, live); err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// largest is the largest ID.
 const largest types.ID = 1<<63 - 1
 
 // TestCheckTypesOfColumns checks, for every type of column, that Check accepts it exactly
@@ -39,8 +40,8 @@ func TestCheckTypesOfColumns(t *testing.T) {
 	})
 }
 
-// compareColumn fails if Check and the database disagree on whether the field can be
-// stored.
+// compareColumn creates a table with these columns, and fails if Check and the database
+// disagree on whether the field can be stored in it and found again.
 func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
 	t.Helper()
 	plugintest.Must(t, db.Exec("DROP TABLE IF EXISTS lives"))
@@ -62,9 +63,9 @@ func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
 	}
 }
 
-// finds reports whether a query by the field finds exactly one row, although another row
-// has the ID below it. Both values are in an IN, in which servers convert them
-// differently.
+// finds reports whether queries by the field find exactly one row, although another row
+// has the ID below it. Some queries have an IN of two values, which servers may convert
+// differently from a single value.
 func finds(t *testing.T, db *gorm.DB, row live, field string) bool {
 	t.Helper()
 	other := live{ID: 2, Public: row.Public - 1, Text: "2"}
@@ -180,8 +181,8 @@ func TestCheckNumbersInText(t *testing.T) {
 	})
 }
 
-// TestCheckNumbersInTextOfTheTable checks the same if only the table, and not the model,
-// has a column of text.
+// TestCheckNumbersInTextOfTheTable checks that Check reports a number in a column of text
+// also if only the table, and not the model, has such a column.
 func TestCheckNumbersInTextOfTheTable(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -212,8 +213,9 @@ type (
 	}
 )
 
-// TestCheckMixedColumns checks columns whose types fit their fields on each side, but are
-// not exact in a join.
+// TestCheckMixedColumns checks that Check reports a key and a foreign key whose columns
+// fit their fields, but of which one is text and the other a number, so that MySQL
+// compares them inexactly in a join.
 func TestCheckMixedColumns(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

@@ -18,8 +18,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TestCheckReportsFailures checks that a statement that fails is an error, whether or not
-// the table exists.
+// TestCheckReportsFailures checks that Check returns the error of each statement that
+// fails, and names the table. The test lets one statement after another fail, with and
+// without the table.
 func TestCheckReportsFailures(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -44,6 +45,7 @@ func TestCheckReportsFailures(t *testing.T) {
 	})
 }
 
+// TestCheckWithoutDatabase checks that Check returns an error if the connection is closed.
 func TestCheckWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -83,12 +85,15 @@ func TestCheckReportsUnreadableRows(t *testing.T) {
 		}
 		wantUnreadable(t, db, unreadable[db.Name()], "Scan error on column index 0")
 		if db.Name() == "sqlite" {
+			// The second row overflows, so the rows end with an error.
 			const fails = "SELECT CASE cid WHEN 1 THEN abs(-9223372036854775807 - 1) ELSE name END"
 			wantUnreadable(t, db, func(query string) string { return strings.Replace(query, "SELECT name", fails, 1) }, "integer overflow")
 		}
 	})
 }
 
+// wantUnreadable checks that Check returns the error want, and closes its rows, if rewrite
+// replaces its queries.
 func wantUnreadable(t *testing.T, db *gorm.DB, rewrite func(string) string, want string) {
 	t.Helper()
 	tx := db.Session(&gorm.Session{NewDB: true, Context: t.Context()})
@@ -142,6 +147,7 @@ func TestCheckWithoutRights(t *testing.T) {
 	}
 }
 
+// mysqlReaderOfBooks returns a handle of a new user that may only read the table books.
 func mysqlReaderOfBooks(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	name, password := "gormflake_"+strings.ToLower(rand.Text()[:16]), rand.Text()
@@ -227,6 +233,8 @@ type liveInMain struct {
 
 func (liveInMain) TableName() string { return "main.lives" }
 
+// bracketed has a column whose name contains [, which differs from { as an upper-case
+// letter from its lower-case letter, by one bit.
 type bracketed struct {
 	ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Maker types.ID `gorm:"column:maker[" snowflake:"id"`
@@ -276,6 +284,8 @@ func TestCheckColumnsOfForeignKeys(t *testing.T) {
 	})
 }
 
+// TestCheckReportsEachMistakeOnce checks that a mistake of a foreign key is reported once,
+// although several models and relations have it.
 func TestCheckReportsEachMistakeOnce(t *testing.T) {
 	t.Parallel()
 	type (

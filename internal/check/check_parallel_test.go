@@ -14,7 +14,8 @@ import (
 // slowText lets a test stop GORM while it parses a model.
 type slowText string
 
-// parsingStops is called when GORM parses a slowText.
+// parsingStops blocks until the test lets GORM go on. GORM calls it, by GormDataType,
+// when it parses a slowText.
 var parsingStops func()
 
 func (slowText) GormDataType() string {
@@ -22,8 +23,9 @@ func (slowText) GormDataType() string {
 	return "string"
 }
 
-// TestCheckWaitsForModels checks that Check neither checks nor caches a model that
-// another goroutine is still parsing, because the model lacks relations.
+// TestCheckWaitsForModels checks that Check waits for a model that another goroutine is
+// still parsing. The model lacks relations until then, so Check would miss their
+// mistakes, and cache the model without them.
 func TestCheckWaitsForModels(t *testing.T) {
 	t.Parallel()
 	type (
@@ -54,7 +56,7 @@ func TestCheckWaitsForModels(t *testing.T) {
 	ofTrunk := check(&trunk{})
 	<-reached
 	ofRoot := check(&root{})
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // until the second Check waits for trunk
 	close(goOn)
 	if err := <-ofRoot; err != nil {
 		t.Error(err)
@@ -62,6 +64,8 @@ func TestCheckWaitsForModels(t *testing.T) {
 	plugintest.Wants(t, <-ofTrunk, []string{"model leaf, field TrunkID", "one character of a string"})
 }
 
+// These models refer to each other by all kinds of relations, so that GORM parses all of
+// them when a program uses one of them for the first time.
 type (
 	hub struct {
 		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
@@ -93,8 +97,9 @@ type (
 	}
 )
 
-// TestFirstUsesInParallel uses related models concurrently for the first time. The race
-// detector checks it.
+// TestFirstUsesInParallel checks that goroutines may use related models for the first
+// time concurrently, while GORM still adds relations to their schemas. The race detector
+// finds an access without a lock.
 func TestFirstUsesInParallel(t *testing.T) {
 	t.Parallel()
 	models := []any{&hub{}, &hubBase{}, &hubSpoke{}, &hubLabel{}}

@@ -10,6 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestCheckWithoutPlugin checks that Check reports a handle without the plugin, which
+// would create rows without keys.
 func TestCheckWithoutPlugin(t *testing.T) {
 	t.Parallel()
 	plugintest.Wants(t, gormflake.Check(plugintest.Dry(t, nil), &plugintest.Book{}), []string{"not registered", "db.Use(gormflake.New(gen))", "this handle would create plugintest.Book without keys"})
@@ -69,6 +71,8 @@ type live struct {
 	Text   string   `gorm:"size:20" snowflake:"id"`
 }
 
+// TestCheckLiveTable checks that Check finds mistakes in the table of a model without a
+// mistake.
 func TestCheckLiveTable(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -141,6 +145,8 @@ func TestCheckLiveTable(t *testing.T) {
 	})
 }
 
+// TestCheckMigratedTables checks that Check accepts the tables that AutoMigrate creates,
+// also in a dry run.
 func TestCheckMigratedTables(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -9,7 +9,8 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// checker holds the state of a call of [Models].
+// checker holds the state of a call of [Models], which is the tables that it has
+// read, and the models and foreign keys that it has checked.
 type checker struct {
 	db     *gorm.DB
 	set    *model.Set
@@ -18,10 +19,11 @@ type checker struct {
 	schemas []*schema.Schema
 	foreign map[*schema.Field]bool // fields that are checked as foreign keys
 
-	warnings []string // of tables that work, but whose keys an INSERT without a key may duplicate
+	warnings []string // of SQLite tables that assign a key to a row without one
 }
 
-// table returns the columns of a table, which it reads once.
+// table returns the description of a table, which it reads once. Its field err is the
+// error of the queries.
 func (c *checker) table(name string) table {
 	t, ok := c.tables[name]
 	if !ok {
@@ -39,8 +41,9 @@ func (c *checker) table(name string) table {
 	return t
 }
 
-// live returns the column in the table, or nil if there is none. A missing table is not
-// an error, because it may still be migrated.
+// live returns the column in the table. It returns nil and no error if the table does not
+// exist, because the program may still migrate it, and nil with an error if only the
+// column does not exist.
 func (c *checker) live(column *model.Column) (*liveColumn, error) {
 	s := column.Field.Schema
 	t := c.table(s.Table)
@@ -53,6 +56,7 @@ func (c *checker) live(column *model.Column) (*liveColumn, error) {
 	return nil, mistake(column, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, column.Field.DBName))
 }
 
+// mistake returns an error that names the model and the field of the column.
 func mistake(c *model.Column, text string) error {
 	return fmt.Errorf("gormflake: model %s, field %s: %s", c.Field.Schema.Name, c.Field.BindName(), text)
 }

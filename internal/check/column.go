@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// checkAssigned returns an error if GORM or the database would assign values to the key.
+// checkAssigned returns an error if, by the model's declaration, GORM or the database
+// would assign values to the key.
 func checkAssigned(c *model.Column) error {
 	switch {
 	case c.Serial != nil:
@@ -36,6 +37,8 @@ func declared(dialect string, c *model.Column) string {
 	switch size := f.Size; {
 	case c.Serial != nil:
 	case bigint || f.DataType == schema.Int || f.DataType == schema.Uint:
+		// The size of a string field counts characters, unless GORM gives the field an
+		// integer column. A size above 32 then results in a column of 64 bits.
 		if size > 0 && size < 64 && (!c.Kind.IsString() || !bigint && size <= 32) {
 			return tooFewBits(size)
 		}
@@ -51,10 +54,10 @@ func declared(dialect string, c *model.Column) string {
 	return ""
 }
 
-// declaredByTag is [declared] for an untagged column of an ID, by the gorm tag of the field
-// alone. GORM may change the type and the size of the field at this moment, without a lock,
-// because the field may be the foreign key of a polymorphic relation of another model, which
-// another goroutine uses for the first time.
+// declaredByTag returns the same problems as [declared], for an untagged column of an ID.
+// It reads only the gorm tag of the field. GORM may change the type and the size of the
+// field at this moment, without a lock, because the field may be the foreign key of a
+// polymorphic relation of another model, which another goroutine uses for the first time.
 func (c *checker) declaredByTag(column *model.Column) string {
 	settings, dialect := column.Field.TagSettings, c.db.Name()
 	if size, _ := strconv.Atoi(settings["SIZE"]); size > 0 && size < 64 {
@@ -81,6 +84,7 @@ func wrongType(t columnType) string {
 	return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", t)
 }
 
+// textForNumber is the mistake of an integer field whose column holds text.
 const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"
 
 // checkJSON returns an error for each ID whose json tag has the option string. IDs are
@@ -97,7 +101,8 @@ func checkJSON(s *schema.Schema) []error {
 	return errs
 }
 
-// checkWidth returns an error if the column cannot hold every value of its kind.
+// checkWidth returns an error if the column of the table cannot hold every ID or every
+// serial number.
 func checkWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
 	if holds(db.Name(), c, l.kind) {
 		return nil

@@ -12,12 +12,13 @@ import (
 // columnType is a type as the database writes it, such as decimal(10,0).
 type columnType string
 
-// name returns the first word, in lower case.
+// name returns the first word of the type in lower case, for example decimal.
 func (t columnType) name() string {
 	words := strings.FieldsFunc(strings.ToLower(string(t)), func(r rune) bool { return r == ' ' || r == '(' })
 	return strings.Join(words[:min(1, len(words))], "")
 }
 
+// numbers matches the arguments of a type, such as (19) and (10,0).
 var numbers = regexp.MustCompile(`\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)`)
 
 // arguments returns the numbers in parentheses, and 0 for a missing number.
@@ -63,7 +64,7 @@ func (t columnType) pads(dialect string) bool {
 // holds reports whether a column of this type holds every value of c. It accepts types
 // that it does not know.
 func holds(dialect string, c *model.Column, t columnType) bool {
-	if dialect == "sqlite" {
+	if dialect == "sqlite" { // stores a value of any length, but a number in a real column as floating point
 		return c.Serial != nil || !t.isReal()
 	}
 	switch name := t.name(); {
@@ -80,6 +81,7 @@ func holds(dialect string, c *model.Column, t columnType) bool {
 	}
 }
 
+// narrow contains the types that cannot hold every ID. Floating point rounds IDs.
 var narrow = []string{
 	"tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4", "year", "serial", "smallserial",
 	"float", "double", "real", "float4", "float8", "boolean", "bool", "uuid",
@@ -104,7 +106,7 @@ func (t columnType) digits(dialect string) int {
 	case dialect == "postgres":
 		return model.IDDigits // numeric without precision has no limit
 	default:
-		return 10
+		return 10 // of MySQL's decimal without a precision
 	}
 }
 

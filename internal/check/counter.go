@@ -22,8 +22,9 @@ type Counter struct {
 	Park  []string // the statements that park it; empty if it cannot be parked
 }
 
-// Counters returns the unparked counters of the tables of keys, which belong to listed
-// models. Its error joins the reasons why tables cannot be read.
+// Counters returns the counters of the tables of keys that are not parked at place. keys
+// are the primary keys of models that gormflake.WithModels lists. The error joins the
+// reasons why tables cannot be read.
 func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []Counter, err error) {
 	db = quiet(db)
 	var failed []error
@@ -33,6 +34,7 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []C
 		if live := (table{columns: columns}).find(db.Name(), f.DBName); live != nil && live.follows {
 			next, park, counterErr := readCounter(db, f.Schema.Table, live)
 			err = counterErr
+			// A counter without park cannot be parked.
 			if counter := (Counter{Table: f.Schema.Table, Next: next}); err == nil && (park == nil || next <= uint64(place.Limit)) {
 				if park != nil {
 					counter.Park = park(place.ID)
@@ -45,12 +47,14 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []C
 	return found, errors.Join(failed...)
 }
 
+// null matches a default of NULL, to which PostgreSQL adds the type, as in NULL::bigint.
 var null = regexp.MustCompile(`(?i)^null(::.*)?$`)
 
-// assigned returns an error if the database still assigns values to the column. It
-// accepts a sequence in the table of a listed model, because the sequence continues with
-// small keys. It skips serial numbers, because a column that was added to a table with
-// rows may need a default.
+// assigned returns an error if the database still assigns values to the column, by a
+// counter, a sequence or a default. It accepts a sequence of PostgreSQL in the table of a
+// listed model, because the sequence continues with small keys, which no generator issues.
+// It skips serial numbers, because a column that was added to a table with rows may need a
+// default.
 func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 	table, name, how := column.Field.Schema.Table, column.Field.DBName, "auto-increment"
 	switch {
@@ -63,7 +67,7 @@ func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 		return nil
 	case l.random:
 		return mistake(column, fmt.Sprintf("table %s has AUTO_RANDOM on column %s, so that TiDB refuses its keys (error 8216): create the table without AUTO_RANDOM, and copy the rows", table, name))
-	case l.auto:
+	case l.auto: // a sequence
 	case l.value.Valid && !null.MatchString(l.value.String):
 		how = "default " + l.value.String
 	default:
@@ -73,8 +77,8 @@ func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 }
 
 // warnOfRowid adds a warning for a SQLite table that assigns a key to a row without a
-// key. It is not a mistake of the model, because every such table does so, and a guard
-// slows each INSERT a little.
+// key. It is not a mistake of the model, because SQLite does so in every table
+// whose primary key is an INTEGER, and a guard slows each INSERT a little.
 func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
 	if c.db.Name() != "sqlite" || column.Listed || column.Serial != nil || l.auto || !l.follows {
 		return
@@ -87,8 +91,9 @@ func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
 // FollowsText describes, in errors, a counter that follows the largest key.
 const FollowsText = "follows the largest key, so that a program that inserts without a key gets one that the generator issues too, and Save of a slice or a nested row then overwrites the other row"
 
-// checkCounter returns a mistake for a counter. It accepts a parked counter if the model
-// is listed.
+// checkCounter returns a mistake in counts if the table still has a counter, unless the
+// counter is parked and the model is listed. place is where counters are parked, or nil if
+// the layout of the generator is unknown. err is the error of reading the counter.
 func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Place) (counts, err error) {
 	table, name := c.Field.Schema.Table, c.Field.DBName
 	next, park, err := readCounter(db, table, l)
@@ -118,6 +123,8 @@ func readCounter(db *gorm.DB, table string, l *liveColumn) (next uint64, park fu
 	return mysqlCounter(db, table)
 }
 
+// mysqlCounter reads SHOW CREATE TABLE, whose columns are the table's name and its
+// statement.
 func mysqlCounter(db *gorm.DB, name string) (next uint64, park func(types.ID) []string, err error) {
 	var table, ddl string
 	quoted := db.Statement.Quote(name)

@@ -7,6 +7,8 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
+// inexactText explains why a query for an ID in a text column finds other IDs too. A
+// floating-point number has 53 bits, and an ID has up to 63.
 const inexactText = "MySQL compares text with a number as floating point, so that IDs up to 128 apart are equal"
 
 // comparesExactly reports whether the server compares text with a number exactly. MariaDB
@@ -15,8 +17,8 @@ func (t table) comparesExactly() bool {
 	return t.version == "" || strings.Contains(t.version, "MariaDB")
 }
 
-// inexact returns the reason why the server, when it compares the column with an ID of
-// the field's type, also finds other IDs. It returns "" if the comparison is exact.
+// inexact returns the reason why the server, when it compares the column with an ID that
+// has the field's Go type, also finds other IDs. It returns "" if the comparison is exact.
 func (c *checker) inexact(column *model.Column, live *liveColumn) string {
 	if c.db.Name() != "mysql" || column.Serial != nil {
 		return ""
@@ -44,7 +46,7 @@ func (c *checker) mixed(key, foreign *model.Column) string {
 	to, err := c.live(key)
 	from, foreignErr := c.live(foreign)
 	if err != nil || foreignErr != nil {
-		return "" // column and reference report these errors
+		return "" // checker.column and checker.reference report these errors
 	}
 	keyType, foreignType := c.typeOf(key, to), c.typeOf(foreign, from)
 	if keyType.isMySQLText() == foreignType.isMySQLText() {

@@ -15,9 +15,10 @@ import (
 type table struct {
 	columns []liveColumn
 	version string // version of the server, if the dialect is mysql
-	err     error
+	err     error  // of reading the table
 }
 
+// liveColumn is a column of a table, as the database describes it.
 type liveColumn struct {
 	name  string
 	kind  columnType
@@ -43,6 +44,8 @@ func (t table) find(dialect, name string) *liveColumn {
 	return nil
 }
 
+// sameName reports whether the database takes two names in quotes for the same column.
+// SQLite ignores the case of ASCII letters only.
 func sameName(dialect, a, b string) bool {
 	switch dialect {
 	case "postgres":
@@ -66,7 +69,7 @@ func lowerASCII(r rune) rune {
 func quiet(db *gorm.DB) *gorm.DB {
 	const silent = 1
 	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
-	db.DryRun = false // only in this session, which writes nothing
+	db.DryRun = false // a dry run would not run the queries, and this session writes nothing
 	return db
 }
 
@@ -115,7 +118,7 @@ func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	query := "SELECT name, type, dflt_value, pk, sum(pk > 0) OVER (), (SELECT sql FROM " + master + " WHERE type = 'table' AND name = ? COLLATE NOCASE)," +
 		" EXISTS (SELECT 1 FROM " + master + " WHERE type = 'trigger' AND name = ? COLLATE NOCASE) FROM pragma_table_info(?, ?)"
 	return read(db, func(rows *sql.Rows, l *liveColumn) error {
-		var key, keys int
+		var key, keys int // position of the column in the primary key, or 0, and number of such columns
 		var ddl sql.NullString
 		var guarded bool
 		err := rows.Scan(&l.name, &l.kind, &l.value, &key, &keys, &ddl, &guarded)
@@ -203,7 +206,7 @@ func readRandom(db *gorm.DB, name string, t table) error {
 	if !strings.Contains(t.version, "TiDB") {
 		return nil
 	}
-	var same, ddl string
+	var same, ddl string // the table's name, and the statement that creates it
 	err := db.Raw("SHOW CREATE TABLE "+db.Statement.Quote(name)).Row().Scan(&same, &ddl)
 	if found := autoRandom.FindStringSubmatch(ddl); found != nil {
 		t.find("mysql", found[1]).random = true
@@ -211,6 +214,7 @@ func readRandom(db *gorm.DB, name string, t table) error {
 	return err
 }
 
+// read runs the query and lets scan describe one column from each row of the result.
 func read(db *gorm.DB, scan func(*sql.Rows, *liveColumn) error, query string, args ...any) (columns []liveColumn, err error) {
 	rows, err := db.Raw(query, args...).Rows()
 	if err != nil {

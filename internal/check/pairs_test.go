@@ -112,7 +112,8 @@ func keyKinds() []keyKind {
 	}
 }
 
-// run creates a parent with a child in every way, and compares the rows.
+// run creates a parent with a child in every way, and compares the rows. It returns the
+// errors by the name of the way. The code of the rows begins with code.
 func (p pair) run(db *gorm.DB, code string) map[string]error {
 	errs := map[string]error{}
 	for name, create := range p.paths(db) {
@@ -125,6 +126,7 @@ func (p pair) run(db *gorm.DB, code string) map[string]error {
 	return errs
 }
 
+// check returns the error of Check for both models.
 func (p pair) check(db *gorm.DB) error {
 	return gormflake.Check(db, reflect.New(p.parent).Interface(), reflect.New(p.child).Interface())
 }
@@ -144,6 +146,7 @@ func (p pair) nested(code string) reflect.Value {
 	return row
 }
 
+// paths returns, by name, the ways to create a parent with a child.
 func (p pair) paths(db *gorm.DB) map[string]func(code string) error {
 	nested := func(code string) any { return p.nested(code).Interface() }
 	parent := func(code string) any { return rowOf(p.parent, code).Interface() }
@@ -209,6 +212,8 @@ func orphans(db *gorm.DB, code string) error {
 	return nil
 }
 
+// createPairTables creates the tables of a pair, whose key and foreign key are of the type
+// column.
 func createPairTables(t *testing.T, db *gorm.DB, column string) {
 	t.Helper()
 	db.NamingStrategy = pairNames{}
@@ -246,6 +251,9 @@ func outcome(err error) byte {
 	}
 }
 
+// TestPairs checks, for each pair of a Go type of a key and a Go type of a foreign key,
+// that either children get exactly the key of their parent in every way of creating them,
+// or that each way and Check return the error that the matrix expects.
 func TestPairs(t *testing.T) {
 	t.Parallel()
 	for _, column := range []string{"bigint", "bigint unsigned", "varchar(40)"} {
@@ -263,6 +271,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// runKeyKind checks one row of the matrix, in a transaction that it rolls back.
 func runKeyKind(t *testing.T, db *gorm.DB, kind keyKind) {
 	t.Helper()
 	db = db.Begin()
@@ -291,7 +300,8 @@ func isNumber(t reflect.Type) bool {
 }
 
 // TestNarrowColumn checks a foreign key whose column is declared too narrow, although its
-// Go type is wide enough.
+// Go type is wide enough. Check reports it. Create and Assign do not, because the table
+// may be wider than the model says. They report a Go type that is too narrow.
 func TestNarrowColumn(t *testing.T) {
 	t.Parallel()
 	type (
@@ -404,6 +414,7 @@ func TestCheckNamesAllThatIsNarrow(t *testing.T) {
 	})
 }
 
+// cautious has children whose foreign keys cannot hold its key.
 type (
 	cautious struct {
 		ID       types.ID       `snowflake:"pk"`

@@ -29,8 +29,9 @@ type labelledInt struct {
 	Labels []label `gorm:"polymorphic:Owner"`
 }
 
-// TestStringReferenceToNamedInteger checks that the plugin rejects such a reference. GORM
-// would store "\uFFFD" as the owner of every label.
+// TestStringReferenceToNamedInteger checks that the plugin rejects a foreign key of type
+// string to a key of a named integer type. GORM converts such a key as Go does, and would
+// store "\uFFFD" as the owner of every label.
 func TestStringReferenceToNamedInteger(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -65,7 +66,7 @@ type (
 	}
 )
 
-// protest stores the value that it rejects.
+// protest is a type whose Scan stores the value and returns an error.
 type protest struct{ value driver.Value }
 
 func (p *protest) Scan(value any) error {
@@ -86,7 +87,8 @@ type (
 	}
 )
 
-// TestReferenceErrors checks that the error names existing types, and each mistake once.
+// TestReferenceErrors checks that the error for a foreign key names types that exist,
+// also if the key is a pointer, and contains each mistake once.
 func TestReferenceErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -103,6 +105,8 @@ func TestReferenceErrors(t *testing.T) {
 	}
 }
 
+// TestReferenceToABrokenModel checks that Check and Assign report a model that GORM cannot
+// parse, also if only a relation leads to it.
 func TestReferenceToABrokenModel(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Memory(t, plugintest.NewPlugin(t))
@@ -113,6 +117,8 @@ func TestReferenceToABrokenModel(t *testing.T) {
 	}
 }
 
+// TestStringReferenceToPlainInteger checks that a foreign key of type string gets the
+// decimal text of an int64 key, which GORM converts without loss.
 func TestStringReferenceToPlainInteger(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

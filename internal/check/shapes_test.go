@@ -30,8 +30,9 @@ type (
 	}
 )
 
-// TestSecondKeyOfEmbeddedStruct checks an embedded struct with its own key, which becomes
-// a second primary key of the model.
+// TestSecondKeyOfEmbeddedStruct checks that an embedded struct with a tagged key is an
+// error if its key becomes a second primary key of the model, and that other composite
+// keys are accepted.
 func TestSecondKeyOfEmbeddedStruct(t *testing.T) {
 	t.Parallel()
 	type (
@@ -107,8 +108,9 @@ type (
 	}
 )
 
-// TestJoinModelWithoutSetup checks the error before SetupJoinTable, without which GORM
-// creates join rows from a generated struct.
+// TestJoinModelWithoutSetup checks the error for a model of a join table that was not
+// registered by SetupJoinTable. GORM would create the join rows from a struct of its own,
+// without the tagged key.
 func TestJoinModelWithoutSetup(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -15,12 +15,13 @@ import (
 // column is a column of the table.
 type column struct {
 	*model.Column
-	initial bool // gets a literal default or a time stamp if it is zero
+	initial bool // gets a default that the model declares, or a time stamp, if it is zero
 	integer bool // holds a value that drivers receive as an int64
 	sql     bool // may write its own SQL
 }
 
-// columnsOf returns the columns that GORM would write, in GORM's order.
+// columnsOf returns the columns that GORM would write, in GORM's order. Columns whose
+// default the database knows come last, and only if the rows have values for them.
 func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 	var columns, generated []*column
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
@@ -28,6 +29,7 @@ func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 		f := stmt.Schema.FieldsByDBName[name]
 		byDatabase := f.HasDefaultValue && f.DefaultValueInterface == nil
 		stamp := f.AutoCreateTime > 0 || f.AutoUpdateTime > 0
+		// GORM also writes a time stamp that Select does not name.
 		if write, named := selected[name]; named && !write || !named && restricted && (byDatabase || !stamp) {
 			continue
 		}

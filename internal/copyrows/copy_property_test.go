@@ -25,7 +25,7 @@ import (
 
 // copyField is a field that a random model may have.
 type copyField struct {
-	of         any
+	of         any // a zero value of its type
 	tag        string
 	byDatabase bool // the database sets the default
 }
@@ -73,6 +73,8 @@ func (u *copyUpper) Scan(any) error { return nil }
 
 func (copyUpper) GormDataType() string { return "text" }
 
+// copyFields are the fields from which [copyModel] chooses. Each has another Go type,
+// type of column, default, serializer or permission.
 var copyFields = []copyField{
 	{of: ""},
 	{of: new(string)},
@@ -193,8 +195,9 @@ func copyModel(r *rand.Rand) (model reflect.Type, byDatabase []int) {
 	return reflect.StructOf(fields), byDatabase
 }
 
-// copyRandomRows returns a pointer to a list of rows of the model. Equal sources return
-// equal rows.
+// copyRandomRows returns a pointer to a list of random rows of the model, which are equal
+// for equal sources. mixed reports whether only some of the rows set a field that the
+// database otherwise fills, which CopySource rejects.
 func copyRandomRows(r *rand.Rand, model reflect.Type, byDatabase []int) (rows any, mixed bool) {
 	n := 1 + r.IntN(6)
 	elem, pointers := model, r.IntN(2) == 0
@@ -289,6 +292,7 @@ func copyRandom(r *rand.Rand, v reflect.Value) {
 	}
 }
 
+// copyText returns text with characters that have a meaning in COPY or SQL.
 func copyText(r *rand.Rand) string {
 	pieces := []string{"", "a", "Zoë", `"`, `\`, "\n", "\t", "'", "\\N", "漢字", " ", "NULL"}
 	return pieces[r.IntN(len(pieces))] + pieces[r.IntN(len(pieces))]
@@ -363,6 +367,8 @@ func TestCopyIsCreate(t *testing.T) {
 	}
 }
 
+// wantSameRows compares the tables made and copied, by the bytes that PostgreSQL sends
+// for each row.
 func wantSameRows(t *testing.T, db *gorm.DB, what string) {
 	t.Helper()
 	rows := func(table string) (sent, text []string) {
@@ -377,6 +383,8 @@ func wantSameRows(t *testing.T, db *gorm.DB, what string) {
 	}
 }
 
+// wantSameStructs compares the structs after Create and COPY, without the fields that
+// only Create reads back.
 func wantSameStructs(t *testing.T, made, copied any, byDatabase []int) {
 	t.Helper()
 	for _, rows := range []any{made, copied} {

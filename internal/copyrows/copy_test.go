@@ -76,6 +76,9 @@ func (a copyArea) GormValue(context.Context, *gorm.DB) clause.Expr {
 
 func (copyArea) GormDataType() string { return "geometry" }
 
+// TestCopySourceRejects checks that CopySource returns an error for each part of a create
+// that COPY would leave out, and accepts the rows with the fix that the documentation
+// names.
 func TestCopySourceRejects(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, &plugintest.Counter{})
@@ -147,6 +150,7 @@ func TestCopySourceRejects(t *testing.T) {
 	}
 }
 
+// failed returns a handle on which a statement has failed before.
 func failed(db *gorm.DB) *gorm.DB {
 	tx := db.Session(&gorm.Session{})
 	_ = tx.AddError(gorm.ErrNotImplemented)
@@ -170,6 +174,8 @@ type copyPermissions struct {
 	} `gorm:"embedded;embeddedPrefix:home_"`
 }
 
+// TestCopySourceColumns checks the table and the columns that CopySource chooses, which
+// are those that Create would write.
 func TestCopySourceColumns(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, &plugintest.Counter{})
@@ -213,6 +219,8 @@ func TestCopySourceColumns(t *testing.T) {
 	}
 }
 
+// TestCopySourceRows checks that CopySource sets keys and time stamps in the structs and
+// returns them as values, and that a second CopySource of the same rows changes neither.
 func TestCopySourceRows(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Counter{}
@@ -338,6 +346,8 @@ func TestCopySourceAnyValue(t *testing.T) {
 	}
 }
 
+// TestCopySourceSQLValue checks that Values returns an error for a field that writes its
+// own SQL, and that no row follows.
 func TestCopySourceSQLValue(t *testing.T) {
 	t.Parallel()
 	src, err := gormflake.CopySource(plugintest.NoDatabase(t, &plugintest.Counter{}), make([]copyShape, 2))
@@ -421,6 +431,8 @@ func TestCopySourceOfTree(t *testing.T) {
 	plugintest.WantLoaded(t, db, shape, tree)
 }
 
+// TestCopySourceIntoSchema checks that COPY finds a table whose name has a schema, and
+// accepts a slice without rows.
 func TestCopySourceIntoSchema(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -27,7 +27,7 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: %w", err)
 	}
-	tx := db.Session(&gorm.Session{}).Model(value) // a statement other than the caller's
+	tx := db.Session(&gorm.Session{}).Model(value) // a new statement, so that db's stays unchanged
 	stmt := tx.Statement
 	stmt.Dest, stmt.ReflectValue = value, list
 	if err := stmt.Parse(value); err != nil {
@@ -53,7 +53,8 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	return s, nil
 }
 
-// check returns an error for parts of a create that COPY does not do.
+// check returns an error for parts of a create that COPY does not do, such as hooks and
+// related rows.
 func (s *Source) check() (err error) {
 	if s.table, err = tableOf(s.stmt); err != nil {
 		return err
@@ -69,6 +70,8 @@ func (s *Source) check() (err error) {
 	return checkRelations(s.stmt, s.rows)
 }
 
+// checkModel rejects clauses and hooks of the statement and its model, which COPY would
+// ignore.
 func checkModel(stmt *gorm.Statement) error {
 	for _, name := range []string{"INSERT", "ON CONFLICT", "RETURNING"} {
 		if _, ok := stmt.Clauses[name]; ok {
@@ -89,6 +92,7 @@ func checkModel(stmt *gorm.Statement) error {
 	return nil
 }
 
+// hookOf returns the name of a hook that the model has, or "".
 func hookOf(s *schema.Schema) string {
 	switch {
 	case s.BeforeSave:
@@ -114,7 +118,9 @@ func checkRelations(stmt *gorm.Statement, rows rowview.Rows) error {
 	return nil
 }
 
-// tableOf returns the parts of the table's name, such as a schema and a table.
+// tableOf returns the parts of the table's name, such as a schema and a table. TableExpr
+// is the argument of db.Table, which may also be a query or have an alias. tableOf
+// rejects these.
 func tableOf(stmt *gorm.Statement) ([]string, error) {
 	if stmt.TableExpr == nil {
 		return strings.Split(stmt.Table, "."), nil

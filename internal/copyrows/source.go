@@ -65,7 +65,7 @@ func (s *Source) Err() error { return s.err }
 
 // value returns the value that GORM would write for the row.
 func (c *column) value(s *Source, row reflect.Value) (any, error) {
-	if c.integer { // the same result as below, in less time
+	if c.integer { // the same result as the code below, in less time
 		return c.number(row), nil
 	}
 	value, zero := c.Field.ValueOf(s.stmt.Context, row)
@@ -79,6 +79,7 @@ func (c *column) value(s *Source, row reflect.Value) (any, error) {
 	}
 }
 
+// number returns the integer of the row as an int64, or nil for a nil pointer.
 func (c *column) number(row reflect.Value) any {
 	v, _ := c.Find(row)
 	if v = reflect.Indirect(v); !v.IsValid() {
@@ -101,7 +102,8 @@ func (c *column) setInitial(s *Source, row reflect.Value) (any, error) {
 }
 
 // parameter returns the parameter that GORM would bind for a value that may write its own
-// SQL. It returns an error for SQL other than NULL, because COPY takes only values.
+// SQL. It returns an error for SQL other than NULL, because COPY takes only values. It
+// compares the SQL of the value with the SQL of a plain parameter, such as ? or $1.
 func (s *Source) parameter(value any) (any, error) {
 	sql, vars := s.build(value)
 	placeholder, _ := s.build(0)
@@ -115,6 +117,7 @@ func (s *Source) parameter(value any) (any, error) {
 	}
 }
 
+// build returns the SQL that GORM writes for a value in an INSERT, and its parameters.
 func (s *Source) build(value any) (string, []any) {
 	stmt := &gorm.Statement{DB: s.stmt.DB, Context: s.stmt.Context}
 	stmt.AddVar(stmt, value)

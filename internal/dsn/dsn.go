@@ -69,10 +69,10 @@ func Open(url string) (gorm.Dialector, error) {
 // example user:password@tcp://host, so Open does not quote it.
 var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
-// checkAuthority returns an error if it cannot safely tell where the user name and password
-// end. rest is the URL after "://", and form is the wanted form of a URL, for the error.
-// Without this check, a password with an unescaped slash would be read as a port and a
-// database name, and a driver's error would contain it.
+// checkAuthority returns an error if it cannot safely tell where the user name and
+// password end. rest is the URL after "://", and form is the wanted form of a URL, for
+// the error. Without this check, a password with an unescaped slash would be read as a
+// port and a database name, and a driver's error would contain it.
 func checkAuthority(rest, form string) error {
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -97,7 +97,7 @@ func checkAuthority(rest, form string) error {
 // of digits only.
 func validPorts(hosts string) bool {
 	for host := range strings.SplitSeq(hosts, ",") {
-		if i := strings.LastIndexByte(host, ']'); i >= 0 {
+		if i := strings.LastIndexByte(host, ']'); i >= 0 { // the end of an IPv6 address, which contains colons
 			host = host[i+1:]
 		}
 		_, port, _ := strings.Cut(host, ":")
@@ -173,6 +173,8 @@ func setSQLiteDefaults(query url.Values, pragmas ...string) {
 	}
 }
 
+// setsPragma reports whether one of the pragmas, such as busy_timeout(5000), has this
+// name.
 func setsPragma(pragmas []string, name string) bool {
 	for _, p := range pragmas {
 		if i := strings.IndexAny(p, "(="); i >= 0 && strings.EqualFold(strings.TrimSpace(p[:i]), name) {
@@ -224,8 +226,8 @@ func openMySQL(rest string) (gorm.Dialector, error) {
 	return mysqlDialector(config)
 }
 
-// mysqlAddress removes the parameter socket from query, because only this package uses it
-// and the driver does not know it.
+// mysqlAddress returns the network and the address of the server. It removes the parameter
+// socket from query, because the driver does not know this parameter.
 func mysqlAddress(u *url.URL, query url.Values) (network, address string, err error) {
 	socket := query.Get("socket")
 	query.Del("socket")
@@ -239,9 +241,10 @@ func mysqlAddress(u *url.URL, query url.Values) (network, address string, err er
 	return "unix", socket, nil
 }
 
-// mysqlDialector formats config as the driver does and parses it again, because GORM
-// passes the driver that text. It returns an error if the text does not express config,
-// for example because of a colon in a user name, or a password without a user.
+// mysqlDialector returns the dialector for config. GORM passes the driver a text, so
+// mysqlDialector formats config as the driver does and parses the text again. It returns
+// an error if the text does not express config, for example because of a colon in a user
+// name, or a password without a user.
 func mysqlDialector(config *driver.Config) (gorm.Dialector, error) {
 	parsed, err := driver.ParseDSN(config.FormatDSN())
 	if err != nil || parsed.User != config.User || parsed.Passwd != config.Passwd ||

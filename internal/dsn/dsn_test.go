@@ -38,6 +38,7 @@ func withPassword(scheme, password string) string {
 	return u.String()
 }
 
+// TestMySQL checks the parts that the driver gets from a URL, with their defaults.
 func TestMySQL(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -67,6 +68,8 @@ func TestMySQL(t *testing.T) {
 	}
 }
 
+// TestMySQLParameters checks that parameters of the URL reach the driver, and that
+// parseTime is true unless the URL sets it.
 func TestMySQLParameters(t *testing.T) {
 	t.Parallel()
 	config := openMySQL(t, "mysql://root@db.example/shop?charset=latin1&sql_mode=ANSI&timeout=3s").DSNConfig
@@ -84,6 +87,8 @@ func TestMySQLParameters(t *testing.T) {
 	}
 }
 
+// TestPostgres checks that a URL reaches pgx unchanged, with each scheme and with several
+// hosts.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"postgres", "postgresql", "POSTGRES"} {
@@ -99,6 +104,8 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
+// TestPasswordsArriveWhole checks that the driver gets each password unchanged, if the
+// URL escapes it.
 func TestPasswordsArriveWhole(t *testing.T) {
 	t.Parallel()
 	for _, password := range oddPasswords {
@@ -114,6 +121,8 @@ func TestPasswordsArriveWhole(t *testing.T) {
 	}
 }
 
+// TestErrors checks the errors for wrong URLs, and that none contains a part of the
+// password, which is hunter2 with a character that may be unescaped.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -187,6 +196,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// openMySQL returns the dialector for a URL, whose text must express its configuration.
 func openMySQL(t *testing.T, url string) *mysql.Dialector {
 	t.Helper()
 	dialector, err := dsn.Open(url)

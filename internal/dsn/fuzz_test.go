@@ -45,7 +45,7 @@ func FuzzPassword(f *testing.F) {
 			}
 		}
 		if strings.Contains(password, "?") {
-			return // without a host, the rest is parameters
+			return // in a URL without a host, text after ? is a parameter, which errors may quote
 		}
 		const marker = "XsecretX"
 		for _, raw := range []string{marker + password, password + marker} {
@@ -56,6 +56,8 @@ func FuzzPassword(f *testing.F) {
 	})
 }
 
+// noEcho checks that an error for the URL given does not contain marker, a part of its
+// password.
 func noEcho(t *testing.T, given, marker string) {
 	t.Helper()
 	if _, err := dsn.Open(given); err != nil && strings.Contains(err.Error(), marker) {

@@ -12,6 +12,8 @@ import (
 	"github.com/gormflake/gormflake/internal/dsn"
 )
 
+// TestSQLiteFile checks that Open creates the file that the URL names, for names with
+// characters that have a meaning in a URL.
 func TestSQLiteFile(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"app.db", "with space.db", "a?b#c.db", "100%.db", "a+b&c=d.db", "%41.db", "ключ.db"} {
@@ -29,6 +31,8 @@ func TestSQLiteFile(t *testing.T) {
 	}
 }
 
+// TestSQLiteRelativePath checks that a path without a leading slash is relative to the
+// working folder.
 func TestSQLiteRelativePath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	db := openSQLite(t, "sqlite://app.db")
@@ -40,6 +44,7 @@ func TestSQLiteRelativePath(t *testing.T) {
 	}
 }
 
+// TestSQLitePragmas checks the default pragmas, and that the URL overrides each of them.
 func TestSQLitePragmas(t *testing.T) {
 	t.Parallel()
 	const file, memory = "app.db", ":memory:"
@@ -104,6 +109,8 @@ func TestSQLiteReadThenWrite(t *testing.T) {
 	}
 }
 
+// TestSQLiteExistingFile checks that mode=ro and mode=rw neither create a file nor change
+// the journal mode of an existing file.
 func TestSQLiteExistingFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app.db")
@@ -133,6 +140,7 @@ func TestSQLiteExistingFile(t *testing.T) {
 	}
 }
 
+// TestSQLiteTimeFormat checks that SQLite's date functions can read a time that Go wrote.
 func TestSQLiteTimeFormat(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t, "sqlite://:memory:")
@@ -163,6 +171,7 @@ func TestSQLiteMemoryIsOneDatabase(t *testing.T) {
 	}
 }
 
+// openSQLite opens the database of a URL, and closes it when the test ends.
 func openSQLite(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	dialector, err := dsn.Open(url)

@@ -21,6 +21,8 @@ type (
 	}
 )
 
+// TestAssociations checks that a create of rows with all kinds of relations gives each
+// related row its own key, and stores it under this key.
 func TestAssociations(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -35,6 +37,8 @@ func TestAssociations(t *testing.T) {
 	})
 }
 
+// TestSaveAssociations checks that Save of an existing row gives keys to its new related
+// rows.
 func TestSaveAssociations(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -49,6 +53,7 @@ func TestSaveAssociations(t *testing.T) {
 	})
 }
 
+// TestAssociationMode checks that rows that Append and Replace add to a relation get keys.
 func TestAssociationMode(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -76,6 +81,8 @@ func TestAssociationMode(t *testing.T) {
 	})
 }
 
+// TestJoinTableWithKey checks that the rows of a join table get keys, if its model has a
+// tagged key and is registered by SetupJoinTable.
 func TestJoinTableWithKey(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -122,6 +129,8 @@ func TestMadeUpJoinTableIsNotTagged(t *testing.T) {
 	}
 }
 
+// TestRepeatedPointer checks that a row to which several pointers lead gets one key and is
+// stored once.
 func TestRepeatedPointer(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

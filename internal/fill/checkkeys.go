@@ -14,8 +14,8 @@ import (
 
 // look checks that the rows have their keys just before the INSERT. If a hook has cleared
 // a key since [Create], the database would store 0 or NULL, or choose a key that a
-// generator may issue too. look also replaces serial numbers whose row has another key
-// now.
+// generator may issue too. look also replaces a serial number if a hook has since changed
+// the key from which it was made.
 func look(stmt *gorm.Statement, m *model.Model) error {
 	selected := selectKeys(stmt, m.Columns)
 	if err := checkOmitted(stmt, m, selected); err != nil {
@@ -47,6 +47,8 @@ func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
 		return nil
 	}
 	named, restricted := stmt.SelectAndOmitColumns(true, false)
+	// Check the primary keys that the statement writes and for which no default is
+	// declared.
 	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(c *model.Column) bool {
 		written, given := named[c.Field.DBName]
 		return !c.Primary || c.Serial != nil || c.Field.HasDefaultValue || !written && (given || restricted)
@@ -66,13 +68,16 @@ func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
+// Causes of a missing key, with the fix.
 const (
 	byHook = "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
 	bySkip = "Skip leaves it to the caller: set one, or Omit the field if the database assigns it"
 )
 
+// lookAtMaps checks that the maps have their keys, as look does for structs. It rejects a
+// map instead of replacing its serial number.
 func lookAtMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, selected model.Selection) error {
-	numbered := noted(stmt).numbered
+	numbered := noted(stmt).numbered // empty, or a key for each map
 	for i, values := range maps {
 		for _, c := range m.Columns {
 			if problem := inMap(c, values); problem != "" && !selected.Omits(c) {
@@ -124,6 +129,7 @@ func lacking(rows rowview.Rows, columns []*model.Column, cause string) error {
 	return nil
 }
 
+// lacks begins the error for a row without a value in the column.
 func lacks(c *model.Column) string {
 	if c.Serial != nil {
 		return "the row has no serial number: "

@@ -82,6 +82,7 @@ func emptyOf(t reflect.Type) any {
 	return reflect.Zero(t).Interface()
 }
 
+// rowsIn returns the structs of a statement.
 func rowsIn(v reflect.Value) (rows []reflect.Value) {
 	if v.Kind() == reflect.Struct {
 		return []reflect.Value{v}
@@ -100,7 +101,7 @@ func lose(t *testing.T, db *gorm.DB, callback func(*gorm.DB)) {
 	}
 }
 
-// aKind creates rows whose tagged field ID has a certain type.
+// aKind creates rows of a model whose field ID gets keys and has a certain type.
 type aKind struct {
 	name                string
 	row, rows, pointers func() any // rows returns a pointer to a slice
@@ -121,8 +122,9 @@ var (
 		kindOf[lost[types.ID]](), kindOf[lost[int64]](), kindOf[lost[uint64]](), kindOf[lost[plugintest.NamedInt]](),
 		kindOf[lostText](), kindOf[lostPart](), kindOf[lostColumn](), kindOf[lostSerial](),
 	}
+	// nullKinds are the kinds that a database would store as NULL.
 	nullKinds = []aKind{kindOf[lost[*types.ID]](), kindOf[lost[*int64]](), kindOf[lost[sql.NullInt64]](), kindOf[lost[sql.Null[types.ID]]]()}
-	counted   = kindOf[lostCounted]()
+	counted   = kindOf[lostCounted]() // whose key the database would assign
 	// listedKinds have no tag, but are listed in WithModels.
 	listedKinds = []aKind{
 		kindOf[listed[uint]](), kindOf[listed[int]](), kindOf[listed[uint64]](), kindOf[listed[int64]](),
@@ -156,8 +158,7 @@ func TestLostKeys(t *testing.T) {
 	})
 }
 
-// TestLostKeysOfListed checks the same for listed models. A handle without the plugin
-// creates their tables, so that the database would assign another key.
+// TestLostKeysOfListed checks that a lost key is an error also in models of WithModels.
 func TestLostKeysOfListed(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -170,6 +171,8 @@ func TestLostKeysOfListed(t *testing.T) {
 	})
 }
 
+// losesKeys lets a callback clear the keys of each kind of rows in each way, and checks
+// that the creates return an error and store no row.
 func losesKeys(t *testing.T, db *gorm.DB, kinds []aKind) {
 	t.Helper()
 	for _, loss := range losses {
@@ -183,6 +186,8 @@ func losesKeys(t *testing.T, db *gorm.DB, kinds []aKind) {
 	}
 }
 
+// losesKey creates rows of a kind, whose keys a callback clears, in each way of creating
+// rows.
 func losesKey(t *testing.T, db *gorm.DB, k aKind, loss string) {
 	t.Helper()
 	for way, create := range createWays {
@@ -208,9 +213,10 @@ func tableOf(t *testing.T, db *gorm.DB, k aKind) *gorm.DB {
 	return db
 }
 
-// TestLostKeysInMapsOfEachKind checks lost keys in maps, in which any kind of key can be
-// lost in more ways. It skips auto-increment models, because GORM drops their keys from
-// maps.
+// TestLostKeysInMapsOfEachKind checks that a lost key is an error in maps, in which a
+// callback may also set it to any value that is stored as 0 or NULL, delete it, or set it
+// to an SQL expression. It skips auto-increment models, because GORM drops their keys
+// from maps.
 func TestLostKeysInMapsOfEachKind(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -235,11 +241,13 @@ func TestLostKeysInMapsOfEachKind(t *testing.T) {
 	})
 }
 
+// keyField returns the index of the field ID.
 func keyField(k aKind) int {
 	field, _ := reflect.TypeOf(k.row()).Elem().FieldByName("ID")
 	return field.Index[0]
 }
 
+// lastMap returns the map of the statement, or the last of its maps.
 func lastMap(db *gorm.DB) map[string]any {
 	if rows, ok := db.Statement.Dest.([]map[string]any); ok {
 		return rows[len(rows)-1]
@@ -247,6 +255,8 @@ func lastMap(db *gorm.DB) map[string]any {
 	return db.Statement.Dest.(map[string]any)
 }
 
+// losesInMap creates one map and two maps, the last of which loses its key or has the key
+// key, and checks that the creates return an error and store no row.
 func losesInMap(t *testing.T, db *gorm.DB, k aKind, loss string, key any) {
 	t.Helper()
 	last := func() map[string]any {
@@ -279,8 +289,8 @@ func TestLostKeyNamesRow(t *testing.T) {
 	}
 }
 
-// TestLostKeysControl checks that the tests above detect lost keys, by removing the
-// plugin's check.
+// TestLostKeysControl checks that rows that lost their keys are stored without the
+// plugin's check. Otherwise the tests of lost keys would show nothing.
 func TestLostKeysControl(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -359,8 +369,7 @@ func TestSkippedKeys(t *testing.T) {
 		if plugintest.Must(t, skipped.Create(&row)); row.ID != 1 {
 			t.Errorf("row = %+v, want key 1", row)
 		}
-		// A column whose database assigns keys does so, on each database, if the
-		// statement omits it.
+		// The table lost_counteds assigns keys, so a create that omits the key succeeds.
 		if err := skipped.Table("lost_counteds").Create(&plugintest.Book{Title: "a"}).Error; err == nil || !strings.Contains(err.Error(), "or Omit the field") {
 			t.Errorf("column that assigns keys: err = %v, want that the key is missing", err)
 		}
@@ -381,7 +390,7 @@ func TestSkippedKeysOfEachKind(t *testing.T) {
 			table := tableOf(t, skipped, k)
 			for way, create := range createWays {
 				if way == "Select" {
-					continue // the upsert leaves the key out
+					continue // under Skip the statement does not write the key
 				}
 				err := create(table, k)
 				if err == nil || !strings.Contains(err.Error(), "the row has no key: Skip leaves it to the caller") {
@@ -396,7 +405,7 @@ func TestSkippedKeysOfEachKind(t *testing.T) {
 	})
 }
 
-// renamed sets another key in its hook, after the plugin.
+// renamed sets the key New, and the serial number Own, in its hook, after the plugin.
 type renamed struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Number string   `gorm:"size:40" snowflake:"serial=PAY"`
@@ -415,8 +424,8 @@ func (r *renamed) BeforeCreate(tx *gorm.DB) error {
 	return nil
 }
 
-// TestSerialOfAKeySetByHook checks that the serial number is made from the key that is
-// stored.
+// TestSerialOfAKeySetByHook checks that, if a hook changes the key, the serial number is
+// made from the new key, except if the hook or the caller has set the serial number.
 func TestSerialOfAKeySetByHook(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

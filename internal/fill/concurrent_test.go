@@ -9,6 +9,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestConcurrentFirstUse checks that goroutines may be the first to create rows of a model
+// concurrently, while the plugin parses its tags.
 func TestConcurrentFirstUse(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, plugintest.NewPlugin(t))

@@ -26,6 +26,8 @@ func confirm(stmt *gorm.Statement, m *model.Model) error {
 	case none:
 		return nil
 	case returning, counted:
+		// If no row is missing, GORM has set the returned keys, or DO NOTHING has skipped
+		// no row.
 		if stmt.DB.RowsAffected >= int64(count(stmt)) || how == counted && isKnownParent(stmt, m) {
 			return nil
 		}
@@ -33,7 +35,7 @@ func confirm(stmt *gorm.Statement, m *model.Model) error {
 		if id, ok := lastInsertID(stmt); ok {
 			return takeLastID(stmt, m.Columns[0], id)
 		}
-	case marked:
+	case marked: // conflictMark, or no result, means that a row may have another key
 		if id, ok := lastInsertID(stmt); ok && id != conflictMark {
 			return nil
 		}
@@ -64,15 +66,16 @@ func checkSent(stmt *gorm.Statement, m *model.Model, how report) error {
 	return nil
 }
 
-// isKnownParent reports whether GORM has saved parents whose keys are those of their
-// rows. The program has read such parents before, because the plugin has filled none of
-// their keys, and the model declares no other unique column by which an upsert could find
-// another row.
+// isKnownParent reports whether the statement saves parents that already had their keys,
+// so that DO NOTHING has skipped only rows with these keys. That is so if the plugin has
+// filled no key, and if the model declares no other unique column by which the database
+// could find another row.
 func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
 	noted := noted(stmt)
 	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0
 }
 
+// count returns the number of rows that the statement creates.
 func count(stmt *gorm.Statement) int {
 	if isList(stmt) {
 		return stmt.ReflectValue.Len()

@@ -14,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// plainParcel has no tag, so the plugin does not fill it.
 type plainParcel struct {
 	ID     types.ID `gorm:"primaryKey"`
 	Sender string
@@ -23,6 +24,7 @@ type plainParcel struct {
 	Paid   bool
 }
 
+// byHandParcel has the fields of listedParcel, and keys that the test sets.
 type byHandParcel struct {
 	ID     uint `gorm:"autoIncrement:false"`
 	Sender string
@@ -32,6 +34,7 @@ type byHandParcel struct {
 	Paid   bool
 }
 
+// listedParcel gets its keys by WithModels.
 type listedParcel struct {
 	ID     uint
 	Sender string
@@ -41,8 +44,8 @@ type listedParcel struct {
 	Paid   bool
 }
 
-// TestNoAllocationsWithModels checks that models without a tag cost no allocations
-// either.
+// TestNoAllocationsWithModels checks that the plugin does not allocate for models of
+// WithModels, which have no tag.
 func TestNoAllocationsWithModels(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
@@ -147,6 +150,7 @@ func TestRowsOfASliceCostNothing(t *testing.T) { //nolint:paralleltest // others
 	}
 }
 
+// setByHand sets the keys without the plugin.
 func setByHand(rows []plugintest.Parcel, ids *plugintest.Block) {
 	last := ids.Last.Add(int64(len(rows)))
 	for i := range rows {
@@ -227,6 +231,8 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
+// benchmarkCreate measures creates of rows, before each of which reset prepares their
+// keys. It empties the table from time to time, without measuring that.
 func benchmarkCreate[T any](b *testing.B, db *gorm.DB, rows []T, reset func()) {
 	if db.Migrator() != nil {
 		plugintest.Migrate(b, db, new(T))

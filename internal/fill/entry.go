@@ -40,7 +40,8 @@ func entriesOf(stmt *gorm.Statement, columns []*model.Column) (entries []entry) 
 	return entries
 }
 
-// copyToMap writes the columns of the scratch struct into the map.
+// copyToMap writes the columns of the scratch struct into the map, and removes the columns
+// that are unset. It does nothing if the entry is a struct.
 func (e entry) copyToMap(columns []*model.Column) {
 	if e.values == nil {
 		return
@@ -68,4 +69,6 @@ func (e entry) value(stmt *gorm.Statement, f *schema.Field) any {
 	return value
 }
 
+// errCopy rejects a struct that is passed by value, so that its key cannot be replaced by
+// the key of the row.
 var errCopy = fmt.Errorf("the row has another key than this copy of a struct, which cannot be set: pass a pointer: %w", gorm.ErrInvalidValue)

@@ -74,6 +74,7 @@ func BeforeUpdate(db *gorm.DB, set *model.Set) {
 // and prepares an upsert.
 func BeforeInsert(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
+	// GORM builds no INSERT if another callback has written the SQL of the statement.
 	if db.Error != nil || stmt.Schema == nil || stmt.SQL.Len() > 0 {
 		return
 	}

@@ -82,7 +82,7 @@ func TestSerialOfTheFirstKey(t *testing.T) {
 	}
 }
 
-// fading is a value that can be read only once.
+// fading is a value that is NULL when it is read for the second time.
 type fading struct {
 	text string
 	read bool
@@ -96,8 +96,8 @@ func (f *fading) Value() (driver.Value, error) {
 	return f.text, nil
 }
 
-// TestMapsThatChange checks the error for a map whose values change during the call, so
-// that it needs more IDs than were generated.
+// TestMapsThatChange checks the error for a map whose values change during the call, as if
+// another goroutine removed a key. The map then needs more IDs than were generated.
 func TestMapsThatChange(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter()))
@@ -136,8 +136,8 @@ func TestUpsertMapKeepsKeyOfFieldName(t *testing.T) {
 	})
 }
 
-// TestUpsertByNoColumn covers SQLite's upsert that names no column, which finds the row
-// by any unique column.
+// TestUpsertByNoColumn checks that the struct gets the key of the existing row in SQLite's
+// upsert that names no column, which finds the row by any unique column.
 func TestUpsertByNoColumn(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Memory(t, plugintest.NewPlugin(t))
@@ -182,8 +182,8 @@ func TestReturningOfWriteOnlyColumn(t *testing.T) {
 	}
 }
 
-// TestNilRowOfAParent checks that GORM rejects nil rows, even if rows may have the key of
-// a parent.
+// TestNilRowOfAParent checks that a nil row causes GORM's error and no panic, also in a
+// model whose key may come from a parent, for which the plugin reads the rows once more.
 func TestNilRowOfAParent(t *testing.T) {
 	t.Parallel()
 	err := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter())).Create([]*profile{nil, {Account: account{ID: 7}}}).Error

@@ -135,8 +135,9 @@ type unique struct {
 	where  []clause.Expression // the condition of a partial index
 }
 
-// uniques returns the columns that the upsert names as its conflict target, and the
-// unique indexes that the model declares.
+// uniques returns the columns by which the upsert can have found a row. These are the
+// conflict target that the statement names, unless a primary key is in it, and the unique
+// indexes that the model declares.
 func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
 	if conflict, _ := onConflict(stmt); conflict != nil {
 		named := unique{where: conflict.TargetWhere.Exprs}

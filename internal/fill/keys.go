@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// dest fills the rows or maps that the statement creates. If parentsToCome is set, GORM
-// has not saved the rows' parents yet, so dest does not set the serial numbers of rows
-// whose key comes from a parent.
+// dest fills the rows or maps that the statement creates. parentsToCome is set before
+// GORM saves the rows' parents. dest then sets no serial numbers of rows whose key will
+// come from a parent, because a serial number is made from the key.
 func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bool) error {
 	selected := selectKeys(stmt, m.Columns)
 	if err := checkOmitted(stmt, m, selected); err != nil {
@@ -39,6 +39,8 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 	return nil
 }
 
+// fillRows gets the IDs that the rows need for the columns of a group, in one call of the
+// generator, and sets these columns.
 func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowview.Rows) error {
 	observe(rows, g)
 	n, lack := needs(rows, g)
@@ -56,7 +58,7 @@ func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowvie
 		return errModified
 	}
 	noteNumbers(stmt, g, rows)
-	if n > 0 && noted(stmt).nested {
+	if n > 0 && noted(stmt).nested { // so the rows are new ([isKnownParent])
 		noteOf(stmt).filled = true
 	}
 	gens.Recycle(ids)
@@ -81,6 +83,7 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 			return err
 		}
 	}
+	// The maps lack as many values as before, unless another goroutine has set one.
 	for i, values := range maps {
 		lacking -= copyFrom(list.Index(i), values, m.Columns)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestKinds checks that fields of each type that can hold an ID get keys, and that the
+// row has the keys of the struct.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -37,6 +39,7 @@ func TestKinds(t *testing.T) {
 	})
 }
 
+// TestKindsKeepKeys checks that a field of each type keeps a key that the caller has set.
 func TestKindsKeepKeys(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Counter{}
@@ -78,6 +81,8 @@ type (
 	}
 )
 
+// TestEmbedded checks keys in embedded structs, which the plugin allocates behind nil
+// pointers.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
 	type (
@@ -127,6 +132,8 @@ func TestEmbedded(t *testing.T) {
 	})
 }
 
+// TestCompositeKey checks that each tagged column of a composite primary key gets an ID,
+// and that an untagged column keeps its value.
 func TestCompositeKey(t *testing.T) {
 	t.Parallel()
 	type tenantRow struct {
@@ -155,6 +162,7 @@ func TestCompositeKey(t *testing.T) {
 	})
 }
 
+// TestSoftDelete checks that a row with a key of the plugin can be deleted softly.
 func TestSoftDelete(t *testing.T) {
 	t.Parallel()
 	type gone struct {

@@ -12,8 +12,8 @@ import (
 )
 
 // copyTo sets the columns of a struct to the values of the map, and returns the number of
-// columns that the map does not set. It sets a value that is not an ID to -1, from which
-// no serial number is made.
+// columns that the map does not set. For a value that is not an ID it sets -1, which
+// counts as set and from which no serial number is made.
 func copyTo(row reflect.Value, values map[string]any, columns []*model.Column) (lacking int) {
 	for _, c := range columns {
 		value := values[nameIn(values, c.Field)]
@@ -35,7 +35,7 @@ func copyFrom(row reflect.Value, values map[string]any, columns []*model.Column)
 			continue
 		}
 		lacking++
-		if !c.Unset(row) { // otherwise the statement omits the column
+		if !c.Unset(row) { // a column that the statement omits is unset
 			values[name] = c.Value(row)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestMapKeyNames checks that the plugin finds a key under each name that GORM accepts,
+// and adds no second name to the map.
 func TestMapKeyNames(t *testing.T) {
 	t.Parallel()
 	type named struct {
@@ -36,6 +38,7 @@ func TestMapKeyNames(t *testing.T) {
 	})
 }
 
+// TestMapZeros checks that each value that is stored as NULL or 0 counts as unset.
 func TestMapZeros(t *testing.T) {
 	t.Parallel()
 	var nilID *types.ID
@@ -77,6 +80,8 @@ func TestMapNamesKeyTwice(t *testing.T) {
 	}
 }
 
+// TestMapsFillOnce checks that the generator is called once for a slice of maps, and that
+// each key gets into the map that lacks it, wherever a map that has a key stands.
 func TestMapsFillOnce(t *testing.T) {
 	t.Parallel()
 	for _, keyed := range []int{0, 1, 2} {
@@ -93,6 +98,7 @@ func TestMapsFillOnce(t *testing.T) {
 	}
 }
 
+// TestNilMap checks the error for a nil map, into which the plugin cannot write a key.
 func TestNilMap(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
@@ -104,6 +110,8 @@ func TestNilMap(t *testing.T) {
 	}
 }
 
+// TestTextKeyInMapIsText checks that the plugin writes a string into a map if the key's
+// column is of type string.
 func TestTextKeyInMapIsText(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))

@@ -14,11 +14,11 @@ import (
 type note struct {
 	nested   bool            // GORM saves the rows for a relation of other rows
 	filled   bool            // the plugin has set a key of nested rows
-	numbered []types.ID      // the keys from which the serial numbers of the rows were made
+	numbered []types.ID      // by row, the key from which its serial numbers were made
 	omits    bool            // the statement omits a tagged column that GORM may set from the database
 	report   report          // the report for which [prepare] changed the statement
 	rows     rowview.Rows    // the slice as it was sent, because GORM may shorten the caller's slice
-	keys     []reflect.Value // structs with the keys that GORM may replace
+	keys     []reflect.Value // by row, a struct with the keys that [restore] writes back
 }
 
 const (

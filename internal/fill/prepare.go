@@ -71,7 +71,7 @@ func underived(m *model.Model) []*model.Column {
 	return columns
 }
 
-// ask changes the statement so that it reports the keys in the way how.
+// ask changes the upsert so that it reports the keys of existing rows in the way how.
 func ask(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, how report) {
 	key := clause.Column{Name: identifier(stmt, m).Field.DBName}
 	switch {
@@ -81,20 +81,20 @@ func ask(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, how r
 			conflict.DoNothing = false
 			conflict.DoUpdates = clause.Set{{Column: key, Value: key}}
 		}
-	case how == lastID:
+	case how == lastID: // MySQL returns the argument of LAST_INSERT_ID as the LastInsertId
 		update(&conflict, key, reportKey{clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{key}}})
 		keepResult(stmt)
-	case how == marked:
+	case how == marked: // both branches of IF keep the key, and the condition sets the mark
 		update(&conflict, key, reportKey{clause.Expr{SQL: fmt.Sprintf("IF(LAST_INSERT_ID(%d), ?, ?)", conflictMark), Vars: []any{key, key}}})
 		keepResult(stmt)
-	case !updates(conflict):
+	case !updates(conflict): // counted, or silent with DO NOTHING
 		returnDefaults(stmt)
 	}
 	stmt.AddClause(conflict)
 }
 
-// update adds an assignment to a copy of c.DoUpdates, because sessions share the clauses
-// of a statement.
+// update adds an assignment to the upsert. It copies c.DoUpdates, because sessions share
+// the clauses of a statement.
 func update(c *clause.OnConflict, column clause.Column, value clause.Expression) {
 	c.DoUpdates = append(slices.Clip(slices.Clone(c.DoUpdates)), clause.Assignment{Column: column, Value: value})
 }

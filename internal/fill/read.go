@@ -22,6 +22,7 @@ func read(stmt *gorm.Statement, m *model.Model, where ...clause.Expression) (fou
 		DB: stmt.DB, Table: stmt.Table, TableExpr: stmt.TableExpr, Schema: stmt.Schema,
 		ConnPool: stmt.ConnPool, Context: stmt.Context, Clauses: map[string]clause.Clause{},
 	}
+	// A clause INSERT may name another table than the model's.
 	if insert, ok := stmt.Clauses["INSERT"].Expression.(clause.Insert); ok && insert.Table.Name != "" {
 		query.Table, query.TableExpr = insert.Table.Name, nil
 	}
@@ -65,6 +66,7 @@ func scan(query *gorm.Statement, fields []*schema.Field) (found []reflect.Value,
 	return found, rows.Err()
 }
 
+// scanRow reads one row of the result into the struct row, as GORM does.
 func scanRow(query *gorm.Statement, scan func(dest ...any) error, fields []*schema.Field, row reflect.Value) error {
 	values := make([]any, len(fields))
 	for i, f := range fields {

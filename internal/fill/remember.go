@@ -57,6 +57,8 @@ func restore(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
+// withDefault returns the tagged columns that have a default, whose values GORM reads
+// back.
 func withDefault(m *model.Model) (columns []*model.Column) {
 	for _, c := range m.Columns {
 		if c.Field.HasDefaultValue {

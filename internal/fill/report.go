@@ -15,7 +15,7 @@ type report int
 
 const (
 	none      report = iota // every row has its struct's key, or the statement fails
-	returning               // GORM writes the returned keys into the structs
+	returning               // GORM writes the keys that RETURNING returns into the structs
 	lastID                  // MySQL's LastInsertId is the key of the existing row
 	marked                  // MySQL's LastInsertId is conflictMark if the upsert found an existing row
 	counted                 // fewer rows are affected than there are structs
@@ -37,7 +37,7 @@ func reportOf(stmt *gorm.Statement, m *model.Model) report {
 		return none
 	case stmt.Name() == "mysql":
 		return reportOfMySQL(stmt, m)
-	case covers(target(stmt, *conflict), m.Columns):
+	case covers(target(stmt, *conflict), m.Columns): // so an existing row has the struct's keys
 		return none
 	case !updates(*conflict):
 		return reportOfNothing(stmt)
@@ -54,6 +54,7 @@ func reportOfMySQL(stmt *gorm.Statement, m *model.Model) report {
 	switch {
 	case returns(stmt) && !isMaps(stmt) && settable(stmt) && ownReturning(stmt):
 		return returning
+	// LastInsertId has room for one key, which must be an integer.
 	case isList(stmt) || len(m.Columns) > 1 || len(stmt.Schema.PrimaryFields) > 1 || !m.Columns[0].Primary || m.Columns[0].Kind.IsString():
 		return marked
 	}

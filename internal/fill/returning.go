@@ -72,6 +72,7 @@ func returned(s *schema.Schema, m *model.Model) []clause.Column {
 	return columnsOf(slices.Concat(keyFields(s, m), s.FieldsWithDefaultDBValue))
 }
 
+// keysReturned returns the key columns.
 func keysReturned(s *schema.Schema, m *model.Model) []clause.Column {
 	return columnsOf(keyFields(s, m))
 }

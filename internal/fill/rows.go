@@ -40,7 +40,7 @@ func needs(rows rowview.Rows, g *model.Group) (ids int, lack bool) {
 }
 
 // set fills the keys and the serial numbers. It returns false if the rows need more IDs
-// than needs counted.
+// than needs counted, because another goroutine has cleared a key since.
 func set(rows rowview.Rows, g *model.Group, ids []types.ID) bool {
 	if rows.Plain && g.Plain != nil {
 		return setPlain(rows, g.Plain, ids)
@@ -52,6 +52,7 @@ func set(rows rowview.Rows, g *model.Group, ids []types.ID) bool {
 	})
 }
 
+// setPlain is [set] for keys that it can write without reflection.
 func setPlain(rows rowview.Rows, keys *rowview.PlainKeys, ids []types.ID) bool {
 	for key := range keys.In(rows.Value) {
 		if *key != 0 {
@@ -70,6 +71,8 @@ var errModified = errors.New("the rows were modified concurrently: do not share 
 // Related returns the index of the first row for which GORM also saves rows of the
 // relation, or -1.
 func Related(stmt *gorm.Statement, rows rowview.Rows, rel *schema.Relationship) int {
+	// named has the columns and relations of Select (true) and Omit (false). restricted
+	// is set if the statement has a Select other than "*".
 	named, restricted := stmt.SelectAndOmitColumns(true, false)
 	if saved, ok := named[rel.Name]; !saved && (ok || restricted) {
 		return -1

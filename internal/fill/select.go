@@ -13,7 +13,8 @@ import (
 
 // selectKeys adds the tagged columns to a statement that selects other columns. GORM
 // would otherwise insert the row without its key, and the database would choose another
-// key or none. selectKeys does not add a column that the statement omits.
+// key or none. selectKeys does not add a column that the statement omits. It returns the
+// columns that the statement itself selects and omits.
 func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil

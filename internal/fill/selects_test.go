@@ -12,6 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestSelect checks that a create that selects some columns also writes the tagged
+// columns, and no other column.
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -44,6 +46,8 @@ func TestSelect(t *testing.T) {
 	})
 }
 
+// TestNestedSelect checks that related rows have their keys if Select names some of their
+// columns.
 func TestNestedSelect(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -108,6 +112,7 @@ func TestSelectSharedByGoroutines(t *testing.T) {
 	}
 }
 
+// TestSkip checks that under Skip neither rows nor related rows nor maps get keys.
 func TestSkip(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Counter{}

@@ -10,6 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// noteNumbers records the keys from which the rows' serial numbers were made, so that
+// [renumber] and [checkNumbers] notice a key that a hook changes later.
 func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 	if g.Primary == nil || len(g.Serials) == 0 || noted(stmt).numbered != nil {
 		return
@@ -23,8 +25,8 @@ func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 	noteOf(stmt).numbered = numbered
 }
 
-// renumber replaces the serial numbers of rows whose key has changed since the serial
-// numbers were made.
+// renumber replaces the serial numbers of rows whose key has changed since their serial
+// numbers were made from it.
 func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 	numbered := noted(stmt).numbered
 	if g.Primary == nil || len(numbered) != rows.N {
@@ -42,8 +44,8 @@ func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 	return nil
 }
 
-// checkNumbers rejects a map whose key has changed since its serial number was made from
-// the key made.
+// checkNumbers rejects a map with the serial number of the key made, if its key is another
+// key now.
 func checkNumbers(m *model.Model, values map[string]any, made types.ID) error {
 	for _, g := range m.Groups {
 		if g.Primary == nil || idIn(g.Primary.Kind, values[nameIn(values, g.Primary.Field)]) == made {

@@ -17,6 +17,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestSerialMistakes checks the errors for wrong tags of serial numbers, which Create,
+// Assign and Check return without calling the generator.
 func TestSerialMistakes(t *testing.T) {
 	t.Parallel()
 	type key = types.ID
@@ -154,6 +156,8 @@ func TestSerialGeneratorBreaksContract(t *testing.T) {
 	}
 }
 
+// TestCheckSerials checks that Check accepts models with serial numbers, before and after
+// their tables exist.
 func TestCheckSerials(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -230,6 +234,8 @@ func TestCheckSerialReferences(t *testing.T) {
 	}
 }
 
+// TestCheckSerialTable checks that Check rejects columns of a table that cannot hold a
+// serial number.
 func TestCheckSerialTable(t *testing.T) {
 	t.Parallel()
 	type bill struct {

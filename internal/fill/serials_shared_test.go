@@ -90,6 +90,7 @@ func TestSerialSharedByBelongsTo(t *testing.T) {
 	})
 }
 
+// loadProfile reads the profile with this serial number and its related rows.
 func loadProfile(t *testing.T, db *gorm.DB, number string) profile {
 	t.Helper()
 	var p profile
@@ -113,7 +114,9 @@ func (p profile) check(t *testing.T, row profile) {
 	}
 }
 
-// TestSerialSharedByForeignLayout checks a link that sets a key without a serial number.
+// TestSerialSharedByForeignLayout checks rows that get the key of a parent whose
+// generator has a larger layout. If the key is too large for the row's own layout, the
+// serial number is made from a new ID.
 func TestSerialSharedByForeignLayout(t *testing.T) {
 	t.Parallel()
 	type (
@@ -146,9 +149,9 @@ func TestSerialSharedByForeignLayout(t *testing.T) {
 	}
 }
 
-// TestSerialOfKeyReplacedByParent checks a row whose key is replaced by a parent's key
-// that has no serial number. The number then needs a new ID, even if another relation
-// does not replace the key.
+// TestSerialOfKeyReplacedByParent checks that Assign gives a row a serial number from a
+// new ID, if the key of a parent replaces the row's key and is too large for a serial
+// number.
 func TestSerialOfKeyReplacedByParent(t *testing.T) {
 	t.Parallel()
 	type deed struct {
@@ -172,7 +175,8 @@ func TestSerialOfKeyReplacedByParent(t *testing.T) {
 	}
 }
 
-// TestSerialSharedOmitted checks that a relation that the statement omits sets no key.
+// TestSerialSharedOmitted checks that a row whose parent the statement omits gets its own
+// key and serial number.
 func TestSerialSharedOmitted(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter()))

@@ -150,6 +150,9 @@ func TestSerialMixedSlice(t *testing.T) {
 	}
 }
 
+// TestSerialMaps checks from which ID the serial number in a map is made, for each form
+// in which a map can hold the key, and that the plugin writes only values that the map
+// lacks.
 func TestSerialMaps(t *testing.T) {
 	t.Parallel()
 	id, zero := types.ID(17), types.ID(0)
@@ -215,6 +218,9 @@ func (f *fickle) Value() (driver.Value, error) {
 	return v, nil
 }
 
+// TestSerialMapFickle checks that a key whose value changes between the calls of Value,
+// which the plugin and the driver make, either results in a row or in an error that names
+// the change, in each order of values.
 func TestSerialMapFickle(t *testing.T) {
 	t.Parallel()
 	for n := range 16 {

@@ -34,6 +34,7 @@ type numberKinds struct {
 	Renamed  string           `gorm:"column:other;size:40;<-:create" snowflake:"serial=PAY"`
 }
 
+// texts returns the serial numbers of the row, or nil if one is NULL.
 func (k *numberKinds) texts() []string {
 	if k.PtrText == nil || !k.NullText.Valid || !k.Null.Valid || k.PtrNamed == nil {
 		return nil
@@ -41,6 +42,7 @@ func (k *numberKinds) texts() []string {
 	return []string{k.Text, *k.PtrText, k.NullText.String, k.Null.V, string(k.Named), string(*k.PtrNamed), k.Typed, k.Renamed}
 }
 
+// TestSerialKinds checks that fields of each type that can hold a serial number get one.
 func TestSerialKinds(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -66,6 +68,8 @@ func TestSerialKinds(t *testing.T) {
 	})
 }
 
+// TestSerialKindsKeep checks that fields of each type keep a serial number that the
+// caller has set.
 func TestSerialKindsKeep(t *testing.T) {
 	t.Parallel()
 	gen := plugintest.NewLayoutCounter()
@@ -140,6 +144,8 @@ func TestSerialUpsert(t *testing.T) {
 	})
 }
 
+// TestSerialIsNotUpdated checks that gorm:"<-:create" lets a row keep its serial number
+// when Save updates it from a struct without one.
 func TestSerialIsNotUpdated(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -155,6 +161,9 @@ func TestSerialIsNotUpdated(t *testing.T) {
 	})
 }
 
+// TestSerialSelectOmitSkip checks that a serial number is set although Select does not
+// name its column, and is not set if the statement omits the column or the context is of
+// Skip.
 func TestSerialSelectOmitSkip(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -208,6 +217,8 @@ func TestSerialOfOmittedKey(t *testing.T) {
 	})
 }
 
+// TestSerialByValue checks that a struct by value without a serial number is an error,
+// because the plugin cannot set it.
 func TestSerialByValue(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter()))
@@ -284,6 +295,8 @@ func TestSerialRelations(t *testing.T) {
 	})
 }
 
+// checkDeal compares a deal and its related rows with the structs, and checks that each
+// serial number is made from the row's key.
 func checkDeal(t *testing.T, db *gorm.DB, want deal) {
 	t.Helper()
 	var got deal
@@ -298,8 +311,9 @@ func checkDeal(t *testing.T, db *gorm.DB, want deal) {
 	}
 }
 
-// TestSerialSharedKey checks a link that sets a shared primary key after the IDs were
-// generated.
+// TestSerialSharedKey checks that Assign makes the serial numbers of a child from the key
+// that it gets from its parent, or from a new ID if that key is too large for the child's
+// layout. Assign generates the IDs before it knows the key.
 func TestSerialSharedKey(t *testing.T) {
 	t.Parallel()
 	type (
@@ -328,7 +342,8 @@ func TestSerialSharedKey(t *testing.T) {
 	}
 }
 
-// TestSerialSparesNoID checks that only a row whose key a link may set gets a spare ID.
+// TestSerialSparesNoID checks that Assign generates a spare ID, in case a serial number
+// cannot be made from the key, only for a row whose key a link may set.
 func TestSerialSparesNoID(t *testing.T) {
 	t.Parallel()
 	type badge struct {

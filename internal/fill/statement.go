@@ -46,7 +46,7 @@ func ownReturning(stmt *gorm.Statement) bool {
 	return !given || known
 }
 
-// isAll reports whether a RETURNING returns all columns.
+// isAll reports whether a RETURNING clause returns all columns.
 func isAll(returning clause.Expression) bool {
 	r, ok := returning.(clause.Returning)
 	return ok && (len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*")
@@ -59,11 +59,14 @@ func returnsAll(stmt *gorm.Statement) bool {
 	return given && isAll(c.Expression)
 }
 
+// isList reports whether the statement creates a slice or an array, of structs or maps.
 func isList(stmt *gorm.Statement) bool {
 	kind := stmt.ReflectValue.Kind()
 	return kind == reflect.Slice || kind == reflect.Array
 }
 
+// isMaps reports whether the statement creates a slice of maps. It returns false for one
+// map.
 func isMaps(stmt *gorm.Statement) bool {
 	return isList(stmt) && stmt.ReflectValue.Type().Elem().Kind() == reflect.Map
 }

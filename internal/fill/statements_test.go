@@ -63,12 +63,14 @@ func (up[B, F]) TableName() string    { return "ups" }
 func (part[B, F]) TableName() string  { return "parts" }
 func (label[B, F]) TableName() string { return "labels" }
 
+// changeKey and callbackKey are the context keys of functions that change the statement.
+// The hook runs the function of changeKey, and a callback that of its name.
 type (
 	changeKey   struct{}
 	callbackKey string // the name of the callback
 )
 
-// BeforeCreate changes the statement if the test wants it.
+// BeforeCreate changes the statement, if its context has a function for that.
 func (p *place[B, F]) BeforeCreate(tx *gorm.DB) error {
 	if change, ok := tx.Statement.Context.Value(changeKey{}).(func(*gorm.DB)); ok {
 		change(tx)
@@ -101,12 +103,15 @@ type (
 	}
 )
 
-// statement is a way to create rows.
+// statement is a way to create rows. Its fields are keys of [changes] and [codes], and
+// elements of [paths] and [givers].
 type statement struct {
 	path, change, giver, rows string
-	children                  bool
+	children                  bool // the rows have related rows
 }
 
+// paths are the forms of a create, givers say who changes the statement, and codes are
+// the codes of the rows. The codes old and old2 are in the table already.
 var (
 	paths  = []string{"struct", "slice", "pointers", "array", "batches", "save", "map", "maps", "generic", "assigned", "append", "nested"}
 	givers = []string{"caller", "hook", "callback", "late callback"}
@@ -142,12 +147,14 @@ var changes = map[string]func(database string) func(*gorm.DB) *gorm.DB{
 	},
 }
 
+// conflicts returns a change that adds clauses to the statement.
 func conflicts(clauses ...clause.Expression) func(string) func(*gorm.DB) *gorm.DB {
 	return func(string) func(*gorm.DB) *gorm.DB {
 		return func(tx *gorm.DB) *gorm.DB { return tx.Clauses(clauses...) }
 	}
 }
 
+// only returns a change that only one database supports.
 func only(database string, change func(string) func(*gorm.DB) *gorm.DB) func(string) func(*gorm.DB) *gorm.DB {
 	return func(name string) func(*gorm.DB) *gorm.DB {
 		if name != database {
@@ -157,6 +164,7 @@ func only(database string, change func(string) func(*gorm.DB) *gorm.DB) func(str
 	}
 }
 
+// modifier returns a change that adds a word after INSERT, such as IGNORE, by database.
 func modifier(of map[string]string) func(string) func(*gorm.DB) *gorm.DB {
 	return func(name string) func(*gorm.DB) *gorm.DB {
 		if of[name] == "" {
@@ -186,6 +194,8 @@ func statements(database string, random *rand.Rand) (all []statement) {
 	return all
 }
 
+// possible reports whether GORM and the database support the statement, and whether it
+// differs from the other statements.
 func (s statement) possible(database string) bool {
 	isMap := s.path == "map" || s.path == "maps"
 	related := s.path == "append" || s.path == "nested"
@@ -215,9 +225,10 @@ func limit(t *testing.T, all int) int {
 	return min(n, all)
 }
 
-// TestStatements checks creates with any changes by the caller, hooks and callbacks. If a
-// create returns no error, the row with the key of the struct must be the row of the
-// struct, and the foreign key of each child must be the key of its parent.
+// TestStatements checks creates of many forms that the caller, a hook or a callback
+// changes, for example into an upsert. If a create returns no error, the row with the key
+// of the struct must be the row of the struct, and the foreign key of each child must be
+// the key of its parent. If it returns an error, it must have stored nothing.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	t.Run("types.ID", testStatements[keyOfID, types.ID])
@@ -229,6 +240,8 @@ func TestStatements(t *testing.T) {
 	t.Run("listed uint", testStatements[keyOfUint, uint])
 }
 
+// testStatements runs the statements with keys of type B and foreign keys of type F. It
+// logs how many passed, and the errors.
 func testStatements[B, F any](t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -255,8 +268,9 @@ func testStatements[B, F any](t *testing.T) {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// TestStatementsFindEarlyDecisions checks that the statements detect wrong keys in
-// structs, by a plugin that decides before the hooks run.
+// TestStatementsFindEarlyDecisions checks that the statements find wrong keys in structs
+// if the plugin lacks its callback after the INSERT, or also the callback before it.
+// Otherwise TestStatements would show nothing.
 func TestStatementsFindEarlyDecisions(t *testing.T) {
 	t.Parallel()
 	for _, callbacks := range [][]string{{"gormflake:found"}, {"gormflake:insert", "gormflake:found"}} {
@@ -280,6 +294,8 @@ func TestStatementsFindEarlyDecisions(t *testing.T) {
 	}
 }
 
+// prepareStatements registers the plugin, creates the tables, and registers callbacks
+// that change a statement before and after the plugin prepares it.
 func prepareStatements[B, F any](t *testing.T, db *gorm.DB) {
 	t.Helper()
 	gen, err := plugintest.SharedGenerator()
@@ -336,6 +352,7 @@ func runStatement[B, F any](t *testing.T, db *gorm.DB, s statement) (err, proble
 	return nil, problem
 }
 
+// countRows returns the number of rows of each table.
 func countRows(t *testing.T, db *gorm.DB) (n [4]int64) {
 	t.Helper()
 	for i, table := range []string{"places", "ups", "parts", "labels"} {
@@ -348,6 +365,7 @@ func countRows(t *testing.T, db *gorm.DB) (n [4]int64) {
 func create[B, F any](db *gorm.DB, s statement, parent *up[B, F]) (rows []place[B, F], err error) {
 	rows = newRows[B, F](s)
 	change := changes[s.change](db.Name())
+	// A hook or callback cannot return another statement, so it changes its own.
 	inPlace := func(tx *gorm.DB) { change(tx.Statement.DB) }
 	ctx := context.Background()
 	switch s.giver {
@@ -410,6 +428,7 @@ func create[B, F any](db *gorm.DB, s statement, parent *up[B, F]) (rows []place[
 	return createMaps[B, F](db, s, rows)
 }
 
+// rowsOf returns copies of the rows.
 func rowsOf[B, F any](pointers []*place[B, F]) (rows []place[B, F]) {
 	for _, p := range pointers {
 		rows = append(rows, *p)
@@ -455,6 +474,7 @@ func scan(base, id any) {
 	}
 }
 
+// newRows returns the rows of a statement, without keys.
 func newRows[B, F any](s statement) (rows []place[B, F]) {
 	for i, code := range codes[s.rows] {
 		row := place[B, F]{Code: code, Stock: 2}
@@ -505,6 +525,8 @@ func checkLeftOut[B, F any](s statement, row *place[B, F]) error {
 	return nil
 }
 
+// orphans returns an error if the part of a query after FROM finds rows, which are
+// children that do not refer to their parent.
 func orphans(db *gorm.DB, from string) error {
 	var n sql.NullInt64
 	if err := db.Raw("SELECT count(*) FROM " + from).Scan(&n).Error; err != nil || n.Int64 != 0 {

@@ -20,7 +20,7 @@ func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
 	if !c.UpdateAll || !hasOther(m) {
 		return false
 	}
-	if len(c.Columns) == 0 && c.OnConstraint == "" {
+	if len(c.Columns) == 0 && c.OnConstraint == "" { // GORM then takes the primary key as the target
 		for _, f := range stmt.Schema.PrimaryFields {
 			c.Columns = append(slices.Clip(c.Columns), clause.Column{Name: f.DBName})
 		}
@@ -45,6 +45,7 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 		f := stmt.Schema.FieldsByDBName[name]
 		selected, given := named[name]
 		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
+		// GORM leaves out a column whose default only the database knows.
 		chosen := !f.HasDefaultValue || f.DefaultValueInterface != nil
 		if isTagged || f.PrimaryKey || !chosen || f.AutoCreateTime > 0 || !selected && (given || restricted) || !inserts(stmt, f) {
 			continue
@@ -58,7 +59,8 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 	return set
 }
 
-// inserts reports whether the statement has a value for the column. Maps may lack it.
+// inserts reports whether the statement inserts a value into the column. Structs have a
+// value for each column, and maps may lack one.
 func inserts(stmt *gorm.Statement, f *schema.Field) bool {
 	maps, ok := rowview.Maps(stmt.Dest)
 	return !ok || slices.ContainsFunc(maps, func(values map[string]any) bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// storedProduct returns the row with this code.
 func storedProduct(t *testing.T, db *gorm.DB, code string) plugintest.Product {
 	t.Helper()
 	var row plugintest.Product
@@ -64,6 +65,7 @@ func TestUpsert(t *testing.T) {
 	})
 }
 
+// TestUpsertMap checks that a map gets the key of the row that the upsert finds.
 func TestUpsertMap(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -270,6 +272,7 @@ func TestUpsertByConstraint(t *testing.T) {
 	}
 }
 
+// ifMore adds a condition to an upsert, by which it updates a row only if its stock rises.
 func ifMore(conflict clause.OnConflict) clause.OnConflict {
 	conflict.Where = clause.Where{Exprs: []clause.Expression{gorm.Expr("shops.stock < excluded.stock")}}
 	return conflict
@@ -305,6 +308,7 @@ func TestConditionalUpsertOfSlice(t *testing.T) {
 	})
 }
 
+// newShops returns shop x, which the table has, and shop y, which is new.
 func newShops() []shop {
 	return []shop{{Code: "x", Stock: 1, Shelf: make([]shopShelf, 1)}, {Code: "y", Stock: 2, Shelf: make([]shopShelf, 1)}}
 }
@@ -385,6 +389,9 @@ func TestUpsertArray(t *testing.T) {
 	})
 }
 
+// TestReturning checks which columns the plugin makes an upsert return. These are the
+// keys, and the columns that GORM would return without the plugin, if the row may have
+// other keys than the struct.
 func TestReturning(t *testing.T) {
 	t.Parallel()
 	type defaulted struct {

@@ -21,7 +21,7 @@ import (
 type key struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
-	index         []int // of the field, as reflect uses it
+	index         []int // of the field, for reflect.Value.FieldByIndex
 	plain         *rowview.PlainKeys
 }
 
@@ -64,12 +64,13 @@ func Guards(c clause.Interface) bool {
 
 // ModifyStatement adds an error to the statement if one of its rows has no key.
 func (k *key) ModifyStatement(stmt *gorm.Statement) {
-	// GORM or the database replaces the key 0 by the default of the field.
+	// If the field has a default, GORM or the database writes the default instead of the
+	// key 0.
 	replaced := k.field.HasDefaultValue && k.field.DefaultValueInterface != any(int64(0))
 	if stmt.SQL.Len() > 0 || replaced || !k.unset(stmt) {
 		return
 	}
-	// These checks are slower than the checks above, and rows without keys are rare.
+	// These checks come last because they are slow, and rows without keys are rare.
 	if Skipped(stmt.Context) || k.omitted(stmt) {
 		return
 	}
@@ -79,6 +80,7 @@ func (k *key) ModifyStatement(stmt *gorm.Statement) {
 	stmt.BuildClauses = nil
 }
 
+// omitted reports whether the statement omits the key, which the database then assigns.
 func (k *key) omitted(stmt *gorm.Statement) bool {
 	columns, _ := stmt.SelectAndOmitColumns(true, false)
 	selected, ok := columns[k.field.DBName]

@@ -78,6 +78,8 @@ var untaggedBooks = plugintest.RowKind{
 	Key:   func(row any) types.ID { return row.(*untaggedBook).ID },
 }
 
+// TestUnsetKeyWithoutPlugin checks that, on a handle without the plugin, each way to
+// create a row without a types.ID key is an error that says how to register the plugin.
 func TestUnsetKeyWithoutPlugin(t *testing.T) {
 	t.Parallel()
 	tagged := plugintest.RowKind{
@@ -95,6 +97,8 @@ func TestUnsetKeyWithoutPlugin(t *testing.T) {
 	})
 }
 
+// TestUnsetTypedKey checks that the guard also checks keys of a type types.Of, here of an
+// untagged field, which the plugin does not fill.
 func TestUnsetTypedKey(t *testing.T) {
 	t.Parallel()
 	kind := plugintest.RowKind{
@@ -109,6 +113,7 @@ func TestUnsetTypedKey(t *testing.T) {
 	})
 }
 
+// TestUnsetKeyWithoutTag checks the error for an untagged key on a handle with the plugin.
 func TestUnsetKeyWithoutTag(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -137,6 +142,7 @@ func TestKeyUnsetByLateCallback(t *testing.T) {
 	})
 }
 
+// TestKeyUnsetByHook checks the error if a hook clears the key that the plugin set.
 func TestKeyUnsetByHook(t *testing.T) {
 	t.Parallel()
 	kind := plugintest.RowKind{
@@ -152,6 +158,8 @@ func TestKeyUnsetByHook(t *testing.T) {
 	})
 }
 
+// TestKeyUnsetInMap checks that each value of a map that a database may store as the key
+// 0 is an error, for example " 0 " and 0.3.
 func TestKeyUnsetInMap(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -194,6 +202,8 @@ func TestUnsetKeyOfChild(t *testing.T) {
 	})
 }
 
+// TestUnsetKeyInUpsert checks that an upsert with a row without a key is an error, also
+// if the upsert would change nothing.
 func TestUnsetKeyInUpsert(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -212,6 +222,8 @@ func TestUnsetKeyInUpsert(t *testing.T) {
 	})
 }
 
+// TestUnsetKeyBehindPointers checks keys that are pointers, and keys in embedded structs,
+// also behind a nil pointer.
 func TestUnsetKeyBehindPointers(t *testing.T) {
 	t.Parallel()
 	type Base struct {
@@ -284,7 +296,8 @@ func TestKeyLeftToTheDatabase(t *testing.T) {
 		if rows[0].ID != 1 || rows[1].ID != 2 || stored["a"] != 1 || stored["b"] != 2 || stored["c"] == 0 || stored["d"] == 0 {
 			t.Errorf("rows = %v, structs = %v", stored, rows)
 		}
-		// A table from before types.ID, and a model that does not describe its counter.
+		// The counter of the table assigns a key, although untaggedBook does not declare
+		// it.
 		plugintest.Must(t, db.Table("auto_books").Omit("ID").Create(&untaggedBook{Title: "e"}))
 		plugintest.Must(t, db.Table("auto_books").Model(&untaggedBook{}).Omit("id").Create(map[string]any{"title": "f"}))
 		if stored = plugintest.Stored(t, db, "auto_books"); stored["e"] == 0 || stored["f"] == 0 {
@@ -349,6 +362,8 @@ func TestKeyThatIsNotCreated(t *testing.T) {
 	}
 }
 
+// TestKeyWithDefault checks that a key with a default may be unset, except if the default
+// is 0.
 func TestKeyWithDefault(t *testing.T) {
 	t.Parallel()
 	type defaultBook struct {
@@ -440,6 +455,8 @@ func TestUnsetShadowedKey(t *testing.T) {
 	plugintest.Must(t, plugintest.Dry(t, nil).Create(&row{ID: "a"}))
 }
 
+// TestClausesOfOtherFields checks that clauses that other fields add to creates work
+// before and after the key's clause.
 func TestClausesOfOtherFields(t *testing.T) {
 	t.Parallel()
 	type versioned struct {
@@ -484,8 +501,9 @@ func TestUnsetKeyOfWrongValues(t *testing.T) {
 	}
 }
 
-// TestUnsetKeyOfAnotherType checks rows of another type, which GORM reads by the
-// positions of their fields.
+// TestUnsetKeyOfAnotherType checks rows of another type than the model's, which GORM
+// reads by the positions of their fields. The guard checks a type with the same fields,
+// and leaves a type with other fields to GORM.
 func TestUnsetKeyOfAnotherType(t *testing.T) {
 	t.Parallel()
 	type copied untaggedBook

@@ -22,14 +22,14 @@ type Column struct {
 	Field   *schema.Field
 	Kind    Kind
 	Primary bool           // tagged pk
-	Listed  bool           // tagged by [Adopt], and untagged in the source
+	Listed  bool           // key of a model of gormflake.WithModels, which [Adopt] has tagged
 	Serial  *serial.Format // nil for a key
 
-	gen    string // name of the generator, "" for the default generator
-	source Generator
-	code   string   // code of the serial numbers
-	last   types.ID // the largest ID that has a serial number
-	path   []int    // indexes of fields; -index-1 for an embedded pointer
+	gen    string    // name of the generator, "" for the default generator
+	source Generator // the generator
+	code   string    // code of the serial numbers
+	last   types.ID  // the largest ID that has a serial number
+	path   []int     // indexes of fields; -index-1 for an embedded pointer
 }
 
 // NewColumn returns a column for a field that may be untagged. Its Kind is zero.
@@ -71,6 +71,8 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 	return c, c.setSerial(t.serial)
 }
 
+// writable returns an error if GORM does not write the column of a tagged field as the
+// plugin needs it, or if the tag names the wrong role for it.
 func writable(f *schema.Field, t tag) error {
 	switch {
 	case f.DBName == "" && f.TagSettings["-"] != "":
@@ -87,7 +89,8 @@ func writable(f *schema.Field, t tag) error {
 	return nil
 }
 
-// layouter is a generator whose IDs can be formatted as serial numbers.
+// layouter is a generator whose layout is known, so that serial numbers can be made from
+// its IDs.
 type layouter interface{ Layout() snowflake.Layout }
 
 // setSerial makes c a column of serial numbers that begin with code.
@@ -115,6 +118,7 @@ func (c *Column) CheckWidth(f *schema.Field) error {
 	return nil
 }
 
+// sizeOfType finds the size in types such as varchar(32) and character varying(32).
 var sizeOfType = regexp.MustCompile(`(?i)char[a-z ]*\(\s*(\d+)\s*\)`)
 
 // declaredSize returns the number of characters that the model declares for a string
@@ -188,6 +192,7 @@ func (c *Column) Clear(row reflect.Value) {
 	}
 }
 
+// setText stores a serial number in the row.
 func (c *Column) setText(row reflect.Value, text string) {
 	c.Kind.allocate(c.reach(row)).SetString(text)
 }
@@ -226,8 +231,8 @@ func (c *Column) Differs(a, b reflect.Value) bool {
 	return c.Value(a) != c.Value(b)
 }
 
-// Find returns the field without allocating. If the field is behind a nil pointer, Find
-// returns that pointer and false.
+// Find returns the field without allocating. If the field is in an embedded struct behind
+// a nil pointer, Find returns that pointer and false.
 func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
 	for _, i := range c.path {
 		if i >= 0 {

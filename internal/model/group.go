@@ -28,8 +28,8 @@ type Group struct {
 
 	gen    string // name of the generator
 	source Generator
-	table  string
-	tables TableGenerator // source, if it implements the interface
+	table  string         // of the model
+	tables TableGenerator // source, if it implements TableGenerator, else nil
 	last   types.ID       // the largest ID that the generator may return
 
 	// parents are the belongs-to relations whose foreign key is Primary, if the group has
@@ -37,6 +37,7 @@ type Group struct {
 	parents []*Column
 }
 
+// newGroups divides the tagged columns of a model by their generators.
 func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	var groups []*Group
 	for _, c := range columns {
@@ -69,6 +70,7 @@ func (g *Group) add(c *Column, onlyPrimary bool) {
 	}
 }
 
+// parentsIn returns the value for g.parents.
 func (g *Group) parentsIn(s *schema.Schema) (parents []*Column) {
 	if g.Primary == nil || len(g.Serials) == 0 {
 		return nil
@@ -81,9 +83,9 @@ func (g *Group) parentsIn(s *schema.Schema) (parents []*Column) {
 	return parents
 }
 
-// KeyIsForeign reports whether the group has serial numbers and a primary key that GORM may
-// replace with the key of a parent. It is false for a group without serial numbers, even if
-// its key is a foreign key.
+// KeyIsForeign reports whether the group has serial numbers and a primary key that GORM
+// may replace with the key of a parent. It is false for a group without serial numbers,
+// even if its key is a foreign key.
 func (g *Group) KeyIsForeign() bool { return len(g.parents) > 0 }
 
 // HasParent reports whether the row has a parent whose key will replace the row's key
@@ -193,6 +195,8 @@ func (g *Group) FillKeys(row reflect.Value, ids []types.ID) (rest []types.ID, ok
 	return ids, true
 }
 
+// fillSerials sets the unset serial numbers of a row, from its primary key or, if the key
+// has no serial number, from the first of ids.
 func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
 	if !g.LacksSerial(row) {
 		return ids, true
@@ -215,8 +219,8 @@ func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID,
 	return ids, true
 }
 
-// Renumber replaces the serial numbers that were made from the key made, because the row
-// has another key now. It keeps a serial number that a hook or the caller has set since.
+// Renumber replaces the serial numbers that were made from the key made by those of the
+// row's present key. It keeps a serial number that a hook or the caller has set since.
 func (g *Group) Renumber(row reflect.Value, made types.ID) error {
 	id := g.Primary.Get(row)
 	for _, c := range g.Serials {

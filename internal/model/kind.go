@@ -107,6 +107,7 @@ func (k Kind) Unset(v reflect.Value) bool {
 	}
 }
 
+// get returns the ID in v, or 0 if v is unset or is a string that is not an ID.
 func (k Kind) get(v reflect.Value) types.ID {
 	v, ok := k.unwrap(v)
 	if !ok {
@@ -137,6 +138,7 @@ func (k Kind) allocate(v reflect.Value) reflect.Value {
 	return v
 }
 
+// set stores an ID in v.
 func (k Kind) set(v reflect.Value, id types.ID) {
 	v = k.allocate(v)
 	switch k.scalar {
@@ -162,6 +164,7 @@ func (k Kind) ConvertsTo(other Kind) bool {
 	return k.scalar == reflect.Int64 || k.scalar == reflect.Uint64 && other.scalar != reflect.String
 }
 
+// indirect returns the type to which t points, or t if it is not a pointer.
 func indirect(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()

@@ -9,16 +9,18 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// Namer marks the schemas that GORM parses with it, because GORM stores the Namer in the
-// schema. The mark shows [UntaggedKey] that the plugin had the schema parsed, and that it
-// was not in use before.
+// Namer is a naming strategy by which [UntaggedKey] recognises schemas that the plugin
+// made GORM parse. GORM parses each model once, and stores the naming strategy in the
+// schema. A schema with another strategy was in use before, so [Adopt] may not change it
+// any more.
 type Namer struct{ schema.Namer }
 
+// mark begins a name that only [Namer] resolves.
 const mark = "gormflake: "
 
 // ColumnName implements schema.Namer. If column begins with the mark, ColumnName returns
-// the rest of it. A schema that was parsed with another Namer does not resolve such a
-// name.
+// the rest of column, so that LookUpField finds the field. A schema with another naming
+// strategy finds no field by such a name.
 func (n Namer) ColumnName(table, column string) string {
 	if name, marked := strings.CutPrefix(column, mark); marked {
 		return name
@@ -26,9 +28,9 @@ func (n Namer) ColumnName(table, column string) string {
 	return n.Namer.ColumnName(table, column)
 }
 
-// UntaggedKey returns the primary key of a listed model that the database would assign.
-// It returns nil if the model has a tagged key or is left out, and an error if [Adopt]
-// cannot tag the key.
+// UntaggedKey returns the untagged primary key of a model that gormflake.WithModels
+// lists. It returns nil if the model has a tagged key or a tag that leaves it out, and an
+// error if [Adopt] cannot tag the key.
 func UntaggedKey(s *schema.Schema) (*schema.Field, error) {
 	if slices.ContainsFunc(s.PrimaryFields, IsTagged) || leavesOut(s.ModelType) {
 		return nil, nil
@@ -46,6 +48,7 @@ func UntaggedKey(s *schema.Schema) (*schema.Field, error) {
 	return f, nil
 }
 
+// notListed returns the error for a model that cannot be listed, with a way out.
 func notListed(format string, args ...any) error {
 	return fmt.Errorf(format+`, or leave the model out by snowflake:"-" on a field`, args...)
 }

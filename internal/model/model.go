@@ -62,8 +62,9 @@ type Model struct {
 	}
 }
 
-// KeyReplacedBy reports whether GORM, when it saves rel, may replace a key from which
-// serial numbers are made.
+// KeyReplacedBy reports whether the primary key is the foreign key of the belongs-to
+// relation rel, and serial numbers are made from it. GORM replaces the key when it saves
+// rel.
 func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
 	return slices.ContainsFunc(m.Groups, func(g *Group) bool {
 		return slices.ContainsFunc(g.parents, func(c *Column) bool { return c.Field == rel.Field })
@@ -94,6 +95,7 @@ func (m *Model) Uniques(namer schema.Namer) []Unique {
 	return m.uniques.list
 }
 
+// parse describes the tagged columns, the groups and the foreign keys of a schema.
 func parse(s *schema.Schema, gens generators) *Model {
 	if isJoinTable(s) {
 		return &Model{}
@@ -113,6 +115,7 @@ func parse(s *schema.Schema, gens generators) *Model {
 	return m
 }
 
+// taggedColumns returns the columns of the tagged fields, and an error for each wrong tag.
 func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs []error) {
 	seen := map[string]bool{}
 	for _, f := range s.Fields {
@@ -137,13 +140,16 @@ func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs [
 }
 
 // secondKeys returns an error for each tagged key of an embedded struct that becomes a
-// second primary key, in addition to the model's own key. Its ID would be in no other
-// row.
+// second primary key, in addition to the model's own key. For example, an Order embeds a
+// Customer with its key, to copy the customer's columns. That key would get a new ID,
+// which no customer has.
 func secondKeys(s *schema.Schema, columns []*Column) (errs []error) {
 	for _, c := range columns {
 		f := c.Field
 		_, prefixed := f.TagSettings["EMBEDDEDPREFIX"]
 		id := s.LookUpField("id") // GORM removes id from the primary key if another field is tagged primaryKey
+		// The model's own key is in another struct. Without a prefix only a tagged one
+		// counts.
 		second := prefixed && id != nil && !sameStruct(id, f) || slices.ContainsFunc(s.PrimaryFields, func(other *schema.Field) bool {
 			return !sameStruct(other, f) && len(other.BindNames) <= len(f.BindNames) && (prefixed || IsTagged(other))
 		})

@@ -34,6 +34,8 @@ type ledgerMark struct {
 
 var ledgerModels = []any{&ledger{}, &ledgerLine{}, &ledgerMark{}}
 
+// TestModel checks that models that embed gormflake.Model get keys and time stamps, also
+// in related rows, and pass Check.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -51,6 +53,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
+// TestModelMigratesOnce checks that AutoMigrate changes nothing in tables that it has
+// created.
 func TestModelMigratesOnce(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -113,6 +117,8 @@ func TestModelWithPrefix(t *testing.T) {
 	})
 }
 
+// TestModelInOwnCase checks gormflake.Model with a naming strategy that keeps upper-case
+// letters in the names of columns.
 func TestModelInOwnCase(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

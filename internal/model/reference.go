@@ -57,7 +57,9 @@ func (r *Reference) check() error {
 	}
 	t := r.Foreign.FieldType
 	_, err := SerialKindOf(t)
-	basic := t.Kind() <= reflect.Float64 // GORM converts any text to false for a bool, and digits to a float
+	// For these kinds copy would succeed and lose the text, because GORM converts any
+	// text to false for a bool, and digits to a number.
+	basic := t.Kind() <= reflect.Float64
 	if err == nil || basic {
 		return err
 	}
@@ -76,7 +78,7 @@ func (r *Reference) copy(key any) (foreign reflect.Value, err error) {
 	return r.Foreign.ReflectValueOf(ctx, row), err
 }
 
-// probe is an ID that is too large for every narrower type.
+// probe is an ID that no type of less than 63 bits can hold, nor a float64.
 const probe types.ID = 1<<62 + 1
 
 // checkConversion lets GORM convert [probe] and returns an error if the foreign key then
@@ -104,8 +106,8 @@ func (r *Reference) checkConversion() error {
 	}
 }
 
-// sameInDatabase reports whether the driver sends the same number or text for both
-// values.
+// sameInDatabase reports whether the database would receive the same number or text for
+// both values.
 func sameInDatabase(key, foreign any) bool {
 	want, err := driver.DefaultParameterConverter.ConvertValue(key)
 	got, foreignErr := driver.DefaultParameterConverter.ConvertValue(foreign)

@@ -77,7 +77,8 @@ func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, err
 	if n == 0 {
 		return ids, nil
 	}
-	// Otherwise a generator that skips elements would return IDs of an earlier statement.
+	// Otherwise a generator that skips elements would leave IDs of an earlier statement
+	// there.
 	clear(*ids)
 	if err := g.fill(ctx, *ids); err != nil {
 		return nil, fmt.Errorf("generator%s: %w", quotedGen(g.gen), err)

@@ -17,11 +17,13 @@ const (
 
 // tag is a parsed `snowflake:"…"`.
 type tag struct {
-	primary bool
+	primary bool   // pk
 	serial  string // the code of a serial number, "" for a key
-	gen     string
+	gen     string // the name of the generator, "" for the default generator
 }
 
+// parseTag parses the text of a tag, which is a role, such as pk, and options after
+// commas.
 func parseTag(text string) (t tag, err error) {
 	words := strings.Split(text, ",")
 	err = t.role(words[0])
@@ -31,6 +33,7 @@ func parseTag(text string) (t tag, err error) {
 	return t, err
 }
 
+// role parses the first word of a tag.
 func (t *tag) role(text string) error {
 	code, isSerial := strings.CutPrefix(text, "serial=")
 	switch {
@@ -47,6 +50,7 @@ func (t *tag) role(text string) error {
 	return nil
 }
 
+// option parses a later word of a tag.
 func (t *tag) option(text string) error {
 	name, value, _ := strings.Cut(text, "=")
 	switch {
@@ -83,7 +87,7 @@ func eachTag(t reflect.Type, path []string, visit func(name, text string)) {
 		if text, ok := f.Tag.Lookup(tagKey); ok {
 			visit(strings.Join(at, "."), text)
 		}
-		if inner := embedded(f); inner != nil && len(at) < 16 { // a struct may embed itself by a pointer
+		if inner := embedded(f); inner != nil && len(at) < 16 { // any limit will do, because a struct may embed itself by a pointer
 			eachTag(inner, at, visit)
 		}
 	}

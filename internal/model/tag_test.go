@@ -31,6 +31,8 @@ type likeNull struct {
 func (n *likeNull) Scan(any) error              { return errors.ErrUnsupported }
 func (n likeNull) Value() (driver.Value, error) { return n.V, nil }
 
+// TestTagMistakes checks that a create with a wrong tag returns all mistakes of the
+// model, and does not call the generator.
 func TestTagMistakes(t *testing.T) {
 	t.Parallel()
 	type ok = types.ID
@@ -150,6 +152,8 @@ func TestTagMistakes(t *testing.T) {
 	}
 }
 
+// TestTagMistakeNamesModel checks that the error names the model, whose name is empty in
+// TestTagMistakes.
 func TestTagMistakeNamesModel(t *testing.T) {
 	t.Parallel()
 	type wrong struct {
@@ -161,6 +165,8 @@ func TestTagMistakeNamesModel(t *testing.T) {
 	}
 }
 
+// TestTagOverridesEmbeddedTag checks that a tagged field gets the key if it shadows a
+// tagged field of an embedded struct.
 func TestTagOverridesEmbeddedTag(t *testing.T) {
 	t.Parallel()
 	type override struct {
@@ -212,6 +218,7 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
+// TestOptionMistakes checks that Use returns all mistakes in the options of New.
 func TestOptionMistakes(t *testing.T) {
 	t.Parallel()
 	db, err := gorm.Open(nil, &gorm.Config{})
@@ -252,6 +259,7 @@ gormflake: WithGenerator("b"): generator is a nil model_test.fillFunc: want one,
 	plugintest.Must(t, plugintest.Dry(t, gormflake.New(fillNothing{})).Create(&plugintest.Book{ID: 5}))
 }
 
+// fillFunc is a generator that is a function, and so may be nil.
 type fillFunc func(ctx context.Context, dst []types.ID) error
 
 func (f fillFunc) Fill(ctx context.Context, dst []types.ID) error { return f(ctx, dst) }

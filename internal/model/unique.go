@@ -8,6 +8,8 @@ type Unique struct {
 	Where   string // the condition of a partial index
 }
 
+// uniquesOf returns the unique indexes and constraints of a schema, which
+// [Model.Uniques] describes.
 func uniquesOf(s *schema.Schema) (list []Unique) {
 	for _, index := range s.ParseIndexes() {
 		u := Unique{Where: index.Where}

@@ -24,8 +24,8 @@ func Apply[O comparable](prefix string, opts []O, apply func(O) error) error {
 }
 
 // Check returns nil if good is true, and otherwise an error with the format and its
-// arguments. An option may set an invalid argument even so, because callers do not use a
-// configuration that comes with an error.
+// arguments. An option may call Check after it has stored its argument, because callers do
+// not use a configuration that comes with an error.
 func Check(good bool, format string, args ...any) error {
 	if good {
 		return nil

@@ -33,13 +33,16 @@ func NewPlace(l snowflake.Layout) Place {
 		end = expires
 	}
 	until := end.Add(expires.Sub(end) / 8 * 7)
-	// The place moves by one year in eight years.
+	// The place is 7/8 of the way from end to expires, so it moves by only one year in
+	// eight years. The ten years from first to until therefore contain the counters that
+	// earlier processes have parked, and the year from until to last contains the keys
+	// that these counters assign.
 	first, last := l.Max(until.AddDate(-years, 0, 0)), l.Max(until.AddDate(1, 0, 0))
 	limit := l.Max(end)
 	return Place{l.Max(until), until, limit, max(first, limit), last}
 }
 
-// Holds reports whether a key comes from a parked counter.
+// Holds reports whether a parked counter has assigned the key.
 func (p Place) Holds(key types.ID) bool { return p.First <= key && key <= p.Last }
 
 // String describes a counter that is parked at the place.

@@ -13,6 +13,7 @@ func Ordinal(host string) (int64, error) {
 	name, _, _ := strings.Cut(host, ".")
 	dash := strings.LastIndexByte(name, '-')
 	digits := name[dash+1:]
+	// An ordinal is an int32 that is not negative, and has no leading zeros.
 	number, err := strconv.ParseUint(digits, 10, 31)
 	if dash < 0 || err != nil || len(digits) > 1 && digits[0] == '0' {
 		return 0, fmt.Errorf("host name %q does not end in -<ordinal>: want the name of a StatefulSet's pod such as web-0", host)

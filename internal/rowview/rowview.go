@@ -19,10 +19,10 @@ import (
 
 // Rows are the structs that a statement creates.
 type Rows struct {
-	Value reflect.Value
-	Many  bool // Value is a slice or array
-	N     int
-	Plain bool // a list of structs that can be set, not of pointers
+	Value reflect.Value // a struct, or a list of structs or of pointers to structs
+	Many  bool          // Value is a slice or array
+	N     int           // number of rows
+	Plain bool          // Value is a list of structs that can be set, not of pointers
 }
 
 // Of returns the rows of the statement. It returns an error for structs whose layout
@@ -103,7 +103,8 @@ type PlainKeys struct {
 	size, offset uintptr // size of a row, and offset of the key in it
 }
 
-// PlainKeysOf returns nil if the field is not a 64-bit integer, or is behind a pointer.
+// PlainKeysOf returns a reader of the keys in a field. It returns nil if the field is not
+// a 64-bit integer, or is behind a pointer.
 func PlainKeysOf(f *schema.Field) *PlainKeys {
 	if t := f.FieldType; !reflect.Zero(t).CanInt() && !reflect.Zero(t).CanUint() || t.Bits() != 64 {
 		return nil
@@ -111,7 +112,7 @@ func PlainKeysOf(f *schema.Field) *PlainKeys {
 	row := f.Schema.ModelType
 	p := &PlainKeys{size: row.Size()}
 	for _, i := range f.StructField.Index {
-		if i < 0 {
+		if i < 0 { // GORM marks an embedded pointer by a negative index
 			return nil
 		}
 		p.offset += row.Field(i).Offset

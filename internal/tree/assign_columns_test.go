@@ -20,6 +20,8 @@ type assignExtensionPart struct {
 	ExtensionID types.ID
 }
 
+// TestAssignHandsOnWhatBelongsToBrings checks that a row passes the key that it gets from
+// its parent, by a belongs-to relation, on to its own children.
 func TestAssignHandsOnWhatBelongsToBrings(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -30,6 +32,7 @@ func TestAssignHandsOnWhatBelongsToBrings(t *testing.T) {
 	}
 }
 
+// assignArea has spots that refer to it by two columns, of which one may be NULL.
 type assignArea struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Region *int64
@@ -42,6 +45,8 @@ type assignSpot struct {
 	AreaID types.ID
 }
 
+// TestAssignCarriesNull checks that Assign sets a column of a foreign key to NULL if the
+// parent's column is NULL.
 func TestAssignCarriesNull(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -72,6 +77,8 @@ type assignDepth struct {
 	Gauge *string
 }
 
+// TestAssignWritesNumbersOut checks that a foreign key of type string gets the decimal
+// text of an untagged number, and not the character with that code point.
 func TestAssignWritesNumbersOut(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -87,6 +94,7 @@ func TestAssignWritesNumbersOut(t *testing.T) {
 	}
 }
 
+// TestAssignRowGivenTwice checks that a row that is twice in the slice gets its keys once.
 func TestAssignRowGivenTwice(t *testing.T) {
 	t.Parallel()
 	gen := plugintest.NewAssignGenerator()

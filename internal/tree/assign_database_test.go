@@ -14,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestAssignThenCopy checks that an assigned tree can be stored by COPY, table by table.
 func TestAssignThenCopy(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -46,6 +47,7 @@ func TestAssignThenCopy(t *testing.T) {
 	plugintest.WantLoaded(t, db, shape, &orders)
 }
 
+// copyRows stores rows by COPY.
 func copyRows(t *testing.T, conn *pgx.Conn, table string, columns []string, rows [][]any) {
 	t.Helper()
 	n, err := conn.CopyFrom(t.Context(), pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))
@@ -65,8 +67,8 @@ type assignItem struct {
 	InvoiceID types.ID
 }
 
-// TestAssignAfterUpsert checks an assigned tree whose parent is already stored under
-// another key.
+// TestAssignAfterUpsert checks a tree whose parent gets the key of an existing row by an
+// upsert. A second Assign must link the children to that key.
 func TestAssignAfterUpsert(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -11,6 +11,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// The models of TestAssignWalksOnce. The foreign key of noteOnce counts how often it is
+// set.
 type (
 	ownerOfShared struct {
 		ID    types.ID    `gorm:"primaryKey" snowflake:"pk"`
@@ -54,6 +56,7 @@ func TestAssignWalksOnce(t *testing.T) {
 	}
 }
 
+// ebb and flow each get their key from the row that contains them.
 type (
 	ebb struct {
 		EbbID types.ID `gorm:"primaryKey" snowflake:"pk"`
@@ -78,6 +81,7 @@ func TestAssignReplacesEveryKey(t *testing.T) {
 	}
 }
 
+// A seal gets its key from a deed and from a survey, which have different keys.
 type (
 	estate struct {
 		ID     types.ID   `gorm:"primaryKey" snowflake:"pk"`
@@ -109,6 +113,8 @@ func TestAssignEndsWhereKeysAlternate(t *testing.T) {
 	if row.Deed.EstateID != 5 || row.Survey.EstateID != 5 || shared.SealID != 9 {
 		t.Errorf("deed of %d, survey of %d, seal of %d, want 5, 5 and 9", row.Deed.EstateID, row.Survey.EstateID, shared.SealID)
 	}
+	// The first walk, one for each of the five models, and the walk that sets serial
+	// numbers.
 	if got, want := row.Notes[0].OwnerID.sets, 1+5+1; got != want {
 		t.Errorf("%d walks, want %d", got, want)
 	}

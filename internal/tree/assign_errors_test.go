@@ -73,6 +73,8 @@ type assignUntagged struct {
 
 type assignUntaggedLine struct{ ID, OrderID int64 }
 
+// TestAssignRejects checks the errors for values that are no trees, for trees that Assign
+// cannot link, and for wrong models.
 func TestAssignRejects(t *testing.T) {
 	t.Parallel()
 	var none *plugintest.AssignOrder
@@ -118,6 +120,8 @@ func TestAssignRejects(t *testing.T) {
 	}
 }
 
+// TestAssignAcceptsStoredParents checks that Assign links children to a parent whose
+// untagged key is set, as after its INSERT.
 func TestAssignAcceptsStoredParents(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -140,6 +144,7 @@ func TestAssignAcceptsStoredParents(t *testing.T) {
 	}
 }
 
+// TestAssignWithoutPlugin checks the error for a handle without the plugin.
 func TestAssignWithoutPlugin(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -151,7 +156,8 @@ func TestAssignWithoutPlugin(t *testing.T) {
 	}
 }
 
-// TestAssignAllOrNothing checks that the tree is unchanged after any failure.
+// TestAssignAllOrNothing checks that the tree is unchanged if a generator fails, for
+// whichever model, or if a value cannot be converted to a foreign key.
 func TestAssignAllOrNothing(t *testing.T) {
 	t.Parallel()
 	for block := range 3 {
@@ -195,6 +201,8 @@ func (g *assignContextGenerator) Fill(ctx context.Context, dst []types.ID) error
 	return nil
 }
 
+// TestAssignPassesTheContextAndIgnoresSkip checks that the generator gets the context of
+// the handle, and that Assign sets keys although this context is of Skip.
 func TestAssignPassesTheContextAndIgnoresSkip(t *testing.T) {
 	t.Parallel()
 	gen := &assignContextGenerator{}

@@ -78,7 +78,7 @@ type (
 	}
 )
 
-// deaf is a type that rejects every value.
+// deaf is a type whose Scan rejects every value.
 type deaf struct{}
 
 func (*deaf) Scan(any) error              { return errors.New("got something") }
@@ -189,6 +189,7 @@ func (c *tally) Scan(value any) error {
 func (c tally) Value() (driver.Value, error) { return c.id, nil }
 
 type (
+	// tallied has notes whose foreign keys count how often they are set.
 	tallied struct {
 		ID    types.ID   `gorm:"primaryKey" snowflake:"pk"`
 		Part  *partTally `gorm:"foreignKey:OwnerID"`
@@ -243,9 +244,9 @@ func TestAssignFailsInEachWalk(t *testing.T) {
 	}
 }
 
-// TestAssignNamesTheGeneratedPart checks the error for a composite key of which two parts are
-// unset. The error names the part that the database generates, although the other unset part
-// (Region) comes before it, because an empty string is a valid part.
+// TestAssignNamesTheGeneratedPart checks the error for a composite key of which two parts
+// are unset. The error names the part that the database generates, although the other
+// unset part (Region) comes before it, because an empty string is a valid part.
 func TestAssignNamesTheGeneratedPart(t *testing.T) {
 	t.Parallel()
 	type (
@@ -308,8 +309,8 @@ type (
 	}
 )
 
-// TestAssignTypeColumnIsAForeignKey checks that the type of a polymorphic relation may
-// also be a foreign key.
+// TestAssignTypeColumnIsAForeignKey checks that the type column of a polymorphic relation
+// may also be the foreign key of a belongs-to relation.
 func TestAssignTypeColumnIsAForeignKey(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"exhibit", "picture"} { // if they differ, the last link wins, as in GORM
@@ -347,6 +348,7 @@ func TestAssignCycleBelowTheRoot(t *testing.T) {
 	}
 }
 
+// A warp contains wefts, and a weft contains warps.
 type (
 	warp struct {
 		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`

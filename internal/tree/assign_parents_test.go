@@ -25,7 +25,7 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 	flagship := &assignShip{}
 	players, last := make([]assignPlayer, 1), &plugintest.AssignOrder{}
 	last.Lines = []*plugintest.AssignLine{line, {Order: last}}
-	const own = ": give each parent its own copy"
+	const own = ": give each parent its own copy" // the fix in the error
 	tests := []struct {
 		name string
 		tree any
@@ -127,6 +127,7 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 	}
 }
 
+// assignTeam has players in two relations of its own and in a relation of its coaches.
 type assignTeam struct {
 	ID      types.ID       `gorm:"primaryKey" snowflake:"pk"`
 	Players []assignPlayer `gorm:"foreignKey:TeamID"`
@@ -146,6 +147,7 @@ type assignPlayer struct {
 	CoachID types.ID
 }
 
+// assignHarbour has ships behind a pointer and in a slice.
 type assignHarbour struct {
 	ID       types.ID     `gorm:"primaryKey" snowflake:"pk"`
 	Flagship *assignShip  `gorm:"foreignKey:HarbourID"`
@@ -232,7 +234,8 @@ type assignCommonPart struct {
 	OrderID types.ID
 }
 
-// TestAssignRandomSharing checks orders that take their lines at random from one array.
+// TestAssignRandomSharing checks orders whose lines are random parts of one array. Assign
+// must return an error exactly if two parts overlap.
 func TestAssignRandomSharing(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())

@@ -68,6 +68,8 @@ func reached(n *assignNode, all map[*assignNode]bool) {
 	}
 }
 
+// TestAssignRandomGraphs checks that Assign ends for random rows that refer to each
+// other, also in cycles, sets each key once, and links all rows.
 func TestAssignRandomGraphs(t *testing.T) {
 	t.Parallel()
 	gen := plugintest.NewAssignGenerator()

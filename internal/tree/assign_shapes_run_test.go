@@ -14,6 +14,9 @@ import (
 
 var errAssignRejected = errors.New("rejected")
 
+// TestAssignThenWrite checks, for trees of all kinds of relations, that the rows that the
+// database returns are the assigned rows, whether the tree is stored table by table or by
+// one Create. Create must change no key.
 func TestAssignThenWrite(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

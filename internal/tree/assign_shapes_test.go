@@ -6,6 +6,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
+// assignShapes returns a tree of each kind of relation and of key, with its models and
+// tables.
 func assignShapes() []plugintest.AssignShape {
 	return []plugintest.AssignShape{
 		plugintest.HasManyShape(), hasOneShape(), belongsToShape(), manyToManyShape(), typedShape(), polymorphicShape(),

@@ -13,6 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestAssignAsksOncePerModel checks that Assign calls the generator once for each model,
+// parents first, and not at all for a tree that has its keys.
 func TestAssignAsksOncePerModel(t *testing.T) {
 	t.Parallel()
 	gen := plugintest.NewAssignGenerator()
@@ -29,6 +31,8 @@ func TestAssignAsksOncePerModel(t *testing.T) {
 	}
 }
 
+// TestAssignParentsHaveSmallerKeys checks that a parent's key is smaller than the keys of
+// its children, in all directions of relations.
 func TestAssignParentsHaveSmallerKeys(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -59,6 +63,8 @@ func TestAssignParentsHaveSmallerKeys(t *testing.T) {
 	}
 }
 
+// TestAssignKeepsKeysAndOverwritesLinks checks that Assign keeps keys that are set, and
+// replaces foreign keys that refer to another row.
 func TestAssignKeepsKeysAndOverwritesLinks(t *testing.T) {
 	t.Parallel()
 	gen := plugintest.NewAssignGenerator()
@@ -75,6 +81,8 @@ func TestAssignKeepsKeysAndOverwritesLinks(t *testing.T) {
 	}
 }
 
+// TestAssignAgainLinksAgain checks that a second Assign links the rows again after a
+// parent got another key.
 func TestAssignAgainLinksAgain(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -93,6 +101,8 @@ func TestAssignAgainLinksAgain(t *testing.T) {
 	}
 }
 
+// TestAssignSharedAndCircular checks that a row that several pointers reach, also in a
+// cycle, gets one key.
 func TestAssignSharedAndCircular(t *testing.T) {
 	t.Parallel()
 	gen := plugintest.NewAssignGenerator()
@@ -150,6 +160,7 @@ func TestAssignFromTheChild(t *testing.T) {
 	}
 }
 
+// TestAssignSliceWithinItself checks that the walk ends if a slice contains itself.
 func TestAssignSliceWithinItself(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -178,6 +189,7 @@ func TestAssignKeepsOtherRowsBehindPointers(t *testing.T) {
 	}
 }
 
+// TestAssignForms checks each form of a value that Assign accepts.
 func TestAssignForms(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -203,6 +215,8 @@ func TestAssignForms(t *testing.T) {
 	}
 }
 
+// TestAssignLeavesAbsentRelations checks that Assign neither creates rows for relations
+// that are nil or zero, nor changes their foreign keys.
 func TestAssignLeavesAbsentRelations(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -231,6 +245,8 @@ type assignTwoChildren struct {
 	Number types.ID
 }
 
+// TestAssignWithSeveralGenerators checks that each generator is called once for the
+// columns of a model that name it.
 func TestAssignWithSeveralGenerators(t *testing.T) {
 	t.Parallel()
 	keys, numbers := plugintest.NewAssignGenerator(), &plugintest.AssignGenerator{Last: 1 << 40}
@@ -268,6 +284,8 @@ type assignCard struct {
 	HolderType string
 }
 
+// TestAssignLinksOtherKeysToo checks that Assign also sets foreign keys to untagged keys,
+// and foreign keys of type string to integer keys.
 func TestAssignLinksOtherKeysToo(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -285,6 +303,8 @@ func TestAssignLinksOtherKeysToo(t *testing.T) {
 	}
 }
 
+// TestAssignInParallel checks that Assign may run concurrently on different rows. The
+// race detector finds an access without a lock.
 func TestAssignInParallel(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())

@@ -49,12 +49,14 @@ func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 	return g, nil
 }
 
+// builder finds the nodes of a graph, and creates each once.
 type builder struct {
 	stmt  *gorm.Statement
 	set   *model.Set
 	found []*node
 }
 
+// node returns the node of a model. For a new node it follows all relations of the model.
 func (b *builder) node(s *schema.Schema) (*node, error) {
 	if i := slices.IndexFunc(b.found, func(n *node) bool { return n.schema == s }); i >= 0 {
 		return b.found[i], nil
@@ -81,6 +83,7 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 	return n, nil
 }
 
+// edge returns the edge of a relation, and adds the related model to the nodes.
 func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
 	// Another goroutine may still be parsing the schema in rel. Parse waits for it.
 	s, err := parse(b.stmt, rel.FieldSchema.ModelType)
@@ -97,7 +100,7 @@ func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
 		target:    target,
 		belongsTo: rel.Type == schema.BelongsTo,
 	}
-	if rel.Type != schema.Many2Many {
+	if rel.Type != schema.Many2Many { // whose foreign keys are in the join table
 		e.links, err = b.links(rel)
 	}
 	return e, err

@@ -45,10 +45,11 @@ func (p *claimPass) link(e *edge, parent, child reflect.Value) error {
 	return nil
 }
 
-// differs reports whether two claims to the same foreign key contradict each other. It
-// does not compare values that other links will set first, because parents of different
-// models may refer to a common row, such as a tenant.
+// differs reports whether two claims to the same foreign key contradict each other, so
+// that the row has two parents. It does not compare values that other links will set
+// first, because parents of different models may refer to a common row, such as a tenant.
 func (c claim) differs(ctx context.Context, d claim) (bool, error) {
+	// Both links copy the same column of the same model.
 	sameFrom := c.link.from != nil && d.link.from != nil && c.link.from.Field == d.link.from.Field
 	switch {
 	case sameFrom && c.parent.UnsafeAddr() == d.parent.UnsafeAddr():
@@ -88,6 +89,8 @@ func (w *walk) checkParents(ctx context.Context) error {
 	return w.run(&claimPass{ctx: ctx, walk: w, claims: map[rowColumn]claim{}})
 }
 
+// twoParents returns the error for a row whose parents make different claims. It names the
+// paths to the row.
 func (w *walk) twoParents(first, second claim) error {
 	fix := "give each parent its own copy"
 	if first.edge.belongsTo || second.edge.belongsTo {

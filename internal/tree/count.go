@@ -12,8 +12,8 @@ import (
 // the tree, before Assign changes it.
 type countPass struct {
 	ctx    context.Context
-	counts []int                  // by slot
-	linked map[rowColumn]struct{} // relay columns that links will set
+	counts []int                  // by slot ([node.slot])
+	linked map[rowColumn]struct{} // columns that links will set and other links read ([link.toRelay])
 
 	// Rows may have two parents if spans overlap, or if otherParent is set. spans are the
 	// slices of rows whose visits the walk does not record. otherParent is set if a
@@ -38,12 +38,15 @@ func (p *countPass) row(n *node, row reflect.Value) error {
 }
 
 func (p *countPass) link(e *edge, parent, child reflect.Value) error {
+	// Note whether rows may have two parents, which claimPass then examines.
 	if e.rowSize > 0 {
 		p.addSpan(child.UnsafeAddr(), e.rowSize)
 	}
 	if len(e.backs) > 0 && !p.otherParent {
 		p.noteBacks(e.backs, parent, child)
 	}
+	// missing is a link whose value is unset and will not be set, so that it would make an
+	// orphan of the child.
 	var missing *link
 	references, unset := 0, 0
 	for _, l := range e.links {
@@ -69,6 +72,8 @@ func (p *countPass) link(e *edge, parent, child reflect.Value) error {
 	return nil
 }
 
+// checkLink records a relay column that the link will set, and returns an error if GORM
+// cannot convert the parent's value to the foreign key.
 func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
 	if l.toRelay {
 		if p.linked == nil {
@@ -92,6 +97,8 @@ func (p *countPass) available(l *link, parent reflect.Value) bool {
 	return ok
 }
 
+// orphanError returns the error for a parent whose key is unset, so that its child cannot
+// refer to it.
 func (l *link) orphanError(e *edge) error {
 	role := "id"
 	if l.from.Field.PrimaryKey {

@@ -14,7 +14,7 @@ import (
 type graph struct {
 	root  *edge
 	nodes []*node // parents before children
-	slots int     // number of blocks of IDs to generate, which is one per model and generator
+	slots int     // number of blocks of IDs to generate, one for each model and generator
 
 	// needsRepeat is set if a link may replace a row's key after other rows refer to it,
 	// or after a serial number was made from it. The keyPass then runs several times.
@@ -26,7 +26,7 @@ type node struct {
 	index  int // index among the nodes of the graph
 	schema *schema.Schema
 	groups []*model.Group
-	slot   int     // slot of the first group
+	slot   int     // index of the first group's block of IDs; the blocks of its other groups follow
 	edges  []*edge // belongs-to first, because other relations may refer to a key that a belongs-to link sets
 
 	// keyMayChange is set if a link may replace the keys of the node's rows.
@@ -45,11 +45,14 @@ type edge struct {
 	field     *model.Column // nil for the root
 	target    *node
 	belongsTo bool
-	links     []*link
-	refused   error // error for a tree with rows of the relation, whose foreign key cannot hold the key
+	links     []*link // the columns that GORM sets when it saves the relation
+	refused   error   // error for a tree with rows of the relation, whose foreign key cannot hold the key
 
-	rowSize uintptr // size of rows in slices that two parents may share without a recorded visit, else 0
-	backs   []*edge // relations of the target that lead back to this edge's model by the same foreign key
+	// rowSize is the size of a row if the relation is a slice of structs whose visits the
+	// walk does not record, and otherwise 0. A countPass finds such slices that overlap.
+	rowSize uintptr
+
+	backs []*edge // relations of the target that lead back to this edge's model by the same foreign key
 }
 
 // isParent reports whether the rows of the model that declares the field are the parents.
@@ -89,9 +92,11 @@ func (e *edge) mayChangeKey() bool {
 	return !e.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool { return l.to.Field.PrimaryKey })
 }
 
-// markRelays marks links whose source another link sets, and links whose target another
-// link reads.
+// markRelays sets fromLinked and toRelay of the links. A relay is an untagged column that
+// one link sets and another link reads, for example a foreign key in a composite primary
+// key.
 func markRelays(nodes []*node) {
+	// The untagged columns that links read, and the columns that links set.
 	sources, targets := map[*schema.Field]bool{}, map[*schema.Field]bool{}
 	each := func(do func(*link)) {
 		for _, n := range nodes {
@@ -155,6 +160,8 @@ func markCycles(nodes []*node) {
 	}
 }
 
+// reaches reports whether relations lead from n to end, by nodes that are not shared and
+// not in seen.
 func (n *node) reaches(end *node, seen map[*node]bool) bool {
 	for _, e := range n.edges {
 		if e.target == end {

@@ -10,16 +10,16 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// keyPass sets keys and links.
+// keyPass sets keys, serial numbers and foreign keys.
 type keyPass struct {
 	ctx    context.Context
-	blocks []block // by slot
+	blocks []block // by slot ([node.slot])
 
 	keysOnly bool // leave serial numbers unset until no key changes any more
 	replaced bool // a link replaced a key to which other rows may refer
 }
 
-// block contains the unused IDs that were generated for a group.
+// block contains the IDs that were generated for a group and that no row has yet.
 type block struct {
 	rest   []types.ID
 	buffer *[]types.ID // the whole buffer, to recycle

@@ -11,15 +11,16 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// link is a column that a relation sets. It copies the value of from, or a constant, to
-// the foreign key to. The constant is the type of a polymorphic relation.
+// link describes a column that a relation sets. Its method copy copies the parent's column
+// from, or a constant, to the child's column to. The constant is the type of a polymorphic
+// relation.
 type link struct {
 	from, to *model.Column // from is nil for a constant
 	constant any
 	how      linkKind
 
-	tagged    bool // Assign sets from if it is unset
-	generated bool // the database sets from at INSERT if it is unset
+	tagged    bool // from is tagged, so Assign sets it if it is unset
+	generated bool // from has a default, so the database sets it in the INSERT if it is unset
 
 	fromLinked bool // another link sets from
 
@@ -37,8 +38,8 @@ const (
 	linkBySetter                 // GORM converts the value, which may fail
 )
 
-// reference returns the link from a key to a foreign key. It ignores the error of the
-// key's kind, because the key's model is a node of the graph and so has no error.
+// reference returns the link from a key to a foreign key. A tagged key has a known kind,
+// because its model is a node of the graph and therefore has no error.
 func reference(from, to *schema.Field) *link {
 	l := &link{from: model.NewColumn(from), to: model.NewColumn(to), generated: from.HasDefaultValue, tagged: model.IsTagged(from)}
 	var err error
@@ -67,6 +68,7 @@ func (l *link) try(ctx context.Context, value any) error {
 	return l.set(ctx, reflect.New(l.to.Field.Schema.ModelType).Elem(), value)
 }
 
+// set lets GORM convert value and set the foreign key of child.
 func (l *link) set(ctx context.Context, child reflect.Value, value any) error {
 	if err := l.to.Field.Set(ctx, child, value); err != nil {
 		return fmt.Errorf("set %s: %w", l.to.Name(), err)
@@ -91,6 +93,8 @@ func (l *link) copy(ctx context.Context, parent, child reflect.Value) error {
 	}
 }
 
+// copyID copies the parent's ID. If the parent's column is nil or NULL, it clears the
+// foreign key.
 func (l *link) copyID(parent, child reflect.Value) {
 	id := l.from.Get(parent)
 	if id == 0 && l.from.Kind.Optional() {

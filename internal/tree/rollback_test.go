@@ -37,7 +37,9 @@ func TestFailureAtEveryStatement(t *testing.T) {
 	})
 }
 
-// failAt reports whether the create had an n-th statement.
+// failAt creates a tree, and lets statement n fail. It checks that no row stays, and that
+// the create succeeds when it is repeated. It reports whether the create had n
+// statements.
 func failAt(t *testing.T, db *gorm.DB, n int, late bool) bool {
 	t.Helper()
 	empty(t, db)
@@ -72,6 +74,7 @@ func failAt(t *testing.T, db *gorm.DB, n int, late bool) bool {
 // shelfTables are in the order in which rows can be deleted.
 var shelfTables = []string{"shelf_topics", "pages", "volumes", "locks", "notes", "topics", "shelves", "rooms"}
 
+// empty deletes the rows of all tables.
 func empty(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	plugintest.Must(t, db.Exec("UPDATE shelves SET upper_id = NULL"))

@@ -62,6 +62,7 @@ func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, root, row refle
 	return g, nil
 }
 
+// assign runs the passes over the tree, whose graph is g.
 func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) error {
 	count := &countPass{ctx: stmt.Context, counts: make([]int, g.slots)}
 	count.spans = count.few[:0]

@@ -24,6 +24,7 @@ type treeWalk struct {
 	link   func(rel *schema.Relationship, owner, related reflect.Value)
 }
 
+// visit visits a row and the rows that can be reached from it.
 func (w *treeWalk) visit(row reflect.Value) {
 	if w.seen[addressOf(row)] {
 		return
@@ -60,9 +61,9 @@ func relatedRows(rel *schema.Relationship, owner reflect.Value) []reflect.Value 
 // forestCheck compares a forest with the rows of the database.
 type forestCheck struct {
 	*forest
-	stored   map[string]reflect.Value // by model and code
-	expected map[string]bool
-	joins    map[string]map[string]bool // by table, then the keys of a join row
+	stored   map[string]reflect.Value   // rows of the database by model and code
+	expected map[string]bool            // rows that the forest has, by model and code
+	joins    map[string]map[string]bool // join rows that the forest has, by table and keys
 	problems []string
 }
 
@@ -97,6 +98,7 @@ func (c *forestCheck) report(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
+// load reads all rows of a model, and reports codes and keys that two rows have.
 func (c *forestCheck) load(t reflect.Type) error {
 	list := reflect.New(reflect.SliceOf(t))
 	if err := c.db.Session(&gorm.Session{NewDB: true}).Find(list.Interface()).Error; err != nil {
@@ -245,6 +247,7 @@ func joinKey(rel *schema.Relationship, owner, related reflect.Value) string {
 	return joinText(values)
 }
 
+// joinText returns the columns of a join row as text.
 func joinText(values map[string]any) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -253,6 +256,7 @@ func joinText(values map[string]any) string {
 	return strings.Join(parts, ", ")
 }
 
+// checkJoins compares the rows of the join tables with the links of the forest.
 func (c *forestCheck) checkJoins() error {
 	for table, want := range c.joins {
 		var rows []map[string]any
@@ -276,6 +280,7 @@ func (c *forestCheck) checkJoins() error {
 	return nil
 }
 
+// keyOfRow returns the primary key of a row as text.
 func keyOfRow(s *schema.Schema, row reflect.Value) string {
 	var keys []string
 	for _, field := range s.PrimaryFields {
@@ -291,6 +296,7 @@ func text(field *schema.Field, row reflect.Value) string {
 	return plainText(value)
 }
 
+// plainText returns the text that [text] returns for a value.
 func plainText(value any) string {
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {

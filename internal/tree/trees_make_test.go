@@ -17,11 +17,11 @@ type forest struct {
 	db    *gorm.DB // a transaction
 	tx    *gorm.DB // the same transaction with the settings of the step
 	kinds []treeKind
-	r     *rand.Rand // random numbers of the step
-	codes int
-	left  int // number of rows that the step may still create
-	roots []reflect.Value
-	log   []string
+	r     *rand.Rand      // random numbers of the step
+	codes int             // number of codes that rows have got
+	left  int             // number of rows that the step may still create
+	roots []reflect.Value // rows that the steps have passed to GORM, from which all rows can be reached
+	log   []string        // the steps so far
 
 	preset map[string]string                // keys that the test has set, by model and code
 	stale  map[treeAddress]bool             // structs whose row an upsert has replaced
@@ -48,6 +48,7 @@ func newForest(db *gorm.DB, kinds []treeKind) *forest {
 	}
 }
 
+// chance returns true once in n times, at random.
 func (f *forest) chance(n int) bool { return f.r.IntN(n) == 0 }
 
 func (f *forest) logf(format string, args ...any) {
@@ -74,8 +75,8 @@ func (f *forest) tree(t reflect.Type) reflect.Value {
 	return row
 }
 
-// grow sets the columns and relations of a row. The row above it sets the foreign keys in
-// taken.
+// grow sets the columns and relations of a row. It does not set the foreign keys in
+// taken, which the relation from another row to this row sets.
 func (f *forest) grow(row reflect.Value, taken []*schema.Field) {
 	s := f.schema(row.Type())
 	f.left--
@@ -110,6 +111,7 @@ func (f *forest) setKeys(s *schema.Schema, row reflect.Value, taken []*schema.Fi
 	}
 }
 
+// isForeign reports whether a key is the foreign key of a belongs-to relation.
 func isForeign(s *schema.Schema, key *schema.Field) bool {
 	for _, rel := range s.Relationships.BelongsTo {
 		if slices.Contains(foreignKeys(rel), key) {
@@ -134,6 +136,7 @@ func (f *forest) relate(rel *schema.Relationship, owner reflect.Value) {
 	}
 }
 
+// extend appends a row to the list of a relation.
 func (f *forest) extend(rel *schema.Relationship, owner, list reflect.Value) {
 	if f.left <= 0 {
 		return
@@ -184,6 +187,7 @@ func (f *forest) shared(t reflect.Type) (reflect.Value, bool) {
 	return p, true
 }
 
+// isLeaf reports whether a model has no relations, so that its rows cannot be in a cycle.
 func isLeaf(s *schema.Schema) bool { return len(relationsOf(s)) == 0 }
 
 // linkBack makes the belongs-to relation of a row point to its owner.

@@ -192,6 +192,7 @@ type treeKind struct {
 	genericBatch  func(db *gorm.DB, rows any, size int) error
 }
 
+// genericKind returns a model that the test also creates by the generics API.
 func genericKind[T any]() treeKind {
 	ctx := context.Background()
 	return treeKind{

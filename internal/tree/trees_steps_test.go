@@ -24,6 +24,8 @@ type treeStep struct {
 	rows int // number of rows that it may create
 }
 
+// treePaths are the ways to create or change rows, from which a step chooses one. A
+// method that is named twice is chosen twice as often.
 var treePaths = []func(*forest) error{
 	(*forest).create, (*forest).create, (*forest).batches, (*forest).save, (*forest).generic,
 	(*forest).firstOrCreate, (*forest).createMaps, (*forest).assignAndBatch, (*forest).assignAndCreate,
@@ -31,6 +33,7 @@ var treePaths = []func(*forest) error{
 	(*forest).associate, (*forest).associate, (*forest).saveAgain,
 }
 
+// run runs a step, and records which rows exist after it.
 func (f *forest) run(s treeStep) error {
 	f.r = rand.New(rand.NewPCG(s.seed, 0))
 	f.left = s.rows
@@ -255,6 +258,7 @@ func (f *forest) linkMap(s *schema.Schema, values map[string]any) {
 	}
 }
 
+// keepMap adds a struct with the values of the map to the roots.
 func (f *forest) keepMap(s *schema.Schema, values map[string]any) error {
 	row := reflect.New(s.ModelType).Elem()
 	for name, value := range values {
@@ -280,6 +284,7 @@ func (f *forest) assignAndBatch() error {
 	return f.insertFlat(value.Elem())
 }
 
+// insertFlat inserts the new rows of trees, model by model.
 func (f *forest) insertFlat(list reflect.Value) error {
 	var order []reflect.Type
 	rows := map[reflect.Type]reflect.Value{}
@@ -421,6 +426,7 @@ func (f *forest) upsertMap() error {
 	return nil
 }
 
+// mapKey returns the value that the map has for a key.
 func mapKey(s *schema.Schema, values map[string]any, key *schema.Field) string {
 	for name, value := range values {
 		if s.LookUpField(name) == key {
@@ -469,6 +475,7 @@ func (f *forest) associate() error {
 	return db.Append(values...)
 }
 
+// relatedValues returns new rows for a relation.
 func (f *forest) relatedValues(rel *schema.Relationship) []any {
 	n := 1
 	if rel.Type == schema.HasMany || rel.Type == schema.Many2Many {
@@ -500,6 +507,7 @@ func (f *forest) detach(rel *schema.Relationship, owner reflect.Value) {
 	}
 }
 
+// unlink clears the foreign keys of a row that GORM has detached, and its pointers back.
 func unlink(rel *schema.Relationship, row reflect.Value) {
 	for _, ref := range rel.References {
 		if ref.OwnPrimaryKey {
@@ -530,6 +538,7 @@ func (f *forest) saveAgain() error {
 	return f.tx.Save(owner.Addr().Interface()).Error
 }
 
+// anyTwice reports whether a row that can be reached from root is in several structs.
 func (f *forest) anyTwice(root reflect.Value) (found bool) {
 	w := treeWalk{forest: f, seen: map[treeAddress]bool{}, row: func(_ *schema.Schema, row reflect.Value) {
 		found = found || f.twice[rowName(row)]

@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// treeCases is the number of cases for each target, which makes 2,000 on all targets.
+// treeCases is the number of cases for each database, which makes 2,000 on all five.
 const treeCases = 400
 
 // TestRandomTrees creates random trees by random paths, and compares the database with
@@ -51,6 +51,7 @@ func TestRandomTrees(t *testing.T) {
 	})
 }
 
+// randomSteps returns the steps of a case.
 func randomSteps(r *rand.Rand) []treeStep {
 	steps := make([]treeStep, 1+r.IntN(5))
 	for i := range steps {

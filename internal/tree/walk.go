@@ -16,7 +16,7 @@ type walk struct {
 	traced bool
 	path   []step // path to the present row, if traced
 
-	metAgain bool // a parent has a row that the walk had visited before
+	metAgain bool // the walk reached a row again as the child of a has-one or has-many relation
 }
 
 // step is a relation or, if edge is nil, an index.
@@ -51,6 +51,7 @@ func (w *walk) run(p pass) error {
 	return w.rows(w.graph.root, reflect.Value{}, w.tree)
 }
 
+// enter adds a step to the path. Each enter has a leave, except after an error.
 func (w *walk) enter(s step) {
 	if w.traced {
 		w.path = append(w.path, s)
@@ -103,6 +104,8 @@ func (w *walk) rows(e *edge, owner, v reflect.Value) error {
 	}
 }
 
+// related walks one row of relation e, and links it to owner, which declares the relation.
+// The row of a belongs-to relation is the parent.
 func (w *walk) related(e *edge, owner, row reflect.Value) error {
 	if e.refused != nil {
 		return e.refused
@@ -121,6 +124,8 @@ func (w *walk) related(e *edge, owner, row reflect.Value) error {
 	return w.row(e, row)
 }
 
+// row calls the pass for a row that it reaches through relation from, and walks the
+// relations of the row. It skips a row that the walk has visited before.
 func (w *walk) row(from *edge, row reflect.Value) error {
 	n := from.target
 	if n.shared && !w.visited[n.index].add(row.UnsafeAddr()) {
