@@ -12,6 +12,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/internal/sqliteguard"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -85,7 +86,7 @@ func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
 	}
 	schema, table := splitName(column.Field.Schema.Table)
 	c.warnings = append(c.warnings, fmt.Sprintf("gormflake: table %s assigns a key to a row that is inserted without one, and the generator may issue the same key: if a program or a script inserts such rows, let the table refuse them: %s",
-		table, parking.SQLiteGuard(schema, table, l.name)))
+		table, sqliteguard.Create(schema, table, l.name)))
 }
 
 // FollowsText describes, in errors, a counter that follows the largest key.

@@ -8,7 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/internal/sqliteguard"
 )
 
 // table describes a table of the database. It has no columns if the table does not exist.
@@ -125,7 +125,7 @@ func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 		l.auto = key > 0 && autoincrement.MatchString(ddl.String)
 		l.follows = key > 0 && keys == 1 && !guarded && strings.EqualFold(string(l.kind), "integer") && !withoutRowid.MatchString(ddl.String)
 		return err
-	}, query, name, parking.SQLiteGuardName(name), name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
+	}, query, name, sqliteguard.Name(name), name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
 }
 
 // splitName splits a name into the name of the schema, which ends in a dot, and the name

@@ -2,14 +2,13 @@
 // statements that park them. MySQL, MariaDB and SQLite move such a counter past each
 // larger key, so that its next value is the generator's next ID. A parked counter is
 // above the generator's IDs. A SQLite counter without AUTOINCREMENT cannot be parked, so
-// its table gets a guard instead ([SQLiteGuard]).
+// its table gets the trigger of package sqliteguard instead.
 package parking
 
 import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -81,21 +80,3 @@ func SQLite(schema, table string, last types.ID) []string {
 		"UPDATE " + schema + "sqlite_sequence SET seq = " + last.String() + where,
 	}
 }
-
-// SQLiteGuardName returns the name of the guard of a table.
-func SQLiteGuardName(table string) string { return table + "_snowflake_guard" }
-
-// SQLiteGuard returns the statement that creates a trigger, by which a table rejects a
-// row without a key. The statement has option before the trigger's name, for example "IF
-// NOT EXISTS " or a schema with a dot.
-//
-// In a trigger, NEW has the value -1 for a rowid that SQLite is going to assign. A
-// missing key that is not the rowid is NULL.
-func SQLiteGuard(option, table, column string) string {
-	message := fmt.Sprintf("table %s: key %s is missing or not positive: Snowflake IDs are assigned by the program, and no longer by the database", table, column)
-	return fmt.Sprintf("CREATE TRIGGER %s%s BEFORE INSERT ON %s FOR EACH ROW WHEN coalesce(NEW.%s, 0) < 1 BEGIN SELECT RAISE(ABORT, '%s'); END",
-		option, quote(SQLiteGuardName(table)), quote(table), quote(column),
-		strings.ReplaceAll(strings.Join(strings.Fields(message), " "), "'", "''"))
-}
-
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/internal/sqliteguard"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
@@ -171,8 +172,8 @@ func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findi
 	if t.Smallest.Valid && t.Smallest.Int64 < 1 {
 		found.NotPositive(t.tableName(), c.Name, t.Smallest.Int64, "the trigger checks new rows only")
 	}
-	trigger, exists := s.triggers[fold(parking.SQLiteGuardName(t.Name))]
-	if exists && trigger.Text != parking.SQLiteGuard("", t.Name, c.Name) {
+	trigger, exists := s.triggers[fold(sqliteguard.Name(t.Name))]
+	if exists && trigger.Text != sqliteguard.Create("", t.Name, c.Name) {
 		found.Block(t.tableName(), "trigger "+trigger.Name, "it has the name of the guard and another text", "drop or rename it")
 	}
 	return !exists, found
@@ -183,8 +184,8 @@ func (t *table) guard(c *column) plan.Step {
 	return plan.Step{
 		Table: t.tableName(),
 		Text:  fmt.Sprintf("a trigger refuses rows whose %s is missing or not positive", c.Name),
-		Up:    engine.Statements("", parking.SQLiteGuard("IF NOT EXISTS main.", t.Name, c.Name)),
-		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(parking.SQLiteGuardName(t.Name))),
+		Up:    engine.Statements("", sqliteguard.Create("IF NOT EXISTS main.", t.Name, c.Name)),
+		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(sqliteguard.Name(t.Name))),
 		Locks: writerLock,
 	}
 }

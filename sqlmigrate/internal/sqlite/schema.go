@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/internal/sqliteguard"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
@@ -77,7 +77,7 @@ func (o object) isView() bool { return o.Kind == "view" }
 func (o object) isVirtual() bool { return strings.HasPrefix(o.Text, "CREATE VIRTUAL ") }
 
 // isGuard reports whether the object has the name that phase guard gives its trigger.
-func (o object) isGuard() bool { return fold(o.Name) == fold(parking.SQLiteGuardName(o.Table)) }
+func (o object) isGuard() bool { return fold(o.Name) == fold(sqliteguard.Name(o.Table)) }
 
 const (
 	objectsSQL = `SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL`

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/internal/sqliteguard"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -109,7 +109,7 @@ func (r *trial) guards() (guards []object) {
 		for _, step := range phase.Steps {
 			if phase.Name == plan.Guard {
 				text := strings.NewReplacer("IF NOT EXISTS ", "", "main.", "").Replace(step.Up[0].SQL)
-				guards = append(guards, object{"trigger", parking.SQLiteGuardName(step.Table.Name), step.Table.Name, text})
+				guards = append(guards, object{"trigger", sqliteguard.Name(step.Table.Name), step.Table.Name, text})
 			}
 		}
 	}

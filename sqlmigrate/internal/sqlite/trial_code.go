@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/internal/sqliteguard"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 	"github.com/gormflake/gormflake/types"
@@ -19,7 +19,7 @@ const guardedSQL = `SELECT EXISTS (SELECT 1 FROM ` + copySchema + `.sqlite_maste
 func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
 	for i, t := range r.Trial.Tables {
 		triggers := r.triggers[fold(t.Name)]
-		if len(triggers) == 0 || !readOne[bool](ctx, &r.reader, guardedSQL, parking.SQLiteGuardName(t.Name)) {
+		if len(triggers) == 0 || !readOne[bool](ctx, &r.reader, guardedSQL, sqliteguard.Name(t.Name)) {
 			continue
 		}
 		keys := map[string]types.ID{}
@@ -41,7 +41,7 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	for _, o := range r.triggerObjects {
 		code := engine.Code{Object: "trigger " + o.Name + " on " + o.Table, Fires: true}
 		for _, in := range sqltext.Inserts(o.Text, sqltext.Rules{Brackets: true, Backticks: true}) {
-			if readOne[bool](ctx, &r.reader, guardedSQL, parking.SQLiteGuardName(in.Table)) {
+			if readOne[bool](ctx, &r.reader, guardedSQL, sqliteguard.Name(in.Table)) {
 				code.Inserts = append(code.Inserts, in)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/internal/sqliteguard"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
@@ -36,7 +36,7 @@ func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	defer func() { r.fail(endTransaction(ctx, r.conn)) }()
 	if row.AsIs {
 		for _, guarded := range r.Trial.Tables {
-			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copySchema+"."+quote(parking.SQLiteGuardName(guarded.Name))))
+			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copySchema+"."+quote(sqliteguard.Name(guarded.Name))))
 		}
 	}
 	if err := r.try(ctx, r.insertSQL(t, row)); err != nil {
