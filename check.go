@@ -44,7 +44,7 @@ import (
 //
 //	err := gormflake.Check(db, &Order{}, &Line{})
 func Check(db *gorm.DB, models ...any) error {
-	if err := opened(db); err != nil {
+	if err := checkOpened(db); err != nil {
 		return fmt.Errorf("gormflake: Check: %w", err)
 	}
 	p, err := pluginOf(db)

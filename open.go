@@ -36,7 +36,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err != nil {
 		return nil, err
 	}
-	if err := opened(db); err != nil {
+	if err := checkOpened(db); err != nil {
 		return nil, fmt.Errorf("gormflake: Open: %w", err)
 	}
 	if err := checkModels(db.WithContext(ctx), layout, cfg); err != nil {

@@ -125,9 +125,9 @@ type (
 	}
 )
 
-// opened returns an error if db cannot run a statement, because it is nil or because its
-// gorm.Open failed. gorm.Open returns a handle together with its error.
-func opened(db *gorm.DB) error {
+// checkOpened returns an error if db cannot run a statement, because it is nil or because
+// its gorm.Open failed. gorm.Open returns a handle together with its error.
+func checkOpened(db *gorm.DB) error {
 	if db == nil || db.Config == nil || db.Dialector == nil || db.Statement == nil {
 		return errors.New("db is nil or was not opened: want the handle that gorm.Open returned without an error")
 	}
@@ -136,7 +136,7 @@ func opened(db *gorm.DB) error {
 
 // pluginOf returns the plugin that is registered with db.
 func pluginOf(db *gorm.DB) (*Plugin, error) {
-	if err := opened(db); err != nil {
+	if err := checkOpened(db); err != nil {
 		return nil, fmt.Errorf("gormflake: %w", err)
 	}
 	if p, ok := db.Plugins[pluginName].(*Plugin); ok {

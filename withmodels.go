@@ -115,24 +115,24 @@ func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*sc
 // contains the command and the statements that park the counters, and names the tables
 // whose counter cannot be parked.
 func countersError(counters []check.Counter, layout snowflake.Layout, place parking.Place) error {
-	var tables, park, fixed, statements []string
+	var tables, parkable, unparkable, statements []string
 	for _, c := range counters {
 		tables = append(tables, fmt.Sprintf("%s (at %d)", c.Table, c.Next))
 		if len(c.Park) == 0 {
-			fixed = append(fixed, c.Table)
+			unparkable = append(unparkable, c.Table)
 			continue
 		}
-		park = append(park, "'"+strings.ReplaceAll(c.Table, "'", `'\''`)+"'")
+		parkable = append(parkable, "'"+strings.ReplaceAll(c.Table, "'", `'\''`)+"'")
 		statements = append(statements, c.Park...)
 	}
 	text := fmt.Sprintf("gormflake: Open: the database still assigns keys (auto-increment) in %s: such a counter %s.", strings.Join(tables, ", "), check.FollowsText)
-	if len(fixed) > 0 {
-		text += " Move with package sqlmigrate, since no statement parks it: " + strings.Join(fixed, ", ") + "."
+	if len(unparkable) > 0 {
+		text += " Move with package sqlmigrate, since no statement parks it: " + strings.Join(unparkable, ", ") + "."
 	}
-	if len(park) > 0 {
+	if len(parkable) > 0 {
 		// The command knows these two layouts. The second is its default.
 		flag := map[snowflake.Layout]string{snowflake.JSSafeLayout(): "--layout js-safe ", snowflake.TwitterLayout(): ""}[layout]
-		text += fmt.Sprintf(" Park above all IDs until %d: gormflake migrate apply --park %s--dsn URL %s, or the statements below.", place.Until.Year(), flag, strings.Join(park, " "))
+		text += fmt.Sprintf(" Park above all IDs until %d: gormflake migrate apply --park %s--dsn URL %s, or the statements below.", place.Until.Year(), flag, strings.Join(parkable, " "))
 	}
 	text += " If no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"
 	return errors.New(strings.Join(append([]string{text}, statements...), "\n"))

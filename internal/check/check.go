@@ -3,8 +3,8 @@
 // database's table.
 //
 // [Models] checks the models one by one. It checks their tags ([model.Set.Model]), the
-// json tags of their IDs (checkJSON), their columns (checker.column), the foreign keys
-// that refer to them (checker.reference) and other columns of IDs (checker.untagged). It
+// json tags of their IDs (checkJSON), their columns (checkColumn), the foreign keys
+// that refer to them (checkReference) and other columns of IDs (checkUntagged). It
 // reads the columns of each table once, by its own queries (readColumns), because GORM's
 // migrators drop errors.
 package check
@@ -23,15 +23,15 @@ import (
 // Models returns the mistakes of all models in a joined error that contains each mistake
 // once. It logs the warnings.
 func Models(db *gorm.DB, set *model.Set, models ...any) error {
-	c := checker{db: quiet(db), set: set, tables: map[string]table{}, foreign: map[*schema.Field]bool{}}
+	c := checker{db: quietSession(db), set: set, tables: map[string]table{}, foreign: map[*schema.Field]bool{}}
 	var errs []error
 	for _, m := range models {
-		errs = append(errs, c.model(m)...)
+		errs = append(errs, c.checkModel(m)...)
 	}
 	// Only now all foreign keys are known, which are not checked as untagged columns
 	// again.
 	for _, s := range c.schemas {
-		errs = append(errs, c.untagged(s)...)
+		errs = append(errs, c.checkUntagged(s)...)
 		for _, rel := range model.Relations(s) {
 			if rel.JoinTable != nil {
 				errs = append(errs, set.CheckJoinTable(rel.JoinTable))
@@ -48,7 +48,7 @@ func Models(db *gorm.DB, set *model.Set, models ...any) error {
 // mistake.
 func distinct(errs []error) []error {
 	seen := map[string]bool{}
-	var rest []error
+	var unique []error
 	for len(errs) > 0 {
 		err := errs[0]
 		errs = errs[1:]
@@ -58,14 +58,14 @@ func distinct(errs []error) []error {
 		}
 		if err != nil && !seen[err.Error()] {
 			seen[err.Error()] = true
-			rest = append(rest, err)
+			unique = append(unique, err)
 		}
 	}
-	return rest
+	return unique
 }
 
-// model returns the mistakes of one model, and records its schema and foreign keys.
-func (c *checker) model(value any) []error {
+// checkModel returns the mistakes of one model, and records its schema and foreign keys.
+func (c *checker) checkModel(value any) []error {
 	stmt := &gorm.Statement{DB: c.db}
 	if err := stmt.Parse(value); err != nil {
 		return []error{fmt.Errorf("gormflake: check %T: %w", value, err)}
@@ -78,50 +78,51 @@ func (c *checker) model(value any) []error {
 		return append(errs, fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\", list it in WithModels, or leave it out of Check", s.Name))
 	}
 	for _, column := range m.Columns {
-		errs = append(errs, c.column(column)...)
+		errs = append(errs, c.checkColumn(column)...)
 	}
 	for _, ref := range m.References {
 		c.foreign[ref.Foreign] = true
-		errs = append(errs, c.reference(ref))
+		errs = append(errs, c.checkReference(ref))
 	}
 	if m.Err != nil {
 		return errs // the model may have no table yet
 	}
 	c.schemas = append(c.schemas, s)
-	return append(errs, c.deleted(s))
+	return append(errs, c.checkDeletedAt(s))
 }
 
-// deleted returns an error if the table marks deleted rows in a column deleted_at, and the
-// model has no field for that column. GORM would then read and update deleted rows.
-func (c *checker) deleted(s *schema.Schema) error {
+// checkDeletedAt returns an error if the table marks deleted rows in a column deleted_at,
+// and the model has no field for that column. GORM would then read and update deleted
+// rows.
+func (c *checker) checkDeletedAt(s *schema.Schema) error {
 	const name = "deleted_at"
-	if t := c.table(s.Table); s.LookUpField(name) != nil || t.find(c.db.Name(), name) == nil {
+	if t := c.readTable(s.Table); s.LookUpField(name) != nil || t.find(c.db.Name(), name) == nil {
 		return nil
 	}
 	return fmt.Errorf("gormflake: model %s has no field for column %s of table %s, so that rows which are marked as deleted reappear: add DeletedAt gorm.DeletedAt, or rename the column if it marks none", s.Name, name, s.Table)
 }
 
-// column checks a tagged column in its table or, if the table does not exist, in the
+// checkColumn checks a tagged column in its table or, if the table does not exist, in the
 // model.
-func (c *checker) column(column *model.Column) []error {
-	live, err := c.live(column)
-	errs := []error{checkAssigned(column), err}
-	narrow := c.holds(column, live, func(text string) error { return mistake(column, text) })
-	errs = append(errs, narrow)
+func (c *checker) checkColumn(column *model.Column) []error {
+	live, err := c.findColumn(column)
+	errs := []error{checkDeclaredAssigned(column), err}
+	widthErr := c.checkHolds(column, live, func(text string) error { return columnError(column, text) })
+	errs = append(errs, widthErr)
 	if live == nil {
 		return errs
 	}
-	errs = append(errs, c.assigned(column, live))
+	errs = append(errs, c.checkLiveAssigned(column, live))
 	c.warnOfRowid(column, live)
-	if narrow == nil { // otherwise the fix for the width also ends the padding
+	if widthErr == nil { // otherwise the fix for the width also ends the padding
 		errs = append(errs, checkPadding(c.db, column, live))
 	}
 	return errs
 }
 
-// untagged checks the columns of type types.ID that are neither tagged nor foreign keys.
-// If such a column is too narrow, a server that is not strict truncates an ID.
-func (c *checker) untagged(s *schema.Schema) (errs []error) {
+// checkUntagged checks the columns of type types.ID that are neither tagged nor foreign
+// keys. If such a column is too narrow, a server that is not strict truncates an ID.
+func (c *checker) checkUntagged(s *schema.Schema) (errs []error) {
 	for _, f := range s.Fields {
 		known := model.IsTagged(f) || s.FieldsByDBName[f.DBName] != f || c.foreign[f]
 		if known || !model.IsID(f.IndirectFieldType) || f.Serializer != nil || !f.Creatable && !f.Updatable {
@@ -129,36 +130,36 @@ func (c *checker) untagged(s *schema.Schema) (errs []error) {
 		}
 		column := model.NewColumn(f)
 		column.Kind, _ = model.KindOf(f.FieldType) // knows each form of an ID
-		errs = append(errs, c.untaggedColumn(column))
+		errs = append(errs, c.checkUntaggedColumn(column))
 	}
 	return errs
 }
 
-// untaggedColumn checks an untagged column of an ID in its table or, while the table does
-// not exist, in the model. A table may still lack the column.
-func (c *checker) untaggedColumn(column *model.Column) error {
-	t, text := c.table(column.Field.Schema.Table), ""
+// checkUntaggedColumn checks an untagged column of an ID in its table or, while the table
+// does not exist, in the model. A table may still lack the column.
+func (c *checker) checkUntaggedColumn(column *model.Column) error {
+	t, text := c.readTable(column.Field.Schema.Table), ""
 	live := t.find(c.db.Name(), column.Field.DBName)
 	switch {
 	case t.err != nil:
 		return t.err
 	case live != nil:
-		text = c.inexact(column, live)
+		text = c.inexactReason(column, live)
 	case len(t.columns) == 0:
-		text = c.declaredByTag(column)
+		text = c.tagProblem(column)
 	}
 	if text != "" {
-		return mistake(column, text)
+		return columnError(column, text)
 	}
 	if live != nil {
-		return checkWidth(c.db, column, live)
+		return checkLiveWidth(c.db, column, live)
 	}
 	return nil
 }
 
-// reference checks the column of a foreign key in its table or, if the table does not
+// checkReference checks the column of a foreign key in its table or, if the table does not
 // exist, in the model.
-func (c *checker) reference(ref model.Reference) error {
+func (c *checker) checkReference(ref model.Reference) error {
 	if ref.Err != nil {
 		return fmt.Errorf("gormflake: %w", ref.Err)
 	}
@@ -180,36 +181,36 @@ func (c *checker) reference(ref model.Reference) error {
 			return blame(err.Error())
 		}
 	}
-	live, err := c.live(foreign)
-	if err := errors.Join(err, c.holds(foreign, live, blame)); err != nil {
+	live, err := c.findColumn(foreign)
+	if err := errors.Join(err, c.checkHolds(foreign, live, blame)); err != nil {
 		return err
 	}
-	if text := c.mixed(ref.Key, foreign); text != "" {
+	if text := c.mixedReason(ref.Key, foreign); text != "" {
 		return blame(text)
 	}
 	return nil
 }
 
-// holds returns an error if the column cannot hold every ID, because it is too narrow, or
-// because the server also finds rows with other IDs when it compares the column with an
-// ID. blame makes an error of the reason.
-func (c *checker) holds(column *model.Column, live *liveColumn, blame func(text string) error) error {
-	if text := c.inexact(column, live); text != "" {
+// checkHolds returns an error if the column cannot hold every ID, because it is too
+// narrow, or because the server also finds rows with other IDs when it compares the
+// column with an ID. blame makes an error of the reason.
+func (c *checker) checkHolds(column *model.Column, live *liveColumn, blame func(text string) error) error {
+	if text := c.inexactReason(column, live); text != "" {
 		return blame(text)
 	}
-	return c.width(column, live, blame)
+	return c.checkWidth(column, live, blame)
 }
 
-// width returns an error if the column is too narrow in its table or, if the table does
-// not exist, in the model. If both are too narrow, the error is about the model, because
-// that is what the developer has to change first.
-func (c *checker) width(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
+// checkWidth returns an error if the column is too narrow in its table or, if the table
+// does not exist, in the model. If both are too narrow, the error is about the model,
+// because that is what the developer has to change first.
+func (c *checker) checkWidth(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
 	if live != nil {
-		if err = checkWidth(c.db, column, live); err == nil {
+		if err = checkLiveWidth(c.db, column, live); err == nil {
 			return nil
 		}
 	}
-	if text := declared(c.db.Name(), column); text != "" {
+	if text := declaredProblem(c.db.Name(), column); text != "" {
 		return blame(text)
 	}
 	return err

@@ -22,18 +22,18 @@ type checker struct {
 	warnings []string // of SQLite tables that assign a key to a row without one
 }
 
-// table returns the description of a table, which it reads once. Its field err is the
+// readTable returns the description of a table, which it reads once. Its field err is the
 // error of the queries.
-func (c *checker) table(name string) table {
+func (c *checker) readTable(name string) table {
 	t, ok := c.tables[name]
 	if !ok {
-		db := at(c.db, name)
+		db := writeSession(c.db, name)
 		t.columns, t.err = readColumns(db, name)
 		if t.err == nil {
 			t.version, t.err = version(db)
 		}
 		if len(t.columns) > 0 && t.err == nil {
-			t.err = readRandom(db, name, t)
+			t.err = markAutoRandom(db, name, t)
 		}
 		t.err = tableError(name, t.err)
 		c.tables[name] = t
@@ -41,22 +41,22 @@ func (c *checker) table(name string) table {
 	return t
 }
 
-// live returns the column in the table. It returns nil and no error if the table does not
-// exist, because the program may still migrate it, and nil with an error if only the
-// column does not exist.
-func (c *checker) live(column *model.Column) (*liveColumn, error) {
+// findColumn returns the column in the table. It returns nil and no error if the table
+// does not exist, because the program may still migrate it, and nil with an error if only
+// the column does not exist.
+func (c *checker) findColumn(column *model.Column) (*liveColumn, error) {
 	s := column.Field.Schema
-	t := c.table(s.Table)
+	t := c.readTable(s.Table)
 	if t.err != nil || len(t.columns) == 0 {
 		return nil, t.err
 	}
 	if live := t.find(c.db.Name(), column.Field.DBName); live != nil {
 		return live, nil
 	}
-	return nil, mistake(column, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, column.Field.DBName))
+	return nil, columnError(column, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, column.Field.DBName))
 }
 
-// mistake returns an error that names the model and the field of the column.
-func mistake(c *model.Column, text string) error {
+// columnError returns an error that names the model and the field of the column.
+func columnError(c *model.Column, text string) error {
 	return fmt.Errorf("gormflake: model %s, field %s: %s", c.Field.Schema.Name, c.Field.BindName(), text)
 }

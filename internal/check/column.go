@@ -12,25 +12,25 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// checkAssigned returns an error if, by the model's declaration, GORM or the database
-// would assign values to the key.
-func checkAssigned(c *model.Column) error {
+// checkDeclaredAssigned returns an error if, by the model's declaration, GORM or the
+// database would assign values to the key.
+func checkDeclaredAssigned(c *model.Column) error {
 	switch {
 	case c.Serial != nil:
 		return nil
 	case c.Field.AutoIncrement:
-		return mistake(c, "GORM makes the column auto-increment: add gorm:\"autoIncrement:false\" or use types.ID")
+		return columnError(c, "GORM makes the column auto-increment: add gorm:\"autoIncrement:false\" or use types.ID")
 	case c.Field.HasDefaultValue:
-		return mistake(c, "the column has a default: remove gorm:\"default\"")
+		return columnError(c, "the column has a default: remove gorm:\"default\"")
 	}
 	return nil
 }
 
-// declared returns the problem with the size or the type that the model declares for the
-// column of a key or a foreign key, or "". A string without a size gets the dialect's
-// default. A string that refers to an integer gets an integer column. declared skips
-// serial numbers, because the parser of tags has checked them.
-func declared(dialect string, c *model.Column) string {
+// declaredProblem returns the problem with the size or the type that the model declares
+// for the column of a key or a foreign key, or "". A string without a size gets the
+// dialect's default. A string that refers to an integer gets an integer column.
+// declaredProblem skips serial numbers, because the parser of tags has checked them.
+func declaredProblem(dialect string, c *model.Column) string {
 	f := c.Field
 	defer model.ReadLock(f.Schema)()
 	bigint := strings.EqualFold(string(f.DataType), "bigint")
@@ -48,17 +48,17 @@ func declared(dialect string, c *model.Column) string {
 		}
 	case dialect == "postgres" && !c.Kind.IsString() && columnType(f.DataType).isText():
 		return textForNumber
-	case !holds(dialect, c, columnType(f.DataType)):
+	case !typeHolds(dialect, c, columnType(f.DataType)):
 		return wrongType(columnType(f.DataType))
 	}
 	return ""
 }
 
-// declaredByTag returns the same problems as [declared], for an untagged column of an ID.
-// It reads only the gorm tag of the field. GORM may change the type and the size of the
-// field at this moment, without a lock, because the field may be the foreign key of a
+// tagProblem returns the same problems as [declaredProblem], for an untagged column of an
+// ID. It reads only the gorm tag of the field. GORM may change the type and the size of
+// the field at this moment, without a lock, because the field may be the foreign key of a
 // polymorphic relation of another model, which another goroutine uses for the first time.
-func (c *checker) declaredByTag(column *model.Column) string {
+func (c *checker) tagProblem(column *model.Column) string {
 	settings, dialect := column.Field.TagSettings, c.db.Name()
 	if size, _ := strconv.Atoi(settings["SIZE"]); size > 0 && size < 64 {
 		return tooFewBits(size)
@@ -66,11 +66,11 @@ func (c *checker) declaredByTag(column *model.Column) string {
 	switch t := columnType(settings["TYPE"]); {
 	case t == "":
 		return ""
-	case dialect == "mysql" && t.isMySQLText() && !c.table(column.Field.Schema.Table).comparesExactly():
+	case dialect == "mysql" && t.isMySQLText() && !c.readTable(column.Field.Schema.Table).comparesExactly():
 		return fmt.Sprintf("the column is %s, and %s: make it BIGINT, or the field a string", t, inexactText)
 	case dialect == "postgres" && t.isText():
 		return textForNumber
-	case !holds(dialect, column, t):
+	case !typeHolds(dialect, column, t):
 		return wrongType(t)
 	}
 	return ""
@@ -101,23 +101,23 @@ func checkJSON(s *schema.Schema) []error {
 	return errs
 }
 
-// checkWidth returns an error if the column of the table cannot hold every ID or every
+// checkLiveWidth returns an error if the column of the table cannot hold every ID or every
 // serial number.
-func checkWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
-	if holds(db.Name(), c, l.kind) {
+func checkLiveWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
+	if typeHolds(db.Name(), c, l.dbType) {
 		return nil
 	}
 	what, fix := "ID", "move the table with package sqlmigrate"
 	switch {
 	case c.Serial != nil:
-		what, fix = "serial number", fmt.Sprintf("make it varchar(%d)", width(c))
-	case db.Name() == "postgres" && l.kind.isText() && !c.Kind.IsString():
-		return mistake(c, fmt.Sprintf("column %s of table %s is %s: %s", c.Field.DBName, c.Field.Schema.Table, l.kind, textForNumber))
-	case l.kind.isText():
-		fix = fmt.Sprintf("make it varchar(%d)", width(c))
+		what, fix = "serial number", fmt.Sprintf("make it varchar(%d)", textWidth(c))
+	case db.Name() == "postgres" && l.dbType.isText() && !c.Kind.IsString():
+		return columnError(c, fmt.Sprintf("column %s of table %s is %s: %s", c.Field.DBName, c.Field.Schema.Table, l.dbType, textForNumber))
+	case l.dbType.isText():
+		fix = fmt.Sprintf("make it varchar(%d)", textWidth(c))
 	}
-	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every %s: %s",
-		c.Field.DBName, c.Field.Schema.Table, l.kind, what, fix))
+	return columnError(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every %s: %s",
+		c.Field.DBName, c.Field.Schema.Table, l.dbType, what, fix))
 }
 
 // checkPadding returns an error if the column pads the values that it stores.
@@ -125,10 +125,10 @@ func checkWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
 // MySQL's char does not return its blanks. A serial number that has exactly the column's
 // width is not padded.
 func checkPadding(db *gorm.DB, c *model.Column, l *liveColumn) error {
-	length := l.kind.size()
-	if !l.kind.pads(db.Name()) || length < width(c) || c.Serial != nil && length == width(c) {
+	length := l.dbType.size()
+	if !l.dbType.pads(db.Name()) || length < textWidth(c) || c.Serial != nil && length == textWidth(c) {
 		return nil
 	}
-	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which pads shorter values, so that the row differs from the struct: make it varchar(%d) or text",
-		c.Field.DBName, c.Field.Schema.Table, l.kind, width(c)))
+	return columnError(c, fmt.Sprintf("column %s of table %s is %s, which pads shorter values, so that the row differs from the struct: make it varchar(%d) or text",
+		c.Field.DBName, c.Field.Schema.Table, l.dbType, textWidth(c)))
 }

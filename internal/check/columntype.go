@@ -18,12 +18,12 @@ func (t columnType) name() string {
 	return strings.Join(words[:min(1, len(words))], "")
 }
 
-// numbers matches the arguments of a type, such as (19) and (10,0).
-var numbers = regexp.MustCompile(`\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)`)
+// typeArguments matches the arguments of a type, such as (19) and (10,0).
+var typeArguments = regexp.MustCompile(`\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)`)
 
 // arguments returns the numbers in parentheses, and 0 for a missing number.
 func (t columnType) arguments() (first, second int) {
-	m := numbers.FindStringSubmatch(string(t))
+	m := typeArguments.FindStringSubmatch(string(t))
 	if m == nil {
 		return 0, 0
 	}
@@ -61,34 +61,34 @@ func (t columnType) pads(dialect string) bool {
 	}
 }
 
-// holds reports whether a column of this type holds every value of c. It accepts types
+// typeHolds reports whether a column of this type holds every value of c. It accepts types
 // that it does not know.
-func holds(dialect string, c *model.Column, t columnType) bool {
+func typeHolds(dialect string, c *model.Column, t columnType) bool {
 	if dialect == "sqlite" { // stores a value of any length, but a number in a real column as floating point
 		return c.Serial != nil || !t.isReal()
 	}
 	switch name := t.name(); {
-	case slices.Contains(narrow, name):
+	case slices.Contains(narrowTypes, name):
 		return false
 	case name == "bigint" || name == "int8":
 		return c.Serial == nil
 	case name == "decimal" || name == "numeric":
 		return c.Serial == nil && t.digits(dialect) >= model.IDDigits
 	case t.isText():
-		return (dialect != "postgres" || c.Kind.IsString()) && (t.size() == 0 || t.size() >= width(c))
+		return (dialect != "postgres" || c.Kind.IsString()) && (t.size() == 0 || t.size() >= textWidth(c))
 	default:
 		return true
 	}
 }
 
-// narrow contains the types that cannot hold every ID. Floating point rounds IDs.
-var narrow = []string{
+// narrowTypes contains the types that cannot hold every ID. Floating point rounds IDs.
+var narrowTypes = []string{
 	"tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4", "year", "serial", "smallserial",
 	"float", "double", "real", "float4", "float8", "boolean", "bool", "uuid",
 }
 
-// width returns the number of characters that the column needs if it holds text.
-func width(c *model.Column) int {
+// textWidth returns the number of characters that the column needs if it holds text.
+func textWidth(c *model.Column) int {
 	if c.Serial != nil {
 		return c.Serial.Width()
 	}

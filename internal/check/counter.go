@@ -27,10 +27,10 @@ type Counter struct {
 // are the primary keys of models that gormflake.WithModels lists. The error joins the
 // reasons why tables cannot be read.
 func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []Counter, err error) {
-	db = quiet(db)
+	db = quietSession(db)
 	var failed []error
 	for _, f := range keys {
-		db := at(db, f.Schema.Table)
+		db := writeSession(db, f.Schema.Table)
 		columns, err := readColumns(db, f.Schema.Table)
 		if live := (table{columns: columns}).find(db.Name(), f.DBName); live != nil && live.follows {
 			next, park, counterErr := readCounter(db, f.Schema.Table, live)
@@ -48,33 +48,34 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []C
 	return found, errors.Join(failed...)
 }
 
-// null matches a default of NULL, to which PostgreSQL adds the type, as in NULL::bigint.
-var null = regexp.MustCompile(`(?i)^null(::.*)?$`)
+// nullDefault matches a default of NULL, to which PostgreSQL adds the type, as in
+// NULL::bigint.
+var nullDefault = regexp.MustCompile(`(?i)^null(::.*)?$`)
 
-// assigned returns an error if the database still assigns values to the column, by a
-// counter, a sequence or a default. It accepts a sequence of PostgreSQL in the table of a
-// listed model, because the sequence continues with small keys, which no generator issues.
-// It skips serial numbers, because a column that was added to a table with rows may need a
-// default.
-func (c *checker) assigned(column *model.Column, l *liveColumn) error {
+// checkLiveAssigned returns an error if the database still assigns values to the column,
+// by a counter, a sequence or a default. It accepts a sequence of PostgreSQL in the table
+// of a listed model, because the sequence continues with small keys, which no generator
+// issues. It skips serial numbers, because a column that was added to a table with rows
+// may need a default.
+func (c *checker) checkLiveAssigned(column *model.Column, l *liveColumn) error {
 	table, name, how := column.Field.Schema.Table, column.Field.DBName, "auto-increment"
 	switch {
 	case column.Serial != nil, column.Listed && l.follows && c.set.Unparked:
 		return nil
 	case l.follows && (column.Listed || l.auto):
-		counts, err := checkCounter(at(c.db, table), column, l, column.Parking())
-		return errors.Join(counts, tableError(table, err))
+		problem, err := checkCounter(writeSession(c.db, table), column, l, column.Parking())
+		return errors.Join(problem, tableError(table, err))
 	case l.auto && column.Listed && !l.always:
 		return nil
 	case l.random:
-		return mistake(column, fmt.Sprintf("table %s has AUTO_RANDOM on column %s, so that TiDB refuses its keys (error 8216): create the table without AUTO_RANDOM, and copy the rows", table, name))
+		return columnError(column, fmt.Sprintf("table %s has AUTO_RANDOM on column %s, so that TiDB refuses its keys (error 8216): create the table without AUTO_RANDOM, and copy the rows", table, name))
 	case l.auto: // a sequence
-	case l.value.Valid && !null.MatchString(l.value.String):
-		how = "default " + l.value.String
+	case l.defaultValue.Valid && !nullDefault.MatchString(l.defaultValue.String):
+		how = "default " + l.defaultValue.String
 	default:
 		return nil
 	}
-	return mistake(column, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate", table, name, how))
+	return columnError(column, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate", table, name, how))
 }
 
 // warnOfRowid adds a warning for a SQLite table that assigns a key to a row without a
@@ -92,10 +93,10 @@ func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
 // FollowsText describes, in errors, a counter that follows the largest key.
 const FollowsText = "follows the largest key, so that a program that inserts without a key gets one that the generator issues too, and Save of a slice or a nested row then overwrites the other row"
 
-// checkCounter returns a mistake in counts if the table still has a counter, unless the
+// checkCounter returns a problem if the table still has a counter, unless the
 // counter is parked and the model is listed. place is where counters are parked, or nil if
 // the layout of the generator is unknown. err is the error of reading the counter.
-func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Place) (counts, err error) {
+func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Place) (problem, err error) {
 	table, name := c.Field.Schema.Table, c.Field.DBName
 	next, park, err := readCounter(db, table, l)
 	if err != nil {
@@ -106,13 +107,13 @@ func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Pl
 	case parked && c.Listed:
 		return nil, nil
 	case parked:
-		return mistake(c, fmt.Sprintf("table %s still assigns column %s (auto-increment), and its counter, at %d, is parked: detach it when no old program runs: gormflake migrate apply --phases detach %s", table, name, next, table)), nil
+		return columnError(c, fmt.Sprintf("table %s still assigns column %s (auto-increment), and its counter, at %d, is parked: detach it when no old program runs: gormflake migrate apply --phases detach %s", table, name, next, table)), nil
 	}
 	fix := "move the table with package sqlmigrate"
 	if canPark {
 		fix += fmt.Sprintf(", or park the counter above all IDs until %d: %s", place.Until.Year(), strings.Join(park(place.ID), "; "))
 	}
-	return mistake(c, fmt.Sprintf("table %s still assigns column %s (auto-increment): its counter, at %d, %s: %s", table, name, next, FollowsText, fix)), nil
+	return columnError(c, fmt.Sprintf("table %s still assigns column %s (auto-increment): its counter, at %d, %s: %s", table, name, next, FollowsText, fix)), nil
 }
 
 // readCounter returns the key that the database assigns next, and a function that returns

@@ -17,9 +17,10 @@ func (t table) comparesExactly() bool {
 	return t.version == "" || strings.Contains(t.version, "MariaDB")
 }
 
-// inexact returns the reason why the server, when it compares the column with an ID that
-// has the field's Go type, also finds other IDs. It returns "" if the comparison is exact.
-func (c *checker) inexact(column *model.Column, live *liveColumn) string {
+// inexactReason returns the reason why the server, when it compares the column with an ID
+// that has the field's Go type, also finds other IDs. It returns "" if the comparison is
+// exact.
+func (c *checker) inexactReason(column *model.Column, live *liveColumn) string {
 	if c.db.Name() != "mysql" || column.Serial != nil {
 		return ""
 	}
@@ -31,22 +32,22 @@ func (c *checker) inexact(column *model.Column, live *liveColumn) string {
 	switch text := column.Kind.IsString(); {
 	case text && (t.name() == "decimal" || t.name() == "numeric"):
 		return fmt.Sprintf("%s is %s, which the server compares with several strings as floating point, so that IDs up to 128 apart are equal: make it BIGINT or varchar(%d)", what, t, model.IDDigits)
-	case text || !t.isMySQLText() || c.table(name).comparesExactly():
+	case text || !t.isMySQLText() || c.readTable(name).comparesExactly():
 		return ""
 	}
 	return fmt.Sprintf("%s is %s, and %s: make it BIGINT, or the field a string", what, t, inexactText)
 }
 
-// mixed returns the reason why the server, when it compares a foreign key with its key in
-// a join, also finds other IDs. It returns "" if the comparison is exact.
-func (c *checker) mixed(key, foreign *model.Column) string {
-	if key.Serial != nil || c.table(foreign.Field.Schema.Table).comparesExactly() {
+// mixedReason returns the reason why the server, when it compares a foreign key with its
+// key in a join, also finds other IDs. It returns "" if the comparison is exact.
+func (c *checker) mixedReason(key, foreign *model.Column) string {
+	if key.Serial != nil || c.readTable(foreign.Field.Schema.Table).comparesExactly() {
 		return ""
 	}
-	to, err := c.live(key)
-	from, foreignErr := c.live(foreign)
+	to, err := c.findColumn(key)
+	from, foreignErr := c.findColumn(foreign)
 	if err != nil || foreignErr != nil {
-		return "" // checker.column and checker.reference report these errors
+		return "" // checkColumn and checkReference report these errors
 	}
 	keyType, foreignType := c.typeOf(key, to), c.typeOf(foreign, from)
 	if keyType.isMySQLText() == foreignType.isMySQLText() {
@@ -59,7 +60,7 @@ func (c *checker) mixed(key, foreign *model.Column) string {
 // type that AutoMigrate would give it.
 func (c *checker) typeOf(column *model.Column, live *liveColumn) columnType {
 	if live != nil {
-		return live.kind
+		return live.dbType
 	}
 	defer model.ReadLock(column.Field.Schema)()
 	return columnType(c.db.Migrator().FullDataTypeOf(column.Field).SQL)

@@ -20,10 +20,10 @@ type table struct {
 
 // liveColumn is a column of a table, as the database describes it.
 type liveColumn struct {
-	name  string
-	kind  columnType
-	value sql.NullString // the default
-	auto  bool           // the database assigns values by a counter or sequence
+	name         string
+	dbType       columnType
+	defaultValue sql.NullString // the default
+	auto         bool           // the database assigns values by a counter or sequence
 
 	// random reports whether TiDB assigns the keys, by AUTO_RANDOM.
 	random bool
@@ -64,20 +64,20 @@ func lowerASCII(r rune) rune {
 	return r
 }
 
-// quiet returns a session that does not log the errors of queries, because the caller
-// gets them.
-func quiet(db *gorm.DB) *gorm.DB {
+// quietSession returns a session that does not log the errors of queries, because the
+// caller gets them.
+func quietSession(db *gorm.DB) *gorm.DB {
 	const silent = 1
 	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
 	db.DryRun = false // a dry run would not run the queries, and this session writes nothing
 	return db
 }
 
-// at returns a session that reads a table from the database to which statements of its
-// model are sent. dbresolver may send these to another database. It chooses by the table
-// of the statement and by this setting, without which it would send a SELECT to a
+// writeSession returns a session that reads a table from the database to which statements
+// of its model are sent. dbresolver may send these to another database. It chooses by the
+// table of the statement and by this setting, without which it would send a SELECT to a
 // replica.
-func at(db *gorm.DB, table string) *gorm.DB {
+func writeSession(db *gorm.DB, table string) *gorm.DB {
 	return db.Table(table).Set("gorm:db_resolver:write", struct{}{}).Session(&gorm.Session{})
 }
 
@@ -117,13 +117,13 @@ func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	master := db.Statement.Quote(schema + "sqlite_master")
 	query := "SELECT name, type, dflt_value, pk, sum(pk > 0) OVER (), (SELECT sql FROM " + master + " WHERE type = 'table' AND name = ? COLLATE NOCASE)," +
 		" EXISTS (SELECT 1 FROM " + master + " WHERE type = 'trigger' AND name = ? COLLATE NOCASE) FROM pragma_table_info(?, ?)"
-	return read(db, func(rows *sql.Rows, l *liveColumn) error {
+	return readRows(db, func(rows *sql.Rows, l *liveColumn) error {
 		var key, keys int // position of the column in the primary key, or 0, and number of such columns
 		var ddl sql.NullString
 		var guarded bool
-		err := rows.Scan(&l.name, &l.kind, &l.value, &key, &keys, &ddl, &guarded)
+		err := rows.Scan(&l.name, &l.dbType, &l.defaultValue, &key, &keys, &ddl, &guarded)
 		l.auto = key > 0 && autoincrement.MatchString(ddl.String)
-		l.follows = key > 0 && keys == 1 && !guarded && strings.EqualFold(string(l.kind), "integer") && !withoutRowid.MatchString(ddl.String)
+		l.follows = key > 0 && keys == 1 && !guarded && strings.EqualFold(string(l.dbType), "integer") && !withoutRowid.MatchString(ddl.String)
 		return err
 	}, query, name, sqliteguard.Name(name), name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
 }
@@ -147,8 +147,8 @@ FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped`
-	columns, err := read(db, func(rows *sql.Rows, l *liveColumn) error {
-		return rows.Scan(&l.name, &l.kind, &l.value, &l.auto, &l.always)
+	columns, err := readRows(db, func(rows *sql.Rows, l *liveColumn) error {
+		return rows.Scan(&l.name, &l.dbType, &l.defaultValue, &l.auto, &l.always)
 	}, query, db.Statement.Quote(name))
 	if len(columns) == 0 && err == nil {
 		err = postgresHidden(db, name)
@@ -172,19 +172,19 @@ WHERE c.relname = ? AND NOT has_schema_privilege(n.oid, 'USAGE') AND n.nspname I
 	return nil
 }
 
-var absent = regexp.MustCompile(`^Error 1146\b`) // ER_NO_SUCH_TABLE
+var noSuchTable = regexp.MustCompile(`^Error 1146\b`) // ER_NO_SUCH_TABLE
 
 // mysqlColumns reads the table by its name, because the server's catalogue hides tables
 // to which the user has no right.
 func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
-	columns, err := read(db, func(rows *sql.Rows, l *liveColumn) error {
+	columns, err := readRows(db, func(rows *sql.Rows, l *liveColumn) error {
 		var null, key, extra sql.NullString
-		err := rows.Scan(&l.name, &l.kind, &null, &key, &l.value, &extra)
+		err := rows.Scan(&l.name, &l.dbType, &null, &key, &l.defaultValue, &extra)
 		l.auto = strings.Contains(strings.ToLower(extra.String), "auto_increment")
 		l.follows = l.auto
 		return err
 	}, "SHOW COLUMNS FROM "+db.Statement.Quote(name))
-	if err != nil && absent.MatchString(err.Error()) {
+	if err != nil && noSuchTable.MatchString(err.Error()) {
 		return nil, nil
 	}
 	return columns, err
@@ -201,8 +201,8 @@ func version(db *gorm.DB) (version string, err error) {
 
 var autoRandom = regexp.MustCompile("(?m)^ *`([^`]+)`.*/\\*T!\\[auto_rand\\] AUTO_RANDOM")
 
-// readRandom marks the column with AUTO_RANDOM, which TiDB leaves out of SHOW COLUMNS.
-func readRandom(db *gorm.DB, name string, t table) error {
+// markAutoRandom marks the column with AUTO_RANDOM, which TiDB leaves out of SHOW COLUMNS.
+func markAutoRandom(db *gorm.DB, name string, t table) error {
 	if !strings.Contains(t.version, "TiDB") {
 		return nil
 	}
@@ -214,8 +214,8 @@ func readRandom(db *gorm.DB, name string, t table) error {
 	return err
 }
 
-// read runs the query and lets scan describe one column from each row of the result.
-func read(db *gorm.DB, scan func(*sql.Rows, *liveColumn) error, query string, args ...any) (columns []liveColumn, err error) {
+// readRows runs the query and lets scan describe one column from each row of the result.
+func readRows(db *gorm.DB, scan func(*sql.Rows, *liveColumn) error, query string, args ...any) (columns []liveColumn, err error) {
 	rows, err := db.Raw(query, args...).Rows()
 	if err != nil {
 		return nil, err

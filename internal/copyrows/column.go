@@ -15,9 +15,9 @@ import (
 // column is a column of the table.
 type column struct {
 	*model.Column
-	initial bool // gets a default that the model declares, or a time stamp, if it is zero
-	integer bool // holds a value that drivers receive as an int64
-	sql     bool // may write its own SQL
+	setsInitial bool // gets a default that the model declares, or a time stamp, if it is zero
+	isInteger   bool // holds a value that drivers receive as an int64
+	mayWriteSQL bool // may write its own SQL
 }
 
 // columnsOf returns the columns that GORM would write, in GORM's order. Columns whose
@@ -38,11 +38,11 @@ func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 			columns = append(columns, c)
 			continue
 		}
-		set, err := c.set(list)
+		hasValues, err := c.hasValues(list)
 		if err != nil {
 			return nil, err
 		}
-		if set {
+		if hasValues {
 			generated = append(generated, c)
 		}
 	}
@@ -52,10 +52,10 @@ func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 func newColumn(f *schema.Field) *column {
 	initial := f.DefaultValueInterface != nil || f.AutoCreateTime > 0 || f.AutoUpdateTime > 0
 	return &column{
-		Column:  model.NewColumn(f),
-		initial: initial,
-		integer: !initial && f.Serializer == nil && isInteger(f.FieldType),
-		sql:     f.Serializer == nil && writesSQL(f.FieldType),
+		Column:      model.NewColumn(f),
+		setsInitial: initial,
+		isInteger:   !initial && f.Serializer == nil && isInteger(f.FieldType),
+		mayWriteSQL: f.Serializer == nil && writesSQL(f.FieldType),
 	}
 }
 
@@ -74,10 +74,10 @@ func isInteger(t reflect.Type) bool {
 	return model.IsID(t) || t == reflect.TypeFor[int64]() || t == reflect.TypeFor[int]()
 }
 
-// set reports whether the rows have values for a column that the database otherwise
+// hasValues reports whether the rows have values for a column that the database otherwise
 // fills. It returns an error if only some rows have a value, because COPY cannot use the
 // default for single rows.
-func (c *column) set(list rowview.Rows) (bool, error) {
+func (c *column) hasValues(list rowview.Rows) (bool, error) {
 	with, without := -1, -1 // index of the last such row
 	for i := range list.N {
 		if v, ok := c.Find(list.At(i)); ok && !v.IsZero() {

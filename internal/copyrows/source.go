@@ -65,14 +65,14 @@ func (s *Source) Err() error { return s.err }
 
 // value returns the value that GORM would write for the row.
 func (c *column) value(s *Source, row reflect.Value) (any, error) {
-	if c.integer { // the same result as the code below, in less time
+	if c.isInteger { // the same result as the code below, in less time
 		return c.number(row), nil
 	}
 	value, zero := c.Field.ValueOf(s.stmt.Context, row)
 	switch {
-	case zero && c.initial:
+	case zero && c.setsInitial:
 		return c.setInitial(s, row)
-	case c.sql:
+	case c.mayWriteSQL:
 		return s.parameter(value)
 	default:
 		return value, nil

@@ -12,17 +12,17 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// look checks that the rows have their keys just before the INSERT. If a hook has cleared
-// a key since [Create], the database would store 0 or NULL, or choose a key that a
-// generator may issue too. look also replaces a serial number if a hook has since changed
-// the key from which it was made.
-func look(stmt *gorm.Statement, m *model.Model) error {
+// checkKeys checks that the rows have their keys just before the INSERT. If a hook has
+// cleared a key since [Create], the database would store 0 or NULL, or choose a key that
+// a generator may issue too. checkKeys also replaces a serial number if a hook has since
+// changed the key from which it was made.
+func checkKeys(stmt *gorm.Statement, m *model.Model) error {
 	selected := selectKeys(stmt, m.Columns)
 	if err := checkOmitted(stmt, m, selected); err != nil {
 		return fmt.Errorf("model %s: %w", stmt.Schema.Name, err)
 	}
 	if maps, ok := rowview.Maps(stmt.Dest); ok {
-		return lookAtMaps(stmt, m, maps, selected)
+		return checkMaps(stmt, m, maps, selected)
 	}
 	rows, err := rowview.Of(stmt)
 	if err != nil {
@@ -34,15 +34,15 @@ func look(stmt *gorm.Statement, m *model.Model) error {
 			return err
 		}
 		if _, lack := needs(rows, g); lack {
-			return cmp.Or(lacking(rows, slices.Concat(g.Keys, g.Serials), byHook), errModified)
+			return cmp.Or(checkSet(rows, slices.Concat(g.Keys, g.Serials), byHook), errModified)
 		}
 	}
 	return nil
 }
 
-// lookAtSkipped checks rows under [guard.Skip], whose keys the caller or the database
+// checkSkipped checks rows under [guard.Skip], whose keys the caller or the database
 // sets. It rejects a primary key that the statement would write as 0 or NULL.
-func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
+func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
 	if stmt.DryRun {
 		return nil
 	}
@@ -56,12 +56,12 @@ func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
 	maps, ok := rowview.Maps(stmt.Dest)
 	if !ok {
 		rows, _ := rowview.Of(stmt) // GORM rejects rows for which this fails
-		return lacking(rows, columns, bySkip)
+		return checkSet(rows, columns, bySkip)
 	}
 	for i, values := range maps {
 		for _, c := range columns {
 			if zero, _ := rowview.ZeroInMap(c.Field, values); zero {
-				return at(c, i, len(maps) > 1, lacks(c)+bySkip)
+				return rowError(c, i, len(maps) > 1, missingText(c)+bySkip)
 			}
 		}
 	}
@@ -74,33 +74,33 @@ const (
 	bySkip = "Skip leaves it to the caller: set one, or Omit the field if the database assigns it"
 )
 
-// lookAtMaps checks that the maps have their keys, as look does for structs. It rejects a
-// map instead of replacing its serial number.
-func lookAtMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, selected model.Selection) error {
-	numbered := noted(stmt).numbered // empty, or a key for each map
+// checkMaps checks that the maps have their keys, as checkKeys does for structs. It
+// rejects a map instead of replacing its serial number.
+func checkMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, selected model.Selection) error {
+	numbered := readNote(stmt).numberedKeys // empty, or a key for each map
 	for i, values := range maps {
 		for _, c := range m.Columns {
-			if problem := inMap(c, values); problem != "" && !selected.Omits(c) {
-				return at(c, i, len(maps) > 1, problem)
+			if problem := mapProblem(c, values); problem != "" && !selected.Omits(c) {
+				return rowError(c, i, len(maps) > 1, problem)
 			}
 		}
 		if len(numbered) == len(maps) && numbered[i] != 0 {
 			if err := checkNumbers(m, values, numbered[i]); err != nil {
-				return at(m.Columns[0], i, len(maps) > 1, err.Error())
+				return rowError(m.Columns[0], i, len(maps) > 1, err.Error())
 			}
 		}
 	}
 	return nil
 }
 
-// inMap returns the problem with the column's value in the map, or "".
-func inMap(c *model.Column, values map[string]any) string {
+// mapProblem returns the problem with the column's value in the map, or "".
+func mapProblem(c *model.Column, values map[string]any) string {
 	zero, found := rowview.ZeroInMap(c.Field, values)
 	switch value := values[nameIn(values, c.Field)]; {
 	case !found:
-		return lacks(c) + byHook
+		return missingText(c) + byHook
 	case zero:
-		return lacks(c) + "the map has 0 for it: leave it out for the plugin to fill, or set a key"
+		return missingText(c) + "the map has 0 for it: leave it out for the plugin to fill, or set a key"
 	case isExpression(value) && c.Serial == nil:
 		return "the map has an SQL expression as the key, which cannot be checked: leave it out for the plugin to fill, or set a key"
 	}
@@ -116,21 +116,21 @@ func isExpression(value any) bool {
 	return false
 }
 
-// lacking returns an error for the first row in which one of the columns is unset.
-func lacking(rows rowview.Rows, columns []*model.Column, cause string) error {
+// checkSet returns an error for the first row in which one of the columns is unset.
+func checkSet(rows rowview.Rows, columns []*model.Column, cause string) error {
 	for i := range rows.N {
 		row := rows.At(i)
 		for _, c := range columns {
 			if row.IsValid() && c.Unset(row) {
-				return at(c, i, rows.Many, lacks(c)+cause)
+				return rowError(c, i, rows.Many, missingText(c)+cause)
 			}
 		}
 	}
 	return nil
 }
 
-// lacks begins the error for a row without a value in the column.
-func lacks(c *model.Column) string {
+// missingText begins the error for a row without a value in the column.
+func missingText(c *model.Column) string {
 	if c.Serial != nil {
 		return "the row has no serial number: "
 	}

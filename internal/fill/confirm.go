@@ -12,35 +12,35 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// confirm sets the keys of the table's rows in the structs, if the statement reports that
-// a row has another key than its struct, or that it may have another key.
-func confirm(stmt *gorm.Statement, m *model.Model) error {
+// confirmKeys sets the keys of the table's rows in the structs, if the statement reports
+// that a row has another key than its struct, or that it may have another key.
+func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 	how := reportOf(stmt, m)
-	if err := errors.Join(checkSent(stmt, m, how), restore(stmt, m)); err != nil {
+	if err := errors.Join(checkSent(stmt, m, how), restoreKeys(stmt, m)); err != nil {
 		return err
 	}
-	if how != noted(stmt).report { // a callback has changed the statement since prepare
-		how = silent
+	if how != readNote(stmt).report { // a callback has changed the statement since prepare
+		how = unreported
 	}
 	switch how {
-	case none:
+	case sameKeys:
 		return nil
-	case returning, counted:
+	case byReturning, byCount:
 		// If no row is missing, GORM has set the returned keys, or DO NOTHING has skipped
 		// no row.
-		if stmt.DB.RowsAffected >= int64(count(stmt)) || how == counted && isKnownParent(stmt, m) {
+		if stmt.DB.RowsAffected >= int64(rowCount(stmt)) || how == byCount && isKnownParent(stmt, m) {
 			return nil
 		}
-	case lastID:
+	case byLastID:
 		if id, ok := lastInsertID(stmt); ok {
 			return takeLastID(stmt, m.Columns[0], id)
 		}
-	case marked: // conflictMark, or no result, means that a row may have another key
+	case byMark: // conflictMark, or no result, means that a row may have another key
 		if id, ok := lastInsertID(stmt); ok && id != conflictMark {
 			return nil
 		}
 	}
-	return find(stmt, m)
+	return findKeys(stmt, m)
 }
 
 // checkSent returns an error if a callback that ran after [BeforeInsert] has changed the
@@ -49,12 +49,12 @@ func confirm(stmt *gorm.Statement, m *model.Model) error {
 func checkSent(stmt *gorm.Statement, m *model.Model, how report) error {
 	conflict, _ := onConflict(stmt)
 	_, returned := stmt.Clauses["RETURNING"]
-	changed := how != noted(stmt).report
+	changed := how != readNote(stmt).report
 	if changed && returned && isList(stmt) || conflict != nil && conflict.UpdateAll && hasOther(m) {
 		return errors.New("a callback has changed the upsert after the plugin had prepared it, so that the keys of its rows are unknown: register the callback before the plugin")
 	}
 	sent, ok := stmt.Clauses["VALUES"].Expression.(clause.Values)
-	if !ok || noted(stmt).omits {
+	if !ok || readNote(stmt).omits {
 		return nil
 	}
 	for _, c := range m.Columns {
@@ -71,12 +71,12 @@ func checkSent(stmt *gorm.Statement, m *model.Model, how report) error {
 // filled no key, and if the model declares no other unique column by which the database
 // could find another row.
 func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
-	noted := noted(stmt)
+	noted := readNote(stmt)
 	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0
 }
 
-// count returns the number of rows that the statement creates.
-func count(stmt *gorm.Statement) int {
+// rowCount returns the number of rows that the statement creates.
+func rowCount(stmt *gorm.Statement) int {
 	if isList(stmt) {
 		return stmt.ReflectValue.Len()
 	}

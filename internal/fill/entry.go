@@ -31,7 +31,7 @@ func entriesOf(stmt *gorm.Statement, columns []*model.Column) (entries []entry) 
 		return entries
 	}
 	rows, _ := rowview.Of(stmt) // BeforeInsert has rejected rows for which this fails
-	if sent := noted(stmt).rows; sent.N > 0 {
+	if sent := readNote(stmt).sentRows; sent.N > 0 {
 		rows = sent
 	}
 	for i := range rows.N {

@@ -4,14 +4,14 @@
 //
 // [Create] runs before all other callbacks, so that hooks see the keys. It counts the IDs
 // that each generator has to supply (needs), gets all of them in one call
-// ([model.Set.Generate]), and writes them (set). For maps it fills structs and copies the
-// keys to the maps (fillMaps).
+// ([model.Set.Generate]), and writes them (setKeys). For maps it fills structs and copies
+// the keys to the maps (fillMaps).
 //
 // Hooks and other callbacks may change the statement after that. [BeforeInsert] therefore
 // runs just before the INSERT and checks the statement in its final form. It adds the
 // tagged columns to a Select (selectKeys), rejects a statement that omits a key
-// (checkOmitted), rejects rows that lack a key (look), and changes an upsert so that it
-// reports the keys of existing rows (prepare.go).
+// (checkOmitted), rejects rows that lack a key (checkKeys), and changes an upsert so that
+// it reports the keys of existing rows (prepare.go).
 //
 // [AfterInsert] runs after the INSERT and before GORM saves has-one and has-many
 // relations. If the INSERT may have skipped a row, or may have found an existing row with
@@ -46,10 +46,10 @@ func Create(db *gorm.DB, set *model.Set) {
 	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
 		return
 	}
-	begin(stmt)
+	beginNote(stmt)
 	err := checkUpsert(stmt, m)
 	if err == nil {
-		err = dest(stmt, set, m, true)
+		err = fillDest(stmt, set, m, true)
 	}
 	if err != nil {
 		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
@@ -83,16 +83,16 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 		return
 	}
 	if guard.Skipped(stmt.Context) {
-		reject(db, lookAtSkipped(stmt, m))
+		reject(db, checkSkipped(stmt, m))
 		return
 	}
 	if slices.ContainsFunc(m.Groups, (*model.Group).KeyIsForeign) {
-		if err := dest(stmt, set, m, false); err != nil {
+		if err := fillDest(stmt, set, m, false); err != nil {
 			_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
 			return
 		}
 	}
-	if err := look(stmt, m); err != nil {
+	if err := checkKeys(stmt, m); err != nil {
 		reject(db, err)
 		return
 	}
@@ -113,7 +113,7 @@ func AfterInsert(db *gorm.DB, set *model.Set) {
 	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
 		return
 	}
-	if err := confirm(stmt, m); err != nil {
+	if err := confirmKeys(stmt, m); err != nil {
 		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
 	}
 }
@@ -124,7 +124,7 @@ func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	if len(m.Refused) == 0 {
 		return nil
 	}
-	rows, _ := rowview.Of(stmt) // dest reports the error of rowview.Of
+	rows, _ := rowview.Of(stmt) // fillDest reports the error of rowview.Of
 	for _, refused := range m.Refused {
 		if Related(stmt, rows, refused.Relation) >= 0 {
 			return fmt.Errorf("gormflake: %w", refused.Err)

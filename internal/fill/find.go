@@ -13,10 +13,10 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// find reads the keys of the rows from the table. It finds a row under its key, or else
-// by its unique columns. If the table has no such row, because DO NOTHING or a condition
-// left it out, find clears the keys of the struct.
-func find(stmt *gorm.Statement, m *model.Model) error {
+// findKeys reads the keys of the rows from the table. It finds a row under its key, or
+// else by its unique columns. If the table has no such row, because DO NOTHING or a
+// condition left it out, findKeys clears the keys of the struct.
+func findKeys(stmt *gorm.Statement, m *model.Model) error {
 	entries, id := entriesOf(stmt, m.Columns), identifier(stmt, m)
 	present, err := rowsByKey(stmt, m, id, entries)
 	if err != nil {
@@ -29,21 +29,21 @@ func find(stmt *gorm.Statement, m *model.Model) error {
 		found := present[id.Value(e.row)]
 		if !found.IsValid() && mustBeFound(stmt, e.row) {
 			if found, err = rowByUnique(stmt, m, e); err != nil {
-				return at(id, i, len(entries) > 1, err.Error())
+				return rowError(id, i, len(entries) > 1, err.Error())
 			}
 		}
-		if err := e.take(stmt, m, found); err != nil {
+		if err := e.takeKeys(stmt, m, found); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mustBeFound reports whether find must return an error if it cannot find the row. That
-// is so if the statement updates the row, if GORM saves the row for a relation and copies
-// its key, or if GORM will save related rows with its key.
+// mustBeFound reports whether findKeys must return an error if it cannot find the row.
+// That is so if the statement updates the row, if GORM saves the row for a relation and
+// copies its key, or if GORM will save related rows with its key.
 func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
-	if conflict, ok := onConflict(stmt); noted(stmt).nested || !ok || conflict != nil && updates(*conflict) && len(conflict.Where.Exprs) == 0 {
+	if conflict, ok := onConflict(stmt); readNote(stmt).nested || !ok || conflict != nil && updates(*conflict) && len(conflict.Where.Exprs) == 0 {
 		return true
 	}
 	one := rowview.Rows{Value: row, N: 1}
@@ -52,9 +52,9 @@ func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
 	})
 }
 
-// take copies the keys of the row found into the entry. If found is invalid, it clears
+// takeKeys copies the keys of the row found into the entry. If found is invalid, it clears
 // the keys of the entry.
-func (e entry) take(stmt *gorm.Statement, m *model.Model, found reflect.Value) error {
+func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Value) error {
 	if !e.row.CanSet() {
 		if !found.IsValid() || slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Differs(found, e.row) }) {
 			return errCopy
@@ -109,7 +109,7 @@ const keysAtOnce = 500
 func rowByUnique(stmt *gorm.Statement, m *model.Model, e entry) (found reflect.Value, err error) {
 	id := identifier(stmt, m)
 	for _, u := range uniques(stmt, m) {
-		where, known := u.is(stmt, e)
+		where, known := u.condition(stmt, e)
 		if !known {
 			continue
 		}
@@ -163,9 +163,9 @@ func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
 	return all
 }
 
-// is returns the condition for rows that have the values of the entry. It returns false
-// if a value is NULL or unknown, because NULL conflicts with no row.
-func (u unique) is(stmt *gorm.Statement, e entry) (where []clause.Expression, known bool) {
+// condition returns the condition for rows that have the values of the entry. It returns
+// false if a value is NULL or unknown, because NULL conflicts with no row.
+func (u unique) condition(stmt *gorm.Statement, e entry) (where []clause.Expression, known bool) {
 	where = slices.Clone(u.where)
 	for _, f := range u.fields {
 		value := e.value(stmt, f)

@@ -12,10 +12,10 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// dest fills the rows or maps that the statement creates. parentsToCome is set before
-// GORM saves the rows' parents. dest then sets no serial numbers of rows whose key will
-// come from a parent, because a serial number is made from the key.
-func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bool) error {
+// fillDest fills the rows or maps that the statement creates. parentsToCome is set before
+// GORM saves the rows' parents. fillDest then sets no serial numbers of rows whose key
+// will come from a parent, because a serial number is made from the key.
+func fillDest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bool) error {
 	selected := selectKeys(stmt, m.Columns)
 	if err := checkOmitted(stmt, m, selected); err != nil {
 		return err
@@ -42,7 +42,7 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 // fillRows gets the IDs that the rows need for the columns of a group, in one call of the
 // generator, and sets these columns.
 func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowview.Rows) error {
-	observe(rows, g)
+	observeKeys(rows, g)
 	n, lack := needs(rows, g)
 	if !lack {
 		return nil
@@ -54,12 +54,12 @@ func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowvie
 	if err != nil {
 		return err
 	}
-	if !set(rows, g, *ids) {
+	if !setKeys(rows, g, *ids) {
 		return errModified
 	}
 	noteNumbers(stmt, g, rows)
-	if n > 0 && noted(stmt).nested { // so the rows are new ([isKnownParent])
-		noteOf(stmt).filled = true
+	if n > 0 && readNote(stmt).nested { // so the rows are new ([isKnownParent])
+		noteForWriting(stmt).filled = true
 	}
 	gens.Recycle(ids)
 	return nil
@@ -69,14 +69,14 @@ func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowvie
 // the caller's map, as GORM does with keys that the database assigned.
 func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[string]any, selected model.Selection) error {
 	list := reflect.MakeSlice(reflect.SliceOf(stmt.Schema.ModelType), len(maps), len(maps))
-	lacking := 0
+	missing := 0
 	for i, values := range maps {
-		lacking += copyTo(list.Index(i), values, m.Columns)
+		missing += copyTo(list.Index(i), values, m.Columns)
 	}
 	structs := rowview.Rows{Value: list, Many: true, N: len(maps), Plain: true}
 	for _, g := range m.Groups {
 		g = g.Selected(selected)
-		if _, lack := needs(structs, g); lack && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {
+		if _, lacks := needs(structs, g); lacks && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {
 			return errors.New("the map is nil and cannot hold a key: create it with make first")
 		}
 		if err := fillRows(stmt, set, g, structs); err != nil {
@@ -85,9 +85,9 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 	}
 	// The maps lack as many values as before, unless another goroutine has set one.
 	for i, values := range maps {
-		lacking -= copyFrom(list.Index(i), values, m.Columns)
+		missing -= copyFrom(list.Index(i), values, m.Columns)
 	}
-	if lacking < 0 { // also true for a driver.Valuer that returns another value each time
+	if missing < 0 { // also true for a driver.Valuer that returns another value each time
 		return errors.New("the map was modified concurrently: do not share it until Create returns")
 	}
 	return nil

@@ -14,32 +14,32 @@ import (
 // copyTo sets the columns of a struct to the values of the map, and returns the number of
 // columns that the map does not set. For a value that is not an ID it sets -1, which
 // counts as set and from which no serial number is made.
-func copyTo(row reflect.Value, values map[string]any, columns []*model.Column) (lacking int) {
+func copyTo(row reflect.Value, values map[string]any, columns []*model.Column) (missing int) {
 	for _, c := range columns {
 		value := values[nameIn(values, c.Field)]
 		if isUnset(value) {
-			lacking++
+			missing++
 			continue
 		}
 		c.Set(row, cmp.Or(idIn(c.Kind, value), -1))
 	}
-	return lacking
+	return missing
 }
 
 // copyFrom writes the columns that the struct sets and the map does not set into the map.
 // It returns the number of columns that the map did not set.
-func copyFrom(row reflect.Value, values map[string]any, columns []*model.Column) (lacking int) {
+func copyFrom(row reflect.Value, values map[string]any, columns []*model.Column) (missing int) {
 	for _, c := range columns {
 		name := nameIn(values, c.Field)
 		if !isUnset(values[name]) {
 			continue
 		}
-		lacking++
+		missing++
 		if !c.Unset(row) { // a column that the statement omits is unset
 			values[name] = c.Value(row)
 		}
 	}
-	return lacking
+	return missing
 }
 
 // nameIn returns the name under which the map holds the column. GORM accepts the name of

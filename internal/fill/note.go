@@ -12,13 +12,13 @@ import (
 // note holds the state that the callbacks of one statement share. Most statements need no
 // note.
 type note struct {
-	nested   bool            // GORM saves the rows for a relation of other rows
-	filled   bool            // the plugin has set a key of nested rows
-	numbered []types.ID      // by row, the key from which its serial numbers were made
-	omits    bool            // the statement omits a tagged column that GORM may set from the database
-	report   report          // the report for which [prepare] changed the statement
-	rows     rowview.Rows    // the slice as it was sent, because GORM may shorten the caller's slice
-	keys     []reflect.Value // by row, a struct with the keys that [restore] writes back
+	nested         bool            // GORM saves the rows for a relation of other rows
+	filled         bool            // the plugin has set a key of nested rows
+	numberedKeys   []types.ID      // by row, the key from which its serial numbers were made
+	omits          bool            // the statement omits a tagged column that GORM may set from the database
+	report         report          // the report for which [prepare] changed the statement
+	sentRows       rowview.Rows    // the slice as it was sent, because GORM may shorten the caller's slice
+	rememberedKeys []reflect.Value // by row, a struct with the keys that [restoreKeys] writes back
 }
 
 const (
@@ -30,26 +30,26 @@ const (
 	savedByGORM = "gorm:saved_association_map"
 )
 
-// begin removes the note of another statement from the settings, because a statement may
-// be used again, and because GORM copies the settings of a parent's statement to the
+// beginNote removes the note of another statement from the settings, because a statement
+// may be used again, and because GORM copies the settings of a parent's statement to the
 // statements of its children.
-func begin(stmt *gorm.Statement) {
+func beginNote(stmt *gorm.Statement) {
 	stmt.Settings.Delete(noteSetting)
 	if _, nested := stmt.Settings.Load(savedByGORM); nested {
-		noteOf(stmt).nested = true
+		noteForWriting(stmt).nested = true
 	}
 }
 
-// noted returns a copy of the statement's note, for reading.
-func noted(stmt *gorm.Statement) note {
+// readNote returns a copy of the statement's note, for reading.
+func readNote(stmt *gorm.Statement) note {
 	if stored, ok := stmt.Settings.Load(noteSetting); ok {
 		return *stored.(*note)
 	}
 	return note{}
 }
 
-// noteOf returns the statement's note, for writing.
-func noteOf(stmt *gorm.Statement) *note {
+// noteForWriting returns the statement's note, for writing.
+func noteForWriting(stmt *gorm.Statement) *note {
 	stored, _ := stmt.Settings.LoadOrStore(noteSetting, &note{})
 	return stored.(*note)
 }

@@ -24,20 +24,20 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 		stmt.AddClause(*conflict)
 	}
 	how := reportOf(stmt, m)
-	if how == silent || isMaps(stmt) {
-		remember(stmt, m)
+	if how == unreported || isMaps(stmt) {
+		rememberKeys(stmt, m)
 	}
-	if how == none {
+	if how == sameKeys {
 		return nil
 	}
-	noted := noteOf(stmt)
-	noted.report = how
-	if how == silent && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
-		noted.rows, _ = rowview.Of(stmt) // look has rejected rows for which this fails
-		noted.rows.Value = noted.rows.Value.Slice(0, noted.rows.N)
+	note := noteForWriting(stmt)
+	note.report = how
+	if how == unreported && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
+		note.sentRows, _ = rowview.Of(stmt) // checkKeys has rejected rows for which this fails
+		note.sentRows.Value = note.sentRows.Value.Slice(0, note.sentRows.N)
 	}
 	if conflict != nil {
-		ask(stmt, m, *conflict, how)
+		requestReport(stmt, m, *conflict, how)
 	}
 	return nil
 }
@@ -71,31 +71,32 @@ func underived(m *model.Model) []*model.Column {
 	return columns
 }
 
-// ask changes the upsert so that it reports the keys of existing rows in the way how.
-func ask(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, how report) {
+// requestReport changes the upsert so that it reports the keys of existing rows in the
+// way how.
+func requestReport(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, how report) {
 	key := clause.Column{Name: identifier(stmt, m).Field.DBName}
 	switch {
-	case how == returning:
+	case how == byReturning:
 		returnKeys(stmt, m)
 		if !updates(conflict) { // MariaDB returns a row only if it updates it
 			conflict.DoNothing = false
 			conflict.DoUpdates = clause.Set{{Column: key, Value: key}}
 		}
-	case how == lastID: // MySQL returns the argument of LAST_INSERT_ID as the LastInsertId
-		update(&conflict, key, reportKey{clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{key}}})
+	case how == byLastID: // MySQL returns the argument of LAST_INSERT_ID as the LastInsertId
+		addAssignment(&conflict, key, reportKey{clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{key}}})
 		keepResult(stmt)
-	case how == marked: // both branches of IF keep the key, and the condition sets the mark
-		update(&conflict, key, reportKey{clause.Expr{SQL: fmt.Sprintf("IF(LAST_INSERT_ID(%d), ?, ?)", conflictMark), Vars: []any{key, key}}})
+	case how == byMark: // both branches of IF keep the key, and the condition sets the mark
+		addAssignment(&conflict, key, reportKey{clause.Expr{SQL: fmt.Sprintf("IF(LAST_INSERT_ID(%d), ?, ?)", conflictMark), Vars: []any{key, key}}})
 		keepResult(stmt)
-	case !updates(conflict): // counted, or silent with DO NOTHING
+	case !updates(conflict): // byCount, or unreported with DO NOTHING
 		returnDefaults(stmt)
 	}
 	stmt.AddClause(conflict)
 }
 
-// update adds an assignment to the upsert. It copies c.DoUpdates, because sessions share
-// the clauses of a statement.
-func update(c *clause.OnConflict, column clause.Column, value clause.Expression) {
+// addAssignment adds an assignment to the upsert. It copies c.DoUpdates, because sessions
+// share the clauses of a statement.
+func addAssignment(c *clause.OnConflict, column clause.Column, value clause.Expression) {
 	c.DoUpdates = append(slices.Clip(slices.Clone(c.DoUpdates)), clause.Assignment{Column: column, Value: value})
 }
 

@@ -8,16 +8,16 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// remember stores the keys of a list whose key columns have a default, so that [restore]
-// can write them back. GORM would overwrite them, because it assumes that the database
-// assigned consecutive keys to maps, and because it writes the keys that an INSERT
-// returns into the structs by their positions.
-func remember(stmt *gorm.Statement, m *model.Model) {
+// rememberKeys stores the keys of a list whose key columns have a default, so that
+// [restoreKeys] can write them back. GORM would overwrite them, because it assumes that
+// the database assigned consecutive keys to maps, and because it writes the keys that an
+// INSERT returns into the structs by their positions.
+func rememberKeys(stmt *gorm.Statement, m *model.Model) {
 	columns := withDefault(m)
 	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && returnsAll(stmt) {
 		return
 	}
-	note := noteOf(stmt)
+	note := noteForWriting(stmt)
 	for _, e := range entriesOf(stmt, columns) {
 		row := reflect.New(stmt.Schema.ModelType).Elem()
 		for _, c := range columns {
@@ -26,13 +26,13 @@ func remember(stmt *gorm.Statement, m *model.Model) {
 				_ = c.Field.Set(stmt.Context, row, value) // cannot fail, because the value has the field's type
 			}
 		}
-		note.keys = append(note.keys, row)
+		note.rememberedKeys = append(note.rememberedKeys, row)
 	}
 }
 
-// restore writes the keys back that [remember] has stored.
-func restore(stmt *gorm.Statement, m *model.Model) error {
-	keys := noted(stmt).keys
+// restoreKeys writes the keys back that [rememberKeys] has stored.
+func restoreKeys(stmt *gorm.Statement, m *model.Model) error {
+	keys := readNote(stmt).rememberedKeys
 	if keys == nil {
 		return nil
 	}

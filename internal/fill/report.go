@@ -14,12 +14,12 @@ import (
 type report int
 
 const (
-	none      report = iota // every row has its struct's key, or the statement fails
-	returning               // GORM writes the keys that RETURNING returns into the structs
-	lastID                  // MySQL's LastInsertId is the key of the existing row
-	marked                  // MySQL's LastInsertId is conflictMark if the upsert found an existing row
-	counted                 // fewer rows are affected than there are structs
-	silent                  // the statement reports no keys, so find must read them from the table
+	sameKeys    report = iota // every row has its struct's key, or the statement fails
+	byReturning               // GORM writes the keys that RETURNING returns into the structs
+	byLastID                  // MySQL's LastInsertId is the key of the existing row
+	byMark                    // MySQL's LastInsertId is conflictMark if the upsert found an existing row
+	byCount                   // fewer rows are affected than there are structs
+	unreported                // the statement reports no keys, so findKeys must read them from the table
 )
 
 // conflictMark is the value that LastInsertId gets for an existing row. No row has it as
@@ -32,19 +32,19 @@ func reportOf(stmt *gorm.Statement, m *model.Model) report {
 	conflict, ok := onConflict(stmt)
 	switch {
 	case !ok || !isPlainInsert(stmt):
-		return silent
+		return unreported
 	case conflict == nil:
-		return none
+		return sameKeys
 	case stmt.Name() == "mysql":
 		return reportOfMySQL(stmt, m)
 	case covers(target(stmt, *conflict), m.Columns): // so an existing row has the struct's keys
-		return none
+		return sameKeys
 	case !updates(*conflict):
 		return reportOfNothing(stmt)
 	case returns(stmt) && canReturn(stmt, *conflict) && ownReturning(stmt):
-		return returning
+		return byReturning
 	}
-	return silent
+	return unreported
 }
 
 // reportOfMySQL returns the report on MySQL and MariaDB. These have no conflict target.
@@ -53,12 +53,12 @@ func reportOf(stmt *gorm.Statement, m *model.Model) report {
 func reportOfMySQL(stmt *gorm.Statement, m *model.Model) report {
 	switch {
 	case returns(stmt) && !isMaps(stmt) && settable(stmt) && ownReturning(stmt):
-		return returning
+		return byReturning
 	// LastInsertId has room for one key, which must be an integer.
 	case isList(stmt) || len(m.Columns) > 1 || len(stmt.Schema.PrimaryFields) > 1 || !m.Columns[0].Primary || m.Columns[0].Kind.IsString():
-		return marked
+		return byMark
 	}
-	return lastID
+	return byLastID
 }
 
 // reportOfNothing returns the report of DO NOTHING. It does not rely on the count of
@@ -67,9 +67,9 @@ func reportOfMySQL(stmt *gorm.Statement, m *model.Model) report {
 func reportOfNothing(stmt *gorm.Statement) report {
 	_, given := stmt.Clauses["RETURNING"]
 	if isList(stmt) && (given || returns(stmt) && len(stmt.Schema.FieldsWithDefaultDBValue) > 0) {
-		return silent
+		return unreported
 	}
-	return counted
+	return byCount
 }
 
 // target returns the columns by which the upsert finds existing rows, or nil if they are

@@ -13,8 +13,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// observe passes the keys that rows already have to the generator, if it observes them.
-func observe(rows rowview.Rows, g *model.Group) {
+// observeKeys passes the keys that rows already have to the generator, if it observes
+// them.
+func observeKeys(rows rowview.Rows, g *model.Group) {
 	for i := 0; g.Observes() && i < rows.N; i++ {
 		if row := rows.At(i); row.IsValid() {
 			g.Observe(row)
@@ -31,19 +32,19 @@ func needs(rows rowview.Rows, g *model.Group) (ids int, lack bool) {
 	}
 	for i := range rows.N {
 		if row := rows.At(i); row.IsValid() {
-			n, lacks := g.Needs(row)
+			n, rowLacks := g.Needs(row)
 			ids += n
-			lack = lack || lacks
+			lack = lack || rowLacks
 		}
 	}
 	return ids, lack
 }
 
-// set fills the keys and the serial numbers. It returns false if the rows need more IDs
-// than needs counted, because another goroutine has cleared a key since.
-func set(rows rowview.Rows, g *model.Group, ids []types.ID) bool {
+// setKeys fills the keys and the serial numbers. It returns false if the rows need more
+// IDs than needs counted, because another goroutine has cleared a key since.
+func setKeys(rows rowview.Rows, g *model.Group, ids []types.ID) bool {
 	if rows.Plain && g.Plain != nil {
-		return setPlain(rows, g.Plain, ids)
+		return setPlainKeys(rows, g.Plain, ids)
 	}
 	return !rows.Contain(func(row reflect.Value) (stop bool) {
 		rest, ok := g.Fill(row, ids)
@@ -52,8 +53,8 @@ func set(rows rowview.Rows, g *model.Group, ids []types.ID) bool {
 	})
 }
 
-// setPlain is [set] for keys that it can write without reflection.
-func setPlain(rows rowview.Rows, keys *rowview.PlainKeys, ids []types.ID) bool {
+// setPlainKeys is [setKeys] for keys that it can write without reflection.
+func setPlainKeys(rows rowview.Rows, keys *rowview.PlainKeys, ids []types.ID) bool {
 	for key := range keys.In(rows.Value) {
 		if *key != 0 {
 			continue
@@ -84,8 +85,8 @@ func Related(stmt *gorm.Statement, rows rowview.Rows, rel *schema.Relationship) 
 	})
 }
 
-// at returns an error that names the field, and the row if there are several rows.
-func at(c *model.Column, i int, many bool, problem string) error {
+// rowError returns an error that names the field, and the row if there are several rows.
+func rowError(c *model.Column, i int, many bool, problem string) error {
 	field := c.Field.BindName()
 	if many {
 		field += fmt.Sprintf(", row %d", i)

@@ -47,13 +47,13 @@ func checkOmitted(stmt *gorm.Statement, m *model.Model, selected model.Selection
 		switch {
 		case !selected.Omits(c):
 		case readsBack(stmt, c):
-			noteOf(stmt).omits = true
+			noteForWriting(stmt).omits = true
 		case c.Field.PrimaryKey && !c.Field.HasDefaultValue:
 			return fmt.Errorf("the statement omits the key %s, and the row would get another key than the struct, or none: leave it out of Omit, or use Skip if the database assigns it", c.Field.BindName())
 		case hasValue(stmt, c):
 			return fmt.Errorf("the statement omits %s, which the struct has and the row would not: leave it out of Omit, or set it to 0", c.Field.BindName())
 		default:
-			noteOf(stmt).omits = true
+			noteForWriting(stmt).omits = true
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 // noteNumbers records the keys from which the rows' serial numbers were made, so that
 // [renumber] and [checkNumbers] notice a key that a hook changes later.
 func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
-	if g.Primary == nil || len(g.Serials) == 0 || noted(stmt).numbered != nil {
+	if g.Primary == nil || len(g.Serials) == 0 || readNote(stmt).numberedKeys != nil {
 		return
 	}
 	numbered := make([]types.ID, rows.N)
@@ -22,23 +22,23 @@ func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 			numbered[i] = g.Primary.Get(row)
 		}
 	}
-	noteOf(stmt).numbered = numbered
+	noteForWriting(stmt).numberedKeys = numbered
 }
 
 // renumber replaces the serial numbers of rows whose key has changed since their serial
 // numbers were made from it.
 func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
-	numbered := noted(stmt).numbered
+	numbered := readNote(stmt).numberedKeys
 	if g.Primary == nil || len(numbered) != rows.N {
 		return nil
 	}
-	for i, made := range numbered {
+	for i, oldKey := range numbered {
 		row := rows.At(i)
-		if !row.IsValid() || g.Primary.Get(row) == made {
+		if !row.IsValid() || g.Primary.Get(row) == oldKey {
 			continue
 		}
-		if err := g.Renumber(row, made); err != nil {
-			return at(g.Primary, i, rows.Many, err.Error())
+		if err := g.Renumber(row, oldKey); err != nil {
+			return rowError(g.Primary, i, rows.Many, err.Error())
 		}
 	}
 	return nil
@@ -46,13 +46,13 @@ func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 
 // checkNumbers rejects a map with the serial number of the key made, if its key is another
 // key now.
-func checkNumbers(m *model.Model, values map[string]any, made types.ID) error {
+func checkNumbers(m *model.Model, values map[string]any, oldKey types.ID) error {
 	for _, g := range m.Groups {
-		if g.Primary == nil || idIn(g.Primary.Kind, values[nameIn(values, g.Primary.Field)]) == made {
+		if g.Primary == nil || idIn(g.Primary.Kind, values[nameIn(values, g.Primary.Field)]) == oldKey {
 			continue
 		}
 		for _, c := range g.Serials {
-			if values[nameIn(values, c.Field)] == c.Serial.Format(made) {
+			if values[nameIn(values, c.Field)] == c.Serial.Format(oldKey) {
 				return fmt.Errorf("the key was changed since %s was made from it: set both, or neither", c.Field.BindName())
 			}
 		}

@@ -47,8 +47,8 @@ func ownReturning(stmt *gorm.Statement) bool {
 }
 
 // isAll reports whether a RETURNING clause returns all columns.
-func isAll(returning clause.Expression) bool {
-	r, ok := returning.(clause.Returning)
+func isAll(expression clause.Expression) bool {
+	r, ok := expression.(clause.Returning)
 	return ok && (len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*")
 }
 

@@ -16,16 +16,16 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// key is a clause that changes nothing in a create and only checks it. GORM calls its
-// ModifyStatement after all hooks, just before it builds the INSERT.
-type key struct {
+// keyClause is a clause that changes nothing in a create and only checks it. GORM calls
+// its ModifyStatement after all hooks, just before it builds the INSERT.
+type keyClause struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
 	index         []int // of the field, for reflect.Value.FieldByIndex
 	plain         *rowview.PlainKeys
 }
 
-var _ gorm.StatementModifier = (*key)(nil)
+var _ gorm.StatementModifier = (*keyClause)(nil)
 
 // Clauses returns the clause with which GORM checks that every row has a value in field,
 // whose type is an ID. It returns nil unless field is the only primary key.
@@ -39,7 +39,7 @@ func Clauses(field *schema.Field) []clause.Interface {
 			index[i] = -at - 1
 		}
 	}
-	return []clause.Interface{&key{field: field, index: index, plain: rowview.PlainKeysOf(field)}}
+	return []clause.Interface{&keyClause{field: field, index: index, plain: rowview.PlainKeysOf(field)}}
 }
 
 // Check checks a create for which GORM does not call the clause, because the statement is
@@ -50,7 +50,7 @@ func Check(db *gorm.DB) {
 		return
 	}
 	for _, c := range stmt.Schema.CreateClauses {
-		if k, ok := c.(*key); ok {
+		if k, ok := c.(*keyClause); ok {
 			k.ModifyStatement(stmt)
 		}
 	}
@@ -58,12 +58,12 @@ func Check(db *gorm.DB) {
 
 // Guards reports whether [Clauses] returned c.
 func Guards(c clause.Interface) bool {
-	_, ok := c.(*key)
+	_, ok := c.(*keyClause)
 	return ok
 }
 
 // ModifyStatement adds an error to the statement if one of its rows has no key.
-func (k *key) ModifyStatement(stmt *gorm.Statement) {
+func (k *keyClause) ModifyStatement(stmt *gorm.Statement) {
 	// If the field has a default, GORM or the database writes the default instead of the
 	// key 0.
 	replaced := k.field.HasDefaultValue && k.field.DefaultValueInterface != any(int64(0))
@@ -81,7 +81,7 @@ func (k *key) ModifyStatement(stmt *gorm.Statement) {
 }
 
 // omitted reports whether the statement omits the key, which the database then assigns.
-func (k *key) omitted(stmt *gorm.Statement) bool {
+func (k *keyClause) omitted(stmt *gorm.Statement) bool {
 	columns, _ := stmt.SelectAndOmitColumns(true, false)
 	selected, ok := columns[k.field.DBName]
 	return ok && !selected
@@ -89,7 +89,7 @@ func (k *key) omitted(stmt *gorm.Statement) bool {
 
 // unset reports whether the statement creates a row without a key. It returns false for
 // values that GORM itself rejects.
-func (k *key) unset(stmt *gorm.Statement) bool {
+func (k *keyClause) unset(stmt *gorm.Statement) bool {
 	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		return slices.ContainsFunc(maps, func(row map[string]any) bool {
 			zero, found := rowview.ZeroInMap(k.field, row)
@@ -104,7 +104,7 @@ func (k *key) unset(stmt *gorm.Statement) bool {
 }
 
 // unsetIn reports whether the key of a row is 0, nil, or behind a nil pointer.
-func (k *key) unsetIn(row reflect.Value) bool {
+func (k *keyClause) unsetIn(row reflect.Value) bool {
 	v, err := row.FieldByIndexErr(k.index)
 	for err == nil && v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -120,20 +120,20 @@ const (
 )
 
 // cause returns the reason why the row has no key, and the fix.
-func (k *key) cause(stmt *gorm.Statement) string {
+func (k *keyClause) cause(stmt *gorm.Statement) string {
 	_, registered := stmt.Plugins[PluginName]
 	_, tagged := k.field.Tag.Lookup(tagKey)
 	const (
-		noPlugin = "the plugin is not registered in this *gorm.DB: call gormflake.Open, or db.Use(gormflake.New(gen)), first"
-		counted  = `; if the database assigns it, add gorm:"autoIncrement"`
+		noPlugin   = "the plugin is not registered in this *gorm.DB: call gormflake.Open, or db.Use(gormflake.New(gen)), first"
+		ifAssigned = `; if the database assigns it, add gorm:"autoIncrement"`
 	)
 	switch {
 	case !registered && !tagged:
-		return noPlugin + `, and tag the field snowflake:"pk"` + counted
+		return noPlugin + `, and tag the field snowflake:"pk"` + ifAssigned
 	case !registered:
-		return noPlugin + counted
+		return noPlugin + ifAssigned
 	case !tagged:
-		return `the field has no tag: add snowflake:"pk"` + counted
+		return `the field has no tag: add snowflake:"pk"` + ifAssigned
 	default:
 		return "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
 	}

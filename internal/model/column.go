@@ -25,11 +25,11 @@ type Column struct {
 	Listed  bool           // key of a model of gormflake.WithModels, which [Adopt] has tagged
 	Serial  *serial.Format // nil for a key
 
-	gen    string    // name of the generator, "" for the default generator
-	source Generator // the generator
-	code   string    // code of the serial numbers
-	last   types.ID  // the largest ID that has a serial number
-	path   []int     // indexes of fields; -index-1 for an embedded pointer
+	genName   string    // name of the generator, "" for the default generator
+	generator Generator // the generator
+	code      string    // code of the serial numbers
+	lastID    types.ID  // the largest ID that has a serial number
+	path      []int     // indexes of fields; -index-1 for an embedded pointer
 }
 
 // NewColumn returns a column for a field that may be untagged. Its Kind is zero.
@@ -50,10 +50,10 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 		}
 		return nil, fmt.Errorf("column %s belongs to field %s, which shadows this one: tag that field, or give one of them another column", f.DBName, winner.BindName())
 	}
-	if err := writable(f, t); err != nil {
+	if err := checkWritable(f, t); err != nil {
 		return nil, err
 	}
-	c := &Column{Field: f, Primary: t.primary, Listed: f.StructField.Tag.Get(tagKey) == "", gen: t.gen, path: f.StructField.Index}
+	c := &Column{Field: f, Primary: t.primary, Listed: f.StructField.Tag.Get(tagKey) == "", genName: t.gen, path: f.StructField.Index}
 	kindOf := KindOf
 	if t.serial != "" {
 		kindOf = SerialKindOf
@@ -62,7 +62,7 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 		return nil, err
 	}
 	var known bool
-	if c.source, known = gens[t.gen]; !known {
+	if c.generator, known = gens[t.gen]; !known {
 		return nil, fmt.Errorf("generator %q is unknown: add gormflake.WithGenerator(%[1]q, …) to gormflake.New", t.gen)
 	}
 	if t.serial == "" {
@@ -71,9 +71,9 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 	return c, c.setSerial(t.serial)
 }
 
-// writable returns an error if GORM does not write the column of a tagged field as the
-// plugin needs it, or if the tag names the wrong role for it.
-func writable(f *schema.Field, t tag) error {
+// checkWritable returns an error if GORM does not write the column of a tagged field as
+// the plugin needs it, or if the tag names the wrong role for it.
+func checkWritable(f *schema.Field, t tag) error {
 	switch {
 	case f.DBName == "" && f.TagSettings["-"] != "":
 		return errors.New(`the field has no column: remove gorm:"-" or this tag`)
@@ -95,16 +95,16 @@ type layouter interface{ Layout() snowflake.Layout }
 
 // setSerial makes c a column of serial numbers that begin with code.
 func (c *Column) setSerial(code string) error {
-	l, ok := c.source.(layouter)
+	l, ok := c.generator.(layouter)
 	if !ok {
-		return fmt.Errorf("generator%s is a %T, whose layout is unknown: use a *snowflake.Generator, or give it a method Layout() snowflake.Layout", quotedGen(c.gen), c.source)
+		return fmt.Errorf("generator%s is a %T, whose layout is unknown: use a *snowflake.Generator, or give it a method Layout() snowflake.Layout", quotedGen(c.genName), c.generator)
 	}
 	layout := l.Layout()
 	format, err := serial.New(code, layout)
 	if err != nil {
 		return err
 	}
-	c.code, c.Serial, c.last = code, format, layout.Max(layout.Expires())
+	c.code, c.Serial, c.lastID = code, format, layout.Max(layout.Expires())
 	return c.CheckWidth(c.Field)
 }
 
@@ -138,7 +138,7 @@ func declaredSize(f *schema.Field) (size int, setting string) {
 // generator issues in the next ten years. It returns nil if the generator's layout is
 // unknown.
 func (c *Column) Parking() *parking.Place {
-	l, ok := c.source.(layouter)
+	l, ok := c.generator.(layouter)
 	if !ok {
 		return nil
 	}

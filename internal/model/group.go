@@ -26,11 +26,11 @@ type Group struct {
 	// reached without following a pointer.
 	Plain *rowview.PlainKeys
 
-	gen    string // name of the generator
-	source Generator
-	table  string         // of the model
-	tables TableGenerator // source, if it implements TableGenerator, else nil
-	last   types.ID       // the largest ID that the generator may return
+	genName        string // name of the generator
+	generator      Generator
+	table          string         // of the model
+	tableGenerator TableGenerator // generator, if it implements TableGenerator, else nil
+	lastID         types.ID       // the largest ID that the generator may return
 
 	// parents are the belongs-to relations whose foreign key is Primary, if the group has
 	// serial numbers. GORM replaces the key when it saves such a relation.
@@ -41,16 +41,16 @@ type Group struct {
 func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	var groups []*Group
 	for _, c := range columns {
-		i := slices.IndexFunc(groups, func(g *Group) bool { return g.gen == c.gen })
+		i := slices.IndexFunc(groups, func(g *Group) bool { return g.genName == c.genName })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, &Group{gen: c.gen, source: c.source, last: math.MaxInt64, table: s.Table})
-			groups[i].tables, _ = c.source.(TableGenerator)
+			groups = append(groups, &Group{genName: c.genName, generator: c.generator, lastID: math.MaxInt64, table: s.Table})
+			groups[i].tableGenerator, _ = c.generator.(TableGenerator)
 		}
 		groups[i].add(c, len(s.PrimaryFields) == 1)
 	}
 	for _, g := range groups {
-		g.parents = g.parentsIn(s)
+		g.parents = g.parentRelations(s)
 		if g.Primary != nil && len(g.Keys) == 1 && len(g.Serials) == 0 {
 			g.Plain = rowview.PlainKeysOf(g.Primary.Field)
 		}
@@ -61,7 +61,7 @@ func newGroups(s *schema.Schema, columns []*Column) []*Group {
 func (g *Group) add(c *Column, onlyPrimary bool) {
 	if c.Serial != nil {
 		g.Serials = append(g.Serials, c)
-		g.last = c.last
+		g.lastID = c.lastID
 		return
 	}
 	g.Keys = append(g.Keys, c)
@@ -70,8 +70,8 @@ func (g *Group) add(c *Column, onlyPrimary bool) {
 	}
 }
 
-// parentsIn returns the value for g.parents.
-func (g *Group) parentsIn(s *schema.Schema) (parents []*Column) {
+// parentRelations returns the value for g.parents.
+func (g *Group) parentRelations(s *schema.Schema) (parents []*Column) {
 	if g.Primary == nil || len(g.Serials) == 0 {
 		return nil
 	}
@@ -99,9 +99,9 @@ func (g *Group) HasParent(row reflect.Value) bool {
 
 // WithoutSerials returns a copy of the group without its serial numbers.
 func (g *Group) WithoutSerials() *Group {
-	rest := *g
-	rest.Serials = nil
-	return &rest
+	group := *g
+	group.Serials = nil
+	return &group
 }
 
 // Selected returns the group without the columns that a statement omits.
@@ -109,15 +109,15 @@ func (g *Group) Selected(s Selection) *Group {
 	if s == nil {
 		return g
 	}
-	rest := *g
-	rest.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.Omits)
-	rest.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.Omits)
-	rest.Plain = nil
+	group := *g
+	group.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.Omits)
+	group.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.Omits)
+	group.Plain = nil
 	// A key that the statement does not write may be the key of another row.
 	if g.Primary != nil && s.Omits(g.Primary) {
-		rest.Primary = nil
+		group.Primary = nil
 	}
-	return &rest
+	return &group
 }
 
 // Needs returns the number of IDs that the row needs, and reports whether a key or a
@@ -140,23 +140,23 @@ func (g *Group) Needs(row reflect.Value) (ids int, lacks bool) {
 
 // Observes reports whether the generator is a [TableGenerator], which observes existing
 // keys.
-func (g *Group) Observes() bool { return g.tables != nil }
+func (g *Group) Observes() bool { return g.tableGenerator != nil }
 
 // Observe passes the keys that a row has to the generator's method Observe.
 func (g *Group) Observe(row reflect.Value) {
 	for _, c := range g.Keys {
 		if id := c.Get(row); id > 0 {
-			g.tables.Observe(g.table, id)
+			g.tableGenerator.Observe(g.table, id)
 		}
 	}
 }
 
 // fill lets the generator set ids.
 func (g *Group) fill(ctx context.Context, ids []types.ID) error {
-	if g.tables != nil {
-		return g.tables.FillTable(ctx, g.table, ids)
+	if g.tableGenerator != nil {
+		return g.tableGenerator.FillTable(ctx, g.table, ids)
 	}
-	return g.source.Fill(ctx, ids)
+	return g.generator.Fill(ctx, ids)
 }
 
 // LacksSerial reports whether a serial number of the row is unset.
@@ -173,7 +173,7 @@ func (g *Group) serialFromKey(row reflect.Value) bool {
 
 // Representable reports whether id has a serial number. A key that the caller set may be
 // negative or too large for it.
-func (g *Group) Representable(id types.ID) bool { return id > 0 && id <= g.last }
+func (g *Group) Representable(id types.ID) bool { return id > 0 && id <= g.lastID }
 
 // Fill sets the unset keys of a row, and then its unset serial numbers. It returns the
 // IDs that it did not use, or false if there are too few IDs.
@@ -221,15 +221,15 @@ func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID,
 
 // Renumber replaces the serial numbers that were made from the key made by those of the
 // row's present key. It keeps a serial number that a hook or the caller has set since.
-func (g *Group) Renumber(row reflect.Value, made types.ID) error {
+func (g *Group) Renumber(row reflect.Value, oldKey types.ID) error {
 	id := g.Primary.Get(row)
 	for _, c := range g.Serials {
-		if c.Unset(row) || c.Value(row) != c.Serial.Format(made) {
+		if c.Unset(row) || c.Value(row) != c.Serial.Format(oldKey) {
 			continue
 		}
 		if !g.Representable(id) {
 			return fmt.Errorf("the key was set to %d after %s was made from %d, and has no serial number: want a key from 1 to %d, or set %s too",
-				id.Int64(), c.Field.BindName(), made.Int64(), g.last.Int64(), c.Field.BindName())
+				id.Int64(), c.Field.BindName(), oldKey.Int64(), g.lastID.Int64(), c.Field.BindName())
 		}
 		c.setText(row, c.Serial.Format(id))
 	}
@@ -240,10 +240,10 @@ func (g *Group) Renumber(row reflect.Value, made types.ID) error {
 func (g *Group) checkIDs(ids []types.ID) error {
 	for i, id := range ids {
 		if id <= 0 {
-			return fmt.Errorf("generator%s: ID %d of %d is %d: want a positive one", quotedGen(g.gen), i, len(ids), id.Int64())
+			return fmt.Errorf("generator%s: ID %d of %d is %d: want a positive one", quotedGen(g.genName), i, len(ids), id.Int64())
 		}
-		if id > g.last {
-			return fmt.Errorf("generator%s: ID %d of %d is %d: want at most %d, the last of its layout", quotedGen(g.gen), i, len(ids), id.Int64(), g.last.Int64())
+		if id > g.lastID {
+			return fmt.Errorf("generator%s: ID %d of %d is %d: want at most %d, the last of its layout", quotedGen(g.genName), i, len(ids), id.Int64(), g.lastID.Int64())
 		}
 	}
 	return nil

@@ -15,14 +15,14 @@ import (
 // any more.
 type Namer struct{ schema.Namer }
 
-// mark begins a name that only [Namer] resolves.
-const mark = "gormflake: "
+// nameMark begins a name that only [Namer] resolves.
+const nameMark = "gormflake: "
 
 // ColumnName implements schema.Namer. If column begins with the mark, ColumnName returns
 // the rest of column, so that LookUpField finds the field. A schema with another naming
 // strategy finds no field by such a name.
 func (n Namer) ColumnName(table, column string) string {
-	if name, marked := strings.CutPrefix(column, mark); marked {
+	if name, marked := strings.CutPrefix(column, nameMark); marked {
 		return name
 	}
 	return n.Namer.ColumnName(table, column)
@@ -42,7 +42,7 @@ func UntaggedKey(s *schema.Schema) (*schema.Field, error) {
 	if err := checkUntagged(f); err != nil {
 		return nil, notListed("field %s: %w", f.BindName(), err)
 	}
-	if s.LookUpField(mark+f.DBName) != f {
+	if s.LookUpField(nameMark+f.DBName) != f {
 		return nil, errors.New("the model was used before the plugin was registered: register the plugin before AutoMigrate, SetupJoinTable and the first statement, and give dbresolver the name of the table instead of the model, or register it later")
 	}
 	return f, nil

@@ -95,8 +95,8 @@ func (m *Model) Uniques(namer schema.Namer) []Unique {
 	return m.uniques.list
 }
 
-// parse describes the tagged columns, the groups and the foreign keys of a schema.
-func parse(s *schema.Schema, gens generators) *Model {
+// parseModel describes the tagged columns, the groups and the foreign keys of a schema.
+func parseModel(s *schema.Schema, gens generators) *Model {
 	if isJoinTable(s) {
 		return &Model{}
 	}

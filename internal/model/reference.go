@@ -63,15 +63,15 @@ func (r *Reference) check() error {
 	if err == nil || basic {
 		return err
 	}
-	if _, failed := r.copy(r.Key.Serial.Format(1)); failed == nil {
+	if _, failed := r.copyKey(r.Key.Serial.Format(1)); failed == nil {
 		return nil
 	}
 	return err
 }
 
-// copy lets GORM copy a key into the foreign key of a new row, and returns the foreign
+// copyKey lets GORM copy a key into the foreign key of a new row, and returns the foreign
 // key.
-func (r *Reference) copy(key any) (foreign reflect.Value, err error) {
+func (r *Reference) copyKey(key any) (foreign reflect.Value, err error) {
 	row := reflect.New(r.Foreign.Schema.ModelType).Elem()
 	ctx := context.Background()
 	err = r.Foreign.Set(ctx, row, key)
@@ -88,7 +88,7 @@ func (r *Reference) checkConversion() error {
 	from := r.Key.Field.FieldType
 	value := reflect.New(from).Elem()
 	r.Key.Kind.set(value, probe)
-	stored, err := r.copy(value.Interface())
+	stored, err := r.copyKey(value.Interface())
 	if err == nil && stored.IsValid() && sameInDatabase(value.Interface(), stored.Interface()) {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (set *Set) Model(s *schema.Schema) *Model {
 	if m, ok := set.models.Load(s); ok {
 		return m.(*Model)
 	}
-	parsed := parse(s, set.generators)
+	parsed := parseModel(s, set.generators)
 	if isJoinTable(s) {
 		parsed.Err = set.CheckJoinTable(s)
 	}
@@ -81,7 +81,7 @@ func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, err
 	// there.
 	clear(*ids)
 	if err := g.fill(ctx, *ids); err != nil {
-		return nil, fmt.Errorf("generator%s: %w", quotedGen(g.gen), err)
+		return nil, fmt.Errorf("generator%s: %w", quotedGen(g.genName), err)
 	}
 	if err := g.checkIDs(*ids); err != nil {
 		return nil, err

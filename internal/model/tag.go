@@ -26,15 +26,15 @@ type tag struct {
 // commas.
 func parseTag(text string) (t tag, err error) {
 	words := strings.Split(text, ",")
-	err = t.role(words[0])
+	err = t.parseRole(words[0])
 	for i := 1; err == nil && i < len(words); i++ {
-		err = t.option(words[i])
+		err = t.parseOption(words[i])
 	}
 	return t, err
 }
 
-// role parses the first word of a tag.
-func (t *tag) role(text string) error {
+// parseRole parses the first word of a tag.
+func (t *tag) parseRole(text string) error {
 	code, isSerial := strings.CutPrefix(text, "serial=")
 	switch {
 	case text == "pk":
@@ -50,8 +50,8 @@ func (t *tag) role(text string) error {
 	return nil
 }
 
-// option parses a later word of a tag.
-func (t *tag) option(text string) error {
+// parseOption parses a later word of a tag.
+func (t *tag) parseOption(text string) error {
 	name, value, _ := strings.Cut(text, "=")
 	switch {
 	case name != "gen":

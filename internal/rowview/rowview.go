@@ -194,7 +194,7 @@ func isZero(value any) bool {
 	case []byte:
 		return isZeroText(string(v))
 	case float64:
-		return rounds(v)
+		return roundsToZero(v)
 	default:
 		return v == nil || reflect.ValueOf(v).IsZero()
 	}
@@ -205,9 +205,9 @@ func isZero(value any) bool {
 func isZeroText(text string) bool {
 	text = strings.TrimSpace(text)
 	f, err := strconv.ParseFloat(text, 64)
-	return text == "" || err == nil && rounds(f)
+	return text == "" || err == nil && roundsToZero(f)
 }
 
-// rounds reports whether a database may convert f to the key 0. MariaDB rounds 0.5 to 0,
-// and PostgreSQL's driver truncates fractions.
-func rounds(f float64) bool { return math.Abs(f) < 1 }
+// roundsToZero reports whether a database may convert f to the key 0. MariaDB rounds 0.5
+// to 0, and PostgreSQL's driver truncates fractions.
+func roundsToZero(f float64) bool { return math.Abs(f) < 1 }

@@ -110,12 +110,12 @@ func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
 func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 	var links []*link
 	for _, ref := range rel.References {
-		switch own := rel.Type != schema.BelongsTo; {
-		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == own:
+		switch parentOwnsField := rel.Type != schema.BelongsTo; {
+		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == parentOwnsField:
 			links = append(links, reference(ref.PrimaryKey, ref.ForeignKey))
 		case ref.PrimaryValue != "": // polymorphic, so it cannot be a belongs-to relation
-			l := &link{to: model.NewColumn(ref.ForeignKey), constant: ref.PrimaryValue, how: linkBySetter}
-			if err := l.try(b.stmt.Context, l.constant); err != nil {
+			l := &link{to: model.NewColumn(ref.ForeignKey), constant: ref.PrimaryValue, kind: linkBySetter}
+			if err := l.trySet(b.stmt.Context, l.constant); err != nil {
 				return nil, fmt.Errorf("gormflake: Assign: %w", err)
 			}
 			links = append(links, l)

@@ -23,9 +23,9 @@ type claimPass struct {
 	claims map[rowColumn]claim
 }
 
-func (p *claimPass) row(*node, reflect.Value) error { return nil }
+func (p *claimPass) visitRow(*node, reflect.Value) error { return nil }
 
-func (p *claimPass) link(e *edge, parent, child reflect.Value) error {
+func (p *claimPass) visitLink(e *edge, parent, child reflect.Value) error {
 	for _, l := range e.links {
 		second := claim{edge: e, link: l, parent: parent, child: child, path: slices.Clone(p.walk.path)}
 		key := rowColumn{l.to.Field, child.UnsafeAddr()}
@@ -39,7 +39,7 @@ func (p *claimPass) link(e *edge, parent, child reflect.Value) error {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
 		if differ {
-			return p.walk.twoParents(first, second)
+			return p.walk.twoParentsError(first, second)
 		}
 	}
 	return nil
@@ -48,31 +48,31 @@ func (p *claimPass) link(e *edge, parent, child reflect.Value) error {
 // differs reports whether two claims to the same foreign key contradict each other, so
 // that the row has two parents. It does not compare values that other links will set
 // first, because parents of different models may refer to a common row, such as a tenant.
-func (c claim) differs(ctx context.Context, d claim) (bool, error) {
-	// Both links copy the same column of the same model.
-	sameFrom := c.link.from != nil && d.link.from != nil && c.link.from.Field == d.link.from.Field
+func (c claim) differs(ctx context.Context, other claim) (bool, error) {
+	// sameFrom is set if both links copy the same column of a model.
+	sameFrom := c.link.from != nil && other.link.from != nil && c.link.from.Field == other.link.from.Field
 	switch {
-	case sameFrom && c.parent.UnsafeAddr() == d.parent.UnsafeAddr():
+	case sameFrom && c.parent.UnsafeAddr() == other.parent.UnsafeAddr():
 		return false, nil
-	case (c.edge.belongsTo || d.edge.belongsTo) && (!sameFrom || c.edge.belongsTo == d.edge.belongsTo):
+	case (c.edge.belongsTo || other.edge.belongsTo) && (!sameFrom || c.edge.belongsTo == other.edge.belongsTo):
 		return false, nil
-	case c.edge != d.edge && (c.link.fromLinked || d.link.fromLinked):
+	case c.edge != other.edge && (c.link.fromLinked || other.link.fromLinked):
 		return false, nil
-	case c.getsKey() || d.getsKey():
+	case c.getsKey() || other.getsKey():
 		return true, nil
 	}
-	before, err := c.value(ctx)
+	value, err := c.value(ctx)
 	if err != nil {
 		return false, err
 	}
-	after, err := d.value(ctx)
-	return !reflect.DeepEqual(before, after), err
+	otherValue, err := other.value(ctx)
+	return !reflect.DeepEqual(value, otherValue), err
 }
 
 // getsKey reports whether Assign will set the parent's value to which the claim refers.
 func (c claim) getsKey() bool {
 	l := c.link
-	return (l.tagged || l.fromLinked && l.from.Field.PrimaryKey) && l.unset(c.parent)
+	return (l.tagged || l.fromLinked && l.from.Field.PrimaryKey) && l.valueUnset(c.parent)
 }
 
 // value returns the value that the claim would set in the foreign key.
@@ -89,9 +89,9 @@ func (w *walk) checkParents(ctx context.Context) error {
 	return w.run(&claimPass{ctx: ctx, walk: w, claims: map[rowColumn]claim{}})
 }
 
-// twoParents returns the error for a row whose parents make different claims. It names the
-// paths to the row.
-func (w *walk) twoParents(first, second claim) error {
+// twoParentsError returns the error for a row whose parents make different claims. It
+// names the paths to the row.
+func (w *walk) twoParentsError(first, second claim) error {
 	fix := "give each parent its own copy"
 	if first.edge.belongsTo || second.edge.belongsTo {
 		fix = "point both to the same parent"

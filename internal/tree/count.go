@@ -11,19 +11,19 @@ import (
 // countPass counts the IDs to generate, and returns an error for every reason to reject
 // the tree, before Assign changes it.
 type countPass struct {
-	ctx    context.Context
-	counts []int                  // by slot ([node.slot])
-	linked map[rowColumn]struct{} // columns that links will set and other links read ([link.toRelay])
+	ctx          context.Context
+	counts       []int                  // by slot ([node.slot])
+	linkedRelays map[rowColumn]struct{} // columns that links will set and other links read ([link.toRelay])
 
 	// Rows may have two parents if spans overlap, or if otherParent is set. spans are the
 	// slices of rows whose visits the walk does not record. otherParent is set if a
 	// child's back pointer points to another row than its parent.
 	spans       []span
-	few         [8]span // backs spans, which saves small trees an allocation
+	fewSpans    [8]span // backs spans, which saves small trees an allocation
 	otherParent bool
 }
 
-func (p *countPass) row(n *node, row reflect.Value) error {
+func (p *countPass) visitRow(n *node, row reflect.Value) error {
 	for i, g := range n.groups {
 		if g.Observes() {
 			g.Observe(row)
@@ -37,13 +37,13 @@ func (p *countPass) row(n *node, row reflect.Value) error {
 	return nil
 }
 
-func (p *countPass) link(e *edge, parent, child reflect.Value) error {
+func (p *countPass) visitLink(e *edge, parent, child reflect.Value) error {
 	// Note whether rows may have two parents, which claimPass then examines.
 	if e.rowSize > 0 {
 		p.addSpan(child.UnsafeAddr(), e.rowSize)
 	}
-	if len(e.backs) > 0 && !p.otherParent {
-		p.noteBacks(e.backs, parent, child)
+	if len(e.backPointers) > 0 && !p.otherParent {
+		p.noteBackPointers(e.backPointers, parent, child)
 	}
 	// missing is a link whose value is unset and will not be set, so that it would make an
 	// orphan of the child.
@@ -76,13 +76,13 @@ func (p *countPass) link(e *edge, parent, child reflect.Value) error {
 // cannot convert the parent's value to the foreign key.
 func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
 	if l.toRelay {
-		if p.linked == nil {
-			p.linked = map[rowColumn]struct{}{}
+		if p.linkedRelays == nil {
+			p.linkedRelays = map[rowColumn]struct{}{}
 		}
-		p.linked[rowColumn{l.to.Field, child.UnsafeAddr()}] = struct{}{}
+		p.linkedRelays[rowColumn{l.to.Field, child.UnsafeAddr()}] = struct{}{}
 	}
-	if l.how == linkBySetter && !l.unset(parent) {
-		return l.try(p.ctx, l.value(p.ctx, parent))
+	if l.kind == linkBySetter && !l.valueUnset(parent) {
+		return l.trySet(p.ctx, l.value(p.ctx, parent))
 	}
 	return nil
 }
@@ -90,10 +90,10 @@ func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
 // available reports whether the parent's value will be set when Assign links the
 // children.
 func (p *countPass) available(l *link, parent reflect.Value) bool {
-	if l.tagged || !l.unset(parent) {
+	if l.tagged || !l.valueUnset(parent) {
 		return true
 	}
-	_, ok := p.linked[rowColumn{l.from.Field, parent.UnsafeAddr()}]
+	_, ok := p.linkedRelays[rowColumn{l.from.Field, parent.UnsafeAddr()}]
 	return ok
 }
 
@@ -108,10 +108,10 @@ func (l *link) orphanError(e *edge) error {
 		e.name, l.from.Name(), l.to.Name(), role)
 }
 
-// noteBacks notes whether a back pointer of the child points to another row than its
-// parent.
-func (p *countPass) noteBacks(backs []*edge, parent, child reflect.Value) {
-	for _, back := range backs {
+// noteBackPointers notes whether a back pointer of the child points to another row than
+// its parent.
+func (p *countPass) noteBackPointers(backPointers []*edge, parent, child reflect.Value) {
+	for _, back := range backPointers {
 		v, ok := back.field.Find(child)
 		if ok && !v.IsZero() && (v.Kind() != reflect.Pointer || v.Pointer() != parent.UnsafeAddr()) {
 			p.otherParent = true

@@ -52,14 +52,14 @@ type edge struct {
 	// walk does not record, and otherwise 0. A countPass finds such slices that overlap.
 	rowSize uintptr
 
-	backs []*edge // relations of the target that lead back to this edge's model by the same foreign key
+	backPointers []*edge // relations of the target that lead back to this edge's model by the same foreign key
 }
 
 // isParent reports whether the rows of the model that declares the field are the parents.
 func (e *edge) isParent() bool { return !e.belongsTo && len(e.links) > 0 }
 
-// isBack reports whether back sets a foreign key from the same column as e does.
-func (e *edge) isBack(back *edge) bool {
+// isBackPointer reports whether back sets a foreign key from the same column as e does.
+func (e *edge) isBackPointer(back *edge) bool {
 	return back.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool {
 		return slices.ContainsFunc(back.links, func(b *link) bool {
 			return l.from != nil && l.to.Field == b.to.Field && l.from.Field == b.from.Field
@@ -67,8 +67,8 @@ func (e *edge) isBack(back *edge) bool {
 	})
 }
 
-// markParents sets rowSize and backs of the edges, by which a countPass finds rows that
-// may have two parents.
+// markParents sets rowSize and backPointers of the edges, by which a countPass finds rows
+// that may have two parents.
 func markParents(nodes []*node) {
 	for _, n := range nodes {
 		for _, e := range n.edges {
@@ -79,8 +79,8 @@ func markParents(nodes []*node) {
 				e.rowSize = t.Elem().Size()
 			}
 			for _, back := range e.target.edges {
-				if e.isBack(back) {
-					e.backs = append(e.backs, back)
+				if e.isBackPointer(back) {
+					e.backPointers = append(e.backPointers, back)
 				}
 			}
 		}

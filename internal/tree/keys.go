@@ -21,7 +21,7 @@ type keyPass struct {
 
 // block contains the IDs that were generated for a group and that no row has yet.
 type block struct {
-	rest   []types.ID
+	unused []types.ID
 	buffer *[]types.ID // the whole buffer, to recycle
 }
 
@@ -35,7 +35,7 @@ func generate(ctx context.Context, set *model.Set, g *graph, counts []int) ([]bl
 			if err != nil {
 				return blocks, fmt.Errorf("model %s: %w", n.schema.Name, err)
 			}
-			blocks[n.slot+i] = block{rest: *buffer, buffer: buffer}
+			blocks[n.slot+i] = block{unused: *buffer, buffer: buffer}
 		}
 	}
 	return blocks, nil
@@ -51,7 +51,7 @@ func recycle(set *model.Set, blocks []block) {
 
 var errModified = errors.New("the tree was modified concurrently: do not share it until Assign returns")
 
-func (p *keyPass) row(n *node, row reflect.Value) error {
+func (p *keyPass) visitRow(n *node, row reflect.Value) error {
 	fill := (*model.Group).Fill
 	if p.keysOnly {
 		fill = (*model.Group).FillKeys
@@ -59,14 +59,14 @@ func (p *keyPass) row(n *node, row reflect.Value) error {
 	for i, g := range n.groups {
 		b := &p.blocks[n.slot+i]
 		var ok bool
-		if b.rest, ok = fill(g, row, b.rest); !ok {
+		if b.unused, ok = fill(g, row, b.unused); !ok {
 			return errModified
 		}
 	}
 	return nil
 }
 
-func (p *keyPass) link(e *edge, parent, child reflect.Value) error {
+func (p *keyPass) visitLink(e *edge, parent, child reflect.Value) error {
 	for _, l := range e.links {
 		key := p.keysOnly && l.to.Field.PrimaryKey
 		var before any

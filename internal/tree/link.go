@@ -17,7 +17,7 @@ import (
 type link struct {
 	from, to *model.Column // from is nil for a constant
 	constant any
-	how      linkKind
+	kind     linkKind
 
 	tagged    bool // from is tagged, so Assign sets it if it is unset
 	generated bool // from has a default, so the database sets it in the INSERT if it is unset
@@ -47,11 +47,11 @@ func reference(from, to *schema.Field) *link {
 	l.to.Kind, err = model.KindOf(to.FieldType)
 	switch {
 	case err == nil && l.from.Kind.ConvertsTo(l.to.Kind):
-		l.how = linkAsID
+		l.kind = linkAsID
 	case from.FieldType == to.FieldType && from.FieldType.Kind() != reflect.Pointer:
-		l.how = linkVerbatim
+		l.kind = linkVerbatim
 	default:
-		l.how = linkBySetter
+		l.kind = linkBySetter
 	}
 	return l
 }
@@ -62,9 +62,9 @@ type rowColumn struct {
 	address uintptr
 }
 
-// try returns the error of setting the foreign key to value, without changing a row of
+// trySet returns the error of setting the foreign key to value, without changing a row of
 // the tree.
-func (l *link) try(ctx context.Context, value any) error {
+func (l *link) trySet(ctx context.Context, value any) error {
 	return l.set(ctx, reflect.New(l.to.Field.Schema.ModelType).Elem(), value)
 }
 
@@ -81,10 +81,10 @@ func (l *link) copy(ctx context.Context, parent, child reflect.Value) error {
 	switch {
 	case l.constant != nil:
 		return l.set(ctx, child, l.constant)
-	case l.how == linkAsID:
+	case l.kind == linkAsID:
 		l.copyID(parent, child)
 		return nil
-	case l.how == linkVerbatim:
+	case l.kind == linkVerbatim:
 		value := l.from.Field.ReflectValueOf(ctx, parent)
 		l.to.Field.ReflectValueOf(ctx, child).Set(value)
 		return nil
@@ -124,10 +124,10 @@ func (l *link) value(ctx context.Context, parent reflect.Value) any {
 	}
 }
 
-// unset reports whether the parent's value is unset.
-func (l *link) unset(parent reflect.Value) bool {
+// valueUnset reports whether the parent's value is unset.
+func (l *link) valueUnset(parent reflect.Value) bool {
 	v, ok := l.from.Find(parent)
-	if l.how == linkAsID {
+	if l.kind == linkAsID {
 		return !ok || l.from.Kind.Unset(v)
 	}
 	return !ok || v.IsZero()

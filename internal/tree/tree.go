@@ -65,12 +65,12 @@ func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, root, row refle
 // assign runs the passes over the tree, whose graph is g.
 func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) error {
 	count := &countPass{ctx: stmt.Context, counts: make([]int, g.slots)}
-	count.spans = count.few[:0]
+	count.spans = count.fewSpans[:0]
 	w := walk{graph: g, tree: tree, visited: make([]visits, len(g.nodes))}
 	if err := w.run(count); err != nil {
 		return err
 	}
-	if w.metAgain || count.otherParent || overlap(count.spans) {
+	if w.reachedAgain || count.otherParent || overlap(count.spans) {
 		if err := w.checkParents(stmt.Context); err != nil {
 			return err
 		}

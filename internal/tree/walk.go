@@ -16,7 +16,7 @@ type walk struct {
 	traced bool
 	path   []step // path to the present row, if traced
 
-	metAgain bool // the walk reached a row again as the child of a has-one or has-many relation
+	reachedAgain bool // the walk reached a row again as the child of a has-one or has-many relation
 }
 
 // step is a relation or, if edge is nil, an index.
@@ -36,8 +36,8 @@ type visits struct {
 // pass is the work that a walk does for each row. Walks over the same tree call their
 // passes in the same order.
 type pass interface {
-	row(n *node, row reflect.Value) error            // called once for each row
-	link(e *edge, parent, child reflect.Value) error // called after the parent's row and links
+	visitRow(n *node, row reflect.Value) error            // called once for each row
+	visitLink(e *edge, parent, child reflect.Value) error // called after the parent's row and links
 }
 
 // run walks the tree with pass p.
@@ -48,7 +48,7 @@ func (w *walk) run(p pass) error {
 	}
 	w.pass = p
 	w.path = w.path[:0]
-	return w.rows(w.graph.root, reflect.Value{}, w.tree)
+	return w.visitRows(w.graph.root, reflect.Value{}, w.tree)
 }
 
 // enter adds a step to the path. Each enter has a leave, except after an error.
@@ -78,14 +78,14 @@ func (w *walk) where(path []step) string {
 	return b.String()
 }
 
-// rows walks the rows that relation e of owner holds in v.
-func (w *walk) rows(e *edge, owner, v reflect.Value) error {
+// visitRows walks the rows that relation e of owner holds in v.
+func (w *walk) visitRows(e *edge, owner, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return nil
 		}
-		return w.rows(e, owner, v.Elem())
+		return w.visitRows(e, owner, v.Elem())
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
 			elem := v.Index(i)
@@ -93,46 +93,46 @@ func (w *walk) rows(e *edge, owner, v reflect.Value) error {
 				return fmt.Errorf("%s: element %d is nil: remove it", e.name, i)
 			}
 			w.enter(step{index: i})
-			if err := w.rows(e, owner, elem); err != nil {
+			if err := w.visitRows(e, owner, elem); err != nil {
 				return err
 			}
 			w.leave()
 		}
 		return nil
 	default:
-		return w.related(e, owner, v)
+		return w.visitRelated(e, owner, v)
 	}
 }
 
-// related walks one row of relation e, and links it to owner, which declares the relation.
-// The row of a belongs-to relation is the parent.
-func (w *walk) related(e *edge, owner, row reflect.Value) error {
+// visitRelated walks one row of relation e, and links it to owner, which declares the
+// relation. The row of a belongs-to relation is the parent.
+func (w *walk) visitRelated(e *edge, owner, row reflect.Value) error {
 	if e.refused != nil {
 		return e.refused
 	}
 	if e.belongsTo {
-		if err := w.row(e, row); err != nil {
+		if err := w.visitRow(e, row); err != nil {
 			return err
 		}
-		return w.pass.link(e, row, owner)
+		return w.pass.visitLink(e, row, owner)
 	}
 	if len(e.links) > 0 {
-		if err := w.pass.link(e, owner, row); err != nil {
+		if err := w.pass.visitLink(e, owner, row); err != nil {
 			return err
 		}
 	}
-	return w.row(e, row)
+	return w.visitRow(e, row)
 }
 
-// row calls the pass for a row that it reaches through relation from, and walks the
+// visitRow calls the pass for a row that it reaches through relation from, and walks the
 // relations of the row. It skips a row that the walk has visited before.
-func (w *walk) row(from *edge, row reflect.Value) error {
+func (w *walk) visitRow(from *edge, row reflect.Value) error {
 	n := from.target
 	if n.shared && !w.visited[n.index].add(row.UnsafeAddr()) {
-		w.metAgain = w.metAgain || from.isParent()
+		w.reachedAgain = w.reachedAgain || from.isParent()
 		return nil
 	}
-	if err := w.pass.row(n, row); err != nil {
+	if err := w.pass.visitRow(n, row); err != nil {
 		return err
 	}
 	for _, e := range n.edges {
@@ -141,7 +141,7 @@ func (w *walk) row(from *edge, row reflect.Value) error {
 			continue
 		}
 		w.enter(step{edge: e})
-		if err := w.rows(e, row, v); err != nil {
+		if err := w.visitRows(e, row, v); err != nil {
 			return err
 		}
 		w.leave()
