@@ -253,12 +253,12 @@ func TestOpenReplicas(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range replicas {
 			// A plugin belongs to one gorm.DB, so each replica has a separate handle.
-			own, err := gorm.Open(db.Dialector, &gorm.Config{ConnPool: db.ConnPool, Logger: db.Logger})
+			handle, err := gorm.Open(db.Dialector, &gorm.Config{ConnPool: db.ConnPool, Logger: db.Logger})
 			if err != nil {
 				t.Fatal(err)
 			}
 			wg.Go(func() {
-				gen, err := gormflake.Open(t.Context(), own, quiet)
+				gen, err := gormflake.Open(t.Context(), handle, quiet)
 				if err != nil {
 					t.Error(err)
 					return

@@ -21,20 +21,20 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// other is a plugin of an application that registers a create callback at some position,
-// as replica resolvers, sharding and tracing do.
-type other struct {
+// otherPlugin is a plugin of an application that registers a create callback at some
+// position, as replica resolvers, sharding and tracing do.
+type otherPlugin struct {
 	name     string
 	register func(db *gorm.DB, name string, fn func(*gorm.DB)) error
 }
 
-func (o other) Name() string { return o.name }
+func (o otherPlugin) Name() string { return o.name }
 
-func (o other) Initialize(db *gorm.DB) error {
+func (o otherPlugin) Initialize(db *gorm.DB) error {
 	return o.register(db, o.name, func(*gorm.DB) {})
 }
 
-var others = []other{
+var otherPlugins = []otherPlugin{
 	{"resolver", func(db *gorm.DB, name string, fn func(*gorm.DB)) error {
 		return db.Callback().Create().Before("*").Register(name, fn)
 	}},
@@ -86,7 +86,7 @@ func TestRegistrationOrder(t *testing.T) {
 		skipTx := seed%2 == 0
 		db := plugintest.Dummy(t, &gorm.Config{SkipDefaultTransaction: skipTx, DryRun: true})
 		plugins := []gorm.Plugin{gormflake.New(plugintest.NewLayoutCounter())}
-		for _, o := range others {
+		for _, o := range otherPlugins {
 			plugins = append(plugins, o)
 		}
 		random.Shuffle(len(plugins), func(i, j int) { plugins[i], plugins[j] = plugins[j], plugins[i] })

@@ -18,10 +18,10 @@ import (
 
 // account contains the rows by their keys, as the programs that inserted them see them.
 type account struct {
-	mu       sync.Mutex
-	posts    map[uint]string
-	twice    []string // keys that two programs received, with both rows
-	conflict []error  // errors of inserts
+	mu         sync.Mutex
+	posts      map[uint]string
+	duplicates []string // keys that two programs received, with both rows
+	errs       []error  // errors of inserts
 }
 
 // add records the rows of an insert, or its error.
@@ -29,13 +29,13 @@ func (a *account) add(err error, posts ...plainPost) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
-		a.conflict = append(a.conflict, err)
+		a.errs = append(a.errs, err)
 		return
 	}
 	for _, p := range posts {
 		row := fmt.Sprint(p.PlainUserID, " ", p.Title)
 		if before, ok := a.posts[p.ID]; ok {
-			a.twice = append(a.twice, fmt.Sprintf("%d: %s, and %s", p.ID, before, row))
+			a.duplicates = append(a.duplicates, fmt.Sprintf("%d: %s, and %s", p.ID, before, row))
 		}
 		a.posts[p.ID] = row
 	}
@@ -99,11 +99,11 @@ func TestRollingDeploy(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := roll(db, old, 40)
-		for _, err := range a.conflict {
+		for _, err := range a.errs {
 			t.Error(err)
 		}
-		if len(a.twice) > 0 {
-			t.Errorf("%d rows were overwritten, such as %s", len(a.twice), a.twice[0])
+		if len(a.duplicates) > 0 {
+			t.Errorf("%d rows were overwritten, such as %s", len(a.duplicates), a.duplicates[0])
 		}
 		maps.Copy(a.posts, before)
 		if found := stored(t, db); !maps.Equal(found, a.posts) {
@@ -124,7 +124,7 @@ func TestRollingDeployUnparked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 20 {
-		if a := roll(db, old, 50); len(a.twice)+len(a.conflict) > 0 {
+		if a := roll(db, old, 50); len(a.duplicates)+len(a.errs) > 0 {
 			return
 		}
 	}

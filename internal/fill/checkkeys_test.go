@@ -53,13 +53,13 @@ type (
 	}
 )
 
-// aLoss clears the field ID of a row between the hooks and the INSERT.
-type aLoss struct {
+// keyLoss clears the field ID of a row between the hooks and the INSERT.
+type keyLoss struct {
 	name  string
 	clear func(db *gorm.DB)
 }
 
-var losses = []aLoss{
+var losses = []keyLoss{
 	{"field", func(db *gorm.DB) {
 		for _, row := range rowsIn(db.Statement.ReflectValue) {
 			row.FieldByName("ID").SetZero()
@@ -93,22 +93,22 @@ func rowsIn(v reflect.Value) (rows []reflect.Value) {
 	return rows
 }
 
-// lose registers a callback that clears keys when BeforeCreate hooks run.
-func lose(t *testing.T, db *gorm.DB, callback func(*gorm.DB)) {
+// registerLoss registers a callback that clears keys when BeforeCreate hooks run.
+func registerLoss(t *testing.T, db *gorm.DB, callback func(*gorm.DB)) {
 	t.Helper()
 	if err := db.Callback().Create().After("gorm:before_create").Before("gorm:save_before_associations").Register("test:lose", callback); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// aKind creates rows of a model whose field ID gets keys and has a certain type.
-type aKind struct {
+// keyKind creates rows of a model whose field ID gets keys and has a certain type.
+type keyKind struct {
 	name                string
 	row, rows, pointers func() any // rows returns a pointer to a slice
 }
 
-func kindOf[T any]() aKind {
-	return aKind{
+func kindOf[T any]() keyKind {
+	return keyKind{
 		name:     reflect.TypeFor[T]().String(),
 		row:      func() any { return new(T) },
 		rows:     func() any { return &[]T{*new(T), *new(T)} },
@@ -118,34 +118,34 @@ func kindOf[T any]() aKind {
 
 var (
 	// zeroKinds are the kinds that a database would store as 0 or as an empty text.
-	zeroKinds = []aKind{
+	zeroKinds = []keyKind{
 		kindOf[lost[types.ID]](), kindOf[lost[int64]](), kindOf[lost[uint64]](), kindOf[lost[plugintest.NamedInt]](),
 		kindOf[lostText](), kindOf[lostPart](), kindOf[lostColumn](), kindOf[lostSerial](),
 	}
 	// nullKinds are the kinds that a database would store as NULL.
-	nullKinds = []aKind{kindOf[lost[*types.ID]](), kindOf[lost[*int64]](), kindOf[lost[sql.NullInt64]](), kindOf[lost[sql.Null[types.ID]]]()}
+	nullKinds = []keyKind{kindOf[lost[*types.ID]](), kindOf[lost[*int64]](), kindOf[lost[sql.NullInt64]](), kindOf[lost[sql.Null[types.ID]]]()}
 	counted   = kindOf[lostCounted]() // whose key the database would assign
 	// listedKinds have no tag, but are listed in WithModels.
-	listedKinds = []aKind{
+	listedKinds = []keyKind{
 		kindOf[listed[uint]](), kindOf[listed[int]](), kindOf[listed[uint64]](), kindOf[listed[int64]](),
 		kindOf[listed[plugintest.NamedInt]](), kindOf[listed[*uint]](), kindOf[listed[sql.NullInt64]](),
 	}
 )
 
 // createWays create one or two rows.
-var createWays = map[string]func(*gorm.DB, aKind) error{
-	"struct":          func(db *gorm.DB, k aKind) error { return db.Create(k.row()).Error },
-	"slice":           func(db *gorm.DB, k aKind) error { return db.Create(k.rows()).Error },
-	"pointers":        func(db *gorm.DB, k aKind) error { return db.Create(k.pointers()).Error },
-	"CreateInBatches": func(db *gorm.DB, k aKind) error { return db.CreateInBatches(k.rows(), 2).Error },
-	"upsert": func(db *gorm.DB, k aKind) error {
+var createWays = map[string]func(*gorm.DB, keyKind) error{
+	"struct":          func(db *gorm.DB, k keyKind) error { return db.Create(k.row()).Error },
+	"slice":           func(db *gorm.DB, k keyKind) error { return db.Create(k.rows()).Error },
+	"pointers":        func(db *gorm.DB, k keyKind) error { return db.Create(k.pointers()).Error },
+	"CreateInBatches": func(db *gorm.DB, k keyKind) error { return db.CreateInBatches(k.rows(), 2).Error },
+	"upsert": func(db *gorm.DB, k keyKind) error {
 		return db.Clauses(clause.OnConflict{DoNothing: true}).Create(k.row()).Error
 	},
-	"Select":        func(db *gorm.DB, k aKind) error { return db.Select("Title").Create(k.row()).Error },
-	"Unscoped":      func(db *gorm.DB, k aKind) error { return db.Unscoped().Create(k.row()).Error },
-	"Save":          func(db *gorm.DB, k aKind) error { return db.Save(k.row()).Error },
-	"Save slice":    func(db *gorm.DB, k aKind) error { return db.Save(k.rows()).Error },
-	"FirstOrCreate": func(db *gorm.DB, k aKind) error { return db.FirstOrCreate(k.row()).Error },
+	"Select":        func(db *gorm.DB, k keyKind) error { return db.Select("Title").Create(k.row()).Error },
+	"Unscoped":      func(db *gorm.DB, k keyKind) error { return db.Unscoped().Create(k.row()).Error },
+	"Save":          func(db *gorm.DB, k keyKind) error { return db.Save(k.row()).Error },
+	"Save slice":    func(db *gorm.DB, k keyKind) error { return db.Save(k.rows()).Error },
+	"FirstOrCreate": func(db *gorm.DB, k keyKind) error { return db.FirstOrCreate(k.row()).Error },
 }
 
 // TestLostKeys checks that a key of any kind that is lost after the hooks is an error,
@@ -154,7 +154,7 @@ var createWays = map[string]func(*gorm.DB, aKind) error{
 func TestLostKeys(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
-		losesKeys(t, db, slices.Concat(zeroKinds, nullKinds, []aKind{counted}))
+		losesKeys(t, db, slices.Concat(zeroKinds, nullKinds, []keyKind{counted}))
 	})
 }
 
@@ -173,10 +173,10 @@ func TestLostKeysOfListed(t *testing.T) {
 
 // losesKeys lets a callback clear the keys of each kind of rows in each way, and checks
 // that the creates return an error and store no row.
-func losesKeys(t *testing.T, db *gorm.DB, kinds []aKind) {
+func losesKeys(t *testing.T, db *gorm.DB, kinds []keyKind) {
 	t.Helper()
 	for _, loss := range losses {
-		lose(t, db, loss.clear)
+		registerLoss(t, db, loss.clear)
 		for _, k := range kinds {
 			losesKey(t, tableOf(t, db, k), k, loss.name)
 		}
@@ -188,7 +188,7 @@ func losesKeys(t *testing.T, db *gorm.DB, kinds []aKind) {
 
 // losesKey creates rows of a kind, whose keys a callback clears, in each way of creating
 // rows.
-func losesKey(t *testing.T, db *gorm.DB, k aKind, loss string) {
+func losesKey(t *testing.T, db *gorm.DB, k keyKind, loss string) {
 	t.Helper()
 	for way, create := range createWays {
 		err := create(db, k)
@@ -204,7 +204,7 @@ func losesKey(t *testing.T, db *gorm.DB, k aKind, loss string) {
 
 // tableOf creates a table for a type, because the name of a generic type is not a valid
 // name of a table.
-func tableOf(t *testing.T, db *gorm.DB, k aKind) *gorm.DB {
+func tableOf(t *testing.T, db *gorm.DB, k keyKind) *gorm.DB {
 	t.Helper()
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(k.name))
@@ -225,11 +225,11 @@ func TestLostKeysInMapsOfEachKind(t *testing.T) {
 			for name, value := range map[string]any{
 				"0": 0, "NULL": nil, "text": "", "invalid": sql.NullInt64{}, "pointer": (*types.ID)(nil), "kind": reflect.Zero(reflect.TypeOf(k.row()).Elem().Field(keyField(k)).Type).Interface(),
 			} {
-				lose(t, db, func(db *gorm.DB) { lastMap(db)["id"] = value })
+				registerLoss(t, db, func(db *gorm.DB) { lastMap(db)["id"] = value })
 				losesInMap(t, table, k, name, nil)
 				_ = db.Callback().Create().Remove("test:lose")
 			}
-			lose(t, db, func(db *gorm.DB) { delete(lastMap(db), "id") })
+			registerLoss(t, db, func(db *gorm.DB) { delete(lastMap(db), "id") })
 			losesInMap(t, table, k, "deleted", nil)
 			_ = db.Callback().Create().Remove("test:lose")
 			if k.name == kindOf[lostSerial]().name {
@@ -242,7 +242,7 @@ func TestLostKeysInMapsOfEachKind(t *testing.T) {
 }
 
 // keyField returns the index of the field ID.
-func keyField(k aKind) int {
+func keyField(k keyKind) int {
 	field, _ := reflect.TypeOf(k.row()).Elem().FieldByName("ID")
 	return field.Index[0]
 }
@@ -257,7 +257,7 @@ func lastMap(db *gorm.DB) map[string]any {
 
 // losesInMap creates one map and two maps, the last of which loses its key or has the key
 // key, and checks that the creates return an error and store no row.
-func losesInMap(t *testing.T, db *gorm.DB, k aKind, loss string, key any) {
+func losesInMap(t *testing.T, db *gorm.DB, k keyKind, loss string, key any) {
 	t.Helper()
 	last := func() map[string]any {
 		if key == nil {
@@ -281,7 +281,7 @@ func losesInMap(t *testing.T, db *gorm.DB, k aKind, loss string, key any) {
 func TestLostKeyNamesRow(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
-	lose(t, db, losses[1].clear)
+	registerLoss(t, db, losses[1].clear)
 	tx := db.Create(make([]lost[int64], 3))
 	want := "gormflake: model lost[int64], field ID, row 2: the row has no key: a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
 	if tx.Error == nil || tx.Error.Error() != want || tx.Statement.SQL.Len() > 0 {
@@ -299,7 +299,7 @@ func TestLostKeysControl(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		lose(t, db, losses[0].clear)
+		registerLoss(t, db, losses[0].clear)
 		for _, k := range append(zeroKinds[1:], counted) { // without types.ID, which has a clause
 			plugintest.Must(t, tableOf(t, db, k).Create(k.row()))
 		}
@@ -328,7 +328,7 @@ func TestLostKeysInMaps(t *testing.T) {
 			{"set to NULL", map[string]any{}, func(db *gorm.DB) { db.Statement.Dest.(map[string]any)["id"] = nil }, "field ID: the row has no key: the map has 0"},
 		} {
 			if test.lose != nil {
-				lose(t, db, test.lose)
+				registerLoss(t, db, test.lose)
 			}
 			test.row["title"] = "a"
 			err := db.Model(&plugintest.Catalog{}).Create(test.row).Error

@@ -15,20 +15,20 @@ import (
 // confirmKeys sets the keys of the table's rows in the structs, if the statement reports
 // that a row has another key than its struct, or that it may have another key.
 func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
-	how := reportOf(stmt, m)
-	if err := errors.Join(checkSent(stmt, m, how), restoreKeys(stmt, m)); err != nil {
+	report := reportOf(stmt, m)
+	if err := errors.Join(checkSent(stmt, m, report), restoreKeys(stmt, m)); err != nil {
 		return err
 	}
-	if how != readNote(stmt).report { // a callback has changed the statement since prepare
-		how = unreported
+	if report != readNote(stmt).report { // a callback has changed the statement since prepare
+		report = unreported
 	}
-	switch how {
+	switch report {
 	case sameKeys:
 		return nil
 	case byReturning, byCount:
 		// If no row is missing, GORM has set the returned keys, or DO NOTHING has skipped
 		// no row.
-		if stmt.DB.RowsAffected >= int64(rowCount(stmt)) || how == byCount && isKnownParent(stmt, m) {
+		if stmt.DB.RowsAffected >= int64(rowCount(stmt)) || report == byCount && isKnownParent(stmt, m) {
 			return nil
 		}
 	case byLastID:
@@ -46,10 +46,10 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 // checkSent returns an error if a callback that ran after [BeforeInsert] has changed the
 // statement so that the plugin cannot know the keys of its rows. An example is a list
 // with RETURNING, in which GORM writes returned rows into the structs by their positions.
-func checkSent(stmt *gorm.Statement, m *model.Model, how report) error {
+func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 	conflict, _ := onConflict(stmt)
 	_, returned := stmt.Clauses["RETURNING"]
-	changed := how != readNote(stmt).report
+	changed := report != readNote(stmt).report
 	if changed && returned && isList(stmt) || conflict != nil && conflict.UpdateAll && hasOther(m) {
 		return errors.New("a callback has changed the upsert after the plugin had prepared it, so that the keys of its rows are unknown: register the callback before the plugin")
 	}

@@ -82,13 +82,13 @@ func TestSerialOfTheFirstKey(t *testing.T) {
 	}
 }
 
-// fading is a value that is NULL when it is read for the second time.
-type fading struct {
+// readOnceValue is a value that is NULL when it is read for the second time.
+type readOnceValue struct {
 	text string
 	read bool
 }
 
-func (f *fading) Value() (driver.Value, error) {
+func (f *readOnceValue) Value() (driver.Value, error) {
 	if f.read {
 		return nil, nil
 	}
@@ -102,8 +102,8 @@ func TestMapsThatChange(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter()))
 	for name, maps := range map[string][]map[string]any{
-		"key":           {{"number": "a", "id": &fading{text: "5"}}, {"number": "b"}},
-		"serial number": {{"number": &fading{text: "a"}, "id": 5}, {"id": 6}},
+		"key":           {{"number": "a", "id": &readOnceValue{text: "5"}}, {"number": "b"}},
+		"serial number": {{"number": &readOnceValue{text: "a"}, "id": 5}, {"id": 6}},
 	} {
 		err := db.Model(&plugintest.Receipt{}).Create(maps).Error
 		if want := "gormflake: model Receipt: the map was modified concurrently: do not share it until Create returns"; err == nil || err.Error() != want {

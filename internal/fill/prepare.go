@@ -23,21 +23,21 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 	if conflict != nil && keepIDs(stmt, m, conflict) {
 		stmt.AddClause(*conflict)
 	}
-	how := reportOf(stmt, m)
-	if how == unreported || isMaps(stmt) {
+	report := reportOf(stmt, m)
+	if report == unreported || isMaps(stmt) {
 		rememberKeys(stmt, m)
 	}
-	if how == sameKeys {
+	if report == sameKeys {
 		return nil
 	}
 	note := noteForWriting(stmt)
-	note.report = how
-	if how == unreported && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
+	note.report = report
+	if report == unreported && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
 		note.sentRows, _ = rowview.Of(stmt) // checkKeys has rejected rows for which this fails
 		note.sentRows.Value = note.sentRows.Value.Slice(0, note.sentRows.N)
 	}
 	if conflict != nil {
-		requestReport(stmt, m, *conflict, how)
+		requestReport(stmt, m, *conflict, report)
 	}
 	return nil
 }
@@ -71,21 +71,21 @@ func underived(m *model.Model) []*model.Column {
 	return columns
 }
 
-// requestReport changes the upsert so that it reports the keys of existing rows in the
-// way how.
-func requestReport(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, how report) {
+// requestReport changes the upsert so that the statement reports the keys of existing rows
+// by report, for example by MySQL's LastInsertId.
+func requestReport(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, report reportKind) {
 	key := clause.Column{Name: identifier(stmt, m).Field.DBName}
 	switch {
-	case how == byReturning:
+	case report == byReturning:
 		returnKeys(stmt, m)
 		if !updates(conflict) { // MariaDB returns a row only if it updates it
 			conflict.DoNothing = false
 			conflict.DoUpdates = clause.Set{{Column: key, Value: key}}
 		}
-	case how == byLastID: // MySQL returns the argument of LAST_INSERT_ID as the LastInsertId
+	case report == byLastID: // MySQL returns the argument of LAST_INSERT_ID as the LastInsertId
 		addAssignment(&conflict, key, reportKey{clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{key}}})
 		keepResult(stmt)
-	case how == byMark: // both branches of IF keep the key, and the condition sets the mark
+	case report == byMark: // both branches of IF keep the key, and the condition sets the mark
 		addAssignment(&conflict, key, reportKey{clause.Expr{SQL: fmt.Sprintf("IF(LAST_INSERT_ID(%d), ?, ?)", conflictMark), Vars: []any{key, key}}})
 		keepResult(stmt)
 	case !updates(conflict): // byCount, or unreported with DO NOTHING

@@ -9,17 +9,17 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// report is the way in which an INSERT reports that a row of the table has another key
+// reportKind is the way in which an INSERT reports that a row of the table has another key
 // than its struct, because an upsert found an existing row.
-type report int
+type reportKind int
 
 const (
-	sameKeys    report = iota // every row has its struct's key, or the statement fails
-	byReturning               // GORM writes the keys that RETURNING returns into the structs
-	byLastID                  // MySQL's LastInsertId is the key of the existing row
-	byMark                    // MySQL's LastInsertId is conflictMark if the upsert found an existing row
-	byCount                   // fewer rows are affected than there are structs
-	unreported                // the statement reports no keys, so findKeys must read them from the table
+	sameKeys    reportKind = iota // every row has its struct's key, or the statement fails
+	byReturning                   // GORM writes the keys that RETURNING returns into the structs
+	byLastID                      // MySQL's LastInsertId is the key of the existing row
+	byMark                        // MySQL's LastInsertId is conflictMark if the upsert found an existing row
+	byCount                       // fewer rows are affected than there are structs
+	unreported                    // the statement reports no keys, so findKeys must read them from the table
 )
 
 // conflictMark is the value that LastInsertId gets for an existing row. No row has it as
@@ -28,7 +28,7 @@ const conflictMark = 1
 
 // reportOf returns how the statement reports keys that differ from the structs' keys. It
 // reads the statement in its final form, whether or not [prepare] has changed it.
-func reportOf(stmt *gorm.Statement, m *model.Model) report {
+func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 	conflict, ok := onConflict(stmt)
 	switch {
 	case !ok || !isPlainInsert(stmt):
@@ -50,7 +50,7 @@ func reportOf(stmt *gorm.Statement, m *model.Model) report {
 // reportOfMySQL returns the report on MySQL and MariaDB. These have no conflict target.
 // They find a row by any unique key of the table, including keys that the model does not
 // declare.
-func reportOfMySQL(stmt *gorm.Statement, m *model.Model) report {
+func reportOfMySQL(stmt *gorm.Statement, m *model.Model) reportKind {
 	switch {
 	case returns(stmt) && !isMaps(stmt) && settable(stmt) && ownReturning(stmt):
 		return byReturning
@@ -64,7 +64,7 @@ func reportOfMySQL(stmt *gorm.Statement, m *model.Model) report {
 // reportOfNothing returns the report of DO NOTHING. It does not rely on the count of
 // affected rows for a list with RETURNING, because GORM also counts the rows that it
 // skips.
-func reportOfNothing(stmt *gorm.Statement) report {
+func reportOfNothing(stmt *gorm.Statement) reportKind {
 	_, given := stmt.Clauses["RETURNING"]
 	if isList(stmt) && (given || returns(stmt) && len(stmt.Schema.FieldsWithDefaultDBValue) > 0) {
 		return unreported

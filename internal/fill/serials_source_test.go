@@ -209,10 +209,10 @@ func TestSerialMapTextKey(t *testing.T) {
 	}
 }
 
-// fickle returns another value at each call.
-type fickle struct{ values []int64 }
+// changingValue returns another value at each call.
+type changingValue struct{ values []int64 }
 
-func (f *fickle) Value() (driver.Value, error) {
+func (f *changingValue) Value() (driver.Value, error) {
 	v := f.values[0]
 	f.values = append(f.values[1:], v)
 	return v, nil
@@ -225,7 +225,7 @@ func TestSerialMapFickle(t *testing.T) {
 	t.Parallel()
 	for n := range 16 {
 		values := []int64{int64(n) & 1, int64(n) >> 1 & 1, int64(n) >> 2 & 1, int64(n)>>3&1 - 1}
-		err := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter())).Model(&plugintest.Payment{}).Create(map[string]any{"id": &fickle{values}}).Error
+		err := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter())).Model(&plugintest.Payment{}).Create(map[string]any{"id": &changingValue{values}}).Error
 		want := []string{
 			"gormflake: model Payment: the map was modified concurrently: do not share it until Create returns", plugintest.Unset("Payment", "ID", plugintest.ByMap), plugintest.Unset("Payment", "ID", plugintest.ByHook),
 			"gormflake: model Payment, field ID: the key was changed since Number was made from it: set both, or neither",

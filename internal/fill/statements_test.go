@@ -104,18 +104,18 @@ type (
 )
 
 // statement is a way to create rows. Its fields are keys of [changes] and [codes], and
-// elements of [paths] and [givers].
+// elements of [paths] and [changers].
 type statement struct {
-	path, change, giver, rows string
-	children                  bool // the rows have related rows
+	path, change, changedBy, rows string
+	children                      bool // the rows have related rows
 }
 
-// paths are the forms of a create, givers say who changes the statement, and codes are
+// paths are the forms of a create, changers say who changes the statement, and codes are
 // the codes of the rows. The codes old and old2 are in the table already.
 var (
-	paths  = []string{"struct", "slice", "pointers", "array", "batches", "save", "map", "maps", "generic", "assigned", "append", "nested"}
-	givers = []string{"caller", "hook", "callback", "late callback"}
-	codes  = map[string][]string{"new": {"a", "b"}, "old": {"old"}, "mixed": {"a", "old", "b"}, "twice": {"a", "a"}, "pair": {"old2", "old"}}
+	paths    = []string{"struct", "slice", "pointers", "array", "batches", "save", "map", "maps", "generic", "assigned", "append", "nested"}
+	changers = []string{"caller", "hook", "callback", "late callback"}
+	codes    = map[string][]string{"new": {"a", "b"}, "old": {"old"}, "mixed": {"a", "old", "b"}, "twice": {"a", "a"}, "pair": {"old2", "old"}}
 )
 
 // changes are modifications of a statement by a caller, a hook or a callback. Each
@@ -178,10 +178,10 @@ func modifier(of map[string]string) func(string) func(*gorm.DB) *gorm.DB {
 func statements(database string, random *rand.Rand) (all []statement) {
 	for _, path := range paths {
 		for _, change := range slices.Sorted(maps.Keys(changes)) {
-			for _, giver := range givers {
+			for _, changedBy := range changers {
 				for _, rows := range slices.Sorted(maps.Keys(codes)) {
 					for _, children := range []bool{false, true} {
-						s := statement{path, change, giver, rows, children}
+						s := statement{path, change, changedBy, rows, children}
 						if s.possible(database) {
 							all = append(all, s)
 						}
@@ -200,7 +200,7 @@ func (s statement) possible(database string) bool {
 	isMap := s.path == "map" || s.path == "maps"
 	related := s.path == "append" || s.path == "nested"
 	switch {
-	case changes[s.change](database) == nil, isMap && (s.children || s.giver == "hook"), related && s.giver == "caller":
+	case changes[s.change](database) == nil, isMap && (s.children || s.changedBy == "hook"), related && s.changedBy == "caller":
 		return false
 	case s.path == "append" && s.children: // GORM does not save them
 		return false
@@ -209,7 +209,7 @@ func (s statement) possible(database string) bool {
 	case s.path == "struct" || s.path == "map" || s.path == "generic":
 		return len(codes[s.rows]) == 1 || s.rows == "new"
 	}
-	return s.change != "none" || s.giver == "caller"
+	return s.change != "none" || s.changedBy == "caller"
 }
 
 // limit returns the number of statements that each database runs for each kind of key.
@@ -368,7 +368,7 @@ func create[B, F any](db *gorm.DB, s statement, parent *up[B, F]) (rows []place[
 	// A hook or callback cannot return another statement, so it changes its own.
 	inPlace := func(tx *gorm.DB) { change(tx.Statement.DB) }
 	ctx := context.Background()
-	switch s.giver {
+	switch s.changedBy {
 	case "caller":
 		db = change(db)
 	case "hook":

@@ -437,8 +437,8 @@ func TestReturning(t *testing.T) {
 // caller wants returned.
 func TestReturningOfTheCaller(t *testing.T) {
 	t.Parallel()
-	own := clause.Returning{Columns: []clause.Column{{Name: "price"}}}
-	tx := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Clauses(plugintest.ByCode("price"), own).Create(&plugintest.Product{})
+	returning := clause.Returning{Columns: []clause.Column{{Name: "price"}}}
+	tx := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Clauses(plugintest.ByCode("price"), returning).Create(&plugintest.Product{})
 	plugintest.Must(t, tx)
 	if sql := tx.Statement.SQL.String(); !strings.HasSuffix(sql, "RETURNING `price`,`id`,`public`") {
 		t.Errorf("sql = %s", sql)

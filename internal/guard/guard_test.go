@@ -334,16 +334,16 @@ func TestUnsetKeyThatIsNotUpdated(t *testing.T) {
 // has written, because its key is not the key of the row.
 func TestUnsetKeyInOwnStatement(t *testing.T) {
 	t.Parallel()
-	const own = "INSERT INTO untagged_books SELECT 5, 'a'"
+	const statement = "INSERT INTO untagged_books SELECT 5, 'a'"
 	db := plugintest.Dry(t, nil)
-	write := func(db *gorm.DB) { db.Statement.SQL.WriteString(own) }
+	write := func(db *gorm.DB) { db.Statement.SQL.WriteString(statement) }
 	if err := db.Callback().Create().Before("gorm:create").Register("own", write); err != nil {
 		t.Fatal(err)
 	}
 	tx := db.Create(&untaggedBook{})
 	plugintest.Must(t, tx)
-	if sql := tx.Statement.SQL.String(); sql != own {
-		t.Errorf("sql = %s, want %s", sql, own)
+	if sql := tx.Statement.SQL.String(); sql != statement {
+		t.Errorf("sql = %s, want %s", sql, statement)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 	flagship := &assignShip{}
 	players, last := make([]assignPlayer, 1), &plugintest.AssignOrder{}
 	last.Lines = []*plugintest.AssignLine{line, {Order: last}}
-	const own = ": give each parent its own copy" // the fix in the error
+	const fix = ": give each parent its own copy" // the fix in the error
 	tests := []struct {
 		name string
 		tree any
@@ -34,12 +34,12 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 		{
 			"pointer",
 			[]*plugintest.AssignOrder{{Lines: []*plugintest.AssignLine{{}, line}}, {}, {Lines: []*plugintest.AssignLine{line}}},
-			"AssignLine.OrderID: got two parents for one row, by AssignOrder[0].Lines[1] and by AssignOrder[2].Lines[0]" + own,
+			"AssignLine.OrderID: got two parents for one row, by AssignOrder[0].Lines[1] and by AssignOrder[2].Lines[0]" + fix,
 		},
 		{
 			"slice",
 			[]plugintest.BenchOrder{{Lines: aliased}, {Lines: aliased}},
-			"BenchLine.OrderID: got two parents for one row, by BenchOrder[0].Lines[0] and by BenchOrder[1].Lines[0]" + own,
+			"BenchLine.OrderID: got two parents for one row, by BenchOrder[0].Lines[0] and by BenchOrder[1].Lines[0]" + fix,
 		},
 		{
 			"one key set",
@@ -64,22 +64,22 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 		{
 			"deep slice",
 			&plugintest.AssignOrder{Lines: []*plugintest.AssignLine{{Serials: serials[:2]}, {Serials: serials[1:]}}},
-			"AssignSerial.LineID: got two parents for one row, by AssignOrder.Lines[0].Serials[1] and by AssignOrder.Lines[1].Serials[0]" + own,
+			"AssignSerial.LineID: got two parents for one row, by AssignOrder.Lines[0].Serials[1] and by AssignOrder.Lines[1].Serials[0]" + fix,
 		},
 		{
 			"has one",
 			[]plugintest.AssignUser{{Profile: profile}, {Profile: profile}},
-			"AssignProfile.UserID: got two parents for one row, by AssignUser[0].Profile and by AssignUser[1].Profile" + own,
+			"AssignProfile.UserID: got two parents for one row, by AssignUser[0].Profile and by AssignUser[1].Profile" + fix,
 		},
 		{
 			"has one, and others by value",
 			[]assignHarbour{{Flagship: flagship}, {Flagship: flagship}},
-			"assignShip.HarbourID: got two parents for one row, by assignHarbour[0].Flagship and by assignHarbour[1].Flagship" + own,
+			"assignShip.HarbourID: got two parents for one row, by assignHarbour[0].Flagship and by assignHarbour[1].Flagship" + fix,
 		},
 		{
 			"polymorphic",
 			&[2]assignVideo{{Comments: comments}, {Comments: comments}},
-			"assignComment.OwnerID: got two parents for one row, by assignVideo[0].Comments[0] and by assignVideo[1].Comments[0]" + own,
+			"assignComment.OwnerID: got two parents for one row, by assignVideo[0].Comments[0] and by assignVideo[1].Comments[0]" + fix,
 		},
 		{
 			"polymorphic, parents of two models",
@@ -89,7 +89,7 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 		{
 			"in itself",
 			&assignNode{Children: []*assignNode{child, {Children: []*assignNode{child}}}},
-			"assignNode.ParentID: got two parents for one row, by assignNode.Children[0] and by assignNode.Children[1].Children[0]" + own,
+			"assignNode.ParentID: got two parents for one row, by assignNode.Children[0] and by assignNode.Children[1].Children[0]" + fix,
 		},
 		{
 			"string keys",
@@ -99,12 +99,12 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 		{
 			"pointer, and a pointer back after it",
 			[]*plugintest.AssignOrder{{Lines: []*plugintest.AssignLine{line}}, last},
-			"AssignLine.OrderID: got two parents for one row, by AssignOrder[0].Lines[0] and by AssignOrder[1].Lines[0]" + own,
+			"AssignLine.OrderID: got two parents for one row, by AssignOrder[0].Lines[0] and by AssignOrder[1].Lines[0]" + fix,
 		},
 		{
 			"linked by another relation before",
 			&assignTeam{Players: players, Coaches: []assignCoach{{Players: players}, {Players: players}}},
-			"assignPlayer.CoachID: got two parents for one row, by assignTeam.Coaches[0].Players[0] and by assignTeam.Coaches[1].Players[0]" + own,
+			"assignPlayer.CoachID: got two parents for one row, by assignTeam.Coaches[0].Players[0] and by assignTeam.Coaches[1].Players[0]" + fix,
 		},
 		{
 			"back pointer",

@@ -146,7 +146,7 @@ func (c *forestCheck) checkRow(s *schema.Schema, row reflect.Value) {
 			c.report("%s: row has %s = %q, the caller set %q", name, field.Name, want, preset)
 		case got != want && (field.PrimaryKey || !c.stale[addressOf(row)]):
 			c.report("%s: row has %s = %q, struct %q", name, field.Name, want, got)
-		case isSerialOfKey(s, field) && !c.twice[name] && idInSerial(field, want) != text(s.PrimaryFields[0], stored):
+		case isSerialOfKey(s, field) && !c.duplicated[name] && idInSerial(field, want) != text(s.PrimaryFields[0], stored):
 			c.report("%s: row has %s = %q, which is not made from its key", name, field.Name, want)
 		}
 	}

@@ -14,21 +14,21 @@ import (
 
 // forest contains the rows that a case has created so far.
 type forest struct {
-	db    *gorm.DB // a transaction
-	tx    *gorm.DB // the same transaction with the settings of the step
-	kinds []treeKind
-	r     *rand.Rand      // random numbers of the step
-	codes int             // number of codes that rows have got
-	left  int             // number of rows that the step may still create
-	roots []reflect.Value // rows that the steps have passed to GORM, from which all rows can be reached
-	log   []string        // the steps so far
+	db       *gorm.DB // a transaction
+	tx       *gorm.DB // the same transaction with the settings of the step
+	kinds    []treeKind
+	r        *rand.Rand      // random numbers of the step
+	codes    int             // number of codes that rows have got
+	rowsLeft int             // number of rows that the step may still create
+	roots    []reflect.Value // rows that the steps have passed to GORM, from which all rows can be reached
+	log      []string        // the steps so far
 
-	preset map[string]string                // keys that the test has set, by model and code
-	stale  map[treeAddress]bool             // structs whose row an upsert has replaced
-	twice  map[string]bool                  // rows that are in several structs, by model and code
-	made   map[reflect.Type][]reflect.Value // pointers that other rows may share
-	later  []reflect.Value                  // pointers that the next step may share
-	before map[string]bool                  // rows that exist, by model and code
+	preset        map[string]string                // keys that the test has set, by model and code
+	stale         map[treeAddress]bool             // structs whose row an upsert has replaced
+	duplicated    map[string]bool                  // rows that are in several structs, by model and code
+	shareable     map[reflect.Type][]reflect.Value // pointers that other rows may share
+	nextShareable []reflect.Value                  // pointers that the next step may share
+	existing      map[string]bool                  // rows that exist, by model and code
 }
 
 // treeAddress identifies a struct by address and type, because a struct and its first
@@ -43,8 +43,8 @@ func addressOf(row reflect.Value) treeAddress { return treeAddress{row.UnsafeAdd
 func newForest(db *gorm.DB, kinds []treeKind) *forest {
 	return &forest{
 		db: db, kinds: kinds,
-		preset: map[string]string{}, stale: map[treeAddress]bool{}, twice: map[string]bool{},
-		made: map[reflect.Type][]reflect.Value{}, before: map[string]bool{},
+		preset: map[string]string{}, stale: map[treeAddress]bool{}, duplicated: map[string]bool{},
+		shareable: map[reflect.Type][]reflect.Value{}, existing: map[string]bool{},
 	}
 }
 
@@ -79,12 +79,12 @@ func (f *forest) tree(t reflect.Type) reflect.Value {
 // taken, which the relation from another row to this row sets.
 func (f *forest) grow(row reflect.Value, taken []*schema.Field) {
 	s := f.schema(row.Type())
-	f.left--
+	f.rowsLeft--
 	setField(s.LookUpField("Code"), row, f.newCode())
 	setField(s.LookUpField("Title"), row, fmt.Sprintf("t%d", f.r.IntN(10)))
 	f.setKeys(s, row, taken)
 	for _, rel := range relationsOf(s) {
-		if f.left > 0 && f.chance(2) && (!owns(rel) || !intersects(foreignKeys(rel), taken)) {
+		if f.rowsLeft > 0 && f.chance(2) && (!owns(rel) || !intersects(foreignKeys(rel), taken)) {
 			f.relate(rel, row)
 			taken = append(taken, foreignKeys(rel)...)
 		}
@@ -138,7 +138,7 @@ func (f *forest) relate(rel *schema.Relationship, owner reflect.Value) {
 
 // extend appends a row to the list of a relation.
 func (f *forest) extend(rel *schema.Relationship, owner, list reflect.Value) {
-	if f.left <= 0 {
+	if f.rowsLeft <= 0 {
 		return
 	}
 	if list.Type().Elem().Kind() == reflect.Pointer {
@@ -163,9 +163,9 @@ func (f *forest) pointer(rel *schema.Relationship, owner reflect.Value) reflect.
 	f.grow(p.Elem(), takenBy(rel))
 	f.linkBack(rel, owner, p.Elem())
 	if isLeaf(rel.FieldSchema) {
-		f.made[t] = append(f.made[t], p)
+		f.shareable[t] = append(f.shareable[t], p)
 	} else {
-		f.later = append(f.later, p)
+		f.nextShareable = append(f.nextShareable, p)
 	}
 	return p
 }
@@ -174,15 +174,15 @@ func (f *forest) pointer(rel *schema.Relationship, owner reflect.Value) reflect.
 // statement that updates a row twice, and inserts a row twice that is also its own
 // ancestor.
 func (f *forest) shared(t reflect.Type) (reflect.Value, bool) {
-	found := f.made[t]
+	found := f.shareable[t]
 	if len(found) == 0 || f.tx.FullSaveAssociations {
 		return reflect.Value{}, false
 	}
 	i := f.r.IntN(len(found))
 	p := found[i]
 	if !isLeaf(f.schema(t)) {
-		f.made[t] = slices.Delete(found, i, i+1)
-		f.later = append(f.later, p)
+		f.shareable[t] = slices.Delete(found, i, i+1)
+		f.nextShareable = append(f.nextShareable, p)
 	}
 	return p, true
 }

@@ -20,8 +20,8 @@ import (
 // treeStep is a step of a case. It depends on the rows before it, but not on the random
 // numbers that earlier steps took, so that a case can be shortened.
 type treeStep struct {
-	seed uint64
-	rows int // number of rows that it may create
+	seed    uint64
+	maxRows int // number of rows that it may create
 }
 
 // treePaths are the ways to create or change rows, from which a step chooses one. A
@@ -36,11 +36,11 @@ var treePaths = []func(*forest) error{
 // run runs a step, and records which rows exist after it.
 func (f *forest) run(s treeStep) error {
 	f.r = rand.New(rand.NewPCG(s.seed, 0))
-	f.left = s.rows
+	f.rowsLeft = s.maxRows
 	f.share()
 	f.tx = f.session()
 	err := treePaths[f.r.IntN(len(treePaths))](f)
-	w := treeWalk{forest: f, seen: map[treeAddress]bool{}, row: func(_ *schema.Schema, row reflect.Value) { f.before[rowName(row)] = true }}
+	w := treeWalk{forest: f, seen: map[treeAddress]bool{}, row: func(_ *schema.Schema, row reflect.Value) { f.existing[rowName(row)] = true }}
 	for _, root := range f.roots {
 		w.visit(root)
 	}
@@ -49,12 +49,12 @@ func (f *forest) run(s treeStep) error {
 
 // share lets new rows refer to existing rows.
 func (f *forest) share() {
-	for _, p := range f.later {
-		f.made[p.Type().Elem()] = append(f.made[p.Type().Elem()], p)
+	for _, p := range f.nextShareable {
+		f.shareable[p.Type().Elem()] = append(f.shareable[p.Type().Elem()], p)
 	}
-	f.later = nil
-	for t, pointers := range f.made {
-		f.made[t] = slices.DeleteFunc(pointers, func(p reflect.Value) bool { return f.twice[rowName(p.Elem())] })
+	f.nextShareable = nil
+	for t, pointers := range f.shareable {
+		f.shareable[t] = slices.DeleteFunc(pointers, func(p reflect.Value) bool { return f.duplicated[rowName(p.Elem())] })
 	}
 }
 
@@ -86,7 +86,7 @@ func (f *forest) newTree(t reflect.Type) reflect.Value {
 	p := reflect.New(t)
 	f.roots = append(f.roots, p.Elem())
 	f.grow(p.Elem(), nil)
-	f.later = append(f.later, p)
+	f.nextShareable = append(f.nextShareable, p)
 	return p
 }
 
@@ -169,7 +169,7 @@ func (f *forest) firstOrCreate() error {
 		if err := f.tx.Where("code = ?", codeOf(old)).FirstOrCreate(row.Interface()).Error; err != nil {
 			return err
 		}
-		f.twice[rowName(old)] = true
+		f.duplicated[rowName(old)] = true
 		f.roots = append(f.roots, row.Elem())
 		return nil
 	}
@@ -184,7 +184,7 @@ func codeOf(row reflect.Value) string { return row.FieldByName("Code").String() 
 func (f *forest) root() (reflect.Value, bool) {
 	var found []reflect.Value
 	for _, root := range f.roots {
-		if !f.twice[rowName(root)] {
+		if !f.duplicated[rowName(root)] {
 			found = append(found, root)
 		}
 	}
@@ -246,10 +246,10 @@ func (f *forest) newMap(s *schema.Schema) map[string]any {
 func (f *forest) linkMap(s *schema.Schema, values map[string]any) {
 	for _, rel := range s.Relationships.BelongsTo {
 		for _, root := range f.roots {
-			if root.Type() != rel.FieldSchema.ModelType || f.left <= 0 || isForeign(s, s.PrimaryFields[0]) {
+			if root.Type() != rel.FieldSchema.ModelType || f.rowsLeft <= 0 || isForeign(s, s.PrimaryFields[0]) {
 				continue
 			}
-			f.left--
+			f.rowsLeft--
 			for _, ref := range rel.References {
 				values[ref.ForeignKey.DBName], _ = ref.PrimaryKey.ValueOf(context.Background(), root)
 			}
@@ -311,7 +311,7 @@ func (f *forest) insertFlat(list reflect.Value) error {
 }
 
 // created reports whether the row was in the database before this step.
-func (f *forest) created(row reflect.Value) bool { return f.before[rowName(row)] }
+func (f *forest) created(row reflect.Value) bool { return f.existing[rowName(row)] }
 
 // butJoins returns the names that omit all relations except the rows of join tables.
 func butJoins(s *schema.Schema) []string {
@@ -344,7 +344,7 @@ func byCodeAll() clause.OnConflict {
 func (f *forest) replacement(old reflect.Value) reflect.Value {
 	p := reflect.New(old.Type())
 	if !plugintest.CanTell(f.db) || slices.ContainsFunc(relationsOf(f.schema(old.Type())), setsKey) {
-		f.left = 1 // a relation would be linked to the new key, or would have the old key already
+		f.rowsLeft = 1 // a relation would be linked to the new key, or would have the old key already
 	}
 	f.grow(p.Elem(), nil)
 	f.replace(old, p.Elem())
@@ -359,7 +359,7 @@ func (f *forest) replace(old, row reflect.Value) {
 	}
 	setField(f.schema(row.Type()).LookUpField("Code"), row, codeOf(old))
 	f.stale[addressOf(old)] = true
-	f.twice[rowName(old)] = true
+	f.duplicated[rowName(old)] = true
 }
 
 // reread reads a row again if the database cannot return its key.
@@ -407,7 +407,7 @@ func (f *forest) upsertMap() error {
 		return f.createMaps()
 	}
 	s := f.schema(old.Type())
-	f.left = 0
+	f.rowsLeft = 0
 	values := f.newMap(s)
 	values["code"] = codeOf(old)
 	f.logf("upsert by code of %s from %v", s.Name, values)
@@ -440,7 +440,7 @@ func mapKey(s *schema.Schema, values map[string]any, key *schema.Field) string {
 func (f *forest) doNothing() error {
 	conflict := clause.OnConflict{DoNothing: true}
 	if old, ok := f.root(); ok && f.chance(2) {
-		f.left = 1
+		f.rowsLeft = 1
 		row := f.tree(old.Type())
 		setField(f.schema(old.Type()).LookUpField("Code"), row, codeOf(old))
 		f.logf("DO NOTHING for %s", rowName(old))
@@ -481,7 +481,7 @@ func (f *forest) relatedValues(rel *schema.Relationship) []any {
 	if rel.Type == schema.HasMany || rel.Type == schema.Many2Many {
 		n += f.r.IntN(3)
 	}
-	f.left = 0 // GORM does not save the relations of these rows
+	f.rowsLeft = 0 // GORM does not save the relations of these rows
 	values := make([]any, n)
 	for i := range values {
 		row := reflect.New(rel.FieldSchema.ModelType)
@@ -541,7 +541,7 @@ func (f *forest) saveAgain() error {
 // anyTwice reports whether a row that can be reached from root is in several structs.
 func (f *forest) anyTwice(root reflect.Value) (found bool) {
 	w := treeWalk{forest: f, seen: map[treeAddress]bool{}, row: func(_ *schema.Schema, row reflect.Value) {
-		found = found || f.twice[rowName(row)]
+		found = found || f.duplicated[rowName(row)]
 	}}
 	w.visit(root)
 	return found

@@ -106,10 +106,10 @@ func shorterTrees(steps []treeStep) (all [][]treeStep) {
 		}
 	}
 	for i, step := range steps {
-		for _, rows := range []int{step.rows / 2, step.rows - 1} {
-			if rows > 0 && rows < step.rows {
+		for _, rows := range []int{step.maxRows / 2, step.maxRows - 1} {
+			if rows > 0 && rows < step.maxRows {
 				fewer := slices.Clone(steps)
-				fewer[i].rows = rows
+				fewer[i].maxRows = rows
 				all = append(all, fewer)
 			}
 		}
