@@ -54,6 +54,7 @@ func Check(db *gorm.DB, models ...any) error {
 	return check.Models(db, p.set, models...)
 }
 
+// modelNames returns the type names of the models, for an error.
 func modelNames(models []any) string {
 	names := make([]string, len(models))
 	for i, m := range models {

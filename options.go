@@ -32,6 +32,7 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 
+// newConfig applies the options, and returns all their mistakes.
 func newConfig(opts []Option) (*config, error) {
 	cfg := &config{generators: map[string]model.Generator{"": nil}}
 	return cfg, option.Apply("gormflake", opts, func(opt Option) error { return opt.apply(cfg) })

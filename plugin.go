@@ -47,7 +47,7 @@ func New(gen Generator, opts ...Option) *Plugin {
 	return p
 }
 
-// newPlugin returns the plugin for arguments that [New] or [Open] has checked.
+// newPlugin returns the plugin of a generator and of the options in cfg.
 func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
 	set := model.NewSet(cfg.generators)

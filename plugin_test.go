@@ -34,6 +34,7 @@ func (o otherPlugin) Initialize(db *gorm.DB) error {
 	return o.register(db, o.name, func(*gorm.DB) {})
 }
 
+// otherPlugins register callbacks at the positions that plugins of applications use.
 var otherPlugins = []otherPlugin{
 	{"resolver", func(db *gorm.DB, name string, fn func(*gorm.DB)) error {
 		return db.Callback().Create().Before("*").Register(name, fn)

@@ -475,7 +475,7 @@ func TestNumbersNeedALayout(t *testing.T) {
 }
 
 // TestCheckParkedTaggedTable checks the error for a tagged key whose table has a parked
-// counter. The error names the remaining step.
+// counter. The error names the command that removes the counter.
 func TestCheckParkedTaggedTable(t *testing.T) {
 	t.Parallel()
 	type parkedNote struct {

@@ -203,7 +203,7 @@ func (c *checker) checkHolds(column *model.Column, live *liveColumn, blame func(
 
 // checkWidth returns an error if the column is too narrow in its table or, if the table
 // does not exist, in the model. If both are too narrow, the error is about the model,
-// because that is what the developer has to change first.
+// which the developer has to change first.
 func (c *checker) checkWidth(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
 	if live != nil {
 		if err = checkLiveWidth(c.db, column, live); err == nil {

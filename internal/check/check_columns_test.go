@@ -14,7 +14,6 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// largest is the largest ID.
 const largest types.ID = 1<<63 - 1
 
 // TestCheckTypesOfColumns checks, for every type of column, that Check accepts it exactly
@@ -286,8 +285,8 @@ func TestCheckUntaggedColumns(t *testing.T) {
 	})
 }
 
-// TestCheckJSONTags checks that Check reports the option string, because an ID quotes
-// itself in JSON.
+// TestCheckJSONTags checks that Check reports the option string in the json tag of an ID,
+// which is a string in JSON without the option.
 func TestCheckJSONTags(t *testing.T) {
 	t.Parallel()
 	type quoted struct {

@@ -76,10 +76,12 @@ func (c *checker) tagProblem(column *model.Column) string {
 	return ""
 }
 
+// tooFewBits is the mistake of an integer column of this size.
 func tooFewBits(size int) string {
 	return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
 }
 
+// wrongType is the mistake of a column of this type.
 func wrongType(t columnType) string {
 	return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", t)
 }
@@ -122,8 +124,9 @@ func checkLiveWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
 
 // checkPadding returns an error if the column pads the values that it stores.
 // PostgreSQL's char returns its padding blanks, and MySQL's binary returns its zeros.
-// MySQL's char does not return its blanks. A serial number that has exactly the column's
-// width is not padded.
+// MySQL's char does not return its blanks. checkPadding accepts a serial number that has
+// exactly the column's width, and a column that is too narrow, which checkLiveWidth
+// reports.
 func checkPadding(db *gorm.DB, c *model.Column, l *liveColumn) error {
 	length := l.dbType.size()
 	if !l.dbType.pads(db.Name()) || length < textWidth(c) || c.Serial != nil && length == textWidth(c) {

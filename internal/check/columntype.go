@@ -39,8 +39,10 @@ func (t columnType) size() int {
 	return size
 }
 
+// textTypes contains the types of text and bytes whose number is the length of a value.
 var textTypes = []string{"char", "character", "bpchar", "nchar", "varchar", "nvarchar", "binary", "varbinary", "text", "string"}
 
+// isText reports whether the type is one of [textTypes].
 func (t columnType) isText() bool { return slices.Contains(textTypes, t.name()) }
 
 // isMySQLText reports whether a column of MySQL holds text or bytes.

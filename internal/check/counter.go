@@ -62,14 +62,14 @@ func (c *checker) checkLiveAssigned(column *model.Column, l *liveColumn) error {
 	switch {
 	case column.Serial != nil, column.Listed && l.follows && c.set.Unparked:
 		return nil
-	case l.follows && (column.Listed || l.auto):
+	case l.follows && (column.Listed || l.auto): // a counter, or SQLite's rowid
 		problem, err := checkCounter(writeSession(c.db, table), column, l, column.Parking())
 		return errors.Join(problem, tableError(table, err))
-	case l.auto && column.Listed && !l.always:
+	case l.auto && column.Listed && !l.always: // a sequence
 		return nil
 	case l.random:
 		return columnError(column, fmt.Sprintf("table %s has AUTO_RANDOM on column %s, so that TiDB refuses its keys (error 8216): create the table without AUTO_RANDOM, and copy the rows", table, name))
-	case l.auto: // a sequence
+	case l.auto: // a sequence of a model that is not listed, or one that rejects keys
 	case l.defaultValue.Valid && !nullDefault.MatchString(l.defaultValue.String):
 		how = "default " + l.defaultValue.String
 	default:

@@ -12,7 +12,8 @@ import (
 const inexactText = "MySQL compares text with a number as floating point, so that IDs up to 128 apart are equal"
 
 // comparesExactly reports whether the server compares text with a number exactly. MariaDB
-// does, and MySQL converts both to floating point.
+// does, and MySQL converts both to floating point. The version is empty for SQLite and
+// PostgreSQL, to which package check applies no such rule.
 func (t table) comparesExactly() bool {
 	return t.version == "" || strings.Contains(t.version, "MariaDB")
 }

@@ -57,6 +57,7 @@ func sameName(dialect, a, b string) bool {
 	}
 }
 
+// lowerASCII returns the lower-case letter of an ASCII letter, and any other r unchanged.
 func lowerASCII(r rune) rune {
 	if 'A' <= r && r <= 'Z' {
 		return r + 'a' - 'A'
@@ -81,6 +82,7 @@ func writeSession(db *gorm.DB, table string) *gorm.DB {
 	return db.Table(table).Set("gorm:db_resolver:write", struct{}{}).Session(&gorm.Session{})
 }
 
+// tableError adds the name of the table to an error.
 func tableError(name string, err error) error {
 	if err == nil {
 		return nil
@@ -108,10 +110,10 @@ var (
 	withoutRowid  = regexp.MustCompile(`(?i)\bwithout\s+rowid\b`)
 )
 
-// sqliteColumns also reads the statement that created the table, because only that shows
-// AUTOINCREMENT. Only an INTEGER PRIMARY KEY can have AUTOINCREMENT. SQLite also assigns
-// such a key without it, unless the trigger of package sqlmigrate rejects a row without a
-// key.
+// sqliteColumns reads the columns, and the statement that created the table, because only
+// that statement shows AUTOINCREMENT. Only an INTEGER PRIMARY KEY can have AUTOINCREMENT.
+// SQLite also assigns such a key without it, unless the trigger of package sqliteguard
+// rejects a row without a key.
 func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	schema, name := splitName(name)
 	master := db.Statement.Quote(schema + "sqlite_master")

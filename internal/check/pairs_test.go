@@ -65,6 +65,7 @@ type keyKind struct {
 	pairs  []pair
 }
 
+// keysOf returns a row of the matrix, with keys of type K and all types of foreign keys.
 func keysOf[K any](column, want string) keyKind {
 	return keyKind{column, want, []pair{
 		pairOf[K, types.ID](), pairOf[K, *types.ID](), pairOf[K, int64](), pairOf[K, *int64](), pairOf[K, int](),
@@ -131,7 +132,7 @@ func (p pair) check(db *gorm.DB) error {
 	return gormflake.Check(db, reflect.New(p.parent).Interface(), reflect.New(p.child).Interface())
 }
 
-// rowOf returns a pointer to a row.
+// rowOf returns a pointer to a new row with this code.
 func rowOf(model reflect.Type, code string) reflect.Value {
 	row := reflect.New(model)
 	row.Elem().FieldByName("Code").SetString(code)

@@ -390,8 +390,8 @@ func TestCopySourceAllocations(t *testing.T) { //nolint:paralleltest // others' 
 	}
 }
 
-// TestCopySourceOfTree copies a tree of rows into PostgreSQL table by table, also after a
-// failure.
+// TestCopySourceOfTree checks that an assigned tree can be copied into PostgreSQL table by
+// table, and that the program can repeat this after the transaction has failed.
 func TestCopySourceOfTree(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

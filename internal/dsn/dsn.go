@@ -135,6 +135,7 @@ func openSQLite(rest string) (gorm.Dialector, error) {
 		return openMemory(query)
 	}
 	pragmas := []string{busyTimeout, foreignKeys}
+	// Other modes use an existing file, whose journal mode must not change.
 	if mode := query.Get("mode"); mode == "" || mode == "rwc" {
 		pragmas = append(pragmas, writeAhead)
 	}

@@ -107,6 +107,7 @@ type keyKind struct {
 	row, rows, pointers func() any // rows returns a pointer to a slice
 }
 
+// kindOf returns the kind with the model T.
 func kindOf[T any]() keyKind {
 	return keyKind{
 		name:     reflect.TypeFor[T]().String(),

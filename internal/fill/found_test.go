@@ -147,8 +147,9 @@ func TestExistingChildIsMoved(t *testing.T) {
 	})
 }
 
-// TestDefaultsOfParents checks that defaults of DO NOTHING are read back, although GORM
-// skips structs that have a key.
+// TestDefaultsOfParents checks that GORM reads the defaults of parents into the structs,
+// which it inserts by DO NOTHING. It would skip a struct in which a returned column is
+// set, such as the key.
 func TestDefaultsOfParents(t *testing.T) {
 	t.Parallel()
 	type shelf struct {

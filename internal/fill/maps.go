@@ -63,7 +63,7 @@ func nameIn(row map[string]any, f *schema.Field) string {
 // isUnset reports whether the database would get NULL or a zero value.
 func isUnset(value any) bool {
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
-	if err != nil {
+	if err != nil { // a type that only GORM converts, such as an SQL expression
 		return reflect.ValueOf(value).IsZero()
 	}
 	if text, ok := v.([]byte); ok {

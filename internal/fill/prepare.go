@@ -47,7 +47,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 // must return. To a slice of maps it appends the returned rows.
 func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	c, _ := onConflict(stmt)
-	if c == nil || !updates(*c) || !returns(stmt) || !isList(stmt) || stmt.Name() == "mysql" || covers(target(stmt, *c), underived(m)) {
+	if c == nil || !updates(*c) || !returns(stmt) || !isList(stmt) || stmt.Name() == "mysql" || covers(target(stmt, *c), columnsNotFromKey(m)) {
 		return nil
 	}
 	switch {
@@ -59,8 +59,8 @@ func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// underived returns the columns of m that are not made from the primary key.
-func underived(m *model.Model) []*model.Column {
+// columnsNotFromKey returns the columns of m that are not made from the primary key.
+func columnsNotFromKey(m *model.Model) []*model.Column {
 	var columns []*model.Column
 	for _, g := range m.Groups {
 		columns = append(columns, g.Keys...)

@@ -31,7 +31,7 @@ const conflictMark = 1
 func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 	conflict, ok := onConflict(stmt)
 	switch {
-	case !ok || !isPlainInsert(stmt):
+	case !ok || !isPlainInsert(stmt): // may skip or replace any row
 		return unreported
 	case conflict == nil:
 		return sameKeys
@@ -41,7 +41,7 @@ func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 		return sameKeys
 	case !updates(*conflict):
 		return reportOfNothing(stmt)
-	case returns(stmt) && canReturn(stmt, *conflict) && ownReturning(stmt):
+	case returns(stmt) && canReturn(stmt, *conflict) && canAddReturning(stmt):
 		return byReturning
 	}
 	return unreported
@@ -52,7 +52,7 @@ func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 // declare.
 func reportOfMySQL(stmt *gorm.Statement, m *model.Model) reportKind {
 	switch {
-	case returns(stmt) && !isMaps(stmt) && settable(stmt) && ownReturning(stmt):
+	case returns(stmt) && !isMaps(stmt) && settable(stmt) && canAddReturning(stmt):
 		return byReturning
 	// LastInsertId has room for one key, which must be an integer.
 	case isList(stmt) || len(m.Columns) > 1 || len(stmt.Schema.PrimaryFields) > 1 || !m.Columns[0].Primary || m.Columns[0].Kind.IsString():
@@ -96,7 +96,8 @@ func covers(target []string, columns []*model.Column) bool {
 	})
 }
 
-// canReturn reports whether GORM can write the returned keys into the value.
+// canReturn reports whether GORM can write the returned keys into the rows. An upsert with
+// a condition may return fewer rows than a list has, and GORM assigns them by position.
 func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
 	return settable(stmt) && !isMaps(stmt) && (!isList(stmt) || len(c.Where.Exprs) == 0)
 }

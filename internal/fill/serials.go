@@ -44,7 +44,7 @@ func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 	return nil
 }
 
-// checkNumbers rejects a map with the serial number of the key made, if its key is another
+// checkNumbers rejects a map that has the serial number of oldKey, if its key is another
 // key now.
 func checkNumbers(m *model.Model, values map[string]any, oldKey types.ID) error {
 	for _, g := range m.Groups {

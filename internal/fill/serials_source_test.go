@@ -236,7 +236,8 @@ func TestSerialMapFickle(t *testing.T) {
 	}
 }
 
-// TestSerialMapTwoNumbers checks a map in which only one of two serial numbers is set.
+// TestSerialMapTwoNumbers checks that the plugin keeps the serial number that a map has,
+// and sets the second serial number, which the map lacks.
 func TestSerialMapTwoNumbers(t *testing.T) {
 	t.Parallel()
 	type twoNumbers struct {

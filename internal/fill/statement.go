@@ -38,9 +38,9 @@ func isPlainInsert(stmt *gorm.Statement) bool {
 // returns reports whether GORM adds RETURNING to an INSERT on this database.
 func returns(stmt *gorm.Statement) bool { return slices.Contains(stmt.BuildClauses, "RETURNING") }
 
-// ownReturning reports whether the plugin can add the tagged columns to the columns that
-// the statement returns, because it has no RETURNING or one of GORM's type.
-func ownReturning(stmt *gorm.Statement) bool {
+// canAddReturning reports whether the plugin can add the tagged columns to the columns
+// that the statement returns, because it has no RETURNING or one of GORM's type.
+func canAddReturning(stmt *gorm.Statement) bool {
 	c, given := stmt.Clauses["RETURNING"]
 	_, known := c.Expression.(clause.Returning)
 	return !given || known
@@ -71,7 +71,8 @@ func isMaps(stmt *gorm.Statement) bool {
 	return isList(stmt) && stmt.ReflectValue.Type().Elem().Kind() == reflect.Map
 }
 
-// settable reports whether GORM can set fields of the value, which is not a copy.
+// settable reports whether GORM can set fields of the rows, because the caller has not
+// passed a copy.
 func settable(stmt *gorm.Statement) bool {
 	switch v := stmt.ReflectValue; v.Kind() {
 	case reflect.Struct:

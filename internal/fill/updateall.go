@@ -47,6 +47,8 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
 		// GORM leaves out a column whose default only the database knows.
 		chosen := !f.HasDefaultValue || f.DefaultValueInterface != nil
+		// GORM also leaves out the primary key, the time of creation, columns that the
+		// statement does not select, and columns that the maps lack.
 		if isTagged || f.PrimaryKey || !chosen || f.AutoCreateTime > 0 || !selected && (given || restricted) || !inserts(stmt, f) {
 			continue
 		}

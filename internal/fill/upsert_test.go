@@ -153,9 +153,10 @@ func TestUpsertMapsByKey(t *testing.T) {
 	})
 }
 
-// TestSaveSliceByOtherUnique checks MariaDB, in which any unique key can be the conflict,
-// even if the statement names the primary key, and whether or not the model declares the
-// unique key.
+// TestSaveSliceByOtherUnique checks an upsert by the primary key that finds a row by a
+// unique key which the model does not declare, as MySQL and MariaDB do. The struct gets
+// the key of the row. For a slice MySQL does not report that key, so the upsert is an
+// error.
 func TestSaveSliceByOtherUnique(t *testing.T) {
 	t.Parallel()
 	type item struct {

@@ -306,8 +306,8 @@ func TestKeyLeftToTheDatabase(t *testing.T) {
 	})
 }
 
-// TestUnsetKeySelected checks that a statement that selects the key and omits another
-// column does not omit the key.
+// TestUnsetKeySelected checks that an unset key is an error if the statement selects the
+// key and omits only another column.
 func TestUnsetKeySelected(t *testing.T) {
 	t.Parallel()
 	err := plugintest.Dry(t, nil).Select("ID", "Title").Omit("Title").Create(&untaggedBook{Title: "a"}).Error
@@ -527,8 +527,8 @@ func TestUnsetKeyOfAnotherType(t *testing.T) {
 }
 
 // TestUnscopedWithoutKey checks that the plugin checks unscoped statements itself,
-// because GORM ignores their clauses. It checks only statements without an error, and
-// with a model.
+// because GORM ignores their clauses. The plugin skips a statement that has an error
+// already, and a statement without a model.
 func TestUnscopedWithoutKey(t *testing.T) {
 	t.Parallel()
 	err := plugintest.Dry(t, gormflake.New(&plugintest.Counter{Err: plugintest.ErrInjected})).Unscoped().Create(&plugintest.Book{}).Error

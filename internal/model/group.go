@@ -58,6 +58,8 @@ func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	return groups
 }
 
+// add adds a column to the group. onlyPrimary reports whether the model has one primary
+// key.
 func (g *Group) add(c *Column, onlyPrimary bool) {
 	if c.Serial != nil {
 		g.Serials = append(g.Serials, c)
@@ -219,8 +221,8 @@ func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID,
 	return ids, true
 }
 
-// Renumber replaces the serial numbers that were made from the key made by those of the
-// row's present key. It keeps a serial number that a hook or the caller has set since.
+// Renumber replaces the serial numbers that were made from oldKey, because the row has
+// another key now. It keeps a serial number that a hook or the caller has set since.
 func (g *Group) Renumber(row reflect.Value, oldKey types.ID) error {
 	id := g.Primary.Get(row)
 	for _, c := range g.Serials {

@@ -64,7 +64,7 @@ func IsText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// IsID reports whether t is an ID of package types.
+// IsID reports whether t is types.ID or a type types.Of.
 func IsID(t reflect.Type) bool {
 	return t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[types.ID]().PkgPath()
 }

@@ -105,7 +105,7 @@ func parseModel(s *schema.Schema, gens generators) *Model {
 	for _, r := range m.References {
 		switch {
 		case r.Err == nil:
-		case r.Relation.Type == schema.BelongsTo:
+		case r.Relation.Type == schema.BelongsTo: // the model's own foreign key
 			errs = append(errs, fmt.Errorf("gormflake: %w", r.Err))
 		default:
 			m.Refused = append(m.Refused, r)
@@ -117,7 +117,7 @@ func parseModel(s *schema.Schema, gens generators) *Model {
 
 // taggedColumns returns the columns of the tagged fields, and an error for each wrong tag.
 func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs []error) {
-	seen := map[string]bool{}
+	seen := map[string]bool{} // the tagged fields that GORM knows
 	for _, f := range s.Fields {
 		text, ok := f.Tag.Lookup(tagKey)
 		if !ok || text == leftOut {
@@ -184,6 +184,7 @@ func strayTags(s *schema.Schema, seen map[string]bool) (errs []error) {
 	return errs
 }
 
+// tagError returns an error that names the model, the field and its tag.
 func tagError(s *schema.Schema, field, text string, err error) error {
 	return fmt.Errorf("gormflake: model %s, field %s, tag %s:%q: %w", s.Name, field, tagKey, text, err)
 }

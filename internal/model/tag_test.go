@@ -180,6 +180,8 @@ func TestTagOverridesEmbeddedTag(t *testing.T) {
 	}
 }
 
+// TestIntIs64Bits checks that keys of type int and uint are accepted exactly on machines
+// where they have 64 bits.
 func TestIntIs64Bits(t *testing.T) {
 	t.Parallel()
 	type intKey struct {
@@ -196,6 +198,8 @@ func TestIntIs64Bits(t *testing.T) {
 	}
 }
 
+// TestGenerators checks that each column gets IDs from the generator that its tag names,
+// in one call for all rows, and that an error names the generator.
 func TestGenerators(t *testing.T) {
 	t.Parallel()
 	type row struct {

@@ -19,6 +19,8 @@ func (a add) apply(total *int) error {
 	return nil
 }
 
+// TestApply checks that Apply applies each valid option, and joins the errors of the
+// invalid options, which include nil.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	total := 0
@@ -35,6 +37,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// TestCheck checks that Check formats an error only for a bad argument.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	if err := option.Check(true, "sum %d: want less", 3); err != nil {

@@ -7,6 +7,8 @@ import (
 	"github.com/gormflake/gormflake/internal/podname"
 )
 
+// TestOrdinal checks the ordinals of host names, and that names that no StatefulSet gives
+// to its pods are errors.
 func TestOrdinal(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]int64{"web-0": 0, "web-7": 7, "my-web-12": 12, "web-3.web.default.svc.cluster.local": 3} {

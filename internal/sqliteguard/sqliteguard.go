@@ -15,7 +15,7 @@ func Name(table string) string { return table + "_snowflake_guard" }
 // before the trigger's name, for example "IF NOT EXISTS " or a schema with a dot.
 //
 // In the trigger, NEW.column is -1 if the column is the rowid, which SQLite is going to
-// assign to a row without a key. In a table whose key is another column it is NULL.
+// assign to a row without a key. If the key is another column, NEW.column is NULL.
 func Create(option, table, column string) string {
 	message := fmt.Sprintf("table %s: key %s is missing or not positive: Snowflake IDs are assigned by the program, and no longer by the database", table, column)
 	return fmt.Sprintf("CREATE TRIGGER %s%s BEFORE INSERT ON %s FOR EACH ROW WHEN coalesce(NEW.%s, 0) < 1 BEGIN SELECT RAISE(ABORT, '%s'); END",

@@ -8,6 +8,8 @@ import (
 
 // assignShapes returns a tree of each kind of relation and of key, with its models and
 // tables.
+// assignShapes returns trees of all kinds of relations and keys, with their models, their
+// rows by table, and a function that loads them.
 func assignShapes() []plugintest.AssignShape {
 	return []plugintest.AssignShape{
 		plugintest.HasManyShape(), hasOneShape(), belongsToShape(), manyToManyShape(), typedShape(), polymorphicShape(),

@@ -23,8 +23,11 @@ type claimPass struct {
 	claims map[rowColumn]claim
 }
 
+// visitRow does nothing, because only links make claims.
 func (p *claimPass) visitRow(*node, reflect.Value) error { return nil }
 
+// visitLink records the claims of a link, and compares them with earlier claims to the
+// same foreign keys.
 func (p *claimPass) visitLink(e *edge, parent, child reflect.Value) error {
 	for _, l := range e.links {
 		second := claim{edge: e, link: l, parent: parent, child: child, path: slices.Clone(p.walk.path)}
@@ -52,12 +55,17 @@ func (c claim) differs(ctx context.Context, other claim) (bool, error) {
 	// sameFrom is set if both links copy the same column of a model.
 	sameFrom := c.link.from != nil && other.link.from != nil && c.link.from.Field == other.link.from.Field
 	switch {
+	// The walk has reached one parent twice.
 	case sameFrom && c.parent.UnsafeAddr() == other.parent.UnsafeAddr():
 		return false, nil
+	// A belongs-to relation contradicts only a relation of the parent that sets the
+	// foreign key from the same column, to which it is the way back.
 	case (c.edge.belongsTo || other.edge.belongsTo) && (!sameFrom || c.edge.belongsTo == other.edge.belongsTo):
 		return false, nil
+	// Another link sets one of the values first.
 	case c.edge != other.edge && (c.link.fromLinked || other.link.fromLinked):
 		return false, nil
+	// Different parents get different keys.
 	case c.getsKey() || other.getsKey():
 		return true, nil
 	}

@@ -23,6 +23,7 @@ type countPass struct {
 	otherParent bool
 }
 
+// visitRow counts the IDs that the row needs from each generator.
 func (p *countPass) visitRow(n *node, row reflect.Value) error {
 	for i, g := range n.groups {
 		if g.Observes() {
@@ -37,6 +38,8 @@ func (p *countPass) visitRow(n *node, row reflect.Value) error {
 	return nil
 }
 
+// visitLink checks that Assign can link the child to the parent, and notes whether the
+// child may have another parent.
 func (p *countPass) visitLink(e *edge, parent, child reflect.Value) error {
 	// Note whether rows may have two parents, which claimPass then examines.
 	if e.rowSize > 0 {

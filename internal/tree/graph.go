@@ -120,7 +120,7 @@ func markRelays(nodes []*node) {
 }
 
 // sorted returns the nodes with parents before children, unless the relations form a
-// cycle.
+// cycle. It adds each node after its children, and reverses the list in the end.
 func sorted(nodes []*node) []*node {
 	children := map[*node][]*node{}
 	for _, n := range nodes {

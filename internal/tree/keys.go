@@ -41,6 +41,7 @@ func generate(ctx context.Context, set *model.Set, g *graph, counts []int) ([]bl
 	return blocks, nil
 }
 
+// recycle returns the buffers of the blocks to the set.
 func recycle(set *model.Set, blocks []block) {
 	for _, b := range blocks {
 		if b.buffer != nil {
@@ -51,6 +52,7 @@ func recycle(set *model.Set, blocks []block) {
 
 var errModified = errors.New("the tree was modified concurrently: do not share it until Assign returns")
 
+// visitRow sets the unset keys of the row and, unless keysOnly is set, its serial numbers.
 func (p *keyPass) visitRow(n *node, row reflect.Value) error {
 	fill := (*model.Group).Fill
 	if p.keysOnly {
@@ -66,6 +68,8 @@ func (p *keyPass) visitRow(n *node, row reflect.Value) error {
 	return nil
 }
 
+// visitLink copies the parent's values to the child. It notes whether a primary key of the
+// child, which other rows may have copied already, gets another value.
 func (p *keyPass) visitLink(e *edge, parent, child reflect.Value) error {
 	for _, l := range e.links {
 		key := p.keysOnly && l.to.Field.PrimaryKey

@@ -204,6 +204,7 @@ func genericKind[T any]() treeKind {
 	}
 }
 
+// treeKinds returns the models of the random trees.
 func treeKinds() []treeKind {
 	return []treeKind{
 		genericKind[treeNode](),

@@ -141,6 +141,7 @@ func (f *forest) save() error {
 	return f.tx.Save(value).Error
 }
 
+// generic creates trees by GORM's generics API.
 func (f *forest) generic() error {
 	kind := f.kind()
 	for kind.genericCreate == nil {
@@ -162,6 +163,7 @@ func (f *forest) generic() error {
 	return kind.genericBatch(f.tx, list.Interface(), 2)
 }
 
+// firstOrCreate looks for a row by its code. The row exists, or FirstOrCreate creates it.
 func (f *forest) firstOrCreate() error {
 	if old, ok := f.root(); ok && f.chance(2) {
 		row := reflect.New(old.Type())
@@ -326,6 +328,7 @@ func butJoins(s *schema.Schema) []string {
 	return names
 }
 
+// assignAndCreate assigns the keys, and then creates whole trees.
 func (f *forest) assignAndCreate() error {
 	value := f.value(f.kind().modelType())
 	f.logf("Assign, then Create %s", describe(f, value))
@@ -373,6 +376,7 @@ func (f *forest) reread(row reflect.Value) error {
 	return f.db.Where("code = ?", codeOf(row)).First(fresh.Interface()).Error
 }
 
+// upsert creates a tree that replaces the row of a root by its code.
 func (f *forest) upsert() error {
 	old, ok := f.root()
 	if !ok {
@@ -386,6 +390,7 @@ func (f *forest) upsert() error {
 	return f.reread(row.Elem())
 }
 
+// upsertSlice creates a new tree and one that replaces the row of a root by its code.
 func (f *forest) upsertSlice() error {
 	old, ok := f.root()
 	if !ok {
@@ -401,6 +406,8 @@ func (f *forest) upsertSlice() error {
 	return f.reread(replaced.Elem())
 }
 
+// upsertMap updates the title of a root's row by a map with the root's code. The map must
+// get the row's key.
 func (f *forest) upsertMap() error {
 	old, ok := f.root()
 	if !ok {
@@ -559,6 +566,7 @@ func describe(f *forest, values ...any) string {
 	return b.String()
 }
 
+// describe writes a tree, a pointer to a tree, or a list of trees.
 func (f *forest) describe(b *strings.Builder, v reflect.Value, seen map[treeAddress]bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -578,6 +586,7 @@ func (f *forest) describe(b *strings.Builder, v reflect.Value, seen map[treeAddr
 	}
 }
 
+// describeRow writes the name of a row, its key and its related rows.
 func (f *forest) describeRow(b *strings.Builder, row reflect.Value, seen map[treeAddress]bool) {
 	b.WriteString(rowName(row))
 	if seen[addressOf(row)] {

@@ -58,6 +58,7 @@ func (w *walk) enter(s step) {
 	}
 }
 
+// leave removes the last step of the path.
 func (w *walk) leave() {
 	if w.traced {
 		w.path = w.path[:len(w.path)-1]
