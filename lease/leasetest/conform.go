@@ -15,17 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/test/torture"
 )
-
-// An Opener returns a new handle on the store's namespace, with a connection of its own
-// if the store has connections. Handles of one namespace share their records; handles
-// of different namespaces do not. The Opener closes the handle with t.Cleanup.
-//
-// A namespace consists of at most 40 letters, digits and hyphens. Conform uses each
-// namespace only once, so records may be left behind.
-type Opener func(t *testing.T, namespace string) lease.Store
 
 // Conform runs the suite with one subtest for each property of a store. It also tests
 // the optional interfaces that the store implements: [lease.Clock], whose time must be

@@ -9,9 +9,6 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// prompt is how long a call may take after the end of its context, on a busy machine.
-const prompt = 5 * time.Second
-
 func (s *suite) endedBefore() {
 	h := s.handle()
 	is := lease.Record{Bound: now, Owner: "owner"}

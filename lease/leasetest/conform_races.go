@@ -2,43 +2,12 @@ package leasetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/gormflake/gormflake/lease"
 )
-
-// maxErrors is how many errors of Load insist accepts while other goroutines use the
-// store.
-const maxErrors = 100
-
-// insist writes a record that no other goroutine writes, until it has been written. A
-// busy store may return an error, and insist then reads whether the write has happened.
-func insist(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for failures := 0; ; {
-		swapped, err := store.CompareAndSwap(ctx, key, from, to)
-		if swapped && err == nil {
-			return nil
-		}
-		records, loadErr := store.Load(ctx)
-		if loadErr != nil {
-			failures++
-		}
-		if is := records[key]; loadErr == nil && (err == nil || is != from) {
-			if is == to && err != nil {
-				return nil
-			}
-			return errors.Join(fmt.Errorf("%+v to %+v, which nobody else writes: answered with %v, and the record is %+v", from, to, swapped, is), err)
-		}
-		if ctx.Err() != nil || failures == maxErrors {
-			return errors.Join(err, loadErr)
-		}
-	}
-}
 
 // A contender is a writer that competes with other writers, and its result.
 type contender struct {

@@ -10,9 +10,6 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// now is a bound of the usual size.
-const now = 1_760_000_000_123
-
 func (s *suite) absentEqualsZero() {
 	h := s.handle()
 	h.holdsAll(nil)

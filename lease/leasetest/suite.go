@@ -2,6 +2,8 @@ package leasetest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +12,17 @@ import (
 
 // patience is how long a healthy store may take for a call.
 const patience = 20 * time.Second
+
+// prompt is how long a call may take after the end of its context, on a busy machine.
+const prompt = 5 * time.Second
+
+// An Opener returns a new handle on the store's namespace, with a connection of its own
+// if the store has connections. Handles of one namespace share their records; handles
+// of different namespaces do not. The Opener closes the handle with t.Cleanup.
+//
+// A namespace consists of at most 40 letters, digits and hyphens. Conform uses each
+// namespace only once, so records may be left behind.
+type Opener func(t *testing.T, namespace string) lease.Store
 
 // suite is one subtest of Conform, with its own namespace.
 type suite struct {
@@ -114,5 +127,38 @@ func (h handle) holdsAll(want map[int]lease.Record) {
 	}
 	if len(got) != len(want) {
 		h.t.Errorf("Load shows %d records, want %d", len(got), len(want))
+	}
+}
+
+// now is a bound of the usual size.
+const now = 1_760_000_000_123
+
+// maxErrors is how many errors of Load insist accepts while other goroutines use the
+// store.
+const maxErrors = 100
+
+// insist writes a record that no other goroutine writes, until it has been written. A
+// busy store may return an error, and insist then reads whether the write has happened.
+func insist(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for failures := 0; ; {
+		swapped, err := store.CompareAndSwap(ctx, key, from, to)
+		if swapped && err == nil {
+			return nil
+		}
+		records, loadErr := store.Load(ctx)
+		if loadErr != nil {
+			failures++
+		}
+		if is := records[key]; loadErr == nil && (err == nil || is != from) {
+			if is == to && err != nil {
+				return nil
+			}
+			return errors.Join(fmt.Errorf("%+v to %+v, which nobody else writes: answered with %v, and the record is %+v", from, to, swapped, is), err)
+		}
+		if ctx.Err() != nil || failures == maxErrors {
+			return errors.Join(err, loadErr)
+		}
 	}
 }

@@ -102,15 +102,6 @@ func (s *store) classify(err error) kind {
 	return elsewhere // another session may have the right
 }
 
-// A waitError is the error of a call whose context has ended while it waited.
-type waitError struct {
-	text  string
-	cause error
-}
-
-func (e *waitError) Error() string { return e.text + ": " + e.cause.Error() }
-func (e *waitError) Unwrap() error { return e.cause }
-
 // noConnection returns the error of an attempt that got no connection. If the program
 // itself uses all connections of the pool, the error says so.
 func (s *store) noConnection(ctx context.Context, began time.Time, err error) error {

@@ -1,10 +1,8 @@
 package sqllease
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 )
 
@@ -98,66 +96,6 @@ type table struct {
 	quoted       string
 }
 
-const (
-	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
-
-	loadSQL = selectSQL + "%s ON namespace = "
-
-	selectSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
-FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
-
-	insertSQL = "INSERT INTO %s (namespace, worker_id, bound, owner) VALUES (?, ?, ?, ?)"
-	updateSQL = "UPDATE %s SET bound = ?, owner = ? WHERE namespace = ? AND worker_id = ? AND bound = ? AND owner = ?"
-)
-
-func dialectOf(name string) (*dialect, error) {
-	for _, d := range []*dialect{sqliteDialect, mysqlDialect, postgresDialect} {
-		if d.name == name {
-			return d, nil
-		}
-	}
-	return nil, fmt.Errorf("sqllease: dialect %q is not supported: want sqlite, mysql or postgres", name)
-}
-
-// DDL returns the statement that creates the table, for people who do not let their
-// applications create it. The dialect is "sqlite", "mysql" or "postgres". Of opts only
-// [WithTable] has an effect. If the table exists, the store needs only the rights to
-// SELECT, INSERT and UPDATE its rows.
-func DDL(dialect string, opts ...Option) (string, error) {
-	d, err := dialectOf(dialect)
-	if err != nil {
-		return "", err
-	}
-	cfg, err := configure(opts)
-	if err != nil {
-		return "", err
-	}
-	return d.create(d.table(cfg.table)), nil
-}
-
-func (d *dialect) create(t table) string {
-	return fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (
-  namespace %s NOT NULL,
-  worker_id %s NOT NULL,
-  bound %s NOT NULL,
-  owner %s NOT NULL,
-  PRIMARY KEY (namespace, worker_id)
-)%s;
-`, t.quoted, d.typeOf("namespace"), d.typeOf("worker_id"), d.typeOf("bound"), d.typeOf("owner"), d.options)
-}
-
-func (d *dialect) typeOf(column string) string {
-	switch column {
-	case "namespace":
-		return fmt.Sprintf(d.text, maxNamespace)
-	case "owner":
-		return fmt.Sprintf(d.text, maxOwner)
-	case "bound":
-		return "BIGINT"
-	}
-	return "INTEGER"
-}
-
 func (d *dialect) table(name string) table {
 	dot := strings.IndexByte(name, '.')
 	return d.qualified(name[:max(0, dot)], name[dot+1:])
@@ -171,10 +109,4 @@ func (d *dialect) qualified(schema, name string) table {
 		return table{name: name, quoted: quote(name)}
 	}
 	return table{schema, name, quote(schema) + "." + quote(name)}
-}
-
-// reads completes a statement that reads records, with the dialect's standby and clock
-// expressions and the table.
-func (d *dialect) reads(format string, t table) string {
-	return fmt.Sprintf(format, cmp.Or(d.standby, "0"), cmp.Or(d.now, "NULL"), t.quoted)
 }

@@ -136,21 +136,6 @@ func isClustered(ctx context.Context, on asker) (bool, error) {
 	return strings.EqualFold(value, "ON"), err
 }
 
-// waitForAll makes every kind of statement (reads, UPDATE and DELETE, INSERT and
-// REPLACE) wait until its node of a Galera cluster has applied the writes that other
-// nodes have acknowledged.
-const waitForAll = 1 | 2 | 4
-
-// synchronously calls f so that its statements see every acknowledged write. On a
-// Galera cluster, a lagging read would look like a store that has forgotten.
-func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() error) error {
-	if !s.clustered.Load() {
-		return f()
-	}
-	all := func(wait int) int { return wait | waitForAll }
-	return while(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
-}
-
 // strayMySQL trusts the database with which the session was opened, because it is the
 // program's. If the session has changed its database, any program may have chosen it.
 func strayMySQL(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {

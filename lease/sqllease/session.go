@@ -1,19 +1,9 @@
 package sqllease
 
 import (
-	"cmp"
-	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
-	"time"
-
-	"github.com/gormflake/gormflake/internal/compatible"
 )
-
-const orAccept = " (or accept it with AllowVolatile and lease.WithSettle)"
 
 // A session is the state of a connection, as an inspection has found it.
 type session struct {
@@ -32,114 +22,6 @@ type finding struct {
 // in which the store must not write.
 var errDirty = errors.New("the connection")
 
-// inspect returns an error if the store must not write on the connection. At first use
-// it also refuses a server whose settings can forget writes. Later it logs changed
-// settings.
-func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration) error {
-	var t table
-	on := asker{conn, limit}
-	known := s.ready.Load()
-	if known != nil {
-		t = *known
-	} else if err := s.checkEngine(ctx, on); err != nil {
-		return err
-	}
-	found, err := s.dialect().inspect(ctx, on, t)
-	switch {
-	case err != nil:
-		return err
-	case found.dirt == nil:
-		return s.note(ctx, found, known == nil)
-	case s.dialect().rollBack == "":
-		return found.dirt
-	}
-	s.warnOnce(ctx, found.dirt)
-	_, err = conn.ExecContext(ctx, s.dialect().rollBack)
-	return err
-}
+var errStandby = errors.New("the server is a standby, which lags")
 
-// checkEngine refuses servers that use the protocol of PostgreSQL or MySQL but are
-// other products, because their settings do not mean the same. For TiDB it selects the
-// dialect.
-func (s *store) checkEngine(ctx context.Context, on asker) error {
-	if s.dialect() == sqliteDialect { // SQLite is a library, not a server
-		return nil
-	}
-	var version string
-	if err := on.ask(ctx, "SELECT version()", &version); err != nil {
-		return err
-	}
-	engine := compatible.Engine(version)
-	if engine == tidb && s.dialect() == mysqlDialect {
-		s.chosen.Store(tidbDialect)
-	}
-	if engine == "" || s.volatile {
-		return nil
-	}
-	untried := cmp.Or(s.dialect().untried, "whose settings do not show what it forgets, and on which leases were never tried")
-	return fmt.Errorf("the server is %s (%s), %s: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease"+orAccept, engine, version, untried)
-}
-
-// Unsettled implements [lease.Settler].
-func (s *store) Unsettled() error {
-	if untried := s.dialect().untried; untried != "" {
-		return fmt.Errorf("sqllease: a server %s: want lease.WithSettle of a window or more", untried)
-	}
-	return nil
-}
-
-// warnOnce logs a cause for closing a connection, the first time that it occurs.
-func (s *store) warnOnce(ctx context.Context, cause error) {
-	if _, known := s.warned.LoadOrStore(cause.Error(), true); !known {
-		s.logger.WarnContext(ctx, "sqllease: connection not used, and what was open on it rolled back", "cause", cause)
-	}
-}
-
-// note logs the findings that this server did not have at the last inspection. With
-// refuse it returns the severe findings as an error instead.
-func (s *store) note(ctx context.Context, found session, refuse bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var errs []error
-	for _, f := range found.findings {
-		switch {
-		case s.volatile, slices.Contains(s.noted[found.server], f):
-		case f.level == slog.LevelError && refuse:
-			errs = append(errs, errors.New(f.text+orAccept))
-		default:
-			s.logger.Log(ctx, f.level, "sqllease: "+f.text, "server", found.server)
-		}
-	}
-	if errs == nil {
-		s.noted[found.server] = found.findings
-	}
-	return errors.Join(errs...)
-}
-
-// Check implements [lease.Checker].
-func (s *store) Check(ctx context.Context) error {
-	_, err := onTable(ctx, s, func(t table) (shape, error) { return s.checkShape(ctx, t) })
-	return err
-}
-
-// while reads a setting with the statement get, sets it to change of the value with the
-// statement set, calls f, and restores the setting, because the connection belongs to
-// the application's pool. If it cannot restore the setting, it closes the connection.
-func while(ctx context.Context, conn *sql.Conn, get, set string, change func(int) int, f func() error) error {
-	var before int
-	if err := conn.QueryRowContext(ctx, get).Scan(&before); err != nil {
-		return err
-	}
-	during := change(before)
-	if during == before {
-		return f()
-	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf(set, during)); err != nil {
-		return err
-	}
-	err := f()
-	if _, failed := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, before)); failed != nil {
-		discard(conn)
-	}
-	return err
-}
+const orAccept = " (or accept it with AllowVolatile and lease.WithSettle)"

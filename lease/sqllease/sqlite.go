@@ -66,23 +66,6 @@ func inspectSQLite(ctx context.Context, on asker, _ table) (found session, err e
 	return found, err
 }
 
-// synchronousExtra is the only setting under which SQLite loses no commit in a power
-// failure with every kind of journal. With a write-ahead log FULL is enough. With a
-// rollback journal, deleting the journal commits, and under FULL a power failure may
-// undo that.
-const synchronousExtra = 3
-
-// durably calls write so that its commit is on disk when it returns. Only SQLite needs
-// this; the other databases get the same by their statements or settings.
-func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
-	if s.dialect() != sqliteDialect || s.volatile {
-		return write()
-	}
-	pragma := `PRAGMA "` + t.schema + `".synchronous`
-	extra := func(level int) int { return max(level, synchronousExtra) }
-	return while(ctx, conn, pragma, pragma+" = %d", extra, write)
-}
-
 func addKeySQLite(d *dialect, t table) string {
 	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (namespace, worker_id)",
 		d.qualified(t.schema, t.name+"_key").quoted, d.qualified("", t.name).quoted)

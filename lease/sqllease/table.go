@@ -8,6 +8,17 @@ import (
 	"time"
 )
 
+// onTable prepares the table and calls f with it. It returns soon after ctx has ended.
+func onTable[T any](ctx context.Context, s *store, f func(table) (T, error)) (T, error) {
+	return bounded(ctx, s, func() (none T, err error) {
+		t, err := s.prepare(ctx)
+		if err != nil {
+			return none, err
+		}
+		return f(t)
+	})
+}
+
 // prepare returns the table. The first call creates it if it does not exist, and checks it
 // and the server's settings. If the table is dropped later, prepare does not create it
 // again, because an empty table would lease workers that are in use.
@@ -26,17 +37,6 @@ func (s *store) prepare(ctx context.Context) (table, error) {
 		return *ready, nil
 	}
 	return s.setUp(ctx)
-}
-
-// onTable prepares the table and calls f with it. It returns soon after ctx has ended.
-func onTable[T any](ctx context.Context, s *store, f func(table) (T, error)) (T, error) {
-	return bounded(ctx, s, func() (none T, err error) {
-		t, err := s.prepare(ctx)
-		if err != nil {
-			return none, err
-		}
-		return f(t)
-	})
 }
 
 func (s *store) setUp(ctx context.Context) (t table, err error) {
@@ -115,29 +115,28 @@ func (s *store) create(ctx context.Context) error {
 	})
 }
 
-// withRecords returns the first schema whose table of that name has a row that the
-// session may read, or "".
-func (d *dialect) withRecords(ctx context.Context, on execer, schemas []string, name string) (string, error) {
-	for _, schema := range schemas {
-		var one int
-		err := on.QueryRowContext(ctx, "SELECT 1 FROM "+d.qualified(schema, name).quoted+" LIMIT 1").Scan(&one)
-		if err == nil {
-			return schema, nil
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return "", err
-		}
-	}
-	return "", nil
+// Check implements [lease.Checker].
+func (s *store) Check(ctx context.Context) error {
+	_, err := onTable(ctx, s, func(t table) (shape, error) { return s.checkShape(ctx, t) })
+	return err
 }
 
-// texts returns the values of a query with one column.
-func texts(ctx context.Context, on execer, query string, args ...any) (all []string, err error) {
-	err = eachRow(ctx, on, query, args, func(rows *sql.Rows) error {
-		var text string
-		err := rows.Scan(&text)
-		all = append(all, text)
+// checkShape returns a [TableError] if a compare-and-swap could succeed twice in the
+// table.
+func (s *store) checkShape(ctx context.Context, t table) (found shape, err error) {
+	err = s.attempt(ctx, func(conn *sql.Conn) (err error) {
+		found, err = s.dialect().shape(ctx, conn, t)
 		return err
 	})
-	return all, err
+	if err != nil {
+		return found, fmt.Errorf("shape of table %s: %w", t.quoted, err)
+	}
+	return found, s.tableError(s.dialect().flaws(found, t, s.namespace)...)
+}
+
+func (s *store) tableError(flaws ...Flaw) error {
+	if len(flaws) == 0 {
+		return nil
+	}
+	return &TableError{Table: s.table.quoted, Flaws: flaws}
 }

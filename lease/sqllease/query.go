@@ -3,8 +3,6 @@ package sqllease
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"strings"
 	"time"
 )
 
@@ -57,33 +55,35 @@ func (a asker) timed(ctx context.Context, statement string, f func(context.Conte
 	return unanswered(ctx, statement, began, f(ctx))
 }
 
-// A slowError is the error of a statement that was not answered within its time.
-type slowError struct {
-	statement string
-	after     time.Duration
-	cause     error
+// An execer is a connection, or a transaction on a connection.
+type execer interface {
+	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func (e *slowError) Error() string {
-	return fmt.Sprintf("no answer within %v to %s: %v", e.after.Round(time.Millisecond), e.brief(), e.cause)
-}
-
-func (e *slowError) Unwrap() error { return e.cause }
-
-// brief returns the beginning of the statement, in one line.
-func (e *slowError) brief() string {
-	const most = 60
-	text := strings.Join(strings.Fields(e.statement), " ")
-	if len(text) > most {
-		text = text[:most] + " ..."
+func eachRow(ctx context.Context, conn execer, query string, args []any, scan func(*sql.Rows) error) error {
+	began := time.Now()
+	rows, err := conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return unanswered(ctx, query, began, err)
 	}
-	return text
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return unanswered(ctx, query, began, rows.Err())
 }
 
-// unanswered returns err, with the statement and its time if ctx has ended.
-func unanswered(ctx context.Context, statement string, began time.Time, err error) error {
-	if err == nil || ctx.Err() == nil {
+// texts returns the values of a query with one column.
+func texts(ctx context.Context, on execer, query string, args ...any) (all []string, err error) {
+	err = eachRow(ctx, on, query, args, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		all = append(all, text)
 		return err
-	}
-	return &slowError{statement, time.Since(began), err}
+	})
+	return all, err
 }

@@ -1,0 +1,83 @@
+package redislease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	wantPolicy, notShown = "noeviction", "not shown"
+
+	// lookEvery is how long the store relies on the settings that it has read, unless
+	// another server answers or a write raises a doubt.
+	lookEvery = 5 * time.Minute
+)
+
+// settings are the settings of a server that decide whether it forgets writes.
+type settings struct {
+	policy, appendonly, appendfsync, onRewrite string
+	waits                                      bool // the server reports when a write is on its disk
+}
+
+// settingsOf reads the settings with INFO and with CONFIG, because hosted servers often
+// refuse CONFIG, and some other servers lack INFO.
+func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, error) {
+	info, err := server.Info(ctx).Result()
+	if err != nil && !refused(err) {
+		return settings{}, err
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		all[name] = value
+	}
+	for _, pattern := range []string{"maxmemory-policy", "*append*"} {
+		values, err := server.ConfigGet(ctx, pattern).Result()
+		if err != nil && !refused(err) {
+			return settings{}, err
+		}
+		maps.Copy(all, values)
+	}
+	now := settings{
+		policy:      cmp.Or(all["maxmemory_policy"], all["maxmemory-policy"], notShown),
+		appendonly:  cmp.Or(all["appendonly"], map[string]string{"0": "no", "1": "yes"}[all["aof_enabled"]], notShown),
+		appendfsync: cmp.Or(all["appendfsync"], notShown),
+		onRewrite:   cmp.Or(all["no-appendfsync-on-rewrite"], notShown),
+	}
+	if now.always() { // under everysec, some servers answer before the write is on disk
+		err = server.Do(ctx, "WAITAOF", 0, 0, 0).Err()
+		now.waits = err == nil
+	}
+	if refused(err) {
+		err = nil
+	}
+	return now, err
+}
+
+func (s settings) evicting() error {
+	if s.policy == notShown || s.policy == wantPolicy {
+		return nil
+	}
+	return fmt.Errorf("maxmemory-policy is %q: want %q: a worker whose record is evicted would be given out twice: "+
+		"CONFIG SET maxmemory-policy %s, or use another server", s.policy, wantPolicy, wantPolicy)
+}
+
+func (s settings) always() bool { return s.appendonly == "yes" && s.appendfsync == "always" }
+
+// refused reports whether the server has answered that it does not support the command,
+// or not for this user.
+func refused(err error) bool {
+	var answer redis.Error
+	if !errors.As(err, &answer) || redis.IsMaxClientsError(err) {
+		return false
+	}
+	code, _, _ := strings.Cut(answer.Error(), " ")
+	return code == "NOPERM" || code == "ERR"
+}

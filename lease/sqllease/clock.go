@@ -1,0 +1,32 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// clocked is a store in a database with a clock of its own, which SQLite lacks.
+type clocked struct{ *store }
+
+var _ lease.Clock = clocked{}
+
+func withClock(s *store) lease.Store {
+	if s.dialect().now == "" {
+		return s
+	}
+	return clocked{s}
+}
+
+// Now implements [lease.Clock].
+func (s clocked) Now(ctx context.Context) (time.Time, error) {
+	return bounded(ctx, s.store, func() (time.Time, error) {
+		var microseconds int64
+		err := s.attempt(ctx, func(conn *sql.Conn) error {
+			return conn.QueryRowContext(ctx, "SELECT "+s.dialect().now).Scan(&microseconds)
+		})
+		return time.UnixMicro(microseconds), err
+	})
+}

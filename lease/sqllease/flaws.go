@@ -1,0 +1,83 @@
+package sqllease
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// flaws returns the reasons why the table cannot be used for the namespace. The result
+// is empty if it can.
+func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
+	switch found.kind {
+	case "":
+	case aView:
+		return []Flaw{{Found: "it is " + aView, Want: "a plain table", Fix: "stop every process that leases workers, and name the table that the view reads in WithTable"}}
+	default:
+		return []Flaw{{Found: "it is " + found.kind, Want: "a plain table", Fix: cmp.Or(found.fix, d.rebuild(t))}}
+	}
+	flaws := found.flaws
+	for _, name := range []string{"namespace", "worker_id", "bound", "owner"} {
+		flaws = append(flaws, d.columnFlaws(found.columns[name], t, name)...)
+	}
+	if found.columns["namespace"].pads && strings.HasSuffix(namespace, " ") {
+		flaws = append(flaws, Flaw{
+			Found: fmt.Sprintf("namespace is %s, which ignores the blank at the end of %q", found.columns["namespace"].typ, namespace),
+			Want:  d.typeOf("namespace"),
+			Fix:   d.alterColumn(t, "namespace"),
+		})
+	}
+	return append(flaws, d.keyFlaws(found.keys, t)...)
+}
+
+func (d *dialect) columnFlaws(c column, t table, name string) []Flaw {
+	want := d.typeOf(name)
+	switch key := name == "namespace" || name == "worker_id"; {
+	case c.generated:
+		return []Flaw{{Found: name + " is generated", Want: want, Fix: d.rebuild(t)}}
+	case !c.exact:
+		return []Flaw{{Found: name + " is " + c.typ, Want: want, Fix: d.alterColumn(t, name)}}
+	case key && c.nullable:
+		return []Flaw{{Found: name + " may be NULL", Want: want + " NOT NULL", Fix: d.alterColumn(t, name)}}
+	}
+	return nil
+}
+
+func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
+	var defects []string
+	for _, k := range keys {
+		if k.defect == "" {
+			return nil
+		}
+		defects = append(defects, k.name+" "+k.defect)
+	}
+	found := "it has no unique key over namespace and worker_id alone"
+	if defects != nil {
+		found = strings.Join(defects, ", ")
+	}
+	return []Flaw{{Found: found, Want: "UNIQUE (namespace, worker_id)", Fix: d.addKey(d, t)}}
+}
+
+func (d *dialect) alterColumn(t table, column string) string {
+	if d.alter == "" {
+		return d.rebuild(t)
+	}
+	typ := d.typeOf(column)
+	plain, _, _ := strings.Cut(typ, " COLLATE ")
+	return fmt.Sprintf(d.alter, t.quoted, column, typ, plain)
+}
+
+// rebuild returns instructions and SQL that replace any table by a new table. The SQL
+// merges all rows of a worker into the highest bound, which is safe while no process
+// holds the worker.
+func (d *dialect) rebuild(t table) string {
+	name := t.name[:min(len(t.name), maxIdentifier-len("_old"))] + "_old"
+	old, newName := d.qualified(t.schema, name), d.qualified("", name).quoted
+	if d.renameQualified {
+		newName = old.quoted
+	}
+	create := strings.Join(strings.Fields(d.create(t)), " ")
+	return "stop every process that leases workers, wait for one window, and run " +
+		fmt.Sprintf("ALTER TABLE %s RENAME TO %s; %s ", t.quoted, newName, create) +
+		fmt.Sprintf("INSERT INTO %s SELECT namespace, worker_id, MAX(bound), MAX(owner) FROM %s GROUP BY namespace, worker_id", t.quoted, old.quoted)
+}

@@ -1,0 +1,103 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// Load implements [lease.Store].
+func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
+	records, _, err := s.Get(ctx, nil)
+	return records, err
+}
+
+// Get implements [lease.Getter]. Without keys it returns all records.
+func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+	r, err := onTable(ctx, s, func(t table) (r reading, err error) {
+		statement, args := s.selection(t, keys)
+		err = s.attempt(ctx, func(conn *sql.Conn) error {
+			return s.synchronously(ctx, conn, func() error {
+				r.records = map[int]lease.Record{}
+				return eachRow(ctx, conn, statement, args, func(rows *sql.Rows) error { return s.scan(rows, &r) })
+			})
+		})
+		return r, err
+	})
+	return r.records, r.time, err
+}
+
+// A reading is the result of one statement that reads records and the clock.
+type reading struct {
+	records map[int]lease.Record
+	time    time.Time
+}
+
+// selection returns the statement that reads the records of these keys, or of all
+// workers if keys is empty. It ends with a LIMIT, because on MySQL a session can have a
+// default limit.
+func (s *store) selection(t table, keys []int) (statement string, args []any) {
+	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
+	statement, args = s.dialect().reads(s.dialect().load, t), []any{s.namespace}
+	switch {
+	case len(keys) == 0:
+	case s.dialect().get == "":
+		statement += " AND worker_id IN (" + list + ")"
+	default:
+		statement, args = s.dialect().reads(s.dialect().get, t), append(args, list)
+	}
+	return statement + noLimit, args
+}
+
+// scan adds a row to the reading. A row without a worker, which is returned if there is
+// no record, only contains the clock and whether the server is a standby.
+func (s *store) scan(rows *sql.Rows, r *reading) error {
+	var worker, bound, clock sql.NullInt64
+	var owner sql.NullString
+	var standby bool
+	if err := rows.Scan(&worker, &bound, &owner, &standby, &clock); err != nil {
+		return err
+	}
+	if clock.Valid {
+		r.time = time.UnixMicro(clock.Int64)
+	}
+	switch err := s.checkWorker(r.records, int(worker.Int64)); {
+	case standby:
+		return fmt.Errorf("%w: want %s", errStandby, s.dialect().primary)
+	case !worker.Valid:
+		return nil
+	case err != nil:
+		return err
+	case !bound.Valid || !owner.Valid:
+		return fmt.Errorf("worker %d of namespace %q has NULL as its bound or owner: set both, or delete the row while no process holds the worker", worker.Int64, s.namespace)
+	}
+	r.records[int(worker.Int64)] = lease.Record{Bound: bound.Int64, Owner: owner.String}
+	return nil
+}
+
+// layoutKey is the lowest key of a record. The lease stores its layout under it.
+const layoutKey = -1
+
+// checkWorker returns an error for a second record of a worker, which the table's key
+// should have prevented, and for a worker number that no store has written.
+func (s *store) checkWorker(records map[int]lease.Record, worker int) error {
+	if _, twice := records[worker]; twice {
+		return s.tableError(Flaw{
+			Found: fmt.Sprintf("worker %d of namespace %q has two rows", worker, s.namespace),
+			Want:  "one",
+			Fix:   s.dialect().rebuild(s.table),
+		})
+	}
+	if worker < layoutKey || worker != int(int32(worker)) {
+		return s.tableError(Flaw{
+			Found: fmt.Sprintf("namespace %q has a row of worker %d", s.namespace, worker),
+			Want:  "at least -1 and 32 bits",
+			Fix:   fmt.Sprintf("DELETE FROM %s WHERE worker_id = %d", s.table.quoted, worker),
+		})
+	}
+	return nil
+}

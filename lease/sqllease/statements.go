@@ -1,0 +1,69 @@
+package sqllease
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+const (
+	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
+
+	loadSQL = selectSQL + "%s ON namespace = "
+
+	selectSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
+FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
+
+	insertSQL = "INSERT INTO %s (namespace, worker_id, bound, owner) VALUES (?, ?, ?, ?)"
+	updateSQL = "UPDATE %s SET bound = ?, owner = ? WHERE namespace = ? AND worker_id = ? AND bound = ? AND owner = ?"
+)
+
+// noLimit overrides the default limit of a session, for statements that need all rows.
+const noLimit = " LIMIT 9223372036854775807"
+
+// reads completes a statement that reads records, with the dialect's standby and clock
+// expressions and the table.
+func (d *dialect) reads(format string, t table) string {
+	return fmt.Sprintf(format, cmp.Or(d.standby, "0"), cmp.Or(d.now, "NULL"), t.quoted)
+}
+
+func (d *dialect) create(t table) string {
+	return fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (
+  namespace %s NOT NULL,
+  worker_id %s NOT NULL,
+  bound %s NOT NULL,
+  owner %s NOT NULL,
+  PRIMARY KEY (namespace, worker_id)
+)%s;
+`, t.quoted, d.typeOf("namespace"), d.typeOf("worker_id"), d.typeOf("bound"), d.typeOf("owner"), d.options)
+}
+
+func (d *dialect) typeOf(column string) string {
+	switch column {
+	case "namespace":
+		return fmt.Sprintf(d.text, maxNamespace)
+	case "owner":
+		return fmt.Sprintf(d.text, maxOwner)
+	case "bound":
+		return "BIGINT"
+	}
+	return "INTEGER"
+}
+
+// withRecords returns the first schema whose table of that name has a row that the
+// session may read, or "".
+func (d *dialect) withRecords(ctx context.Context, on execer, schemas []string, name string) (string, error) {
+	for _, schema := range schemas {
+		var one int
+		err := on.QueryRowContext(ctx, "SELECT 1 FROM "+d.qualified(schema, name).quoted+" LIMIT 1").Scan(&one)
+		if err == nil {
+			return schema, nil
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return "", err
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,112 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// CompareAndSwap implements [lease.Store].
+func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
+	if err := storable(worker, from, to); err != nil {
+		return false, err
+	}
+	return onTable(ctx, s, func(t table) (bool, error) { return s.write(ctx, t, worker, from, to) })
+}
+
+// storable returns an error for values that a database might cut or clamp to the
+// column's size. It also refuses a write that changes nothing, because MySQL counts no
+// row for it, so that the answer would not show whether the write was made.
+func storable(worker int, from, to lease.Record) error {
+	if worker != int(int32(worker)) {
+		return fmt.Errorf("sqllease: worker %d is out of range: want 32 bits", worker)
+	}
+	if len(to.Owner) > maxOwner || unprintable.MatchString(to.Owner) {
+		return fmt.Errorf("sqllease: owner %q: want at most %d characters of printable ASCII", to.Owner, maxOwner)
+	}
+	if from == to {
+		return fmt.Errorf("sqllease: the old and the new record of worker %d are both %+v: want a new one that differs", worker, to)
+	}
+	return nil
+}
+
+// write replaces the record and reports whether the store has acknowledged the write.
+//
+// It repeats the statement only after errors that mean that it was not applied. A proxy
+// that sends a statement twice, and loses the first answer, turns success into false.
+// The caller then reads its own new record, and must not count it as written either.
+func (s *store) write(ctx context.Context, t table, worker int, from, to lease.Record) (written bool, err error) {
+	err = s.attempt(ctx, func(conn *sql.Conn) error {
+		return s.durably(ctx, conn, t, func() (err error) {
+			written, err = s.writeOn(ctx, conn, t, worker, from, to)
+			return err
+		})
+	})
+	return written, err
+}
+
+func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (bool, error) {
+	if from == (lease.Record{}) {
+		rows, err := s.apply(ctx, conn, fmt.Sprintf(s.dialect().insert, t.quoted), s.namespace, worker, to.Bound, to.Owner)
+		switch {
+		case err == nil && rows == 1:
+			return true, nil
+		case err == nil:
+			return false, fmt.Errorf("the INSERT has added %d rows: want 1; look for a trigger or a rule of table %s", rows, s.table.quoted)
+		case s.classify(err) != duplicate:
+			return false, err
+		}
+		// The existing row may hold the zero record.
+	}
+	rows, err := s.update(ctx, conn, t, worker, from, to)
+	if err == nil && rows > 1 {
+		err = fmt.Errorf("the UPDATE has changed %d rows: want a unique key of table %s over (namespace, worker_id)", rows, s.table.quoted)
+	}
+	return err == nil && rows == 1, err
+}
+
+// update returns how many rows the UPDATE has changed. In a Galera cluster, a node that
+// has not yet applied the latest version of the row changes none. update therefore
+// repeats a statement that has changed no row after the node has caught up.
+func (s *store) update(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (rows int64, err error) {
+	once := func() (err error) {
+		rows, err = s.apply(ctx, conn, fmt.Sprintf(s.dialect().update, t.quoted), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
+		return err
+	}
+	if err = once(); err == nil && rows == 0 && s.clustered.Load() {
+		err = s.synchronously(ctx, conn, once)
+	}
+	return rows, err
+}
+
+// apply executes a write and returns the number of rows. If the dialect needs an
+// explicit transaction, it commits after a change of exactly one row, and the write
+// counts once the commit is acknowledged.
+func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
+	begin := s.dialect().begin
+	if begin == "" {
+		return exec(ctx, conn, statement, args...)
+	}
+	if _, err = conn.ExecContext(ctx, begin); err != nil {
+		return 0, err
+	}
+	if rows, err = exec(ctx, conn, statement, args...); err == nil && rows == 1 {
+		if _, err = conn.ExecContext(ctx, "COMMIT"); err == nil {
+			return rows, nil
+		}
+	}
+	if _, failed := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); failed != nil {
+		discard(conn)
+	}
+	return rows, err
+}
+
+func exec(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
+	result, err := conn.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
