@@ -7,8 +7,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// If the leader is killed, cut off or frozen, no ID is issued twice. With a store that
-// treats unanswered writes as acknowledged, IDs are issued twice.
+// If the leader is killed, cut off or frozen, no ID is issued twice. As a control,
+// generators whose stores treat unanswered writes as acknowledged must issue IDs twice.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	config := storetest.ClusterConfig{

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 )
 
+// connect returns a client of its own.
 func connect(t *testing.T, endpoint string) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})

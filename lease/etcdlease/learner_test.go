@@ -17,7 +17,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A learner has the records and no vote. It neither returns records nor writes.
+// A learner is a member that gets all records but has no vote, and may lag. It must neither
+// return records to the store nor write.
 func TestLearnerIsRefused(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Etcd(t)
@@ -46,6 +47,7 @@ func TestLearnerIsRefused(t *testing.T) {
 	storetest.Holds(t, voters, map[int]lease.Record{1: storetest.First})
 }
 
+// open opens a store on these endpoints.
 func open(t *testing.T, endpoints string) lease.Store {
 	t.Helper()
 	store, closeStore, err := dial(t.Context(), endpoints, "learner")
@@ -100,6 +102,7 @@ func awaitStart(t *testing.T, address string) {
 	t.Fatalf("the learner has not started after a minute")
 }
 
+// started reports whether the member answers.
 func started(address string) bool {
 	response, err := http.Post(address+"/v3/maintenance/status", "application/json", strings.NewReader("{}"))
 	if err != nil {
@@ -109,6 +112,7 @@ func started(address string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
+// freeAddress returns an address on which no server listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
+// The machine of the server loses power. etcd must keep every acknowledged write.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	server, disk := testserver.OnDisk(t, "etcd", nil)

@@ -28,10 +28,11 @@ func New(client *clientv3.Client, opts ...Option) lease.Store {
 	return &store{stores.Server{Package: "etcdlease", Err: err}, client, "gormflake/" + cfg.namespace + "/"}
 }
 
+// A store keeps each record as text under a key of its own, which ends in the worker.
 type store struct {
 	stores.Server
 	client *clientv3.Client
-	prefix string
+	prefix string // of the namespace's keys
 }
 
 var _ lease.Store = (*store)(nil)
@@ -42,7 +43,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 }
 
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
-	// A read without further options goes through the leader.
+	// A read without further options is linearizable: it returns every acknowledged write.
 	reply, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
 	if err != nil {
 		return nil, err
@@ -63,6 +64,9 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	})
 }
 
+// swap writes to under the key if the key has the value from, in one transaction. The
+// text of the absent record also stands for a key that does not exist, so in this case a
+// second transaction inside the first compares the value if the key exists.
 func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 	unchanged := clientv3.Compare(clientv3.Value(key), "=", from) // false if the key is absent
 	put, get := clientv3.OpPut(key, to), clientv3.OpGet(key)
@@ -77,7 +81,7 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 		return false, err
 	}
 	for _, response := range reply.Responses {
-		if inner := response.GetResponseTxn(); inner != nil {
+		if inner := response.GetResponseTxn(); inner != nil { // the key existed
 			reply = (*clientv3.TxnResponse)(inner)
 		}
 	}
@@ -87,15 +91,15 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 	return reply.Succeeded, nil
 }
 
-// holds reports whether the transaction has found the value under the key.
+// holds reports whether the transaction has found the value under the key. The store then
+// returns an error, because this call may have written the value itself.
 //
 // The client sends a transaction again if the answer is DEADLINE_EXCEEDED or CANCELLED
 // before the context ends (isContextError in its retry_interceptor.go). A proxy, or a
 // server that drops the stream, may give such an answer although the transaction is
-// carried out. The compare of the second transaction then fails because the first has
-// written the value. If another process has overwritten the record in between,
-// CompareAndSwap returns false, because that write was overwritten and cannot appear
-// again.
+// carried out. The compare of the repeated transaction then fails because the first has
+// written the value. If another process has overwritten the value in between,
+// CompareAndSwap returns false, because the overwritten value cannot appear again.
 func holds(reply *clientv3.TxnResponse, value string) bool {
 	for _, response := range reply.Responses {
 		for _, kv := range response.GetResponseRange().GetKvs() {

@@ -30,6 +30,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
+// If the reply to a write is lost, the store returns an error, although the write has
+// happened. The client must not send the write again.
 func TestLostAcknowledgement(t *testing.T) {
 	t.Parallel()
 	server := testserver.Etcd(t)
@@ -59,13 +61,14 @@ func TestRepeatedRequest(t *testing.T) {
 	storetest.WrittenTwice(t, etcdlease.New(client))
 }
 
-// twice commits every transaction twice, and keeps the second reply.
+// twice is a client that commits every transaction twice, and keeps the second reply.
 type twice struct{ clientv3.KV }
 
 func (k twice) Txn(ctx context.Context) clientv3.Txn {
 	return twiceTxn{k.KV.Txn(ctx), k.KV.Txn(ctx)}
 }
 
+// A twiceTxn is one transaction as two.
 type twiceTxn struct{ a, b clientv3.Txn }
 
 func (x twiceTxn) If(c ...clientv3.Cmp) clientv3.Txn { return twiceTxn{x.a.If(c...), x.b.If(c...)} }
@@ -143,6 +146,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
+// A key that no store has written is an error of the read.
 func TestForeignKey(t *testing.T) {
 	t.Parallel()
 	client := connect(t, testserver.Etcd(t).URL())
@@ -157,6 +161,7 @@ func TestForeignKey(t *testing.T) {
 	}
 }
 
+// The key is not attached to a lease of etcd, with which its bound would vanish.
 func TestNeverExpires(t *testing.T) {
 	t.Parallel()
 	client := connect(t, testserver.Etcd(t).URL())

@@ -9,6 +9,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
+// endedBefore calls the store with contexts that have ended. Each call must return an error
+// at once. The write may happen all the same.
 func (s *suite) endedBefore() {
 	h := s.handle()
 	is := lease.Record{Bound: now, Owner: "owner"}
@@ -67,8 +69,9 @@ func (s *suite) endsDuringWrite() {
 	}
 }
 
-// hurried calls CompareAndSwap with a context that ends soon. For odd i the context has
-// a deadline, for even i it is cancelled.
+// hurried calls CompareAndSwap with a context that ends soon, the later the larger i is, so
+// that contexts end in different phases of a write. For odd i the context has a deadline,
+// and for even i it is cancelled.
 func (s *suite) hurried(h handle, i int, from, to lease.Record) (bool, error) {
 	s.Helper()
 	after := time.Duration(i*i) * 5 * time.Microsecond
@@ -105,8 +108,8 @@ func (s *suite) reload(h handle) map[int]lease.Record {
 	}
 }
 
-// settled waits until two reads return the same records, so that probably no write is
-// still under way, and returns the record of worker 1.
+// settled waits until two reads return equal records, because a write whose context has
+// ended may still be under way. It returns the record of worker 1.
 func (s *suite) settled(h handle) lease.Record {
 	s.Helper()
 	before := s.reload(h)

@@ -19,6 +19,8 @@ func (s *suite) clock() {
 	}
 }
 
+// runs checks that the clock shows the time of day, runs, and heeds its context. It compares
+// times only roughly, because the machine may be busy.
 func (s *suite) runs(clock lease.Clock) {
 	s.Helper()
 	before := s.now(clock)
@@ -37,6 +39,7 @@ func (s *suite) runs(clock lease.Clock) {
 	}
 }
 
+// now returns the clock's time.
 func (s *suite) now(clock lease.Clock) time.Time {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
@@ -68,6 +71,7 @@ func (s *suite) connections() {
 		is = next
 	}
 	connected, release := s.connect(connector)
+	// The connected store must implement the same optional interfaces as the store.
 	_, timed := h.Store.(lease.Clock)
 	clock, ok := connected.Store.(lease.Clock)
 	if ok != timed {
@@ -90,6 +94,7 @@ func (s *suite) connections() {
 	}
 }
 
+// connect returns a handle over a connection of its own.
 func (s *suite) connect(connector lease.Connector) (_ handle, release func()) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
@@ -155,8 +160,8 @@ func (s *suite) gets(getter lease.Getter, keys []int, want map[int]lease.Record)
 	}
 }
 
-// turns tests the store if it is a lease.Queue. Each turn that ends must let another
-// claim enter.
+// turns tests the store if it is a lease.Queue. Some claims can enter, at most a thousand.
+// Each claim that leaves must let another enter.
 func (s *suite) turns() {
 	queue, ok := s.handle().Store.(lease.Queue)
 	if !ok {
@@ -185,15 +190,15 @@ func (s *suite) turns() {
 	}
 }
 
-// enter waits for a turn for a fifth of a second.
+// enter waits for a turn for a fifth of a second, after which no turn is free.
 func (s *suite) enter(queue lease.Queue) (leave func(), err error) {
 	ctx, cancel := context.WithTimeout(s.Context(), patience/100)
 	defer cancel()
 	return queue.Enter(ctx)
 }
 
-// check tests the store if it is a lease.Checker. The server must be configured
-// correctly.
+// check tests the store if it is a lease.Checker. Check must not fail, because the server
+// of a test is configured correctly.
 func (s *suite) check() {
 	if checker, ok := s.handle().Store.(lease.Checker); ok {
 		ctx, cancel := context.WithTimeout(s.Context(), s.patience)

@@ -36,8 +36,9 @@ func (s *suite) contend(handles []handle, n, key int, from lease.Record) []conte
 	return all
 }
 
-// settle checks that at most one writer has won, and exactly one if there were no
-// errors. It returns the current record.
+// settle checks the results of writers that all wanted to replace the record from. At most
+// one may have succeeded, and exactly one if no writer got an error. The record must be
+// that of a writer who was not told that it failed. settle returns the record.
 func (s *suite) settle(h handle, key int, from lease.Record, all []contender) lease.Record {
 	s.Helper()
 	is := h.load()[key]
@@ -64,6 +65,7 @@ func (s *suite) settle(h handle, key int, from lease.Record, all []contender) le
 	return is
 }
 
+// oneFirst lets eight writers create the same record at once, for each of twelve keys.
 func (s *suite) oneFirst() {
 	handles := s.handles(4)
 	for key := range 12 {
@@ -72,6 +74,7 @@ func (s *suite) oneFirst() {
 	}
 }
 
+// oneNext lets eight writers replace the same record at once, twelve times.
 func (s *suite) oneNext() {
 	handles := s.handles(4)
 	is := lease.Record{Bound: now, Owner: "start"}
@@ -82,19 +85,20 @@ func (s *suite) oneNext() {
 	}
 }
 
-// increments is the work of one goroutine in noUpdateLost.
+// increments is the work of one goroutine in noUpdateLost. It raises the bound of a record
+// by one, until as many writes as wanted are acknowledged.
 type increments struct {
 	store         lease.Store
 	name          string
 	key, wanted   int
-	swaps, errors int64
+	swaps, errors int64 // writes that were acknowledged, and that returned an error
 }
 
-// maxTries is far above the increments of all goroutines together.
+// maxTries is far above the 120 increments of all goroutines together. A try fails only if
+// another goroutine has incremented in between.
 const maxTries = 1000
 
-// run raises the bound by one until c.wanted writes are acknowledged. Every try has its
-// own owner.
+// run does the work. Every try writes an owner of its own, so that no two writes are equal.
 func (c *increments) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*patience)
 	defer cancel()
@@ -121,6 +125,8 @@ func (c *increments) run(ctx context.Context) error {
 	return nil
 }
 
+// noUpdateLost lets eight goroutines raise the bound of one record. Afterwards the bound
+// must be the number of acknowledged writes.
 func (s *suite) noUpdateLost() {
 	handles := s.handles(4)
 	all := make([]increments, 8)
@@ -177,6 +183,7 @@ func (s *suite) neverStale() {
 	wg.Wait()
 }
 
+// running reports whether done is still open.
 func running(done <-chan struct{}) bool {
 	select {
 	case <-done:

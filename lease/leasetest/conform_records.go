@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
+// absentEqualsZero writes a record that does not exist yet, which equals the zero record.
 func (s *suite) absentEqualsZero() {
 	h := s.handle()
 	h.holdsAll(nil)
@@ -19,6 +20,8 @@ func (s *suite) absentEqualsZero() {
 	h.holdsAll(map[int]lease.Record{7: first})
 }
 
+// absentDiffers checks that a record that does not exist differs from every record other
+// than the zero record.
 func (s *suite) absentDiffers() {
 	h := s.handle()
 	for _, from := range []lease.Record{
@@ -65,6 +68,8 @@ func (s *suite) exactCompare() {
 	h.takes(5, is, lease.Record{Bound: now + 5, Owner: "heir"})
 }
 
+// overwriteChain replaces a record many times. Some replacements change only the owner or
+// lower the bound.
 func (s *suite) overwriteChain() {
 	h := s.handle()
 	is := lease.Record{}
@@ -77,9 +82,9 @@ func (s *suite) overwriteChain() {
 	h.takes(1, lease.Record{Bound: now - 1, Owner: is.Owner}, lease.Record{Bound: now - 1, Owner: "other"})
 }
 
-// sameAgain repeats writes whose new record is already there. Such a call has not
-// written the record. A store that returns true has relied on reading it, which does
-// not make it durable.
+// sameAgain repeats writes whose new record is already there. The repeated call has not
+// written the record. A store that returns true has only read it, and a record that can be
+// read may not be durable.
 func (s *suite) sameAgain() {
 	h := s.handle()
 	first, second := lease.Record{Bound: now, Owner: "first"}, lease.Record{Bound: now + 1, Owner: "second"}
@@ -125,6 +130,8 @@ func (s *suite) oldIsNew() {
 	}
 }
 
+// release frees a worker, as a lease does, by a record without an owner and with a lower
+// bound. The next holder must find exactly this record.
 func (s *suite) release() {
 	h := s.handle()
 	held, free := lease.Record{Bound: now, Owner: "holder"}, lease.Record{Bound: now - 100}
@@ -146,6 +153,8 @@ func (s *suite) zeroWritten() {
 	h.takes(4, lease.Record{}, held)
 }
 
+// layoutKey writes the record with the key -1, under which a lease describes its layout, and
+// checks that records of workers do not change it.
 func (s *suite) layoutKey() {
 	h := s.handle()
 	layout := lease.Record{Owner: "41 bits of 1ms since 2010-11-04T01:42:54.657Z, 5 datacenter, 5 worker, 12 sequence"}
@@ -156,6 +165,7 @@ func (s *suite) layoutKey() {
 	h.holds(-1, layout)
 }
 
+// bounds checks that large and small bounds are kept and compared exactly.
 func (s *suite) bounds() {
 	h := s.handle()
 	is := lease.Record{}
@@ -172,6 +182,8 @@ func (s *suite) bounds() {
 	}
 }
 
+// owners checks that owners of any printable ASCII are kept exactly, up to 128 characters.
+// Some would mean something else in SQL, a path, a pattern or a format.
 func (s *suite) owners() {
 	h := s.handle()
 	var printable strings.Builder
@@ -194,6 +206,7 @@ func (s *suite) owners() {
 	}
 }
 
+// largeKeys writes keys of workers up to 22 bits, the most that a layout can have.
 func (s *suite) largeKeys() {
 	h := s.handle()
 	want := map[int]lease.Record{}
@@ -235,6 +248,7 @@ func (s *suite) manyWorkers() {
 	}
 }
 
+// loadedCopy changes maps that Load has returned, which must not change the records.
 func (s *suite) loadedCopy() {
 	h := s.handle()
 	is := lease.Record{Bound: now, Owner: "owner"}
@@ -244,6 +258,8 @@ func (s *suite) loadedCopy() {
 	h.holds(1, is)
 }
 
+// namespacesApart writes to namespaces with similar names, for example a prefix, or other
+// case. Their records must not mix.
 func (s *suite) namespacesApart() {
 	names := []string{s.namespace, s.namespace + "1", s.namespace + "-1", s.namespace[:len(s.namespace)-1], strings.ToUpper(s.namespace)}
 	var handles []handle
@@ -261,6 +277,7 @@ func (s *suite) namespacesApart() {
 	}
 }
 
+// visible writes through one handle and reads through another at once.
 func (s *suite) visible() {
 	handles := s.handles(3)
 	is := lease.Record{}

@@ -9,8 +9,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// WithGet returns a store that keeps its records in store, and is also a
-// [lease.Getter]. If store is a [lease.Clock], the returned store has its clock.
+// WithGet returns a store that keeps its records in store, and is also a [lease.Getter],
+// for tests of code that reads some of the records. If store is a [lease.Clock], the
+// returned store has its clock.
 func WithGet(store lease.Store) lease.Store {
 	if clock, ok := store.(lease.Clock); ok {
 		return struct {
@@ -21,10 +22,13 @@ func WithGet(store lease.Store) lease.Store {
 	return getting{store}
 }
 
+// getting is the store that WithGet returns.
 type getting struct{ lease.Store }
 
 var _ lease.Getter = getting{}
 
+// Get implements [lease.Getter]. It returns an error if a key occurs twice, which the
+// caller must avoid.
 func (s getting) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	wanted := map[int]bool{}
 	for _, key := range keys {

@@ -72,20 +72,21 @@ type Memory struct {
 	records map[int]lease.Record
 	undo    []replaced // records replaced since the last acknowledged write, for Crash
 	calls   Calls
-	down    bool
-	next    []Fault
-	decide  func(Call) Fault
+	down    bool             // whether all calls fail
+	next    []Fault          // of the next calls of CompareAndSwap
+	decide  func(Call) Fault // the hook; may be nil
 	held    []*heldCall
 }
 
-// A replaced is a record that a write has replaced, or the fact that there was no
-// record.
+// A replaced is a record that a write has replaced.
 type replaced struct {
 	worker  int
 	record  lease.Record
-	present bool
+	present bool // false if the worker had no record
 }
 
+// A heldCall is a call that waits for [Memory.Deliver], or whose caller has given up
+// before.
 type heldCall struct {
 	ctx      context.Context
 	carryOut func(acknowledged bool)
@@ -137,8 +138,9 @@ func (m *Memory) write(worker int, to lease.Record, acknowledged bool) {
 	}
 }
 
-// call applies the fault that is set for the call, and carries it out if the fault
-// allows.
+// call applies the fault that is set for the call, and carries the call out if the fault
+// allows. The function carryOut learns whether the caller gets an answer. The caller of
+// carryOut holds mu.
 func (m *Memory) call(ctx context.Context, c Call, carryOut func(acknowledged bool)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -160,6 +162,7 @@ func (m *Memory) call(ctx context.Context, c Call, carryOut func(acknowledged bo
 	}
 }
 
+// locked calls f while it holds mu.
 func (m *Memory) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,6 +181,8 @@ func (m *Memory) fault(c Call) Fault {
 	return fault
 }
 
+// scripted counts the call, and returns the fault that Down or Fail has set for it, or None.
+// The caller holds mu.
 func (m *Memory) scripted(c Call) Fault {
 	if c.Swap {
 		m.calls.Swaps++
@@ -195,6 +200,7 @@ func (m *Memory) scripted(c Call) Fault {
 	return fault
 }
 
+// hold waits until Deliver has carried the call out, or until its context ends.
 func (m *Memory) hold(ctx context.Context, carryOut func(acknowledged bool)) error {
 	h := &heldCall{ctx, carryOut, make(chan struct{})}
 	m.locked(func() { m.held = append(m.held, h) })
@@ -233,7 +239,7 @@ func (m *Memory) Deliver() int {
 	held := m.held
 	m.held = nil
 	for _, h := range held {
-		waiting := h.ctx.Err() == nil
+		waiting := h.ctx.Err() == nil // otherwise the write is not acknowledged
 		h.carryOut(waiting)
 		if waiting {
 			close(h.done)

@@ -16,6 +16,7 @@ var (
 	second = lease.Record{Bound: 20, Owner: "second"}
 )
 
+// Each fault has its error and its effect on the record, and applies to one call only.
 func TestMemoryFaults(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -50,6 +51,7 @@ func TestMemoryFaults(t *testing.T) {
 	}
 }
 
+// message returns the text of the error, or "" for nil.
 func message(err error) string {
 	if err == nil {
 		return ""
@@ -57,6 +59,8 @@ func message(err error) string {
 	return err.Error()
 }
 
+// Deliver carries out held calls in their order, also a call whose caller has given up, so
+// that the second call finds the record of the first.
 func TestMemoryHold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,7 +24,7 @@ const prompt = 5 * time.Second
 // namespace only once, so records may be left behind.
 type Opener func(t *testing.T, namespace string) lease.Store
 
-// suite is one subtest of Conform, with its own namespace.
+// A suite is one subtest of Conform, with its own namespace.
 type suite struct {
 	*testing.T
 	open      Opener
@@ -33,17 +33,20 @@ type suite struct {
 	patience, prompt time.Duration // the constants, except in the suite's own tests
 }
 
-// handle is a store that fails the test at an unexpected error.
+// A handle is a store of the suite's namespace. Its methods fail the test at an unexpected
+// error.
 type handle struct {
 	t *testing.T
 	lease.Store
 }
 
+// handle opens a handle on the suite's namespace.
 func (s *suite) handle() handle {
 	s.Helper()
 	return s.handleOn(s.namespace)
 }
 
+// handleOn opens a handle on a namespace.
 func (s *suite) handleOn(namespace string) handle {
 	s.Helper()
 	store := s.open(s.T, namespace)
@@ -53,6 +56,7 @@ func (s *suite) handleOn(namespace string) handle {
 	return handle{s.T, store}
 }
 
+// handles opens n handles on the suite's namespace.
 func (s *suite) handles(n int) []handle {
 	s.Helper()
 	all := make([]handle, n)
@@ -80,6 +84,7 @@ func (h handle) load() map[int]lease.Record {
 	return records
 }
 
+// swap calls CompareAndSwap and returns its answer.
 func (h handle) swap(key int, from, to lease.Record) bool {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -100,7 +105,7 @@ func (h handle) takes(key int, from, to lease.Record) {
 	h.holds(key, to)
 }
 
-// refuses expects that a write returns false, and that current is still the record.
+// refuses expects that a write returns false, and that the record still is current.
 func (h handle) refuses(key int, from, to, current lease.Record) {
 	h.t.Helper()
 	if h.swap(key, from, to) {
@@ -109,6 +114,7 @@ func (h handle) refuses(key int, from, to, current lease.Record) {
 	h.holds(key, current)
 }
 
+// holds expects that Load shows this record for the key.
 func (h handle) holds(key int, want lease.Record) {
 	h.t.Helper()
 	if got := h.load()[key]; got != want {
@@ -130,15 +136,15 @@ func (h handle) holdsAll(want map[int]lease.Record) {
 	}
 }
 
-// now is a bound of the usual size.
+// now is a bound of the usual size, a time of the year 2025 in milliseconds.
 const now = 1_760_000_000_123
 
 // maxErrors is how many errors of Load insist accepts while other goroutines use the
 // store.
 const maxErrors = 100
 
-// insist writes a record that no other goroutine writes, until it has been written. A
-// busy store may return an error, and insist then reads whether the write has happened.
+// insist writes a record until it has been written. No other goroutine writes this record.
+// A busy store may return an error, and insist then reads whether the write has happened.
 func insist(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -13,7 +13,8 @@ import (
 // answer.
 func (s *store) Check(ctx context.Context) error { return s.check(ctx, s.doubt()) }
 
-// doubt marks the settings as stale. It returns the server from which they were read.
+// doubt marks the settings as stale, so that the next call reads them again. It returns the
+// server from which they were read.
 func (s *store) doubt() (server string) {
 	if last := s.looked.Load(); last != nil {
 		server = last.server
@@ -63,10 +64,10 @@ func (s *store) look(ctx context.Context) error {
 	return s.lookAt(ctx, s.client, "")
 }
 
-// lookAt returns an error if a server evicts keys. If the settings have changed since
-// the last time, it also logs a warning if the server evicts keys, may forget in a
-// crash, or does not show its settings. At the first time the error replaces the
-// warning about evicted keys.
+// lookAt returns an error if a server evicts keys. If the settings have changed since it last
+// read them, it also logs a warning if the server evicts keys, may forget in a crash, or
+// does not show its settings. It does not log the first time that it finds evicted keys,
+// because then the store refuses to work, with this error.
 func (s *store) lookAt(ctx context.Context, server redis.UniversalClient, address string) error {
 	now, err := settingsOf(ctx, server)
 	if err != nil {

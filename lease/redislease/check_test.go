@@ -14,12 +14,16 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
+// Parts of the store's warnings and errors about settings.
 const (
 	mayForget = "redislease: the server may forget leases in a crash"
 	evictable = `maxmemory-policy is "allkeys-lru": want "noeviction"`
 	unseen    = "redislease: cannot see whether the server evicts keys"
 )
 
+// The store refuses a server that evicts keys, and warns of a server that may forget or does
+// not show its settings. It finds a setting by INFO or by CONFIG, of which the server may
+// deny either to the user.
 func TestServerSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -97,8 +101,9 @@ func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 	storetest.Holds(t, store, map[int]lease.Record{})
 }
 
-// The store warns of changed settings once. If the server evicts keys, it refuses
-// claims but still serves holders.
+// If a setting becomes worse while the store is in use, Check logs one warning. If the
+// server now evicts keys, Check fails, so that no worker is claimed, but a holder can still
+// extend its window.
 func TestChangedSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -177,8 +182,8 @@ func TestSettingsAreReadAgainFromAnotherServer(t *testing.T) {
 	}
 }
 
-// Even if a client spreads its reads over the replicas, the store reads leases from the
-// master.
+// The store reads leases from the master, even through a client of a cluster that spreads
+// its reads over the replicas (RouteRandomly).
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -205,6 +210,7 @@ func TestCluster(t *testing.T) {
 	})
 }
 
+// joinCluster makes two servers a cluster of a master with all slots, and its replica.
 func joinCluster(t *testing.T, master, replica *testserver.Server) {
 	t.Helper()
 	m, r := clientOf(t, master), clientOf(t, replica)
@@ -223,6 +229,7 @@ func joinCluster(t *testing.T, master, replica *testserver.Server) {
 	})
 }
 
+// hostPort returns the host and port of the server.
 func hostPort(t *testing.T, server *testserver.Server) string {
 	t.Helper()
 	u, err := url.Parse(server.URL())

@@ -15,6 +15,7 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
+// Get returns the records of the keys that exist, and the time of the server.
 func TestGet(t *testing.T) {
 	t.Parallel()
 	store := redislease.New(clientOf(t, testserver.Redis(t, durable...)))
@@ -47,8 +48,9 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// The first call reads the settings, which takes a while. Get must return the time
-// after that.
+// The first Get reads the settings after the records, which takes a while. It must read the
+// records again, and return the time of that read, because a lease compares it with its
+// clock.
 func TestGetReturnsTheTimeOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))
@@ -98,8 +100,8 @@ func TestSettingsAreReadOnceForAll(t *testing.T) {
 	}
 }
 
-// If many leases extend their windows on a server that fails the check, one of them
-// checks.
+// Many leases extend their windows on a server whose settings are refused. Only one of their
+// calls reads the settings, which takes a while, and none of the calls waits for it.
 func TestFailingChecksDoNotQueue(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, "--maxmemory-policy allkeys-lru"))
@@ -116,8 +118,9 @@ func TestFailingChecksDoNotQueue(t *testing.T) {
 	}
 }
 
-// At most as many claims work at once as there are connections in the smallest pool
-// that go-redis makes for two processors.
+// A store lets 16 claims work at once, which is less than the smallest pool that go-redis
+// makes for two processors, so that extensions still get a connection. The 17th claim waits
+// until another has left.
 func TestEnter(t *testing.T) {
 	t.Parallel()
 	const turns = 16

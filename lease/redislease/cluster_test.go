@@ -15,15 +15,16 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// Redis acknowledges writes that its replicas may never get. IDs are issued twice
-// unless leases settle for a window.
+// Redis acknowledges writes that its replicas may never get, so that a failover forgets them.
+// No ID is issued twice by leases that settle for a window. The test also checks that leases
+// that do not settle issue IDs twice.
 func TestClusterSentinel(t *testing.T) {
 	t.Parallel()
 	lossyFailovers(t, testcluster.RedisSentinel(t, durable...), openFailover)
 }
 
-// The store asks the master that the sentinels name about its disk, also after
-// failovers.
+// TestClusterSentinelValkey is TestClusterSentinel on Valkey, which has WAITAOF. After the
+// failovers, the store must still wait for the disk of the master that the sentinels name.
 func TestClusterSentinelValkey(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.ValkeySentinel(t, durable...)
@@ -39,10 +40,12 @@ func TestClusterSentinelValkey(t *testing.T) {
 	}
 }
 
+// openFailover opens a client that asks the sentinels for the master.
 func openFailover(addresses []string) redis.UniversalClient {
 	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: testcluster.SentinelMaster, SentinelAddrs: addresses})
 }
 
+// TestClusterRedis is TestClusterSentinel on a Redis cluster.
 func TestClusterRedis(t *testing.T) {
 	t.Parallel()
 	lossyFailovers(t, testcluster.RedisCluster(t, durable...), func(addresses []string) redis.UniversalClient {

@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// Thousands of leases start at once over forty connections.
+// Thousands of leases start at once over forty connections. Each gets its worker, and the
+// store reads the settings only once for all of them.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {

@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// If a server has WAITAOF, the store relies on its answer and not on the settings that
-// it read earlier. It thereby detects changed settings.
+// If a server has WAITAOF, the store acknowledges a write only if the server answers that the
+// write is on its disk. A setting may have changed since the store read the settings. The
+// write is then an error, and the store reads the settings again.
 func TestWritesAreOnDisk(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -63,6 +64,7 @@ var saving = []string{
 	"CONFIG SET rdb-key-save-delay 3000000", "BGSAVE",
 }
 
+// run sends a command, whose words are separated by blanks.
 func run(t *testing.T, client *redis.Client, command string) {
 	t.Helper()
 	var args []any

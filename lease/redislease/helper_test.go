@@ -19,6 +19,7 @@ import (
 // starters start the servers on which the store is tested.
 var starters = map[string]func(testing.TB, ...string) *testserver.Server{"Redis": testserver.Redis, "Valkey": testserver.Valkey}
 
+// onEach runs the test on each kind of server.
 func onEach(t *testing.T, test func(t *testing.T, start func(testing.TB, ...string) *testserver.Server)) {
 	for name, start := range starters {
 		t.Run(name, func(t *testing.T) {
@@ -28,6 +29,7 @@ func onEach(t *testing.T, test func(t *testing.T, start func(testing.TB, ...stri
 	}
 }
 
+// durable are the settings under which a server forgets no acknowledged write in a crash.
 var durable = []string{"--appendonly yes", "--appendfsync always"}
 
 // connect returns a separate client. change may adjust its options.
@@ -45,11 +47,13 @@ func connect(t *testing.T, url string, change ...func(*redis.Options)) *redis.Cl
 	return client
 }
 
+// clientOf returns a client of the server.
 func clientOf(t *testing.T, server *testserver.Server) *redis.Client {
 	t.Helper()
 	return connect(t, server.URL())
 }
 
+// do sends a command, which must succeed.
 func do(t *testing.T, client redis.UniversalClient, args ...any) any {
 	t.Helper()
 	reply, err := client.Do(context.Background(), args...).Result()
@@ -99,6 +103,7 @@ func (j *journal) String() string {
 
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
+// matches returns how often the text matches the pattern.
 func (j *journal) matches(pattern string) int {
 	return len(regexp.MustCompile(pattern).FindAllString(j.String(), -1))
 }

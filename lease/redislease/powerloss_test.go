@@ -14,8 +14,8 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// The cases are settings and what they must survive in a loss of power. The store must
-// warn of every setting that forgets.
+// The machine of the server loses power. Under each setting the server must keep every
+// acknowledged write, or the store must have warned of the setting.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -57,6 +57,8 @@ func saveForLong(client *redis.Client) {
 	client.BgSave(ctx)
 }
 
+// dialLogging returns a dialer of stores that log to log. The store refuses none of the
+// settings here, so that there is nothing to accept.
 func dialLogging(log *slog.Logger, _ bool) leasetest.Dialer {
 	return func(_ context.Context, url, namespace string) (lease.Store, func(), error) {
 		options, err := redis.ParseURL(url)

@@ -23,9 +23,9 @@ if type(replication) == 'string' and string.find(replication, 'role:slave', 1, t
 	return redis.error_reply('READONLY the server is a replica (role:slave), which shares no lease with its primary, whatever replica-read-only is: want the address of the primary')
 end`
 
-// read returns the given fields, or all fields. The HDEL, of a field that never exists,
-// makes it a script that writes. go-redis therefore sends it to the master with every
-// configuration of the client, and a replica refuses it.
+// read returns the given fields, or all fields, and then the server's run ID and time. The
+// HDEL, of a field that never exists, makes it a script that writes. go-redis therefore
+// sends it to the master with every configuration of the client, and a replica refuses it.
 const read = refuseReplica + `
 redis.call('HDEL', KEYS[1], '')
 local info = redis.pcall('INFO', 'server')
@@ -43,9 +43,10 @@ table.insert(answer, server)
 table.insert(answer, string.format('%d%06d', time[1], time[2]))
 return answer`
 
-// compareAndSwap returns -1 if the record already has its new value. The client sends a
-// script once, but a hook of the client or a proxy may repeat a script that has been
-// run. The second run then finds the value of the first.
+// compareAndSwap returns 1 if it has written, 0 if the record differs from the old value, and
+// -1 if the record already has its new value. The client sends a script once, but a hook of
+// the client or a proxy may repeat a script that has been run. The second run then finds
+// the value of the first.
 const compareAndSwap = refuseReplica + `
 local current = redis.call('HGET', KEYS[1], ARGV[1]) or '0|'
 if current == ARGV[2] then
@@ -101,6 +102,8 @@ func (s *store) Now(ctx context.Context) (time.Time, error) {
 	return a.now, err
 }
 
+// read runs the script read for the keys, or for all keys if there are none. Now reads the
+// key -1 only because the answer contains the time.
 func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
 	return stores.Call(ctx, s.Server, "read", func(ctx context.Context) (answer, error) {
 		fields := make([]any, len(keys))
@@ -146,8 +149,9 @@ func decode(reply []string) (a answer, err error) {
 // maxSync is how long the server may take to have a write on its disk.
 const maxSync = time.Second
 
-// write swaps a record and, if the server supports WAITAOF, waits until the write is on
-// the server's disk.
+// write swaps a record and, if the server supports WAITAOF, waits until the write is on the
+// server's disk. It sends both commands over one connection, so it needs a client of one
+// server, or of a master watched by sentinels.
 func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 	client, _ := s.client.(*redis.Client)
 	seen, _ := s.seen.Load("")
@@ -166,19 +170,21 @@ func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 	return 0, fmt.Errorf("not on the server's disk: %v: want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", sync)
 }
 
+// run sends the script to the server and returns the command with its reply.
 func (s *store) run(ctx context.Context, script string, args ...any) once {
 	command := s.eval(ctx, script, args...)
 	_ = s.client.Process(ctx, command) // the command holds the error
 	return command
 }
 
+// eval returns the command that runs the script on the store's key.
 func (s *store) eval(ctx context.Context, script string, args ...any) once {
 	return once{redis.NewCmd(ctx, append([]any{"EVAL", script, 1, s.key}, args...)...)}
 }
 
-// once is a command that the client does not send again after an error. A repeated
-// compare-and-swap would be answered for the second try only, while the first may have
-// been carried out or may still be.
+// once is a command that the client does not send again after an error. If it did, the
+// caller would only get the answer to the second try, while the first try may have written
+// or may still write.
 type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }

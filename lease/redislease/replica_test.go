@@ -18,8 +18,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The store refuses a replica that accepts writes, because it would lease the workers
-// of its primary again.
+// The store refuses a replica that accepts writes, because the replica does not send them to
+// its primary, so that both would lease the same workers. Without the refusal, the test
+// must see IDs that are issued twice.
 func TestWritableReplicaIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -67,6 +68,7 @@ func replicaOf(t *testing.T, master *testserver.Server) string {
 	return "--replicaof " + u.Hostname() + " " + u.Port()
 }
 
+// isRefused expects that every call of the store fails because its server is a replica.
 func isRefused(t *testing.T, store lease.Store) {
 	t.Helper()
 	const want = "the server is a replica (role:slave)"
@@ -80,7 +82,7 @@ func isRefused(t *testing.T, store lease.Store) {
 	}
 }
 
-// withoutGuard removes the refusal of replicas from the scripts.
+// withoutGuard is a hook that removes the refusal of replicas from the scripts.
 type withoutGuard struct{ redis.Hook }
 
 func (withoutGuard) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -101,6 +103,7 @@ func (withoutGuard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
+// dropGuard makes a script look for a role that no server has.
 func dropGuard(cmd redis.Cmder) {
 	if script, ok := cmd.Args()[min(1, len(cmd.Args())-1)].(string); ok && cmd.Name() == "eval" {
 		cmd.Args()[1] = strings.ReplaceAll(script, "'role:slave'", "'role:none'")

@@ -13,6 +13,8 @@ import (
 )
 
 const (
+	// wantPolicy is the only maxmemory-policy under which the server evicts no key.
+	// notShown stands for a setting that the server does not show to the user.
 	wantPolicy, notShown = "noeviction", "not shown"
 
 	// lookEvery is how long the store relies on the settings that it has read, unless
@@ -20,7 +22,8 @@ const (
 	lookEvery = 5 * time.Minute
 )
 
-// settings are the settings of a server that decide whether it forgets writes.
+// settings are the settings of a server that decide whether it forgets writes. A setting
+// that the server does not show is notShown.
 type settings struct {
 	policy, appendonly, appendfsync, onRewrite string
 	waits                                      bool // the server reports when a write is on its disk
@@ -51,16 +54,18 @@ func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, er
 		appendfsync: cmp.Or(all["appendfsync"], notShown),
 		onRewrite:   cmp.Or(all["no-appendfsync-on-rewrite"], notShown),
 	}
-	if now.always() { // under everysec, some servers answer before the write is on disk
+	if now.always() { // only then, because under everysec some servers answer before the write is on disk
 		err = server.Do(ctx, "WAITAOF", 0, 0, 0).Err()
 		now.waits = err == nil
 	}
-	if refused(err) {
+	if refused(err) { // the server lacks WAITAOF, or does not allow it
 		err = nil
 	}
 	return now, err
 }
 
+// evicting returns an error if the server evicts keys. It accepts a policy that is not
+// shown, of which the store only warns.
 func (s settings) evicting() error {
 	if s.policy == notShown || s.policy == wantPolicy {
 		return nil
@@ -69,6 +74,8 @@ func (s settings) evicting() error {
 		"CONFIG SET maxmemory-policy %s, or use another server", s.policy, wantPolicy, wantPolicy)
 }
 
+// always reports whether the server writes every change to its disk before it answers. It
+// does not look at onRewrite, by which the server may not do so during a rewrite.
 func (s settings) always() bool { return s.appendonly == "yes" && s.appendfsync == "always" }
 
 // refused reports whether the server has answered that it does not support the command,

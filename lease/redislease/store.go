@@ -41,11 +41,13 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 	}
 }
 
+// A store keeps the records of a namespace in one hash, in a field for each worker. It
+// checks the server's settings before the first worker is leased, and again later.
 type store struct {
 	stores.Server
 	stores.Turns
 	client redis.UniversalClient
-	key    string
+	key    string // of the hash
 	log    *slog.Logger
 
 	lookMu sync.Mutex             // held while the settings are read
@@ -53,11 +55,10 @@ type store struct {
 	seen   sync.Map               // the last settings, by the server's address
 }
 
-// looked is the time at which the settings were read, and the server that was then in
-// use.
+// looked is the time at which the settings were read, and the server that has answered.
 type looked struct {
 	at     time.Time // zero if they are to be read again
-	server string
+	server string    // its run ID
 }
 
 var (

@@ -29,7 +29,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// A lost reply must be an error. By default the client would send the script again.
+// If the reply to a write is lost, the store returns an error, and the script is sent once.
+// By default the client would send the script again.
 func TestLostAcknowledgement(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -64,7 +65,7 @@ func TestRepeatedRequest(t *testing.T) {
 	})
 }
 
-// twice carries every command out twice, and keeps the second reply.
+// twice is a hook that carries every command out twice, and keeps the second reply.
 type twice struct{ redis.Hook }
 
 func (twice) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -81,6 +82,8 @@ func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
+// A replica refuses the store's reads, because their script writes. A read by a replica would
+// lack the last writes of its primary.
 func TestReplicaIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -101,8 +104,8 @@ func TestReplicaIsRefused(t *testing.T) {
 	})
 }
 
-// A write that the server refuses for these reasons has not happened, because the
-// script stops at its first write.
+// The server refuses a write because it has too few replicas or no memory left. The write has
+// not happened, because the script stops at its first command that writes.
 func TestRefusedWritesAreNotApplied(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, setting, value, harmless, want string }{
@@ -167,6 +170,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
+// A field that no store has written is an error of the read.
 func TestForeignField(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))
@@ -179,6 +183,7 @@ func TestForeignField(t *testing.T) {
 	}
 }
 
+// The key has no time to live, because with the key all bounds would vanish.
 func TestNeverExpires(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))

@@ -27,9 +27,10 @@ const (
 
 // attempt calls f with a connection. It repeats the call until ctx ends if the database
 // was too busy, or if the connection had died before anything was sent. After an error
-// of kind elsewhere it repeats it up to maxMoves times. It takes the connection itself,
-// because database/sql would repeat a statement without being told to, and would not
-// report whether the time was spent waiting for a connection or for an answer.
+// of kind elsewhere it repeats the call up to maxMoves times. attempt takes the
+// connection from the pool before it sends a statement, because otherwise database/sql
+// would repeat a statement without being told to, and would not report whether the time
+// was spent waiting for a connection or for an answer.
 func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	began := time.Now()
 	for pause, moves := minPause, 0; ; pause = min(2*pause, maxPause) {
@@ -45,6 +46,8 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	}
 }
 
+// once calls f with the connection of the pin, or with a connection of the pool after an
+// inspection. [store.Connect] has inspected the connection of a pin.
 func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
 	if s.pin != nil {
 		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.leaveLost(ctx, conn, f(conn)) })
@@ -113,8 +116,9 @@ func (s *store) noConnection(ctx context.Context, began time.Time, err error) er
 		time.Since(began).Round(time.Millisecond), s.pool.Stats().MaxOpenConnections), context.Cause(ctx)}
 }
 
-// late returns the error of a call whose ctx has ended. err is the error of the last
-// attempt, or nil.
+// late returns the error of a call that began at this time, and whose ctx has ended. err
+// is the error of the last attempt, or nil. The text names the likely reason for the
+// wait, and the statement that was not answered, if one is known.
 func (s *store) late(ctx context.Context, began time.Time, err error) error {
 	if wait := (*waitError)(nil); errors.As(err, &wait) {
 		return err
@@ -129,8 +133,9 @@ func (s *store) late(ctx context.Context, began time.Time, err error) error {
 	return &waitError{text, context.Cause(ctx)}
 }
 
-// bounded calls f and returns soon after ctx has ended even if f does not. For example,
-// SQLite's drivers wait for the lock until the busy timeout has passed.
+// bounded calls f and returns at most grace after ctx has ended, even if f does not
+// return. For example, SQLite's drivers wait for the lock until the busy timeout has
+// passed. Within grace, f can return an error that says more than that of bounded.
 func bounded[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
 	began := time.Now()
 	patient, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))

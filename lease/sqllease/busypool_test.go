@@ -94,7 +94,8 @@ func (p busyPool) run(t *testing.T, db *gorm.DB, gen *snowflake.Generator) (crea
 	return good.Load(), bad.Load()
 }
 
-// create holds its connection before and after it asks for an ID.
+// create creates a row in a transaction that takes this time. The transaction holds its
+// connection before and after it asks for an ID, so that the lease cannot use it.
 func create(db *gorm.DB, gen *snowflake.Generator, takes time.Duration) error {
 	return db.Transaction(func(tx *gorm.DB) error {
 		time.Sleep(takes / 2)

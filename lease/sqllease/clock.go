@@ -13,6 +13,7 @@ type clocked struct{ *store }
 
 var _ lease.Clock = clocked{}
 
+// withClock returns the store, as a [lease.Clock] if its database has a clock.
 func withClock(s *store) lease.Store {
 	if s.dialect().now == "" {
 		return s

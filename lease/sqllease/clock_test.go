@@ -14,6 +14,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
+// Now returns the right time in every time zone of the session, whose offset would
+// otherwise shift it by hours.
 func TestNow(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -61,6 +63,7 @@ func wantNow(t *testing.T, store lease.Store) {
 	}
 }
 
+// inPostgresZone returns a function that opens the database in this time zone.
 func inPostgresZone(name string) func(*testing.T, *gorm.DB) *gorm.DB {
 	return func(t *testing.T, db *gorm.DB) *gorm.DB {
 		t.Helper()
@@ -68,6 +71,7 @@ func inPostgresZone(name string) func(*testing.T, *gorm.DB) *gorm.DB {
 	}
 }
 
+// inMySQLZone returns a function that opens the database with this offset from UTC.
 func inMySQLZone(offset string) func(*testing.T, *gorm.DB) *gorm.DB {
 	return func(t *testing.T, db *gorm.DB) *gorm.DB {
 		t.Helper()
@@ -78,7 +82,8 @@ func inMySQLZone(offset string) func(*testing.T, *gorm.DB) *gorm.DB {
 }
 
 // The server's time is right in the hour that local time repeats when daylight saving
-// ends. The variable timestamp sets the current time of a session.
+// ends. In that hour UNIX_TIMESTAMP() is wrong, so that the test checks that the server
+// was really in it. The variable timestamp sets the current time of a session.
 func TestNowAtTheEndOfDaylightSaving(t *testing.T) {
 	t.Setenv("TZ", "Europe/Berlin")
 	t.Run("mariadb", func(t *testing.T) { endsDaylightSaving(t, testserver.MariaDB(t)) })
@@ -92,7 +97,7 @@ func endsDaylightSaving(t *testing.T, s *testserver.Server) {
 		t.Fatal(err)
 	}
 	server := open(t, d)
-	fooled := false
+	fooled := false // whether UNIX_TIMESTAMP was wrong, as in the repeated hour
 	for _, want := range []time.Time{
 		time.Date(2026, time.October, 25, 0, 30, 0, 0, time.UTC), // 02:30 in summer time
 		time.Date(2026, time.October, 25, 1, 30, 0, 0, time.UTC), // 02:30 in winter time

@@ -12,9 +12,11 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// survives injects faults of each kind, and expects no ID twice. Sound generators have
-// short windows and wrong clocks, or the default window, which is longer than every
-// fault. The generators of the control ignore the comparison in CompareAndSwap.
+// survives injects faults of each kind into a cluster, and expects no ID twice. Some
+// generators have short windows and wrong clocks, and others the default window, which is
+// longer than every fault. As a control, generators whose stores ignore the comparison in
+// CompareAndSwap must issue IDs twice, or the test could find nothing. longOnly are faults
+// for the long form of the tests.
 func survives(t *testing.T, c storetest.ClusterConfig, faults, longOnly []testcluster.Fault) {
 	t.Helper()
 	c.Dial, c.Control, c.Repeat = dial, ignoringCompare, 7
@@ -32,8 +34,8 @@ func survives(t *testing.T, c storetest.ClusterConfig, faults, longOnly []testcl
 
 func ignoringCompare(store lease.Store) lease.Store { return ignoreCompare{store} }
 
-// ignoreCompare replaces the record without comparing it. It waits first, so that
-// several members that see the same free worker take it.
+// ignoreCompare is a store that replaces the record without comparing it. It waits first,
+// so that several members that see the same free worker take it.
 type ignoreCompare struct{ lease.Store }
 
 func (s ignoreCompare) CompareAndSwap(ctx context.Context, worker int, _, next lease.Record) (bool, error) {
@@ -45,8 +47,9 @@ func (s ignoreCompare) CompareAndSwap(ctx context.Context, worker int, _, next l
 	return s.Store.CompareAndSwap(ctx, worker, records[worker], next)
 }
 
-// The cluster has three nodes behind a proxy that does not check their health. Every
-// other member has a session that reads synchronously.
+// No ID is issued twice while nodes of a Galera cluster die or are cut off. The cluster
+// has three nodes behind a proxy that does not check their health. The sessions of every
+// other member read synchronously already, because the store must work with both.
 func TestClusterGalera(t *testing.T) {
 	t.Parallel()
 	galera := testcluster.Galera(t)
@@ -63,9 +66,10 @@ func TestClusterGalera(t *testing.T) {
 	}}, []testcluster.Fault{testcluster.Killed, testcluster.CutOff}, []testcluster.Fault{testcluster.Frozen, testcluster.AllKilled})
 }
 
-// The cluster has a primary, a synchronous and an asynchronous standby. Clients know
-// all three hosts, and use the host that accepts writes. Every other member has
-// serializable transactions.
+// No ID is issued twice while the primary of a PostgreSQL cluster dies or is cut off. The
+// cluster has a primary, a synchronous and an asynchronous standby. Clients know all three
+// hosts, and use the host that accepts writes. Every other member has serializable
+// transactions.
 func TestClusterPostgres(t *testing.T) {
 	t.Parallel()
 	postgres := testcluster.Postgres(t)

@@ -55,8 +55,8 @@ func TestNewDBMistakes(t *testing.T) {
 	}
 }
 
-// The cases are settings of a session that change the effect of a statement, or how it
-// is sent.
+// The store keeps its contract under settings of a session that change the effect of a
+// statement, such as the isolation level, or how the driver sends it.
 func TestConformSettings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -105,11 +105,13 @@ func sqliteWith(changes ...string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	}
 }
 
+// sqliteBare opens the file without any setting in the DSN.
 func sqliteBare(_ *testing.T, db *gorm.DB) gorm.Dialector {
 	file, _, _ := strings.Cut(db.Dialector.(*sqlite.Dialector).DSN, "?")
 	return sqlite.Open(file)
 }
 
+// mysqlWith returns a function that changes the driver's configuration.
 func mysqlWith(change func(*mysql.Config)) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(_ *testing.T, db *gorm.DB) gorm.Dialector {
 		config := mysql.Config{DSNConfig: db.Dialector.(*mysql.Dialector).DSNConfig.Clone()}
@@ -118,6 +120,8 @@ func mysqlWith(change func(*mysql.Config)) func(*testing.T, *gorm.DB) gorm.Diale
 	}
 }
 
+// mysqlIsolation returns a function that sets the isolation level, and applies change. The
+// variable has another name in MariaDB.
 func mysqlIsolation(level string, change func(*mysql.Config)) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
 		t.Helper()
@@ -136,6 +140,7 @@ func mysqlIsolation(level string, change func(*mysql.Config)) func(*testing.T, *
 	}
 }
 
+// postgresWith returns a function that adds the parameter to the DSN.
 func postgresWith(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
 		t.Helper()
@@ -143,6 +148,8 @@ func postgresWith(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	}
 }
 
+// postgresSimple is postgresWith under the simple protocol, in which the driver writes
+// the arguments into the text of a statement.
 func postgresSimple(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
 		t.Helper()
@@ -150,7 +157,8 @@ func postgresSimple(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector 
 	}
 }
 
-// All handles of a database in memory must be one handle.
+// A database in memory lives in its only connection, so all stores of this test share one
+// GORM handle.
 func TestConformMemory(t *testing.T) {
 	t.Parallel()
 	d, err := dsn.Open("sqlite://:memory:")
@@ -167,7 +175,7 @@ func TestConformSharedCache(t *testing.T) {
 	t.Parallel()
 	testdb.Open(t, testdb.SQLiteMattn) // skips without cgo
 	shared := func() gorm.Dialector { return sqlite.Open("file:sqllease?mode=memory&cache=shared") }
-	open(t, shared()) // keeps the database
+	open(t, shared()) // the database exists as long as some connection to it
 	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
 		return newStore(open(t, shared()), sqllease.WithNamespace(namespace))
 	})

@@ -31,6 +31,8 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 // many as the pool had open, and after errors of kind elsewhere up to maxMoves more.
 func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
 	began := time.Now()
+	// dead counts down the connections that may be dead, and below zero the moves after
+	// errors of kind elsewhere.
 	for dead := s.pool.Stats().OpenConnections; ; dead-- {
 		conn, err := s.open(ctx)
 		if err == nil {
@@ -40,7 +42,7 @@ func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
 			}
 			discard(conn)
 		} else if !errors.Is(err, errSlow) {
-			dead = 0
+			dead = 0 // the pool dials only if none of its connections is idle, so none is left to try
 		}
 		if ctx.Err() != nil || dead <= 0 && (dead <= -maxMoves || s.classify(err) != elsewhere) {
 			return nil, s.noConnection(ctx, began, err)
@@ -48,8 +50,10 @@ func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// statementLimit returns the time limit for each statement of an inspection. It leaves
-// time to inspect as many other connections, which may be dead, before ctx ends.
+// statementLimit returns the time limit for each statement of an inspection. The pool has
+// this number of other connections, and all of them may be dead. A dead connection is
+// discarded after its first statement, so that all of them together cost at most half of
+// the time until ctx ends.
 func statementLimit(ctx context.Context, others int) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {

@@ -29,6 +29,7 @@ func connect(t *testing.T, store lease.Store) lease.Store {
 	return one
 }
 
+// connectFor returns the store over one connection, until release.
 func connectFor(t *testing.T, store lease.Store) (one lease.Store, release func()) {
 	t.Helper()
 	one, release, err := store.(lease.Connector).Connect(within(t, patience))
@@ -76,8 +77,9 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-// A call without a connection is checking the table. The call that holds the connection
-// must not wait for it.
+// On the first use, one call checks the table and all others wait for it. A call that
+// already holds the only connection of the pool must not wait, because the call that
+// checks waits for that connection.
 func TestConnectedFirstUse(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -100,8 +102,9 @@ func TestConnectedFirstUse(t *testing.T) {
 	})
 }
 
-// Connect keeps its place in the queue of a busy pool. Its error says why it has left
-// the queue.
+// Connect waits for a connection of a busy pool until its context ends. Its error then
+// names the busy pool as the reason. If a transaction returns its connection before,
+// Connect gets it.
 func TestConnectWaits(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -151,6 +154,7 @@ func TestConnectReturnsOthers(t *testing.T) {
 	})
 }
 
+// awaitIdle waits until all connections are back in the pool.
 func awaitIdle(t *testing.T, pool *sql.DB) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); pool.Stats().InUse != 0; time.Sleep(time.Millisecond) {
@@ -251,7 +255,9 @@ func TestConnectToSilence(t *testing.T) {
 	}
 }
 
-// An abandoned call keeps its connection, and no other call waits for it.
+// A driver may not return when the context of a call ends. The store then returns without
+// it, and lets no other call use the connection. release does not wait for the driver, and
+// the pool gets the connection back once the driver has returned.
 func TestAbandonedCall(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -288,8 +294,8 @@ func TestAbandonedCall(t *testing.T) {
 	})
 }
 
-// If a connection dies during a write, the store returns an error at once, without
-// waiting for another connection.
+// If the connection of a connected store dies during a write, the write fails at once.
+// Another connection could not tell whether the write has happened.
 func TestConnectionDies(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

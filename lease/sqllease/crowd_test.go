@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Thousands of leases start at once over forty connections.
+// Thousands of leases start at once over forty connections, and each gets its worker
+// within the limit.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	for target, limit := range map[testdb.Target]time.Duration{

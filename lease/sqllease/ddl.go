@@ -20,6 +20,8 @@ func DDL(dialect string, opts ...Option) (string, error) {
 	return d.create(d.table(cfg.table)), nil
 }
 
+// dialectOf returns the dialect of that name. TiDB has no name here, because a store
+// finds out by the version of a MySQL server that it is TiDB.
 func dialectOf(name string) (*dialect, error) {
 	for _, d := range []*dialect{sqliteDialect, mysqlDialect, postgresDialect} {
 		if d.name == name {

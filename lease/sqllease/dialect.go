@@ -10,20 +10,20 @@ import (
 // %s is the quoted table.
 type dialect struct {
 	name    string // as GORM's dialector names it
-	quote   string
+	quote   string // encloses an identifier
 	text    string // type of a text column of %d characters that compares byte by byte
 	options string // end of CREATE TABLE
 
-	insert string
-	update string
-	load   string // returns a row even if there is no record
+	insert string // adds a record that does not exist yet
+	update string // replaces a record if it has the given bound and owner
+	load   string // reads all records; returns a row even if there is no record
 
-	// begin starts the transaction of a write, which ends with COMMIT. If it is empty,
-	// each statement is a transaction of its own.
+	// begin is the statement that starts the transaction of a write, which ends with
+	// COMMIT. If it is empty, each statement is a transaction of its own.
 	begin string
 
-	// get is load for given keys, which are one text separated by commas. If it is
-	// empty, the store uses load with a condition on the keys.
+	// get reads the records of given keys, which are one text separated by commas. If
+	// it is empty, the store adds a condition on the keys to load.
 	get string
 
 	// now is an expression for the server's time in Unix microseconds. It is empty if
@@ -46,7 +46,8 @@ type dialect struct {
 
 	classify func(err error) kind
 
-	// denied is the kind of a "permission denied" error at first use.
+	// denied is the kind of a "permission denied" error at first use, before the store
+	// has found the table.
 	denied kind
 
 	// inspect returns the state of a connection. If table is empty it inspects only the
@@ -57,28 +58,30 @@ type dialect struct {
 	// it is empty, the store closes the connection instead.
 	rollBack string
 
-	// shape reads the catalog. It uses only the parts that every user who may read the
-	// table can see.
+	// shape reads the description of the table from the catalog. It uses only the parts
+	// that every user who may read the table can see.
 	shape func(ctx context.Context, conn *sql.Conn, table table) (shape, error)
 
 	// addKey returns SQL that adds the unique key. alter is SQL that gives a column its
-	// type and NOT NULL. Its arguments are the table, the column, the type, and the
-	// type without a collation. It is empty if the database has no such statement.
+	// type and NOT NULL, for the fix of a Flaw. Its arguments are the table, the
+	// column, the type, and the type without a collation. It is empty if the database
+	// has no such statement.
 	addKey func(*dialect, table) string
 	alter  string
 
 	// stray returns two schemas: here, in which a statement without a schema would
 	// create the table, and other, which already has a table of this name with records.
-	// other is empty if there is no such table, or if the session's choice of a schema
-	// can be trusted. stray is nil if an unqualified name cannot lead to different
-	// schemas.
+	// other is empty if there is no such table, or if the program itself has chosen the
+	// session's schema, for example in its DSN. stray is nil if an unqualified name
+	// cannot lead to different schemas.
 	stray func(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error)
 
 	// renameQualified reports whether RENAME TO needs the schema in the new name.
 	renameQualified bool
 }
 
-// A kind is the meaning of an error for the statement.
+// A kind is the meaning of an error: whether the failed statement may have been
+// applied, and whether another try may succeed.
 type kind int
 
 const (
@@ -96,6 +99,7 @@ type table struct {
 	quoted       string
 }
 
+// table returns the table that the name "table" or "schema.table" means.
 func (d *dialect) table(name string) table {
 	dot := strings.IndexByte(name, '.')
 	return d.qualified(name[:max(0, dot)], name[dot+1:])

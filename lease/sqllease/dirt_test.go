@@ -18,14 +18,16 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// dirt is the state in which a program returns a connection to its pool.
+// dirt is a state in which a program returns a connection to its pool.
 type dirt struct {
 	name   string
-	leave  []string
-	logged string // the message that the store logs; may be empty
-	fails  bool   // the store returns an error, because every connection of the pool has this state
+	leave  []string // statements that cause it; see complete and leave for their %[n]s
+	logged string   // the message that the store logs; may be empty
+	fails  bool     // the store returns an error, because every connection of the pool has this state
 }
 
+// hiding and emptyHiding create a temporary table that hides the real table while the
+// session lasts.
 const (
 	openTransaction = "a transaction" // "in progress" in MySQL, "inside" in SQLite
 	insertOrder     = "INSERT INTO orders VALUES (1)"
@@ -182,6 +184,7 @@ func leave(t *testing.T, db *gorm.DB, statements []string) {
 	}
 }
 
+// logs reports whether the server has a binary log.
 func logs(t *testing.T, conn *sql.Conn) (on bool) {
 	t.Helper()
 	if err := conn.QueryRowContext(t.Context(), "SELECT @@log_bin").Scan(&on); err != nil {
@@ -190,7 +193,8 @@ func logs(t *testing.T, conn *sql.Conn) (on bool) {
 	return on
 }
 
-// extendOver writes like a lease that extends its window, and tries again as it does.
+// extendOver writes like a lease that extends its window: it connects, reads the time and
+// writes. After an error it tries once more, as the lease does.
 func extendOver(t *testing.T, store lease.Store, from, to lease.Record) (err error) {
 	t.Helper()
 	for range 2 {
@@ -213,14 +217,17 @@ func extendOver(t *testing.T, store lease.Store, from, to lease.Record) (err err
 	return err
 }
 
+// swapped returns an error for a write that was refused. No other writer exists, so a
+// refusal is a fault.
 func swapped(ok bool, err error) error {
 	if err == nil && !ok {
-		err = context.Canceled // no other writer has written
+		err = context.Canceled // any error serves
 	}
 	return err
 }
 
-// wantUntouched expects these records, and that no other change was committed.
+// wantUntouched expects these records. It also expects that nothing of the program's open
+// transaction was committed, because the store must not commit or roll back for it.
 func wantUntouched(t *testing.T, db *gorm.DB, want map[int]lease.Record) {
 	t.Helper()
 	got := load(t, newStore(db))

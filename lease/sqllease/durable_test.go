@@ -16,8 +16,9 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// A trigger records the setting under which SQLite writes. EXTRA is 3, FULL 2, NORMAL
-// 1, OFF 0.
+// The store writes under synchronous=EXTRA, whatever level the connection has, and then
+// restores the level. A trigger records the level during the write. EXTRA is 3, FULL 2,
+// NORMAL 1, OFF 0.
 func TestSQLiteWritesDurably(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -60,6 +61,7 @@ func synchronous(t *testing.T, db *gorm.DB, level int) *gorm.DB {
 	return mine
 }
 
+// wantLevels expects the trigger to have recorded these levels, by the written bound.
 func wantLevels(t *testing.T, db *gorm.DB, want map[int64]int) {
 	t.Helper()
 	var writes []struct {
@@ -79,6 +81,7 @@ func wantLevels(t *testing.T, db *gorm.DB, want map[int64]int) {
 	}
 }
 
+// wantLevel expects the connection to have this level now.
 func wantLevel(t *testing.T, db *gorm.DB, want int) {
 	t.Helper()
 	var left int
@@ -109,11 +112,13 @@ func TestSQLiteSettingIsRestored(t *testing.T) {
 	}
 }
 
-// The store restores the setting even if the context ends during the write.
+// The store restores the setting even if the context ends during the write, without
+// closing the connection. The proxy refuses every statement whose context has ended, as
+// some drivers do, so the store must restore the setting under another context.
 func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
-	p := &proxy{refuse: func(ctx context.Context, _ string) error { return ctx.Err() }} // like some drivers
+	p := &proxy{refuse: func(ctx context.Context, _ string) error { return ctx.Err() }}
 	mine := proxied(t, sqliteNormal(t, db), p)
 	poolOf(t, mine).SetMaxOpenConns(1)
 	store := newStore(mine)
@@ -132,7 +137,8 @@ func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	wantLevel(t, mine, 1)
 }
 
-// The store changes the setting of the database that contains the table.
+// In an attached file, SQLite has a synchronous setting of its own. The store changes the
+// setting of the file that contains the table.
 func TestSQLiteAttachedDatabase(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
@@ -175,6 +181,7 @@ func TestSQLiteSettingCannotBeRestored(t *testing.T) {
 	}
 }
 
+// sqliteNormal opens the file with synchronous=NORMAL, which is 1.
 func sqliteNormal(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	d := db.Dialector.(*sqlite.Dialector)

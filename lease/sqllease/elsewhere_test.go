@@ -67,8 +67,8 @@ func TestLostServerLeavesThePool(t *testing.T) {
 	})
 }
 
-// A store over one connection cannot use another. Its call fails, and the lease's next
-// connection is another.
+// A connected store cannot move from a lost server to another connection. Its call fails,
+// and the next Connect returns a connection to another server.
 func TestLostServerOfOneConnection(t *testing.T) {
 	t.Parallel()
 	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
@@ -100,8 +100,8 @@ func TestEveryServerRefuses(t *testing.T) {
 	})
 }
 
-// A commit that was cut off may still happen. The store only repeats writes that were
-// not applied.
+// A node that loses its cluster during a COMMIT may still apply it. The store must not
+// repeat the write or return true, and returns the error.
 func TestCutOffCommitIsUnknown(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}

@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// Before a failover all workers are held. After it newcomers want some of them.
+// Before a failover, members hold all workers. After it, newcomers want some of them.
 const (
 	failoverWorkers   = 4
 	failoverNewcomers = 3
@@ -48,8 +48,10 @@ func newRandom(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// A synchronous standby that is cut off makes commits wait. After a cancelled wait the
-// primary shows a row that the standby does not have.
+// A synchronous standby is cut off, so that commits wait for it. If a client gives up such
+// a wait, the primary shows a row that the standby does not have and that was not
+// acknowledged. The standby then takes over. No ID is issued twice, because the lease does
+// not count a row that it only reads.
 func TestFailoverSynchronousStandby(t *testing.T) {
 	t.Parallel()
 	eachFailover(t, func(t *testing.T, random *rand.Rand) {
@@ -57,7 +59,9 @@ func TestFailoverSynchronousStandby(t *testing.T) {
 	})
 }
 
-// MariaDB shows a commit before its log is on disk.
+// MariaDB shows a commit to readers before its log is on disk. The disk stalls, and the
+// server is killed, so that it has forgotten such commits after its restart. No ID is
+// issued twice, because the lease does not count a row that it only reads.
 func TestFailoverStalledLog(t *testing.T) {
 	t.Parallel()
 	eachFailover(t, func(t *testing.T, random *rand.Rand) {
@@ -120,6 +124,8 @@ func (f *failover) nap(from, to float64) time.Duration {
 	return d
 }
 
+// synchronousStandby cuts the standby off, kills the primary a while later and promotes
+// the standby. The function wrap, if any, breaks the store of each member.
 func synchronousStandby(t *testing.T, random *rand.Rand, wrap func(lease.Store) lease.Store) storetest.Tally {
 	primary := testserver.Postgres(t, "synchronous_standby_names=*")
 	replication := testserver.NewProxy(t, primary.Address())
@@ -137,6 +143,8 @@ func synchronousStandby(t *testing.T, random *rand.Rand, wrap func(lease.Store) 
 	return f.report()
 }
 
+// stalledLog stalls the log of the server, kills the server a while later and restarts
+// it. The function wrap, if any, breaks the store of each member.
 func stalledLog(t *testing.T, random *rand.Rand, wrap func(lease.Store) lease.Store) storetest.Tally {
 	server, stall := testserver.StallingMariaDB(t, "innodb_flush_log_at_trx_commit=1")
 	f := beginFailover(t, random, server, storetest.FleetConfig{Window: 2 * time.Second, Wrap: wrap})
@@ -149,8 +157,8 @@ func stalledLog(t *testing.T, random *rand.Rand, wrap func(lease.Store) lease.St
 	return f.report()
 }
 
-// outage waits while no write is acknowledged. Without a broken rule every holder must
-// notice that.
+// outage waits while no write is acknowledged. Unless the test has broken the stores of
+// the members, every holder must count a failure.
 func (f *failover) outage() {
 	f.t.Helper()
 	f.t.Logf("no acknowledgement for %v", f.nap(1.2, 2.2))
@@ -182,12 +190,14 @@ func (f *failover) recover(address string, start func() error) {
 	f.nap(1, 2)
 }
 
+// disconnect cuts the holders off from every server.
 func (f *failover) disconnect() {
 	for _, proxy := range f.proxies {
 		proxy.Lead("")
 	}
 }
 
+// report ends the members, logs the counts and returns them.
 func (f *failover) report() storetest.Tally {
 	f.t.Helper()
 	sum := f.Finish()
@@ -334,8 +344,9 @@ func (f *failover) takeOver(standby *testserver.Server) {
 	}
 }
 
-// awaitAlarm waits until the holder's next write. It must find its worker taken from a
-// bound below its own, or its own record with such a bound.
+// awaitAlarm waits until the holder has logged that the store has forgotten. Its next
+// write must find that another process has taken its worker from a bound below the
+// acknowledged bound, or that its own record is back at such a bound.
 func (f *failover) awaitAlarm(m *storetest.Member) {
 	f.t.Helper()
 	worker := m.First().Worker
@@ -350,7 +361,8 @@ func (f *failover) awaitAlarm(m *storetest.Member) {
 		worker, s.Losses, s.Regressions, m.Errors(), 2*f.Window)
 }
 
-// With a store that trusts its reads, both failovers must cause duplicates.
+// This test checks the tests above. If the store counts a write that it only reads, the
+// failovers with a synchronous standby and with a stalled log must cause duplicates.
 func TestFailoverFindsTrustedReads(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("GORMFLAKE_TEST_FAILOVERS") == "" {
@@ -376,9 +388,9 @@ func TestFailoverFindsTrustedReads(t *testing.T) {
 	}
 }
 
-// trustReads breaks a rule, so that IDs are issued twice. It counts an unanswered write
-// if it can read it. It waits only briefly for an answer, so that it often relies on
-// reading.
+// trustReads is a store that breaks the rule that only an acknowledged write counts. It
+// also returns true for an unanswered write that it can read. It waits only briefly for an
+// answer, so that it often relies on reading.
 type trustReads struct{ lease.Store }
 
 func (s trustReads) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {

@@ -12,8 +12,8 @@ import (
 
 var errInjected = errors.New("injected")
 
-// failing makes the nth statement from now on fail before it reaches the database. It
-// returns a function that returns the number of statements so far.
+// failing makes the nth statement from now on fail before it reaches the database. The
+// function asked returns the number of statements that the store has sent since.
 func (p *proxy) failing(n int) (asked func() int) {
 	count := 0
 	p.lead(func(int) error {
@@ -29,8 +29,9 @@ func (p *proxy) failing(n int) (asked func() int) {
 	}
 }
 
-// Each statement of the first call fails once. The call must return its error or
-// complete its work, and the next call starts again.
+// The first call of a store sends several statements to check the server and the table.
+// Each of them fails once, in a store of its own. The call must return the error or
+// complete its work, and the next call must not rely on a check that has failed.
 func TestFirstUseFails(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

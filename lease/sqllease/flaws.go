@@ -30,6 +30,9 @@ func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
 	return append(flaws, d.keyFlaws(found.keys, t)...)
 }
 
+// columnFlaws returns the reason why the column cannot be used, or nil. A column of the
+// key must not be NULL, because a unique key accepts several rows with NULL. In bound and
+// owner, NULL is an error of the read that finds it.
 func (d *dialect) columnFlaws(c column, t table, name string) []Flaw {
 	want := d.typeOf(name)
 	switch key := name == "namespace" || name == "worker_id"; {
@@ -43,6 +46,8 @@ func (d *dialect) columnFlaws(c column, t table, name string) []Flaw {
 	return nil
 }
 
+// keyFlaws returns nil if one of the unique keys is usable, and otherwise the defects of
+// all of them.
 func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
 	var defects []string
 	for _, k := range keys {
@@ -58,6 +63,7 @@ func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
 	return []Flaw{{Found: found, Want: "UNIQUE (namespace, worker_id)", Fix: d.addKey(d, t)}}
 }
 
+// alterColumn returns SQL that gives the column its type and NOT NULL.
 func (d *dialect) alterColumn(t table, column string) string {
 	if d.alter == "" {
 		return d.rebuild(t)

@@ -14,9 +14,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A frozen host accepts connections and never answers. Each attempt to connect begins
-// with the first host of the DSN. Without connect_timeout no attempt reaches the second
-// host.
+// The first host of the DSN is frozen: it accepts connections and never answers. Each
+// attempt to connect begins with it, so that without connect_timeout no attempt reaches
+// the second host. The package's documentation therefore asks for connect_timeout.
 func TestFrozenFirstHost(t *testing.T) {
 	t.Parallel()
 	url := testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres))

@@ -13,6 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// A guessedRow gets its key from AUTO_INCREMENT, and an ownRow from gormflake.
 type (
 	guessedRow struct {
 		ID   int64
@@ -27,8 +28,10 @@ type (
 func (guessedRow) TableName() string { return "guessed" }
 func (ownRow) TableName() string     { return "own" }
 
-// Without RETURNING, GORM derives the keys of a batch from the first key. The nodes of
-// a Galera cluster use every third number, so that the other keys are wrong.
+// batchKeys creates batches of rows on each node, and checks the keys that GORM then has
+// for them. Without RETURNING, GORM derives the keys of a batch from its first key. The
+// nodes of a Galera cluster use every third number, so that GORM's further keys are wrong,
+// while gormflake's keys are right.
 func batchKeys(nodes []*testserver.Server) func(t *testing.T) {
 	return func(t *testing.T) {
 		var wrong, anothers, ownWrong int
@@ -70,6 +73,7 @@ func batchKeys(nodes []*testserver.Server) func(t *testing.T) {
 	}
 }
 
+// withoutReturning opens the node without RETURNING, which only MariaDB has.
 func withoutReturning(t *testing.T, node *testserver.Server) *gorm.DB {
 	t.Helper()
 	db := galeraDB(t, node)
@@ -85,6 +89,7 @@ func withoutReturning(t *testing.T, node *testserver.Server) *gorm.DB {
 	return db
 }
 
+// namesByKey returns the name of each row of the table, by its key.
 func namesByKey(t *testing.T, db *gorm.DB, table string) map[int64]string {
 	t.Helper()
 	var rows []guessedRow

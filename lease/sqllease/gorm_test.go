@@ -51,8 +51,8 @@ func TestSettingsOfGORM(t *testing.T) {
 	}
 }
 
-// The store prepares no statements in the session, so that it works through poolers
-// that do not keep them.
+// If the application's handle prepares statements, GORM prepares none for the store, whose
+// statements would otherwise fail through poolers that do not keep prepared statements.
 func TestPreparedStatements(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -72,6 +72,7 @@ func session(s *gorm.Session) func(*testing.T, *gorm.DB) *gorm.DB {
 	return func(_ *testing.T, db *gorm.DB) *gorm.DB { return db.Session(s) }
 }
 
+// refusing registers callbacks that make every operation of GORM fail.
 func refusing(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	refuse := func(tx *gorm.DB) { _ = tx.AddError(errors.New("a callback saw the store")) }

@@ -20,7 +20,7 @@ import (
 // patience is how long a call of a healthy database may take.
 const patience = 20 * time.Second
 
-// again opens the database of db again, with another pool.
+// again opens another pool on the database of db, like another process.
 func again(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	switch d := db.Dialector.(type) {
@@ -49,6 +49,8 @@ func newStore(db *gorm.DB, opts ...sqllease.Option) lease.Store {
 	return store
 }
 
+// isTiDB reports whether db was opened on TiDB, on which "make tidb" runs the tests of
+// MySQL.
 func isTiDB(db *gorm.DB) bool {
 	if db == nil || db.Config == nil {
 		return false
@@ -60,6 +62,8 @@ func isTiDB(db *gorm.DB) bool {
 // unsettled is a store that is not a lease.Settler.
 type unsettled struct{ sqlStore }
 
+// sqlStore has the interfaces that all stores of database servers implement. unsettled
+// embeds it, because embedding only lease.Store would hide the other interfaces.
 type sqlStore interface {
 	lease.Store
 	lease.Connector
@@ -69,11 +73,13 @@ type sqlStore interface {
 	lease.Clock
 }
 
+// open opens a database that the test closes at its end.
 func open(t *testing.T, d gorm.Dialector) *gorm.DB {
 	t.Helper()
 	return testdb.OpenWith(t, d)
 }
 
+// within returns a context that ends after d.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)

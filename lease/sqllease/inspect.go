@@ -13,9 +13,13 @@ import (
 	"github.com/gormflake/gormflake/internal/compatible"
 )
 
-// inspect returns an error if the store must not write on the connection. At first use
-// it also refuses a server whose settings can forget writes. Later it logs changed
-// settings.
+// inspect returns an error if the store must not write on the connection. Each statement
+// that it sends may take at most limit. At first use, before the table is known, it also
+// refuses a server whose settings can forget writes. Later it logs changed settings.
+//
+// If the dialect can roll back what a program has left open, inspect does so and accepts
+// the connection. Otherwise it returns the error about it, and the caller closes the
+// connection.
 func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration) error {
 	var t table
 	on := asker{conn, limit}
@@ -40,8 +44,8 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration
 }
 
 // checkEngine refuses servers that use the protocol of PostgreSQL or MySQL but are
-// other products, because their settings do not mean the same. For TiDB it selects the
-// dialect.
+// other products, because their settings do not mean the same. For TiDB it also replaces
+// the dialect of MySQL by TiDB's.
 func (s *store) checkEngine(ctx context.Context, on asker) error {
 	if s.dialect() == sqliteDialect { // SQLite is a library, not a server
 		return nil
@@ -76,8 +80,9 @@ func (s *store) warnOnce(ctx context.Context, cause error) {
 	}
 }
 
-// note logs the findings that this server did not have at the last inspection. With
-// refuse it returns the severe findings as an error instead.
+// note logs the findings that this server did not have at the last inspection. If refuse
+// is true, it returns those of level Error as an error instead of logging them. It
+// ignores all findings if the caller has given AllowVolatile.
 func (s *store) note(ctx context.Context, found session, refuse bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,6 +47,7 @@ func TestSettingsChangeLive(t *testing.T) {
 	}
 }
 
+// generatorOf returns a generator with a lease of the store.
 func generatorOf(t *testing.T, store lease.Store, window time.Duration) *snowflake.Generator {
 	t.Helper()
 	l, err := lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithWindow(window), lease.WithLogger(slog.New(slog.DiscardHandler)))
@@ -91,7 +92,8 @@ func TestBinaryLog(t *testing.T) {
 	}
 }
 
-// undoing returns SQL that adds and drops a BEFORE trigger that keeps the old record.
+// undoing returns SQL that adds and drops a trigger that keeps the old record. On
+// PostgreSQL the UPDATE then still reports a changed row.
 func undoing(db *gorm.DB) (add, drop []string) {
 	switch db.Dialector.Name() {
 	case "sqlite":
@@ -105,8 +107,8 @@ func undoing(db *gorm.DB) (add, drop []string) {
 	}, []string{"DROP TRIGGER keep_old ON snowflake_workers", "DROP FUNCTION keep_old()"}
 }
 
-// Check refuses a table that has become unfit since first use, even if the session's
-// name for it would lead to another table.
+// Check refuses a table that has become unfit since first use, because a trigger was added
+// or because a table without a key has taken its place.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -125,6 +127,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// wantCheck expects a TableError with this flaw, or no error if it is empty.
 func wantCheck(t *testing.T, store lease.Store, flaw string) {
 	t.Helper()
 	err := store.(lease.Checker).Check(within(t, patience))
@@ -134,8 +137,9 @@ func wantCheck(t *testing.T, store lease.Store, flaw string) {
 	}
 }
 
-// If a trigger undoes an extension, the extension fails. As long as the trigger exists,
-// no lease acquires a worker, neither in place of a lost worker nor as a newcomer.
+// If a trigger that somebody adds undoes extensions, the leases end with their windows. As
+// long as the trigger exists, no lease acquires a worker, neither in place of a lost worker
+// nor as a newcomer. Once it is dropped, all leases continue.
 func TestUndoingTriggerAddedLive(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

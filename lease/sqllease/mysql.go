@@ -48,15 +48,15 @@ func classifyMySQL(err error) kind {
 		return unknown
 	}
 	switch match[1] {
-	case "1146":
+	case "1146": // the table does not exist
 		return missing
-	case "1142":
+	case "1142": // the user lacks a right on the table
 		return denied
-	case "1062":
+	case "1062": // duplicate entry
 		return duplicate
 	case "1213", "1020": // deadlock; stale snapshot
 		return conflict
-	case "1047", "1205": // a Galera node that has left its cluster; a lock wait timeout, also of a synchronous read
+	case "1047", "1205": // a Galera node that has left its cluster; a lock wait timeout, also of a node that is too slow to catch up for a synchronous read
 		return elsewhere
 	case "1290", "1836", "1792": // read_only; InnoDB is read only; the session is read only
 		return elsewhere
@@ -66,7 +66,9 @@ func classifyMySQL(err error) kind {
 	return unknown
 }
 
-// sync_binlog matters because at its start InnoDB rolls back transactions that are not
+// mysqlSession reads the name of the server, two settings on which durability depends,
+// and a description of a state of the session in which the store must not write. It
+// reads sync_binlog because InnoDB, when it starts, rolls back transactions that are not
 // in the binary log.
 const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_flush_log_at_trx_commit,
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, CASE
@@ -113,13 +115,14 @@ func mysqlDirt(ctx context.Context, on asker, t table, setting string) (dirt, er
 	return dirt, err
 }
 
+// isTemporary reports whether the name means a temporary table in this session.
 func isTemporary(ctx context.Context, on asker, t table) (bool, error) {
 	ddl, err := mysqlDDL(ctx, on, t)
 	return strings.HasPrefix(ddl, "CREATE TEMPORARY "), err
 }
 
-// mysqlDDL returns the statement that creates the table, or the view in its place. For
-// a view the server returns four columns.
+// mysqlDDL returns the statement that creates the table, or the view in its place. It is
+// in the second column of the result.
 func mysqlDDL(ctx context.Context, on asker, t table) (ddl string, err error) {
 	err = on.ask(ctx, "SHOW CREATE TABLE "+t.quoted, new(string), &ddl)
 	return ddl, err
@@ -136,8 +139,9 @@ func isClustered(ctx context.Context, on asker) (bool, error) {
 	return strings.EqualFold(value, "ON"), err
 }
 
-// strayMySQL trusts the database with which the session was opened, because it is the
-// program's. If the session has changed its database, any program may have chosen it.
+// strayMySQL returns the databases for the field stray of [dialect]. It trusts the
+// database with which the session was opened, because it is in the program's DSN. If the
+// session has changed its database since, any user of the connection may have chosen it.
 func strayMySQL(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
 	if err = on.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), '')").Scan(&here); err != nil {
 		return "", "", err
@@ -196,6 +200,9 @@ SELECT 'flaw', CONCAT('trigger ', CONVERT(TRIGGER_NAME USING utf8mb4), ' can cha
 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABASE()) AND EVENT_OBJECT_TABLE = ?
   AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION <> 'DELETE'` + noLimit
 
+// mysqlShape reads the columns and parts of the table, whether a temporary table hides
+// it, and whether the server is a node of a Galera cluster. The arguments of mysqlParts
+// are, in each part, the texts that it puts into a fix, and then the schema and table.
 func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err error) {
 	schema := sql.NullString{String: t.schema, Valid: t.schema != ""}
 	of, beforeName := []any{schema, t.name}, strings.TrimSuffix(t.quoted, t.name+"`")

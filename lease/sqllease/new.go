@@ -40,6 +40,7 @@ func NewDB(db *sql.DB, dialect string, opts ...Option) lease.Store {
 	})
 }
 
+// newStore returns the store. It calls pool only if the options have not set a pool.
 func newStore(dialect string, opts []Option, pool func() (*sql.DB, error)) lease.Store {
 	cfg, err := configure(opts)
 	if err == nil && cfg.pool == nil {
@@ -63,6 +64,7 @@ func newStore(dialect string, opts []Option, pool func() (*sql.DB, error)) lease
 	return withClock(&store{shared: s})
 }
 
+// opened returns an error if db is not a handle that gorm.Open has returned.
 func opened(db *gorm.DB) error {
 	if db == nil || db.Config == nil || db.Dialector == nil {
 		return errors.New("sqllease: db is nil or was not opened: want the handle that gorm.Open returned")

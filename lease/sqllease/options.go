@@ -17,8 +17,8 @@ const (
 	// maxIdentifier is PostgreSQL's limit, which cuts longer names without an error.
 	// MySQL's limit is 64.
 	maxIdentifier = 63
-	maxNamespace  = 64
-	maxOwner      = 128
+	maxNamespace  = 64  // characters
+	maxOwner      = 128 // characters, as lease.Record documents
 )
 
 var (
@@ -38,8 +38,8 @@ type config struct {
 	namespace string
 	table     string // as given, without quotes
 	pool      *sql.DB
-	volatile  bool
-	existing  bool
+	volatile  bool // whether AllowVolatile was given
+	existing  bool // whether ExistingTable was given
 	logger    *slog.Logger
 }
 

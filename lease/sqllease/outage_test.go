@@ -32,8 +32,9 @@ func leased(t *testing.T, server *testserver.Server, window time.Duration) (*lea
 	return l, gen
 }
 
-// The database is down when the lease wants its next window, and back before the
-// current window ends. The generator does not notice.
+// The database is down when the lease first wants to extend its window, a third into the
+// window, and back before the window ends. The lease counts failures, and the generator
+// issues IDs all the time.
 func TestShortOutageIsNotNoticed(t *testing.T) {
 	t.Parallel()
 	window, before, down := 6*time.Second, time.Second, 2*time.Second
@@ -66,6 +67,8 @@ func TestShortOutageIsNotNoticed(t *testing.T) {
 	}
 }
 
+// The database is down for longer than the window. The generator is fenced at the bound,
+// neither earlier nor later, and issues again within a second of the restart.
 func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)

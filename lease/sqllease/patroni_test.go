@@ -15,6 +15,8 @@ const (
 	patroniMembers = 4
 )
 
+// strict are settings of Patroni under which a leader without a synchronous standby
+// acknowledges no write. With the first setting alone, it then acknowledges alone.
 var strict = []string{"synchronous_mode: true", "synchronous_mode_strict: true"}
 
 // Two PostgreSQL servers run under Patroni, behind HAProxy. A synchronous standby has
@@ -51,6 +53,7 @@ func TestPatroni(t *testing.T) {
 	}
 }
 
+// A patroniRun is a cluster under Patroni, and how long the leases of its members settle.
 type patroniRun struct {
 	*testcluster.Cluster
 	settle time.Duration
@@ -64,7 +67,8 @@ func (p *patroniRun) addresses() []string { return slices.Repeat(p.URLs(), patro
 
 // run injects a fault while members hold their workers, some with the default window,
 // and other members come and go. New members then take the workers of the latter at the
-// bounds that the new leader shows.
+// bounds that the new leader shows. Their clocks are behind, so that they start exactly at
+// these bounds, and repeat IDs if the new leader has forgotten a bound.
 func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally {
 	t.Helper()
 	p.do(t, p.Whole)
@@ -90,6 +94,9 @@ func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally 
 	return sum
 }
 
+// beginFault lets members come and go, injects the fault among them, and returns when it
+// did. For the fault Lost it first cuts off the replicas. Further members come and go
+// before the leader is killed, so that the next leader has forgotten their writes.
 func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, restless *storetest.Fleet) time.Time {
 	t.Helper()
 	generations := 5
@@ -119,6 +126,7 @@ func (p *patroniRun) healLater(t *testing.T, fault testcluster.Fault, began time
 	return healed
 }
 
+// do calls a step, and ends the test if it fails.
 func (p *patroniRun) do(t *testing.T, step func() error) {
 	t.Helper()
 	if err := step(); err != nil {
@@ -183,6 +191,7 @@ func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testser
 	return holders
 }
 
+// promoteByHand checks that Patroni does not promote the standby, and then does it.
 func (p *patroniRun) promoteByHand(t *testing.T, standby *testserver.Server) {
 	t.Helper()
 	pause(t.Context(), 30*time.Second) // longer than Patroni's time to live

@@ -15,8 +15,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// Behind PgBouncer in transaction mode, the statements of one client connection use any
-// of the server's connections.
+// The store keeps its contract behind PgBouncer in transaction mode, in which each
+// transaction of a client may use another connection to the server.
 func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -29,6 +29,8 @@ func TestPgBouncer(t *testing.T) {
 	}
 }
 
+// conformBehind runs the suite behind PgBouncer, and then writes alternately over one
+// connection of the client and over any.
 func conformBehind(t *testing.T, bouncer *testserver.Server, mode string) {
 	t.Helper()
 	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
@@ -42,6 +44,7 @@ func conformBehind(t *testing.T, bouncer *testserver.Server, mode string) {
 	wantNow(t, one)
 }
 
+// behind opens the database behind PgBouncer with this mode of pgx.
 func behind(t *testing.T, bouncer *testserver.Server, mode string) *gorm.DB {
 	t.Helper()
 	return open(t, postgres.Open(bouncer.URL()+"&default_query_exec_mode="+mode))

@@ -11,6 +11,8 @@ type pin struct {
 	busy chan struct{} // held while the driver uses the connection
 }
 
+// use calls f with the connection. It waits until an earlier call, from which its caller
+// may have turned away because its context had ended, is done with the connection.
 func (p *pin) use(ctx context.Context, f func(*sql.Conn) error) error {
 	select {
 	case p.busy <- struct{}{}:
@@ -21,8 +23,8 @@ func (p *pin) use(ctx context.Context, f func(*sql.Conn) error) error {
 	}
 }
 
-// release returns the connection to the pool. It does not wait for an abandoned call:
-// in that case the pool gets the connection back once the driver is done.
+// release returns the connection to the pool. It does not wait for a call that its caller
+// has abandoned. In that case the pool gets the connection back once the driver is done.
 func (p *pin) release() {
 	select {
 	case p.busy <- struct{}{}:
@@ -35,6 +37,7 @@ func (p *pin) release() {
 	}
 }
 
+// close returns the connection to the pool. The caller has sent to busy.
 func (p *pin) close() {
 	_ = p.conn.Close()
 	<-p.busy

@@ -19,14 +19,16 @@ const (
 	statementTimeout = 5 * time.Second
 	minStatement     = 2 * time.Second
 
-	// maxPlaces is the largest number of places in the pool's queue for one call. In
-	// addition to a first place each, all calls of a store share that many places.
-	// queueSteps divides the time of a call into steps, after each of which it doubles
-	// its places. It reaches maxPlaces after a ninth of its time.
+	// maxPlaces is the largest number of places in the pool's queue for one call. Each
+	// call has a first place of its own, and all calls of a store share the further
+	// places. queueSteps divides the time of a call into steps, after each of which the
+	// call doubles its places. It reaches maxPlaces after seven steps, a ninth of its
+	// time.
 	maxPlaces  = 128
 	queueSteps = 64
 )
 
+// errSlow is the error of a connection that the server has not accepted in openTimeout.
 var errSlow = fmt.Errorf("no connection within %v: the server is slow or cannot be reached", openTimeout)
 
 // open waits for a connection. While all connections of the pool are in use it waits
@@ -48,6 +50,7 @@ func (s *store) open(ctx context.Context) (*sql.Conn, error) {
 	return s.queue(ctx)
 }
 
+// allInUse reports whether the pool has a limit of connections, and callers use as many.
 func (s *store) allInUse() bool {
 	stats := s.pool.Stats()
 	return stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections
@@ -64,7 +67,7 @@ func (s *store) queue(ctx context.Context) (*sql.Conn, error) {
 	step := time.NewTicker(queueStep(ctx))
 	defer step.Stop()
 	s.wait(waiting, answers)
-	places := 1
+	places := 1 // of this call
 	defer func() { s.places.Add(int64(1 - places)) }()
 	for {
 		select {
@@ -85,6 +88,8 @@ func (s *store) queue(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
+// queueStep returns the time after which queue doubles its places, a part of the time
+// that is left until the deadline.
 func queueStep(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -93,13 +98,15 @@ func queueStep(ctx context.Context) time.Duration {
 	return max(time.Millisecond, time.Until(deadline)/queueSteps)
 }
 
+// An answer is the result of waiting in one place of the pool's queue.
 type answer struct {
 	conn *sql.Conn
 	err  error
 }
 
-// wait waits in one place of the queue. If another place has won, it returns its
-// connection to the pool.
+// wait takes one place of the queue, and sends the connection that it gets to answers. If
+// ctx has ended, because the call has got a connection in another place, wait returns its
+// own connection to the pool.
 func (s *store) wait(ctx context.Context, answers chan<- answer) {
 	go func() {
 		conn, err := s.pool.Conn(ctx)

@@ -46,6 +46,7 @@ WHERE durable.is = 'on' AND namespace = $3 AND worker_id = $4 AND bound = $5 AND
 	alter: "ALTER TABLE %[1]s ALTER COLUMN %[2]s TYPE %[3]s USING CAST(%[2]s AS %[4]s), ALTER COLUMN %[2]s SET NOT NULL",
 }
 
+// stateOf returns the SQLSTATE of an error, or "" if it has none.
 func stateOf(err error) string {
 	var state interface{ SQLState() string }
 	if !errors.As(err, &state) {
@@ -67,15 +68,15 @@ func hint(err error) string {
 
 func classifyPostgres(err error) kind {
 	switch stateOf(err) {
-	case "42P01":
+	case "42P01": // undefined table
 		return missing
-	case "23505":
+	case "23505": // unique violation
 		return duplicate
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
 		return conflict
 	case "25006", "25P02": // the server is a standby or the session read-only; a failed transaction
 		return elsewhere
-	case "42501":
+	case "42501": // insufficient privilege
 		return denied
 	}
 	return unknown
@@ -96,8 +97,9 @@ func inspectPostgres(ctx context.Context, on asker, _ table) (found session, err
 	return found, err
 }
 
-// strayPostgres trusts a search_path that the program has set in its DSN, because
-// different schemas of one database may belong to different applications.
+// strayPostgres returns the schemas for the field stray of [dialect]. It trusts a
+// search_path that the program has set in its DSN, because different schemas of one
+// database may belong to different applications.
 func strayPostgres(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
 	var source string
 	err = on.QueryRowContext(ctx, "SELECT COALESCE(CAST(current_schema() AS text), ''), source FROM pg_settings WHERE name = 'search_path'").Scan(&here, &source)

@@ -15,18 +15,18 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// A powerCase is a setting under which a machine loses power. Cases with long run only
-// in the long form.
+// A powerCase is a server with settings, whose machine loses power.
 type powerCase struct {
 	name     string
-	service  string
+	service  string // name of the server's program in package testserver
 	settings []string
 	want     storetest.Durability
-	long     bool
+	long     bool // run only in the long form
 }
 
-// powerCases is the list of settings and what they must survive. The store must report
-// every setting that forgets.
+// powerCases lists settings that keep every write, and settings that forget and that the
+// store must therefore report. synchronous_commit=off forgets nothing, because the store's
+// own statements wait for the disk.
 var powerCases = []powerCase{
 	{"PostgreSQL", "postgres", []string{"fsync=on"}, storetest.Durable, false},
 	{"PostgreSQL, synchronous_commit=off", "postgres", []string{"fsync=on", "synchronous_commit=off"}, storetest.Durable, false},
@@ -44,6 +44,8 @@ var powerCases = []powerCase{
 	{"Galera, log_bin, sync_binlog=0", "galera", []string{"log-bin=binlog", "sync-binlog=0"}, storetest.Warned, true},
 }
 
+// The machine of the database loses power. Under each setting the database must keep
+// every acknowledged write, or the store must have warned of the setting or refused it.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, c := range powerCases {
@@ -56,6 +58,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
+// start starts the server on a disk that can lose power.
 func (c powerCase) start(t *testing.T) (*testserver.Server, *testserver.Disk) {
 	if c.service == "galera" {
 		return galeraOnDisk(t, c.settings)
@@ -63,8 +66,10 @@ func (c powerCase) start(t *testing.T) (*testserver.Server, *testserver.Disk) {
 	return testserver.OnDisk(t, c.service, nil, c.settings...)
 }
 
-// galeraOnDisk starts a cluster of one node. At every start the node makes a new
-// cluster from its data.
+// galeraOnDisk starts a cluster of one node on a disk that can lose power. At every start
+// the node forms a new cluster from its data, because no other node exists that it could
+// join. It removes grastate.dat, because after a crash the node would refuse to form a cluster
+// by that file.
 func galeraOnDisk(t *testing.T, settings []string) (*testserver.Server, *testserver.Disk) {
 	library := testserver.Find(t, testserver.EngineOf("galera"))
 	return testserver.OnDisk(t, "mariadb", func(e *testserver.Engine) {
@@ -79,7 +84,9 @@ func galeraOnDisk(t *testing.T, settings []string) (*testserver.Server, *testser
 	})...)
 }
 
-// The holders themselves write SQLite's file, and end with the machine.
+// The machine that writes SQLite's file loses power. The store must keep every
+// acknowledged write even under synchronous=NORMAL, because it writes under EXTRA. Here the
+// processes that hold leases run on the machine and end with it.
 func TestPowerLossSQLite(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -106,6 +113,7 @@ func TestPowerLossSQLite(t *testing.T) {
 	}
 }
 
+// skipUnlessLong skips a test that runs only in the long form.
 func skipUnlessLong(t *testing.T, longOnly bool) {
 	t.Helper()
 	if longOnly && !storetest.Long() {
@@ -113,6 +121,8 @@ func skipUnlessLong(t *testing.T, longOnly bool) {
 	}
 }
 
+// dialLogging returns a dialer of stores that log to log, with AllowVolatile if volatile
+// is true.
 func dialLogging(log *slog.Logger, volatile bool) leasetest.Dialer {
 	opts := []sqllease.Option{sqllease.WithLogger(log)}
 	if volatile {

@@ -13,12 +13,15 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
+// childVariable is the environment variable that gives a child process the file. Each
+// child raises the bound childSwaps times.
 const (
 	childVariable = "SQLLEASE_TEST_DSN"
 	childSwaps    = 100
 )
 
-// Processes that write to one file lose no write and need no busy timeout.
+// Processes that write to one SQLite file at once lose no write, even without a busy
+// timeout, because the store repeats a statement that finds the file locked.
 func TestProcessesOnOneFile(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

@@ -73,6 +73,7 @@ func proxied(t *testing.T, db *gorm.DB, p *proxy) *gorm.DB {
 	return nil
 }
 
+// A namedConnector opens connections of a driver by the name of a database.
 type namedConnector struct {
 	driver driver.Driver
 	name   string
@@ -92,13 +93,15 @@ func (p *proxy) Connect(ctx context.Context) (driver.Conn, error) {
 	return &proxyConn{conn, p, p.connections}, nil
 }
 
-// lead sets the errors with which servers refuse statements.
+// lead sets the function away, which chooses the error with which the server of a
+// connection refuses statements.
 func (p *proxy) lead(away func(connection int) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.away = away
 }
 
+// refusal returns the error with which the server of this connection refuses statements.
 func (p *proxy) refusal(connection int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +125,8 @@ func (p *proxy) onCommit(commit interception) {
 	p.commit = commit
 }
 
-// take returns the interception for the statement, once.
+// take returns the interception for the statement, or nil. It removes the interception, so
+// that it applies once.
 func (p *proxy) take(statement string) (on interception) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,12 +139,14 @@ func (p *proxy) take(statement string) (on interception) {
 	return on
 }
 
+// A proxyConn is a connection through the proxy. The number counts connections from 1.
 type proxyConn struct {
 	driver.Conn
 	proxy  *proxy
 	number int
 }
 
+// asked returns the statement that the proxy sends instead.
 func (c *proxyConn) asked(statement string) string {
 	if c.proxy.ask == nil {
 		return statement

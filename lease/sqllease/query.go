@@ -41,6 +41,7 @@ func (a asker) ask(ctx context.Context, statement string, dest ...any) error {
 	})
 }
 
+// exec executes a statement without a result.
 func (a asker) exec(ctx context.Context, statement string) error {
 	return a.timed(ctx, statement, func(ctx context.Context) error {
 		_, err := a.conn.ExecContext(ctx, statement)
@@ -48,6 +49,8 @@ func (a asker) exec(ctx context.Context, statement string) error {
 	})
 }
 
+// timed calls f, which sends the statement, with the time limit. If the time runs out,
+// the error names the statement.
 func (a asker) timed(ctx context.Context, statement string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, a.limit)
 	defer cancel()
@@ -62,6 +65,7 @@ type execer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// eachRow calls scan for each row that the query returns.
 func eachRow(ctx context.Context, conn execer, query string, args []any, scan func(*sql.Rows) error) error {
 	began := time.Now()
 	rows, err := conn.QueryContext(ctx, query, args...)

@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A primary that waits for any one of two standbys acknowledges writes that the other
-// standby lacks. A promotion of the most advanced standby loses no write. After a
-// promotion of the other standby the store has forgotten.
+// A primary waits for either of two standbys, so that one standby may lack acknowledged
+// writes. Promoting the standby that has received most loses no write. If the standby that
+// was cut off is promoted, the store has forgotten, and IDs are issued twice.
 func TestFailoverQuorum(t *testing.T) {
 	t.Parallel()
 	t.Run("furthest", func(t *testing.T) {
@@ -35,14 +35,15 @@ func TestFailoverQuorum(t *testing.T) {
 	})
 }
 
+// A quorum is a failover from a primary to one of two standbys.
 type quorum struct {
 	*failover
 	primary  *testserver.Server
 	standbys []*testserver.Server
 }
 
-// newQuorum cuts one of two standbys off, at random, for a window and more, and then
-// stops the primary.
+// newQuorum cuts one of the two standbys off, at random. After more than a window, in
+// which the holders have extended, it kills the primary.
 func newQuorum(t *testing.T, random *rand.Rand) *quorum {
 	t.Helper()
 	q := &quorum{primary: testserver.Postgres(t, "synchronous_standby_names=ANY 1 (s1, s2)")}
@@ -63,6 +64,7 @@ func newQuorum(t *testing.T, random *rand.Rand) *quorum {
 // compare is negative if the first standby has received less.
 func (q *quorum) compare(a, b *testserver.Server) int { return q.received(a) - q.received(b) }
 
+// received returns how many bytes of the primary's log the standby has received.
 func (q *quorum) received(standby *testserver.Server) int {
 	q.t.Helper()
 	text, err := standby.Query("SELECT pg_last_wal_receive_lsn() - '0/0'")

@@ -44,7 +44,7 @@ func (s *store) selection(t table, keys []int) (statement string, args []any) {
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
 	statement, args = s.dialect().reads(s.dialect().load, t), []any{s.namespace}
 	switch {
-	case len(keys) == 0:
+	case len(keys) == 0: // all workers
 	case s.dialect().get == "":
 		statement += " AND worker_id IN (" + list + ")"
 	default:

@@ -18,6 +18,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// regionVariable and datacenterVariable are the environment variables that give a child
+// process the database of its region and its datacenter.
 const (
 	regionVariable     = "SQLLEASE_TEST_REGION_DSN"
 	datacenterVariable = "SNOWFLAKE_DATACENTER_ID"
@@ -32,9 +34,10 @@ type regionRow struct {
 	Region string
 }
 
-// The test merges databases of two regions that have never been connected. All
-// processes have the same clock, which stands still, and start the sequence at 0. Only
-// the datacenter distinguishes the IDs of the regions. Without it all of them repeat.
+// Rows of two regions, whose databases have never been connected, can be merged into one
+// database if each region has a datacenter of its own. All processes have the same clock,
+// which stands still, and start the sequence at 0, so that only the datacenter
+// distinguishes the IDs of the regions. With one datacenter for both, every ID repeats.
 func TestRegionsMeet(t *testing.T) {
 	t.Parallel()
 	const all = 2 * regionProcesses * regionRows
@@ -95,6 +98,7 @@ func writeRegions(t *testing.T, datacenters []string) [][]regionRow {
 	return rows
 }
 
+// migrate creates the table of regionRow.
 func migrate(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	if err := db.AutoMigrate(&regionRow{}); err != nil {
@@ -102,7 +106,8 @@ func migrate(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// TestRegionsMeetChild is one of the processes, configured as docs/clusters.md shows.
+// TestRegionsMeetChild is one of the processes of TestRegionsMeet. It is configured as
+// docs/clusters.md shows, and creates rows in the database of its region.
 func TestRegionsMeetChild(t *testing.T) {
 	dsn := os.Getenv(regionVariable)
 	if dsn == "" {

@@ -7,7 +7,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// Proxies in front of a database may repeat a statement whose answer they have lost.
+// A proxy in front of a database may repeat a statement whose answer it has lost. No ID is
+// issued twice behind such a proxy.
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{

@@ -9,8 +9,9 @@ import (
 )
 
 // A MariaDB primary is killed, and its replica promoted. With semi-synchronous
-// replication the replica has all acknowledged writes. Otherwise it has the writes
-// before it was cut off.
+// replication the replica has all acknowledged writes, so that no ID is issued twice.
+// Otherwise it lacks the writes since it was cut off, and only settling prevents
+// duplicates.
 func TestClusterReplica(t *testing.T) {
 	t.Parallel()
 	t.Run("semi-synchronous", func(t *testing.T) {
@@ -44,19 +45,19 @@ func TestClusterReplica(t *testing.T) {
 
 const replicaWindow = 1500 * time.Millisecond
 
-// A replicaRow contains the results of failovers of one kind.
+// A replicaRow contains the settings of failovers of one kind, and their results.
 type replicaRow struct {
 	semiSync bool
 	settle   time.Duration
 
-	n    int
+	n    int // failovers so far
 	sum  storetest.Tally
-	halt time.Duration // of members while no other members start
+	halt time.Duration // the longest time of a member without an ID, if no newcomers start
 }
 
-// failovers kills one primary, or seven in the long form, whose replicas were cut off a
-// window before. If no write may be lost, it then kills a primary whose replica was not
-// cut off.
+// failovers kills one primary, or seven in the long form, each a window and more after its
+// replica was cut off. With semi-synchronous replication, the long form also kills a
+// primary whose replica was not cut off, after each of them.
 func (r *replicaRow) failovers(t *testing.T) {
 	t.Helper()
 	times := 1
@@ -73,6 +74,8 @@ func (r *replicaRow) failovers(t *testing.T) {
 		r.n, r.sum.IDs, r.sum.Duplicates, r.sum.Regressions, r.halt.Round(100*time.Millisecond))
 }
 
+// failover kills a primary and promotes its replica. If cutOff is true, it cuts the replica
+// off before, for longer than a window.
 func (r *replicaRow) failover(t *testing.T, cutOff bool) {
 	t.Helper()
 	primary, replica, replication := testserver.MariaDBPair(t, r.semiSync)
@@ -109,7 +112,8 @@ func (f *failover) follow(replica *testserver.Server) {
 	f.AwaitIssuing(f.holders)
 }
 
-// wantSemiSync checks that the primary has not continued without its replica.
+// wantSemiSync checks that the primary still waits for its replica. After a timeout, MariaDB
+// would turn to asynchronous replication.
 func wantSemiSync(t *testing.T, primary *testserver.Server) {
 	t.Helper()
 	if on, err := primary.SemiSync(); !on || err != nil {

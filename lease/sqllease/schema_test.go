@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// PostgreSQL quotes the schema's name. The store must find the schema again after first
-// use.
+// A schema with capitals and a hyphen in its name must be quoted in SQL. At first use the
+// store reads the schema's name from the catalog, and must quote that name too.
 func TestSchemaInCapitals(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

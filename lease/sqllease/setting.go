@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// synchronousExtra is the only setting under which SQLite loses no commit in a power
-// failure with every kind of journal. With a write-ahead log FULL is enough. With a
-// rollback journal, deleting the journal commits, and under FULL a power failure may
-// undo that.
+// synchronousExtra is PRAGMA synchronous=EXTRA, the only level under which SQLite loses
+// no commit in a power failure with every kind of journal. With a write-ahead log, FULL
+// is enough. With a rollback journal, SQLite commits by deleting the journal, and under
+// FULL a power failure may bring the journal back.
 const synchronousExtra = 3
 
 // durably calls write so that its commit is on disk when it returns. Only SQLite needs
@@ -23,9 +23,9 @@ func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func
 	return while(ctx, conn, pragma, pragma+" = %d", extra, write)
 }
 
-// waitForAll makes every kind of statement (reads, UPDATE and DELETE, INSERT and
-// REPLACE) wait until its node of a Galera cluster has applied the writes that other
-// nodes have acknowledged.
+// waitForAll is a value of wsrep_sync_wait, whose bits are reads, UPDATE with DELETE, and
+// INSERT with REPLACE. It makes all of these statements wait until their node of a Galera
+// cluster has applied the writes that other nodes have acknowledged.
 const waitForAll = 1 | 2 | 4
 
 // synchronously calls f so that its statements see every acknowledged write. On a
@@ -38,9 +38,10 @@ func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() erro
 	return while(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
 }
 
-// while reads a setting with the statement get, sets it to change of the value with the
-// statement set, calls f, and restores the setting, because the connection belongs to
-// the application's pool. If it cannot restore the setting, it closes the connection.
+// while calls f while a setting of the connection has another value. The statement get
+// reads the setting, change returns the value for f, and the statement set, in which %d
+// is the value, sets it. Afterwards while restores the setting, because the connection
+// belongs to the application's pool. If it cannot, it closes the connection.
 func while(ctx context.Context, conn *sql.Conn, get, set string, change func(int) int, f func() error) error {
 	var before int
 	if err := conn.QueryRowContext(ctx, get).Scan(&before); err != nil {

@@ -15,13 +15,18 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
+// orAllow ends the errors that AllowVolatile avoids. neverTried ends the errors about
+// servers that the store refuses by name.
 const (
 	orAllow    = " (or accept it with AllowVolatile and lease.WithSettle)"
 	neverTried = ", whose settings do not show what it forgets, and on which leases were never tried: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease" + orAllow
 )
 
-// The cases are a database's settings of durability, and its name and version. A proxy
-// replaces a setting of the whole server in the statement that reads it.
+// The store refuses a setting under which the database forgets writes when a process dies,
+// and warns of a setting under which it forgets when the machine dies. It refuses servers
+// that it knows by name to ignore these settings. With AllowVolatile it does neither. The
+// test cannot change settings of a whole server, so a proxy replaces them in the statement
+// that reads them.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -87,6 +92,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// wantWarning expects that the log has exactly one warning with this text, or no line if
+// the text is empty.
 func wantWarning(t *testing.T, log *syncBuffer, warning string) {
 	t.Helper()
 	lines := strings.Count(log.String(), "\n")
@@ -95,6 +102,7 @@ func wantWarning(t *testing.T, log *syncBuffer, warning string) {
 	}
 }
 
+// A syncBuffer is a log that several goroutines can write and read.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -112,8 +120,10 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
+// same returns db unchanged, for cases that need no other handle.
 func same(_ *testing.T, db *gorm.DB) *gorm.DB { return db }
 
+// synchronousOff opens the file with synchronous=OFF.
 func synchronousOff(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	return open(t, sqliteWith("journal_mode(wal)", "synchronous(0)")(t, db))
@@ -139,6 +149,7 @@ func created(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
 	}
 }
 
+// ddl returns the statement that creates the table on this database.
 func ddl(t *testing.T, db *gorm.DB) string {
 	t.Helper()
 	statement, err := sqllease.DDL(db.Dialector.Name())
@@ -186,8 +197,10 @@ func TestPostgresStandby(t *testing.T) {
 	}
 }
 
-// A trigger that PostgreSQL runs as part of the commit records the setting that the
-// commit uses.
+// The store's commits wait for the disk even if the session has synchronous_commit=off. A
+// deferred trigger, which PostgreSQL runs as part of the commit, records the setting that
+// the commit uses. A statement that the store has not sent still commits under off, and
+// the session's setting stays off.
 func TestPostgresCommitsDurably(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -33,7 +33,7 @@ func (e *TableError) Error() string {
 
 // A shape is the description of the table in the catalog of the database.
 type shape struct {
-	schema  string
+	schema  string // in which the table was found
 	kind    string // for example aView; empty for a plain table
 	fix     string // SQL that replaces this kind; empty for the default, rebuild
 	columns map[string]column
@@ -50,6 +50,7 @@ const (
 	temporary = "a temporary table"
 )
 
+// A column is the description of a column of the table in the catalog.
 type column struct {
 	typ       string // the type as the database writes it
 	exact     bool   // it holds all values of the store, and compares them byte by byte
@@ -78,8 +79,8 @@ func (found *shape) readColumns(ctx context.Context, conn *sql.Conn, query strin
 	})
 }
 
-// readParts reads the rest of the shape. In each row of the query the first column
-// names a field of the shape, and three more columns contain texts for it.
+// readParts reads the rest of the shape. In each row of the query the first column names
+// a part of the shape, for example "key", and three more columns contain texts for it.
 func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string, args ...any) error {
 	return eachRow(ctx, conn, query, args, func(rows *sql.Rows) error {
 		var part, text, second, third string
@@ -101,7 +102,9 @@ func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string,
 // sizes are the characters or digits of the longest value of each column.
 var sizes = map[string]int64{"namespace": maxNamespace, "worker_id": 10, "bound": 19, "owner": maxOwner}
 
-// holds reports whether a column of this type holds all values of the store.
+// holds reports whether a column of this type holds all values of the store. The type is
+// text, integer, bigint, decimal, or any other name, which does not hold them. The size
+// is in characters or digits, and the scale is the number of decimal places.
 func holds(column, typ string, size, scale int64) bool {
 	number := column == "worker_id" || column == "bound"
 	switch typ {

@@ -24,7 +24,8 @@ type broken struct {
 	found      string // the expected flaws
 }
 
-// columns returns a CREATE TABLE. The changes are pairs of a column and its type.
+// columns returns a CREATE TABLE with this key, which may be empty. The changes are pairs of
+// a column and a type other than the default.
 func columns(key string, changes ...string) string {
 	types := map[string]string{"namespace": "VARCHAR(64) NOT NULL", "worker_id": "INTEGER NOT NULL", "bound": "BIGINT NOT NULL", "owner": "VARCHAR(128) NOT NULL"}
 	for i := 0; i < len(changes); i += 2 {
@@ -42,6 +43,7 @@ func elsewhere(create string) string {
 	return strings.Replace(create, "snowflake_workers", "elsewhere", 1)
 }
 
+// temporary makes the created table a temporary table.
 func temporary(create string) string {
 	return strings.Replace(create, "CREATE", "CREATE TEMPORARY", 1)
 }
@@ -115,13 +117,13 @@ var brokenMySQL = []broken{
 	{"two flaws", columns("", with("bound", "INT")...), "bound is int; " + noKey},
 }
 
-// displayWidth matches the width that MariaDB adds to the name of a type. MySQL writes
-// the name of an engine in capitals.
+// displayWidth matches the width that MariaDB adds to the name of a type, as in int(11).
 var displayWidth = regexp.MustCompile(`(int)\(\d+\)`)
 
 // binary are the types with which MySQL compares byte by byte.
 var binary = []string{"namespace", "VARBINARY(64) NOT NULL", "owner", "VARBINARY(128) NOT NULL"}
 
+// with returns the types of binary and further changes.
 func with(changes ...string) []string { return append(append([]string{}, binary...), changes...) }
 
 const (
@@ -249,6 +251,7 @@ func script(t *testing.T, db *gorm.DB, statements string) {
 	}
 }
 
+// acquire leases a worker in the store and releases it.
 func acquire(t *testing.T, store lease.Store) error {
 	t.Helper()
 	held, err := lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithLogger(slog.New(slog.DiscardHandler)))
@@ -258,6 +261,7 @@ func acquire(t *testing.T, store lease.Store) error {
 	return err
 }
 
+// refusal returns the TableError that err must be.
 func refusal(t *testing.T, err error) *sqllease.TableError {
 	t.Helper()
 	var refused *sqllease.TableError
@@ -267,7 +271,8 @@ func refusal(t *testing.T, err error) *sqllease.TableError {
 	return refused
 }
 
-// The cases need a superuser.
+// The store refuses tables of extensions. The test starts servers of its own, because only
+// a superuser may create extensions.
 func TestBrokenTablesOfPostgresExtensions(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []broken{
@@ -300,7 +305,8 @@ table "snowflake_workers" cannot keep a worker to one holder: `+noKey+`: want UN
 		`CREATE UNIQUE INDEX ON "snowflake_workers" (namespace, worker_id)`)
 }
 
-// The cases are tables that people may write by hand.
+// The store accepts tables that people may write by hand, with other types, keys, indexes
+// and triggers than its own, if they keep every record exactly.
 func TestGoodTables(t *testing.T) {
 	t.Parallel()
 	unique := columns("UNIQUE (worker_id, namespace)")
@@ -366,7 +372,8 @@ func acceptsTables(t *testing.T, target testdb.Target, tables map[string]string)
 	}
 }
 
-// acceptsTable expects that the store keeps extreme records.
+// acceptsTable expects that the store can keep extreme records in the table, that it
+// compares case, and that a lease can acquire a worker.
 func acceptsTable(t *testing.T, store lease.Store) {
 	t.Helper()
 	last := lease.Record{Bound: 1<<63 - 1, Owner: strings.Repeat("~", 127) + "A"}
@@ -381,6 +388,7 @@ func acceptsTable(t *testing.T, store lease.Store) {
 	}
 }
 
+// The store accepts a table that GORM's AutoMigrate has created from a model.
 func TestMigratedTable(t *testing.T) {
 	t.Parallel()
 	type SnowflakeWorker struct {
@@ -400,8 +408,8 @@ func TestMigratedTable(t *testing.T) {
 	})
 }
 
-// The collation ignores blanks at the end, although WithNamespace promises that they
-// are significant.
+// The collation utf8mb4_bin ignores blanks at the end. The store accepts it, unless the
+// namespace ends in a blank, because then two namespaces would share their workers.
 func TestNamespaceWithBlankAtTheEnd(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -415,7 +423,8 @@ func TestNamespaceWithBlankAtTheEnd(t *testing.T) {
 	})
 }
 
-// A name with a schema means that table, not another of the same name.
+// The store checks the table in the schema that WithTable names, whose name here needs
+// quotes. The fix in the error applies to the same table.
 func TestShapeOfNamedTable(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -450,7 +459,8 @@ func TestFixOfNamedTable(t *testing.T) {
 	})
 }
 
-// A table that was found without a schema may be in a schema whose name contains a dot.
+// A store whose table was named without a schema finds it in a schema whose name contains a
+// dot. The fix must name this schema as one quoted name.
 func TestFixInSchemaWithDot(t *testing.T) {
 	t.Parallel()
 	db := synchronous(t, testdb.Open(t, testdb.SQLite), 1)
@@ -463,6 +473,7 @@ func TestFixInSchemaWithDot(t *testing.T) {
 	acceptsTable(t, store)
 }
 
+// The fix that drops a trigger names the trigger's schema, and quotes its odd name.
 func TestFixOfNamedTrigger(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -474,7 +485,8 @@ func TestFixOfNamedTrigger(t *testing.T) {
 	})
 }
 
-// Newer servers list a session's temporary tables in the catalog.
+// Newer servers list a session's temporary tables in the catalog. A proxy makes the catalog
+// of any server answer like theirs, and the store must refuse the table.
 func TestTemporaryTableIsListed(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -502,7 +514,8 @@ func TestLoadRefusesNull(t *testing.T) {
 	})
 }
 
-// SQLite can store text in a column of integers.
+// A worker that is not a number is an error of the read, because SQLite can store text in a
+// column of integers.
 func TestLoadRefusesText(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -514,7 +527,8 @@ func TestLoadRefusesText(t *testing.T) {
 	})
 }
 
-// A damaged index may have allowed several rows of a worker.
+// A damaged index may have allowed two rows of a worker, or a column of another type a
+// worker that no store has written. Each is an error of the read.
 func TestLoadRefusesRows(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -14,9 +14,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// With a database that takes 0.8 s for each statement, processes can still start,
-// extend their windows, and release their workers. The long form shows the limit of
-// each database.
+// If a database takes 0.8 s for each statement, a process can still acquire a worker,
+// extend its window and release the worker, although each of these calls sends several
+// statements. The long form logs up to which time per statement that is possible.
 func TestSlowStatements(t *testing.T) {
 	t.Parallel()
 	times := []time.Duration{800 * time.Millisecond}

@@ -66,6 +66,8 @@ func inspectSQLite(ctx context.Context, on asker, _ table) (found session, err e
 	return found, err
 }
 
+// addKeySQLite returns SQL that adds the unique key. In SQLite's CREATE INDEX, the index
+// has the schema, and the table has none.
 func addKeySQLite(d *dialect, t table) string {
 	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (namespace, worker_id)",
 		d.qualified(t.schema, t.name+"_key").quoted, d.qualified("", t.name).quoted)
@@ -107,8 +109,11 @@ FROM pragma_index_list(?, ?) l JOIN pragma_index_xinfo(l.name, ?) x
 WHERE l."unique" AND x.key GROUP BY l.name
 HAVING count(*) = 2 AND count(DISTINCT CASE WHEN lower(x.name) IN ('namespace', 'worker_id') THEN lower(x.name) END) = 2`
 
+// sqliteTriggers reads the names and the DDL of the table's triggers.
 const sqliteTriggers = `SELECT name, sql FROM %s.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`
 
+// sqliteShape reads the shape of the table. It first finds the schema of the table,
+// which the further queries need.
 func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err error) {
 	if err = found.readParts(ctx, conn, sqliteTable, t.name, t.schema, t.schema); err != nil || found.kind != "" {
 		return found, err
@@ -124,6 +129,8 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err
 // written. A trigger without AFTER or BEFORE is a BEFORE trigger.
 var sqliteHarmless = regexp.MustCompile(`(?is)^CREATE\s+TRIGGER\s+("(?:[^"]|"")*"|` + "`[^`]*`" + `|\[[^]]*\]|'[^']*'|\S+)\s+(AFTER|(BEFORE\s+)?DELETE)\b`)
 
+// readSQLiteTriggers adds a flaw for each trigger that runs before a row is written. It
+// reads the trigger's DDL, because no PRAGMA shows when a trigger runs.
 func (found *shape) readSQLiteTriggers(ctx context.Context, conn *sql.Conn, t table) error {
 	quoted := `"` + found.schema + `"`
 	return eachRow(ctx, conn, fmt.Sprintf(sqliteTriggers, quoted), []any{t.name}, func(rows *sql.Rows) error {

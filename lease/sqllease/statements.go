@@ -9,10 +9,14 @@ import (
 )
 
 const (
+	// probeSQL returns no row, and fails if the table or one of its columns is missing.
 	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
 
+	// loadSQL lacks the placeholder of the namespace, which differs by database.
 	loadSQL = selectSQL + "%s ON namespace = "
 
+	// selectSQL reads records together with the state and the clock of the server. By
+	// its LEFT JOIN it returns a row for the server even if there is no record.
 	selectSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
 FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 
@@ -23,12 +27,13 @@ FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 // noLimit overrides the default limit of a session, for statements that need all rows.
 const noLimit = " LIMIT 9223372036854775807"
 
-// reads completes a statement that reads records, with the dialect's standby and clock
-// expressions and the table.
+// reads returns a statement that reads records. It puts the dialect's standby and clock
+// expressions and the table into format, such as the dialect's load.
 func (d *dialect) reads(format string, t table) string {
 	return fmt.Sprintf(format, cmp.Or(d.standby, "0"), cmp.Or(d.now, "NULL"), t.quoted)
 }
 
+// create returns the statement that creates the table.
 func (d *dialect) create(t table) string {
 	return fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (
   namespace %s NOT NULL,
@@ -40,6 +45,7 @@ func (d *dialect) create(t table) string {
 `, t.quoted, d.typeOf("namespace"), d.typeOf("worker_id"), d.typeOf("bound"), d.typeOf("owner"), d.options)
 }
 
+// typeOf returns the SQL type of a column of the table.
 func (d *dialect) typeOf(column string) string {
 	switch column {
 	case "namespace":
@@ -52,8 +58,8 @@ func (d *dialect) typeOf(column string) string {
 	return "INTEGER"
 }
 
-// withRecords returns the first schema whose table of that name has a row that the
-// session may read, or "".
+// withRecords returns the first of the schemas in which the table of that name has a
+// row, or "" if there is none.
 func (d *dialect) withRecords(ctx context.Context, on execer, schemas []string, name string) (string, error) {
 	for _, schema := range schemas {
 		var one int

@@ -36,13 +36,13 @@ type shared struct {
 	clustered atomic.Bool   // whether the server is a node of a Galera cluster
 	gate      chan struct{} // held while the table is created and checked
 
-	places atomic.Int64 // in the pool's queue, beyond the first place of each call
+	places atomic.Int64 // taken in the pool's queue, beyond the first place of each call
 
-	warned sync.Map // texts that warnOnce has logged
+	warned sync.Map // texts that warnOnce has logged, as keys
 	mu     sync.Mutex
 	noted  map[string][]finding // last findings of each server
 }
 
-// dialect returns the dialect that the caller has named, or once a connection has shown
-// that the server needs it, its variant.
+// dialect returns the dialect that the caller has named or, once a connection has shown
+// that the server is TiDB, the variant for TiDB.
 func (s *shared) dialect() *dialect { return s.chosen.Load() }

@@ -16,8 +16,9 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// Another client's SET search_path stays on a connection that PgBouncer reuses. A
-// second table would be created in that schema, and lease every worker again.
+// Another client's SET search_path stays on a connection that PgBouncer reuses, so that the
+// store does not find its table there. It must not create a second table in that schema,
+// which would lease every worker again.
 func TestLeakedSearchPath(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -37,7 +38,8 @@ func TestLeakedSearchPath(t *testing.T) {
 	load(t, newStore(behind(t, bouncer, "exec"), sqllease.WithTable("b.snowflake_workers"))) // a table of its own, as requested
 }
 
-// Schemas that DSNs name, and other tables without records, are not errors.
+// Applications with a schema each, named in their DSNs, may each have a table with records.
+// A table without records in another schema does not keep the store from creating its own.
 func TestSchemasOfSeveralApplications(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -51,8 +53,9 @@ func TestSchemasOfSeveralApplications(t *testing.T) {
 	swap(t, newStore(db), 1, lease.Record{}, first, true)
 }
 
-// On MySQL, a program that has changed the database of a pooled connection leads the
-// store to another database.
+// On MySQL, a program that has sent USE over a pooled connection leads the store to another
+// database. The store must not create a second table there. If the DSN names that
+// database, it does.
 func TestChangedDatabase(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *testserver.Server{
@@ -79,8 +82,9 @@ func TestChangedDatabase(t *testing.T) {
 	}
 }
 
-// A view of the renamed table takes its place while a holder runs. The holder can still
-// extend its window, but Check refuses the view.
+// Somebody renames the table while a worker is held, and puts a view in its place. The
+// holder can still extend its window through the view, because the table behind it still
+// has its key. Check refuses the view, so that no lease acquires a worker through it.
 func TestViewInPlaceOfTheTable(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *testserver.Server{
@@ -104,7 +108,8 @@ func TestViewInPlaceOfTheTable(t *testing.T) {
 	}
 }
 
-// A session's limit on rows must not hide columns from the store.
+// A session's sql_select_limit=1 must not hide columns of the table, or records, from the
+// store.
 func TestRowLimitOfTheSession(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *testserver.Server{
@@ -124,7 +129,8 @@ func TestRowLimitOfTheSession(t *testing.T) {
 	}
 }
 
-// The store names a replica to which a proxy sends reads, because it lags.
+// A proxy may send reads to a replica, which lags and has read_only on. The store refuses to
+// read there, and its error tells how to reach a server that does not lag.
 func TestReadOnlyServerIsNamed(t *testing.T) {
 	t.Parallel()
 	server := testserver.MariaDB(t)

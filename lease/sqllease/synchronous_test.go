@@ -19,13 +19,14 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// galeraStatements makes a server of MariaDB pretend to be a node of a cluster, and
-// records its statements.
+// galeraStatements records the statements that reach a server of MariaDB, and makes the
+// server answer like a node of a Galera cluster. Its method ask is the ask of a proxy.
 type galeraStatements struct {
 	mu  sync.Mutex
 	all []string
 }
 
+// ask records the statement, and returns the statement that is sent instead.
 func (s *galeraStatements) ask(statement string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,17 +45,19 @@ func inspects(statement string) bool {
 	return strings.Contains(statement, "@@hostname") || strings.HasPrefix(statement, "SET TRANSACTION") || strings.HasPrefix(statement, "SHOW CREATE")
 }
 
+// take returns the recorded statements and forgets them.
 func (s *galeraStatements) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := slices.Compact(s.all) // some are prepared and then executed
+	all := slices.Compact(s.all) // a statement that is prepared and then executed counts once
 	s.all = nil
 	return all
 }
 
-// On a node of a cluster, the reads of a store wait for writes that other nodes have
-// acknowledged. So does the second try of an UPDATE that has found no row to replace.
-// Afterwards the application's session has its own setting again.
+// On a node of a Galera cluster, which may lag, the reads of a store wait for writes that
+// other nodes have acknowledged (wsrep_sync_wait = 7). An UPDATE that has changed no row is
+// repeated in the same way, because the node may have lacked the latest version of the
+// row. Afterwards the application's session has its own setting again.
 func TestSynchronousOnGalera(t *testing.T) {
 	t.Parallel()
 	const set, reset = "SET SESSION wsrep_sync_wait = 7", "SET SESSION wsrep_sync_wait = 0"
@@ -145,8 +148,9 @@ func TestSynchronousOnOneServer(t *testing.T) {
 	})
 }
 
-// lagging tests a node whose reads return an old record until it continues. The store
-// must not return it, because the lease would conclude that the store has forgotten.
+// lagging returns a test with a node that stops applying the writes of other nodes. The
+// store must wait until the node continues. If it returned the old record, the lease would
+// conclude that the store has forgotten.
 func lagging(nodes []*testserver.Server) func(t *testing.T) {
 	return func(t *testing.T) {
 		there, here := galeraStore(t, nodes[0]), galeraStore(t, nodes[1])
@@ -163,11 +167,13 @@ func lagging(nodes []*testserver.Server) func(t *testing.T) {
 	}
 }
 
+// galeraStore returns a store on the node.
 func galeraStore(t *testing.T, node *testserver.Server) lease.Store {
 	t.Helper()
 	return newStore(galeraDB(t, node), sqllease.WithNamespace(t.Name()))
 }
 
+// galeraDB opens the database of the node.
 func galeraDB(t *testing.T, node *testserver.Server) *gorm.DB {
 	t.Helper()
 	db, err := openQuietly(node.URL())

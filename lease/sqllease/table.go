@@ -39,6 +39,8 @@ func (s *store) prepare(ctx context.Context) (table, error) {
 	return s.setUp(ctx)
 }
 
+// setUp creates the table if it does not exist, checks it, and keeps it as ready. The
+// caller holds the gate, or uses a store with a pin.
 func (s *store) setUp(ctx context.Context) (t table, err error) {
 	if err := s.ensureTable(ctx); err != nil {
 		return t, err
@@ -81,6 +83,7 @@ func (s *store) ensureTable(ctx context.Context) error {
 		s.table.quoted, err, createErr, s.dialect().name)
 }
 
+// exec executes the statement over any connection.
 func (s *store) exec(ctx context.Context, statement string) error {
 	return s.attempt(ctx, func(conn *sql.Conn) error {
 		began := time.Now()
@@ -134,6 +137,7 @@ func (s *store) checkShape(ctx context.Context, t table) (found shape, err error
 	return found, s.tableError(s.dialect().flaws(found, t, s.namespace)...)
 }
 
+// tableError returns a [TableError] with the flaws, or nil if there are none.
 func (s *store) tableError(flaws ...Flaw) error {
 	if len(flaws) == 0 {
 		return nil

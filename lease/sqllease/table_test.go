@@ -98,6 +98,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// The store uses odd names of tables, such as "order" and "a-b", exactly as they are
+// written, and quotes them as GORM does.
 func TestTableNames(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -116,6 +118,7 @@ func TestTableNames(t *testing.T) {
 	})
 }
 
+// schemaOf returns the schema in which the test creates tables.
 func schemaOf(t *testing.T, db *gorm.DB) string {
 	t.Helper()
 	query := map[string]string{
@@ -130,7 +133,8 @@ func schemaOf(t *testing.T, db *gorm.DB) string {
 	return schema
 }
 
-// Several independent processes use the table for the first time at once.
+// Many processes use a database without the table for the first time at once. Each must be
+// able to write, although only one of them creates the table.
 func TestCreateConcurrently(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -163,6 +167,7 @@ func TestCreateConcurrently(t *testing.T) {
 	})
 }
 
+// limit sets how many connections the pool may open.
 func limit(t *testing.T, db *gorm.DB, connections int) {
 	t.Helper()
 	pool, err := db.DB()
@@ -239,7 +244,8 @@ func TestNamespacesWithEqualRecords(t *testing.T) {
 	})
 }
 
-// An account that may not create the table can use an existing table.
+// An account that may not create the table gets an error that says how to create it. Once
+// somebody else has created it, the same store can use it.
 func TestWithoutCreateRight(t *testing.T) {
 	t.Parallel()
 	// The test starts servers, because on shared servers it may not create users.
@@ -277,6 +283,8 @@ func TestWithoutCreateRight(t *testing.T) {
 	}
 }
 
+// mysqlUser creates a user without rights on the table of workers, and opens the database
+// as this user.
 func mysqlUser(t *testing.T, db *gorm.DB) (limited *gorm.DB, grantee string) {
 	t.Helper()
 	name, password := "gormflake_"+strings.ToLower(rand.Text()[:16]), rand.Text()
@@ -290,6 +298,8 @@ func mysqlUser(t *testing.T, db *gorm.DB) (limited *gorm.DB, grantee string) {
 	})(t, db)), grantee
 }
 
+// postgresRole creates a role without rights on the table of workers, and opens the database
+// under this role.
 func postgresRole(t *testing.T, db *gorm.DB) (limited *gorm.DB, grantee string) {
 	t.Helper()
 	name := "gormflake_" + strings.ToLower(rand.Text())

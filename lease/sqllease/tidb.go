@@ -42,6 +42,8 @@ func classifyTiDB(err error) kind {
 	return conflict
 }
 
+// tidbSession reads a setting of the session under which the store must not write, or an
+// empty text. All of these settings but autocommit make reads return old data.
 const tidbSession = `SELECT CASE
     WHEN NOT @@SESSION.autocommit THEN 'autocommit=0, under which nothing that the store writes is committed'
     WHEN @@SESSION.tidb_snapshot <> '' THEN 'tidb_snapshot'
@@ -62,7 +64,8 @@ func inspectTiDB(ctx context.Context, on asker, t table) (found session, err err
 	return found, err
 }
 
-// tidbShape adds the properties that only the table's DDL shows.
+// tidbShape adds to the shape of MySQL the properties that only TiDB has, and that only
+// the table's DDL shows.
 func tidbShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 	found, err := mysqlShape(ctx, conn, t)
 	if found.kind == temporary {

@@ -24,6 +24,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// untried is part of the errors that refuse TiDB.
 const untried = "on which leases were tried with its embedded storage, and not with the one-phase and the asynchronous commit of a cluster of TiKV"
 
 // TestTiDB tests features that TiDB has and MySQL lacks. "make tidb" also runs the
@@ -73,12 +74,14 @@ func freshOn(t *testing.T, server *testserver.Server) *gorm.DB {
 	return testdb.OpenURL(t, strings.TrimSuffix(server.URL(), "test")+name)
 }
 
+// refusesTiDB expects that a store without AllowVolatile refuses the server.
 func refusesTiDB(t *testing.T, db *gorm.DB) {
 	wantError(t, "by name", sqllease.New(db), fmt.Sprintf("sqllease: the server is TiDB (%s), %s: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease%s",
 		db.Dialector.(*mysql.Dialector).ServerVersion, untried, orAllow))
 }
 
-// A lease that does not settle for a window must not write.
+// wantsSettle expects that a lease acquires a worker only if it settles for a window or
+// more before it issues IDs, and that a refused lease has written nothing.
 func wantsSettle(t *testing.T, db *gorm.DB) {
 	const window = 300 * time.Millisecond
 	acquire := func(store lease.Store, settle time.Duration) (*lease.Lease, error) {
@@ -132,7 +135,8 @@ var tidbGood = map[string]string{
 	"TTL in a comment":     columns(primary, binary...) + " COMMENT 'TTL = never, CACHED ON, CREATE GLOBAL TEMPORARY'",
 }
 
-// The cases are settings of a session.
+// The store keeps its contract on TiDB under settings of a session that change how TiDB
+// commits.
 func TestTiDBConform(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)
@@ -155,7 +159,7 @@ func TestTiDBConform(t *testing.T) {
 	}
 }
 
-// The test uses MySQL in place of TiDB for the dialect of TiDB.
+// MySQL, which answers like TiDB, tests the dialect of TiDB where no TiDB is installed.
 func TestLikeTiDB(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -168,7 +172,8 @@ func TestLikeTiDB(t *testing.T) {
 	})
 }
 
-// A proxy adds properties of TiDB's DDL to that of MySQL's table.
+// The store refuses tables whose DDL has properties that only TiDB has. A proxy answers
+// with such a DDL in place of MySQL's.
 func TestLikeTiDBTables(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -199,8 +204,8 @@ func TestLikeTiDBTables(t *testing.T) {
 	})
 }
 
-// If a transaction cannot begin, the store does not write. If the commit finds a row,
-// another process has written it.
+// If BEGIN fails, the store does not write. If an INSERT fails only at COMMIT, because
+// another process has inserted the row, CompareAndSwap returns false.
 func TestLikeTiDBBegin(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -233,7 +238,8 @@ func TestTiDBCommit(t *testing.T) {
 	meetAtCommit(t, func(t *testing.T) *gorm.DB { return freshOn(t, server) }, func() *proxy { return &proxy{} })
 }
 
-// meetAtCommit expects that the result of a write is the result of its commit.
+// meetAtCommit injects faults into the COMMIT of a write. The result of the write must be
+// the result of its COMMIT.
 func meetAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through func() *proxy) {
 	t.Helper()
 	for _, test := range append(tidbOutcomes(), outcomes...) {
@@ -251,7 +257,9 @@ func meetAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through func
 	}
 }
 
-// tidbOutcomes are commits that were rolled back.
+// tidbOutcomes returns errors of a COMMIT. After the first three, which mean that TiDB has
+// rolled back, the store repeats the write. After the others the write may have happened,
+// as it has here.
 func tidbOutcomes() (all []outcome) {
 	for _, text := range []string{
 		"Error 9007 (HY000): Write conflict, txnStartTS=1, conflictStartTS=2",
@@ -286,6 +294,8 @@ func TestTiDBServer(t *testing.T) {
 	storetest.Repeated(t, server, dial)
 }
 
+// onePhase makes TiDB commit in one phase or asynchronously. The tests use it because a
+// statement outside a transaction then lets two processes change one value.
 const onePhase = "?tidb_enable_1pc=1&tidb_enable_async_commit=1"
 
 // The processes issue a million IDs in total, while clients are killed and paused, the
@@ -307,14 +317,15 @@ func contended(ids int) leasetest.TortureConfig {
 	return leasetest.TortureConfig{Workers: 1, Window: 100 * time.Millisecond, Skew: -1, IDs: ids}
 }
 
-// breakVariable makes the processes of a torture send no BEGIN and no COMMIT.
+// breakVariable makes the processes of a torture send neither BEGIN nor COMMIT.
+// tortureVariable gives the child that runs the torture the URL of the server.
 const (
 	breakVariable   = "SQLLEASE_TEST_AUTOCOMMIT"
 	tortureVariable = "SQLLEASE_TEST_TORTURE"
 )
 
-// The torture must find IDs that were issued twice if each statement is its own
-// transaction.
+// This test checks the torture of TiDB. If each statement is its own transaction, IDs are
+// issued twice, and the torture must find them.
 func TestTortureTiDBFindsAutocommit(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)

@@ -32,6 +32,7 @@ func dial(_ context.Context, url, namespace string) (lease.Store, func(), error)
 	return dialWith(url, sqllease.WithNamespace(namespace), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 }
 
+// dialWith opens a store on the database of the URL. The returned function closes it.
 func dialWith(url string, opts ...sqllease.Option) (lease.Store, func(), error) {
 	db, err := openQuietly(url)
 	if err != nil {
@@ -61,12 +62,14 @@ func openQuietly(url string) (*gorm.DB, error) {
 	return gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 }
 
-// A file has no connection that could be cut, so the processes themselves lose answers.
+// No ID is issued twice on SQLite. A file has no connection that could be cut, so the
+// processes themselves lose answers of the store.
 func TestTortureSQLite(t *testing.T) {
 	t.Parallel()
 	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{LoseOneIn: 4, Duration: 4 * time.Second})
 }
 
+// sqliteURL returns the URL of a new file.
 func sqliteURL(t *testing.T) string {
 	return "sqlite://" + filepath.Join(t.TempDir(), "workers.db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)"
 }
@@ -77,8 +80,8 @@ func TestTortureFewWorkers(t *testing.T) {
 	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{Workers: 2, Window: 300 * time.Millisecond, Duration: 4 * time.Second})
 }
 
-// The server is killed while its settings let it forget acknowledged writes. The
-// store's own statements must prevent that.
+// PostgreSQL is killed while synchronous_commit=off lets it forget acknowledged writes of
+// the last ten seconds. The store's own statements wait for the disk nevertheless.
 func TestTorturePostgres(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t, "fsync=on", "synchronous_commit=off", "wal_writer_delay=10s")
@@ -110,6 +113,7 @@ func TestMariaDBThatForgetsIsRefused(t *testing.T) {
 	})
 }
 
+// refusesToForget expects the error of a lease to name the server's setting.
 func refusesToForget(t *testing.T, server *testserver.Server) {
 	t.Helper()
 	store, closeStore, err := dial(t.Context(), server.URL(), "default")

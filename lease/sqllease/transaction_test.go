@@ -17,6 +17,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
+// Three records of one worker, which differ in bound and owner.
 var (
 	first  = lease.Record{Bound: 1000, Owner: "first"}
 	second = lease.Record{Bound: 2000, Owner: "second"}
@@ -25,6 +26,8 @@ var (
 
 const transactionRefused = "sqllease: db is a transaction, and a worker taken in it would be free again after a rollback: pass the handle that gorm.Open returned"
 
+// New refuses every kind of handle that leads to a transaction, because a rollback would
+// free a worker that is in use.
 func TestRefusesTransactions(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -44,6 +47,8 @@ func TestRefusesTransactions(t *testing.T) {
 	})
 }
 
+// beginPrepared begins a transaction on a handle with prepared statements. On SQLite it
+// uses another file, because the test's own transaction may hold the lock.
 func beginPrepared(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	if strings.HasPrefix(string(testdb.TargetOf(db)), "sqlite") {
@@ -73,6 +78,7 @@ func wantError(t *testing.T, name string, store lease.Store, want string) {
 	}
 }
 
+// New refuses a handle that was not opened, or has no pool or an unknown dialect.
 func TestRefusesHandles(t *testing.T) {
 	t.Parallel()
 	const unopened = "sqllease: db is nil or was not opened: want the handle that gorm.Open returned"
@@ -106,7 +112,8 @@ type unreadyPool struct{ gorm.ConnPool }
 
 func (unreadyPool) GetDBConn() (*sql.DB, error) { return nil, errors.New("not connected yet") }
 
-// The store's writes stay when the transaction around the call is rolled back.
+// A call inside a transaction of the program sends its write over another connection, so
+// that the write stays when the transaction is rolled back.
 func TestInsideTransaction(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -177,8 +184,8 @@ func wantLate(t *testing.T, store lease.Store, text string) {
 	checkLate(t, "Load", ctx, err, text)
 }
 
-// wantLateSwap gives up a swap that waits. If the swap is carried out later, it finds
-// no record to replace.
+// wantLateSwap expects a swap to end with its context. Its old record does not exist, so
+// that it changes nothing if the database still carries it out later.
 func wantLateSwap(t *testing.T, store lease.Store, text string) {
 	t.Helper()
 	ctx := within(t, 200*time.Millisecond)
@@ -186,6 +193,8 @@ func wantLateSwap(t *testing.T, store lease.Store, text string) {
 	checkLate(t, "CompareAndSwap", ctx, err, text)
 }
 
+// checkLate expects that the call has ended soon after its context, with an error that
+// contains text.
 func checkLate(t *testing.T, call string, ctx context.Context, err error, text string) { //nolint:revive // reads as the call does
 	t.Helper()
 	deadline, _ := ctx.Deadline()
@@ -217,6 +226,7 @@ func TestLockedRow(t *testing.T) {
 	})
 }
 
+// writerLock is part of the error of a call that waits for SQLite's only writer.
 const writerLock = "a transaction of the application, or of another process, holds SQLite's writer lock"
 
 // A call waits for the writer lock until its context ends, independent of the busy
@@ -266,6 +276,7 @@ func testSQLiteWriter(t *testing.T, db *gorm.DB) {
 	}
 }
 
+// busyTimeout opens the file with another busy timeout, in the form of either driver.
 func busyTimeout(t *testing.T, db *gorm.DB, milliseconds string) *gorm.DB {
 	t.Helper()
 	d := db.Dialector.(*sqlite.Dialector)

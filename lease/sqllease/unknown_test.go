@@ -16,6 +16,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
+// An execution sends a statement to the database. An interception is called in place of
+// an execution, and may call it.
 type (
 	execution    = func() (driver.Result, error)
 	interception = func(execution) (driver.Result, error)
@@ -23,8 +25,8 @@ type (
 
 var errReset = errors.New("connection reset by peer")
 
-// An outcome is a fault of a write between the store and the database, and its expected
-// result.
+// An outcome is a fault of a write between the store and the database, the expected result
+// of CompareAndSwap, and the record that the fault leaves.
 type outcome struct {
 	name    string
 	fault   func(execute execution, other lease.Store) (driver.Result, error)
@@ -61,8 +63,8 @@ var outcomes = []outcome{
 	}, false, "sqllease: connection reset by peer", overwritten},
 }
 
-// CompareAndSwap returns true only for an acknowledged write. A later read gives the
-// base of the next write.
+// CompareAndSwap returns true only for an acknowledged write, whatever is lost between the
+// store and the database. After any outcome, the caller can read the record and replace it.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, test := range outcomes {
@@ -101,16 +103,19 @@ func written(_, to lease.Record) lease.Record             { return to }
 func unwritten(from, _ lease.Record) lease.Record         { return from }
 func overwritten(lease.Record, lease.Record) lease.Record { return third }
 
+// ignore executes the statement and returns err instead of the answer.
 func ignore(execute execution, err error) (driver.Result, error) {
 	_, _ = execute()
 	return nil, err
 }
 
+// overwrite writes the record as another process.
 func overwrite(s lease.Store, to lease.Record) {
 	records, _ := s.Load(context.Background())
 	_, _ = s.CompareAndSwap(context.Background(), 1, records[1], to)
 }
 
+// text returns the text of the error, or "" for nil.
 func text(err error) string {
 	if err == nil {
 		return ""
@@ -118,7 +123,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// The store tries again after errors of a busy database.
+// The store repeats a write after errors that mean that a busy database has not applied it.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	for target, texts := range map[testdb.Target][]string{
@@ -172,7 +177,8 @@ func TestZeroRow(t *testing.T) {
 	})
 }
 
-// An answer that counts more or less than one row is an error.
+// If the database says that an INSERT has added no row, or that an UPDATE has changed two,
+// or does not count rows, the store returns an error instead of guessing.
 func TestOddCounts(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

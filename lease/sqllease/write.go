@@ -47,6 +47,9 @@ func (s *store) write(ctx context.Context, t table, worker int, from, to lease.R
 	return written, err
 }
 
+// writeOn adds or replaces the record over the connection, and reports whether it has
+// changed a row. The zero record stands for a record that does not exist, so from a zero
+// record it first tries an INSERT.
 func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (bool, error) {
 	if from == (lease.Record{}) {
 		rows, err := s.apply(ctx, conn, fmt.Sprintf(s.dialect().insert, t.quoted), s.namespace, worker, to.Bound, to.Owner)
@@ -58,7 +61,7 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int
 		case s.classify(err) != duplicate:
 			return false, err
 		}
-		// The existing row may hold the zero record.
+		// The row exists, and may hold the zero record, which the UPDATE then replaces.
 	}
 	rows, err := s.update(ctx, conn, t, worker, from, to)
 	if err == nil && rows > 1 {
@@ -103,6 +106,7 @@ func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, arg
 	return rows, err
 }
 
+// exec executes the statement and returns the number of rows that it has changed.
 func exec(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
 	result, err := conn.ExecContext(ctx, statement, args...)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// connect returns a connection of its own.
 func connect(t *testing.T, address string) *zk.Conn {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{address}, 10*time.Second, zk.WithLogger(silent{}))
@@ -17,6 +18,7 @@ func connect(t *testing.T, address string) *zk.Conn {
 	return conn
 }
 
+// silent is a logger of the client that discards its messages.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}

@@ -20,8 +20,9 @@ import (
 // cutOffPatience is for a busy machine. An idle machine takes three seconds.
 const cutOffPatience = 45 * time.Second
 
-// A client whose session is on the leader writes again soon after that leader is cut
-// off from the other servers, but not from the client.
+// The leader is cut off from the other servers, but not from the client whose session is on
+// it. The leader must acknowledge no write, and the client must soon reach another server
+// and write again.
 func TestClusterCutOffSession(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.ZooKeeper(t)
@@ -98,6 +99,7 @@ func connectToLeader(t *testing.T, addresses []string) *zk.Conn {
 	return nil
 }
 
+// leads asks the server at the address whether it is the leader.
 func leads(address string) bool {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {

@@ -11,8 +11,10 @@ import (
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 
-// Servers of other tests do not wait for the disk. ZooKeeper does not show clients
-// whether a server does, so the store warns unless it has WithForceSync.
+// The machine of the server loses power. With forceSync=yes, ZooKeeper must keep every
+// acknowledged write. With forceSync=no it forgets writes. It does not show this setting to
+// clients, so that the store warns of it unless it has WithForceSync. In other tests all
+// servers run with forceSync=no, which is faster.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for forceSync, test := range map[string]struct {

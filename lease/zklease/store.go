@@ -16,6 +16,7 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
+// root is the parent node of all namespaces.
 const root = "/gormflake"
 
 // New returns a store on the ensemble that conn is connected to. The caller closes the
@@ -39,12 +40,13 @@ func New(conn *zk.Conn, opts ...Option) lease.Store {
 	return s
 }
 
+// A store keeps each record as text in a node of its own, whose name is the worker.
 type store struct {
 	stores.Server
 	conn   *zk.Conn
 	folder string // path of the namespace
 	acl    []zk.ACL
-	warn   func() // logs the warning on its first call
+	warn   func() // on its first call, logs the warning that WithForceSync avoids
 }
 
 var _ lease.Store = (*store)(nil)
@@ -61,6 +63,8 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	})
 }
 
+// load reads all nodes of the namespace. It calls Sync first, because the server to which
+// the client is connected may lag behind the leader.
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	s.warn()
 	if _, err := s.conn.Sync(s.folder); err != nil {
@@ -80,6 +84,7 @@ func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 // later than one.
 const readers = 16
 
+// loadNodes reads the nodes of these names in the folder of the namespace.
 func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Record, error) {
 	var (
 		mu      sync.Mutex
@@ -110,11 +115,14 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 	return records, errors.Join(errs...)
 }
 
-// swap compares the node with from and sets it to to, if the node still has the version
-// that was compared. If another process has written the node in between, swap starts
-// again, because the node may again contain from. The client sends each request only
-// once, and returns an error if the connection breaks before the reply. A write that
-// was overtaken has therefore not happened, even if the node contains its record.
+// swap writes to into the node if the node contains from. ZooKeeper compares only
+// versions, so swap reads the node, and writes only if the node still has the version
+// that was read. If another process has written the node in between, swap starts again,
+// because the node may again contain from.
+//
+// The client sends each request only once, and returns an error if the connection breaks
+// before the reply. A write that was overtaken has therefore not happened, even if the
+// node contains its record.
 func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	s.warn()
 	if _, err := s.conn.Sync(path); err != nil {
@@ -142,8 +150,8 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	return false, context.Cause(ctx)
 }
 
-// overtaken reports whether a write has not happened because another process has
-// changed the node after it was read.
+// overtaken reports whether err means that a write has not happened, because another
+// process has changed, created or deleted the node after it was read.
 func overtaken(err error) bool {
 	return errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrNoNode)
 }

@@ -26,6 +26,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
+// If the reply to a write is lost, the store returns an error, although the write has
+// happened. The client must not send the write again.
 func TestLostAcknowledgement(t *testing.T) {
 	t.Parallel()
 	server := testserver.ZooKeeper(t)
@@ -44,7 +46,8 @@ func TestLostAcknowledgement(t *testing.T) {
 	}
 }
 
-// A writer that is too late gets false, and not an error.
+// If several writers replace one record at once, one gets true. The other writers are too
+// late, and get false and not an error.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	server := testserver.ZooKeeper(t)
@@ -102,6 +105,8 @@ func TestContextEndsBeforeTheWrite(t *testing.T) {
 	storetest.Holds(t, store, map[int]lease.Record{1: storetest.First})
 }
 
+// The store creates nodes with the given ACL, so that a client without the password can
+// neither read nor write them.
 func TestACL(t *testing.T) {
 	t.Parallel()
 	server := testserver.ZooKeeper(t)
@@ -147,6 +152,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
+// A node that no store has written is an error of the read.
 func TestForeignNode(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, testserver.ZooKeeper(t).URL())

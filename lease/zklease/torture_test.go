@@ -27,6 +27,7 @@ func dial(ctx context.Context, addresses, namespace string) (lease.Store, func()
 	return dialWith(zklease.WithForceSync())(ctx, addresses, namespace)
 }
 
+// dialWith returns a dialer of stores with these options.
 func dialWith(opts ...zklease.Option) leasetest.Dialer {
 	return func(_ context.Context, addresses, namespace string) (lease.Store, func(), error) {
 		conn, _, err := zk.Connect(strings.Split(addresses, ","), sessionTimeout, zk.WithLogger(silent{}))

@@ -22,8 +22,8 @@ type Server struct {
 	Err     error  // error of New, which every call returns
 }
 
-// Call returns the result of f, or the cause of ctx if that ends first, as [Await]
-// does. Errors are prefixed with the package and what.
+// Call returns the result of f, or the cause of ctx if ctx ends first, by [Await]. Errors
+// begin with the package and what, the name of the operation, for example "load".
 func Call[T any](ctx context.Context, s Server, what string, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	if s.Err != nil {
@@ -101,7 +101,7 @@ func CheckRecords(prefix string, worker int, old, next lease.Record) error {
 	return fmt.Errorf("%s: write worker %d: old record %s, new record %s: want two that differ", prefix, worker, FormatRecord(old), FormatRecord(next))
 }
 
-// Absent is the text of an absent record.
+// Absent is the text of the zero record, which stands for an absent record.
 const Absent = "0|"
 
 // FormatRecord returns bound|owner, for stores that keep a record in one value. The
@@ -135,12 +135,13 @@ func Add(records map[int]lease.Record, name, text string) error {
 }
 
 // maxTurns is how many claims of a process work at once. More claims are not faster in
-// total, and slow each other down. It is smaller than the number of connections that a
-// Redis client has on two processors, because extensions need connections too.
+// total, and slow each other down. It is less than the 20 connections that a Redis client
+// has on two processors, because extensions need connections too.
 const maxTurns = 16
 
-// Turns limit how many claims work at once. Waiting claims get their turn in order,
-// because a Go channel serves its senders in order.
+// Turns is a channel that limits how many claims work at once. A claim sends to it to get
+// its turn. Waiting claims get their turns in order, because a Go channel serves its senders
+// in order.
 type Turns chan struct{}
 
 // NewTurns returns the turns of a store.

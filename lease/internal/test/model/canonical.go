@@ -65,6 +65,8 @@ func same() (names [maxProcesses]num) {
 	return names
 }
 
+// sortProcesses sorts the processes, whose names do not matter, and returns their new
+// positions. The owners in records follow.
 func (s *state) sortProcesses() (to [maxProcesses]num) {
 	from := same()
 	slices.SortStableFunc(from[:], func(a, b num) int { return s.processes[a].compare(s.processes[b]) })
@@ -92,6 +94,7 @@ func (pr process) compare(q process) int {
 		cmp.Compare(pr.layout, q.layout))
 }
 
+// compare orders late writes.
 func (w write) compare(o write) int {
 	return cmp.Or(-cmp.Compare(w.worker, o.worker), cmp.Compare(w.new.owner, o.new.owner), cmp.Compare(w.new.bound, o.new.bound))
 }
@@ -119,6 +122,7 @@ func (s *state) fresh() num {
 	return top + 1
 }
 
+// eachVersion calls visit for every version in the state.
 func (s *state) eachVersion(visit func(*num)) {
 	s.eachRecord(func(r *record) { visit(&r.version) })
 	for i := range s.processes {

@@ -42,6 +42,7 @@ func Check(c Config) (Result, error) {
 	return s.result, nil
 }
 
+// validate returns an error for a field that is out of range.
 func (c Config) validate() error {
 	for _, field := range []struct {
 		name          string
@@ -78,11 +79,13 @@ type node struct {
 	step   step
 }
 
+// A found is a state, and the index of its node.
 type found struct {
 	state state
 	node  int32
 }
 
+// add adds a state to the frontier, unless it was reached before.
 func (s *search) add(next state, parent int32, by step) {
 	next, _ = next.canonical()
 	if _, ok := s.seen[next]; ok {
@@ -101,6 +104,7 @@ func (s *search) expand() {
 		sr := stepper{config: s.config, state: f.state}
 		sr.visit = func(by step, next state) {
 			s.result.Steps++
+			// A mutant first breaks the invariant. The search goes on until a tick is issued twice.
 			if what := next.breach(); what != "" && s.config.Mutant == Unchanged {
 				sr.violate(by, what)
 			}
@@ -135,6 +139,7 @@ func (s *search) trace(at int32, last step) []string {
 	return trace
 }
 
+// retake takes a step again, and returns the next state and the names of its processes.
 func (s *search) retake(from state, taken step, names [maxProcesses]num) (to state, renamed [maxProcesses]num) {
 	sr := stepper{config: s.config, state: from, violate: func(step, string) {}}
 	sr.visit = func(by step, next state) {

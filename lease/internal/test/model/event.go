@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A Seen is a record as it was observed. Bounds are in ticks since the start of the
-// trace. The bound of a layout is 1 or 2. Holder is a number for each token, or 0 if
-// the record has no holder.
+// A Seen is a record as a process has observed it. Bounds are in ticks since the start of
+// the trace. The bound of a layout is 1 or 2. Holder is a number for each token, or 0 if
+// the record has no token.
 type Seen struct {
 	Bound    int64
 	Holder   int

@@ -1,6 +1,7 @@
 package model
 
-// starts lets a process claim a worker, under either layout if there are two.
+// starts lets an idle process claim a worker. If there are layouts, the process first reads
+// or writes the store's layout, under either of its own two.
 func (sr *stepper) starts(p num) {
 	if !sr.config.Layouts {
 		sr.claims(p)

@@ -77,6 +77,7 @@ func Worst(test func(Loss) bool) int {
 	return worst
 }
 
+// worstTaker returns the largest Repeated of the loss l with every taker that Worst tries.
 func worstTaker(l Loss, test func(Loss) bool) int {
 	worst := math.MinInt
 	for _, l.Cut = range []int{0, 1, 30, 100} {

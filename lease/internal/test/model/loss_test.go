@@ -6,11 +6,13 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// The table is that of docs/guarantees.md. It contains the longest time for which a
-// store that forgets can let ticks be issued twice, with a window of 60 s. No value can
-// be smaller.
+// This table is also in docs/guarantees.md. It contains for how many seconds a store that
+// forgets lets ticks be issued twice at worst, with a window of 60 s. The model finds
+// exactly these values, so that none can be smaller.
 func TestWhatALossRepeats(t *testing.T) {
 	t.Parallel()
+	// held: the worker was acquired before the writes that are lost.
+	// together: the holder reaches the store as soon as the taker, which does not settle.
 	held := func(l model.Loss) bool { return l.Started <= -l.Lost }
 	together := func(l model.Loss) bool { return l.Cut == 0 && l.Settle == 0 }
 	for _, row := range []struct {

@@ -53,6 +53,7 @@ var (
 
 var isUsual = flag.Bool("usual", false, "try the usual sizes too")
 
+// sizes returns the sizes of this run.
 func sizes() []model.Config {
 	all, isLong := slices.Clone(small), os.Getenv("GORMFLAKE_TEST_TORTURE") == "long"
 	if *isUsual || isLong {
@@ -64,6 +65,7 @@ func sizes() []model.Config {
 	return all
 }
 
+// In no order of events is a tick issued twice, at any of the sizes.
 func TestNoTickIsIssuedTwice(t *testing.T) {
 	t.Parallel()
 	for _, c := range sizes() {
@@ -100,7 +102,8 @@ func check(t *testing.T, c model.Config) model.Result {
 	return r
 }
 
-// The model must find each mistake. Otherwise its success would not mean much.
+// The model must find each mutant's mistake. Otherwise it would mean little that it finds
+// none in the protocol.
 func TestEveryMutantIsFound(t *testing.T) {
 	t.Parallel()
 	for _, m := range model.Mutants() {
@@ -138,6 +141,8 @@ func TestTrustReadNeedsAVolatileStore(t *testing.T) {
 	}
 }
 
+// The trace of a violation is the shortest way to it, with the same name for a process in
+// all steps.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	r := check(t, model.Config{Processes: 2, Workers: 1, Ticks: 1, Volatile: 1, Mutant: model.TrustRead})
@@ -159,6 +164,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// report logs the trace of a violation.
 func report(t *testing.T, r model.Result) {
 	t.Helper()
 	for i, step := range r.Trace {

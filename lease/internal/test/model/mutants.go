@@ -41,6 +41,7 @@ func (sr *stepper) mutantSteps() {
 	}
 }
 
+// forgets takes, for each worker, the loss of its record although it was acknowledged.
 func (sr *stepper) forgets() {
 	for w, r := range sr.state.store.durable {
 		if r != (record{}) {
@@ -52,6 +53,7 @@ func (sr *stepper) forgets() {
 	}
 }
 
+// forks takes each copy of a process that works into a process that is idle.
 func (sr *stepper) forks() {
 	for i := range sr.config.Processes {
 		for j := range sr.config.Processes {

@@ -27,6 +27,7 @@ func (r *Replay) rejected(events []Event, at int, why error) error {
 	return fmt.Errorf("event %d: %w\n%s", at, why, strings.Join(last, "\n"))
 }
 
+// String returns the state of a grant, for errors.
 func (pr *process) String() string {
 	modes := [...]string{"idle", "joining", "claiming", "checking", "holding", "stopped"}
 	return fmt.Sprintf("grant is %s: worker %d, issues from %d below %d, base %v, write %d (%d) to %d",

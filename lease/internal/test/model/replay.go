@@ -52,6 +52,7 @@ func (r *Replay) Check(events []Event) error {
 // breachChecks is the number of events between two checks of the invariant.
 const breachChecks = 5000
 
+// breach returns an error if the invariant does not hold.
 func (r *Replay) breach() error {
 	if what := r.sr.state.breach(); what != "" {
 		return errors.New(what)
@@ -104,6 +105,7 @@ func (r *Replay) take(st step) error {
 	return nil
 }
 
+// model returns the process of the model for a grant.
 func (r *Replay) model(p num) *process { return &r.sr.state.processes[p] }
 
 // grantOf returns the grant of a token. A new token shows that an earlier claim of the
@@ -125,6 +127,8 @@ func (r *Replay) grantOf(process, token int) (num, error) {
 	return p, nil
 }
 
+// find returns the process of the model whose grant has this token. Token 0 finds a free
+// process.
 func (r *Replay) find(token int) (num, bool) {
 	for p, g := range r.grants {
 		if g.token == token {
@@ -153,6 +157,7 @@ func (r *Replay) end(process int, late bool, in func(mode) bool) (err error) {
 	return err
 }
 
+// flag returns 1 for true, as the value a of a step.
 func flag(b bool) num {
 	if b {
 		return 1

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// advanceIssues moves IDs that a process issued while it waited for the answer of a
-// read before that read. The order does not matter, and the model reads in one step.
+// advanceIssues moves events of IDs that a process issued while it waited for the answer to
+// a read. They come before the read in the result, because in the model a read is a single
+// step, during which no ID can be issued. For the protocol their order does not matter.
 func advanceIssues(events []Event) []Event {
 	type placed struct {
 		Event
@@ -36,7 +37,8 @@ func advanceIssues(events []Event) []Event {
 	return out
 }
 
-// writesAfter returns for each read the write that was based on it.
+// writesAfter returns, by the index of each read, the write that was based on it. This is
+// the next write of the process, if no other read comes before it.
 func writesAfter(events []Event) map[int]*Event {
 	last, after := map[int]int{}, map[int]*Event{}
 	for i := range events {

@@ -29,6 +29,7 @@ func (r *Replay) loaded(e Event, next *Event) error {
 	return r.claims(e, next)
 }
 
+// sameRecords returns an error if the read shows other bounds than the model's store.
 func (r *Replay) sameRecords(e Event) error {
 	for key, seen := range e.Records {
 		if got := r.sr.state.store.read(modelKey(key)); int64(got.bound) != seen.Bound {
@@ -38,6 +39,7 @@ func (r *Replay) sameRecords(e Event) error {
 	return nil
 }
 
+// modelKey returns the index of the record with this key in the model's store.
 func modelKey(key int) num {
 	if key == LayoutWorker {
 		return layoutKey

@@ -9,11 +9,12 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// Short forms of the calls of a trace.
+// load returns the events of a read of these keys.
 func load(shown map[int]model.Seen, keys ...int) []model.Event {
 	return []model.Event{{Kind: model.Loaded, Keys: keys, Records: shown, OK: true}, {Kind: model.Answered}}
 }
 
+// swap returns the events of a write that lands and, if answered is true, is acknowledged.
 func swap(call, worker int, old, next model.Seen, answered bool) []model.Event {
 	return []model.Event{
 		{Kind: model.Sent, Call: call, Worker: worker, Old: old, New: next},
@@ -22,10 +23,12 @@ func swap(call, worker int, old, next model.Seen, answered bool) []model.Event {
 	}
 }
 
+// issue returns the event of an ID in this tick of worker 0.
 func issue(tick int64) []model.Event {
 	return []model.Event{{Kind: model.Issued, Tick: tick}}
 }
 
+// trace joins parts of a trace.
 func trace(parts ...[]model.Event) (all []model.Event) {
 	for _, part := range parts {
 		all = append(all, part...)
@@ -33,6 +36,7 @@ func trace(parts ...[]model.Event) (all []model.Event) {
 	return all
 }
 
+// by makes the events those of another process.
 func by(process int, events []model.Event) []model.Event {
 	for i := range events {
 		events[i].Process = process
@@ -40,6 +44,7 @@ func by(process int, events []model.Event) []model.Event {
 	return events
 }
 
+// held returns the record of a worker that the first holder has.
 func held(bound int64) model.Seen { return model.Seen{Bound: bound, Holder: 1} }
 
 // The cases are the shortest traces that have revealed a mistake or a case of the

@@ -16,6 +16,8 @@ func (e Event) token() int {
 	return e.New.Holder
 }
 
+// sent takes the step by which a grant sends a write, and checks that the model writes the
+// same bound over the same bound.
 func (r *Replay) sent(e Event) error {
 	p, ok := r.find(e.token())
 	if !ok {
@@ -79,6 +81,7 @@ func (s *state) lateWrite(version num) int {
 	return -1
 }
 
+// unknown returns an error if a write that the model does not know had an effect.
 func unknown(e Event) error {
 	if e.OK {
 		return errors.New("a write landed, or was acknowledged, that the model does not know")
@@ -86,6 +89,7 @@ func unknown(e Event) error {
 	return nil
 }
 
+// answered takes the acknowledgement of a write, or the end of the wait for it.
 func (r *Replay) answered(e Event) error {
 	c, ok := r.calls[e.Call]
 	pr := r.model(c.grant)
@@ -112,6 +116,7 @@ func (r *Replay) issued(e Event) error {
 	return r.take(step{kind: issue, process: holder, worker: num(e.Worker), a: num(e.Tick)})
 }
 
+// holds checks that the lease may issue below the same bound as in the model.
 func (r *Replay) holds(e Event) error {
 	p, ok := r.find(e.Holder)
 	if pr := r.model(p); ok && pr.mode == holding && num(e.Tick) != pr.acknowledged {
@@ -120,6 +125,7 @@ func (r *Replay) holds(e Event) error {
 	return nil
 }
 
+// crashed takes the crash in which the store forgot the last writes of its log.
 func (r *Replay) crashed(e Event) error {
 	if e.Tick == 0 {
 		return nil

@@ -11,4 +11,5 @@ const (
 	maxVolatile  = 3 // the length of the log
 )
 
+// num is the type of all numbers of a state. It is small, because Check keeps every state.
 type num = int8

@@ -12,4 +12,5 @@ const (
 	maxVolatile  = 256
 )
 
+// num is the type of all numbers of a state. It is large enough for maxTicks.
 type num = int32

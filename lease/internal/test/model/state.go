@@ -1,5 +1,6 @@
 package model
 
+// A mode is what a process does at present.
 type mode num
 
 const (
@@ -11,6 +12,7 @@ const (
 	stopped       // does not issue any more, and releases the worker
 )
 
+// A status is how far the write of a process has come.
 type status num
 
 const (
@@ -26,7 +28,7 @@ type process struct {
 	next         num // the lowest tick that it may issue
 	acknowledged num // the bound that counts
 	base         base
-	tried        [maxWorkers]num // of a claim, by worker: the bound from which it would issue, plus one
+	tried        [maxWorkers]num // of a claim, by worker: the tick from which it would issue, plus one; 0 if it has not tried
 
 	layout num // zero if all processes have the same layout
 	joined num // the version of the layout's record
@@ -40,8 +42,10 @@ type process struct {
 // A base is the bound and version of the record that the next write replaces.
 type base struct{ bound, version num }
 
+// baseOf returns the record r as a base.
 func baseOf(r record) base { return base{r.bound, r.version} }
 
+// hasBase reports whether the base matters. A claim that has not sent a write reads again.
 func (pr process) hasBase() bool {
 	return pr.status == sent || pr.mode >= checking
 }
@@ -49,10 +53,11 @@ func (pr process) hasBase() bool {
 // nobody is the owner of a record whose grant has ended. Process i is the owner i+1.
 const nobody num = 0
 
+// A state is the state of the store and of all processes at one moment.
 type state struct {
 	store     store
 	issued    [maxWorkers][maxTicks]bool
-	layout    num // the layout of all issued IDs
+	layout    num // the layout of all issued IDs; zero before the first
 	processes [maxProcesses]process
 	late      [maxLate]write // whose sender no longer waits
 }
@@ -60,11 +65,13 @@ type state struct {
 // empty marks a free place for a late write.
 var empty = write{worker: -1}
 
+// initial returns the state in which nothing has happened.
 func initial() (s state) {
 	s.begin()
 	return s
 }
 
+// begin makes a zero state the initial state.
 func (s *state) begin() {
 	for i := range s.late {
 		s.late[i] = empty
@@ -86,8 +93,8 @@ func (s *state) write(p num) write {
 	return write{pr.worker, pr.base.version, record{pr.to, p + 1, pr.version, pr.mode == stopped}}
 }
 
-// wait ends the wait for an answer. A claim remembers the workers that it has tried,
-// and reads again.
+// wait ends the wait for an answer, so that the process can send another write. A claim
+// remembers the workers that it has tried, and reads again.
 func (pr *process) wait() {
 	pr.status, pr.to, pr.version = none, 0, 0
 	if pr.mode == joining || pr.mode == claiming {
@@ -113,6 +120,8 @@ func (s *state) count(p num) {
 	}
 }
 
+// hold makes a claim hold the worker, whose record is b. If there are layouts, the process
+// must first read the layout once more.
 func (pr *process) hold(worker num, b base) {
 	*pr = process{
 		mode: holding, worker: worker, next: pr.tried[worker] - 1, acknowledged: b.bound, base: b,
@@ -134,6 +143,7 @@ func (s *state) end(p num) {
 	})
 }
 
+// eachRecord calls visit for every record that is durable, in the log or on its way.
 func (s *state) eachRecord(visit func(*record)) {
 	for i := range s.store.durable {
 		visit(&s.store.durable[i])
@@ -146,7 +156,8 @@ func (s *state) eachRecord(visit func(*record)) {
 	}
 }
 
-// room returns the index of a free place for a late write, or -1.
+// room returns the index of a free place among the first limit places for late writes, or
+// -1.
 func (s *state) room(limit int) int {
 	for i := range limit {
 		if s.late[i] == empty {

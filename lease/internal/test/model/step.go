@@ -51,6 +51,7 @@ func (st step) describe(names [maxProcesses]num) string {
 	return fmt.Sprintf("process %c %s", 'A'+names[st.process], st.action())
 }
 
+// action returns what a process does in the step.
 func (st step) action() string {
 	switch st.kind {
 	case claim:
@@ -84,6 +85,7 @@ func (st step) action() string {
 	}
 }
 
+// remains returns the end of a description whose write is still on its way.
 func (st step) remains() string {
 	if st.a == 0 {
 		return ""

@@ -9,9 +9,10 @@ type stepper struct {
 	visit   func(step, state)
 	violate func(step, string)
 	taken   *step // set by a Replay: the only step to take
-	took    bool
+	took    bool  // whether the Replay's step was found and taken
 }
 
+// all calls visit for each step that is possible in the state, with the next state.
 func (sr *stepper) all() {
 	for i := range sr.config.Processes {
 		p := num(i)
@@ -30,6 +31,7 @@ func (sr *stepper) all() {
 	sr.mutantSteps()
 }
 
+// is reports whether the search is for this mutant.
 func (sr *stepper) is(m Mutant) bool { return sr.config.Mutant == m }
 
 // change visits the state that results from a step. For a Replay it changes its state
@@ -47,6 +49,7 @@ func (sr *stepper) change(st step, f func(*state)) {
 	sr.visit(st, next)
 }
 
+// processSteps takes the steps in which a process issues, stops, or sends a request.
 func (sr *stepper) processSteps(p num) {
 	pr := sr.state.processes[p]
 	if pr.mode == holding || sr.is(IssueAfterRelease) && pr.mode == stopped {
@@ -60,8 +63,9 @@ func (sr *stepper) processSteps(p num) {
 	}
 }
 
-// only returns the range of values from low to high for a step. For a Replay it narrows
-// the range to the observed value.
+// only returns the range of values, from low to high, that a step is tried with. For a
+// Replay it narrows the range to the value that was observed, or to an empty range if that
+// value is not allowed.
 func (sr *stepper) only(low, high num, observed func(step) num) (from, to num) {
 	if sr.taken == nil {
 		return low, high
@@ -72,6 +76,7 @@ func (sr *stepper) only(low, high num, observed func(step) num) (from, to num) {
 	return 1, 0
 }
 
+// toA returns the value a of a step, for only.
 func toA(st step) num { return st.a }
 
 // requests takes the steps of a process that does not wait for an answer.
@@ -99,8 +104,8 @@ func (sr *stepper) requests(p num) {
 	}
 }
 
-// claims takes claims of every worker, because with a suitable clock any bound has
-// passed.
+// claims takes claims of every worker, from every first tick to every bound. A worker that
+// is held can be claimed too, because on a suitable clock its bound has passed.
 func (sr *stepper) claims(p num) {
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
@@ -125,8 +130,9 @@ func (sr *stepper) earliest(r record) num {
 	return r.bound
 }
 
-// claimsAgain writes a record with the claim's own token once more, after an earlier
-// write without an answer. It reports whether there is such a record.
+// claimsAgain looks for a record with the claim's own token, which an earlier write without
+// an answer has left. If there is one, the claim writes it once more, because only an
+// acknowledged write counts. claimsAgain reports whether there is one.
 func (sr *stepper) claimsAgain(p num) bool {
 	found := false
 	for w := range num(sr.config.Workers) {
@@ -155,8 +161,8 @@ func (sr *stepper) own(p num, r record) bool {
 	return r.owner == p+1 && !r.released
 }
 
-// extends writes a bound that is not lower. It is the same after the clock was set
-// back.
+// extends takes writes of every bound that is not lower. It may be equal, as after the clock
+// was set back.
 func (sr *stepper) extends(p num) {
 	pr := sr.state.processes[p]
 	low := max(pr.base.bound, pr.acknowledged)
@@ -170,7 +176,8 @@ func (sr *stepper) extends(p num) {
 	}
 }
 
-// issues takes each tick that the process may issue, which includes any pause.
+// issues takes the issuing of each tick below the acknowledged bound. Ticks that are left
+// out stand for a pause.
 func (sr *stepper) issues(p num) {
 	pr := sr.state.processes[p]
 	end := pr.acknowledged

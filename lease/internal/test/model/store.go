@@ -9,6 +9,7 @@ type record struct {
 	released bool // by its owner, or by an operator
 }
 
+// isHeld reports whether a process has the worker.
 func (r record) isHeld() bool { return r.owner != nobody && !r.released }
 
 // layoutKey is the index of the layout's record, whose bound is the layout.
@@ -20,6 +21,7 @@ type write struct {
 	new         record
 }
 
+// A store keeps the records of all workers and, at layoutKey, of the layout.
 type store struct {
 	durable [maxWorkers + 1]record
 	log     [maxVolatile]write // visible writes that are not durable yet, oldest first
@@ -36,8 +38,9 @@ func (s *store) read(worker num) record {
 	return s.durable[worker]
 }
 
-// land makes a write visible if the visible record has the version that it replaces,
-// and reports whether it did.
+// land makes a write visible if the visible record has the version that it replaces, and
+// reports whether it did. The log can hold volatile writes that are not durable yet. If it
+// is full, its oldest write becomes durable.
 func (s *store) land(w write, volatile int) bool {
 	if s.read(w.worker).version != w.old {
 		return false

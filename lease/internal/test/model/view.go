@@ -84,6 +84,8 @@ func issuedBy(events []Event) map[int][]Event {
 	return by
 }
 
+// see replays one event. next is the write that is based on it, if it is a read, and ids
+// are the IDs of the call that it begins.
 func (v *View) see(e Event, next *Event, ids []Event) error {
 	switch e.Kind {
 	case Began:
@@ -107,7 +109,8 @@ func (v *View) see(e Event, next *Event, ids []Event) error {
 	return v.event(e, next)
 }
 
-// issueBegun takes the IDs of the current call, as early as the model allows.
+// issueBegun takes the IDs of the current call, as early as the model allows. The process
+// has reported them only at the end of the call.
 func (v *View) issueBegun() {
 	for len(v.began) > 0 && v.issued(v.began[0]) == nil {
 		v.began = v.began[1:]
@@ -129,6 +132,7 @@ func (v *View) adopt(e Event) {
 	}
 }
 
+// version returns the version of a record, which is the same for equal records of one key.
 func (v *View) version(key int, seen Seen) num {
 	text := fmt.Sprint(key, seen.Bound, seen.Text)
 	if v.versions[text] == 0 {

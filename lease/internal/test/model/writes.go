@@ -47,6 +47,7 @@ func (sr *stepper) abandon(st step, f func(*state, num)) {
 	})
 }
 
+// lateSteps takes the arrival of each write whose sender no longer waits.
 func (sr *stepper) lateSteps() {
 	for i, w := range sr.state.late {
 		if w == empty {
@@ -66,6 +67,8 @@ func (sr *stepper) crashes() {
 	}
 }
 
+// crash forgets the writes of the log after the first kept writes. A process never gets an
+// answer to a write that was forgotten, so that it stops waiting.
 func (s *state) crash(kept num) {
 	for i := range s.processes {
 		if pr := &s.processes[i]; pr.status == landed && s.store.position(pr.version) >= kept {
@@ -112,8 +115,10 @@ func (sr *stepper) lowest(worker num, r record) num {
 	return low
 }
 
+// toB returns the value b of a step, for only.
 func toB(st step) num { return st.b }
 
+// evicts takes the operator's write of this bound, which may also arrive late.
 func (sr *stepper) evicts(worker num, r record, to num) {
 	eviction := write{worker, r.version, record{to, r.owner, sr.state.fresh(), true}}
 	st := step{kind: evict, worker: worker, b: to}

@@ -26,11 +26,12 @@ type clockFleet struct {
 	t      *testing.T
 	layout snowflake.Layout // with times from 1970 to 6429
 	client Client
-	over   chan struct{}
+	over   chan struct{} // closed when the processes have to end
 	wg     sync.WaitGroup
 	all    []*clockProcess
 }
 
+// newClockFleet returns a fleet without processes.
 func newClockFleet(t *testing.T, open func() Client) *clockFleet {
 	t.Helper()
 	return &clockFleet{
@@ -95,7 +96,7 @@ type clockProcess struct {
 	gen    *snowflake.Generator
 	ids    []types.ID
 
-	// Of a process whose clock is right.
+	// The following are only counted of a process whose clock is right.
 	failures int
 	longest  time.Duration // the longest call
 }
@@ -120,7 +121,7 @@ func (p *clockProcess) acquire() (err error) {
 	return err
 }
 
-// next issues an ID.
+// next issues an ID. If the process has no lease or no generator yet, it first gets one.
 func (p *clockProcess) next() (err error) {
 	if p.lease == nil {
 		if err = p.acquire(); err != nil {
@@ -190,9 +191,12 @@ func (p *clockProcess) keepTrying(d time.Duration) {
 	}
 }
 
+// clockError matches the error of a lease that was refused because of its clock.
 var clockError = regexp.MustCompile(`^lease: acquiring a worker: the clock shows (\S+Z) and the store's (\S+Z): want at most WithMaxSkew\(`)
 
-// wantBothTimes expects the error of a process that was refused because of its clock.
+// wantBothTimes expects the error of a process that was refused because of its clock. The
+// error must name the time of the process and the store's, which are ours and theirs ahead
+// of the right time.
 func (p *clockProcess) wantBothTimes(err error, ours, theirs time.Duration) {
 	p.fleet.t.Helper()
 	if err == nil {
@@ -224,8 +228,10 @@ func (j *journal) Write(p []byte) (int, error) {
 	return j.text.Write(p)
 }
 
+// logger returns a logger that writes to the journal.
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
+// count returns how often the text contains part.
 func (j *journal) count(part string) int { return strings.Count(j.String(), part) }
 
 func (j *journal) String() string {

@@ -16,8 +16,8 @@ type Client struct {
 }
 
 const (
-	clockSkew   = 2 * time.Second
-	clockWindow = 1500 * time.Millisecond
+	clockSkew   = 2 * time.Second         // WithMaxSkew of processes whose clocks are wrong
+	clockWindow = 1500 * time.Millisecond // of these processes
 
 	// clockBlock is how long a process whose clock is wrong may block a worker.
 	clockBlock = clockSkew + 2*clockWindow
@@ -36,6 +36,7 @@ type wrongClock struct {
 	refused  bool          // the process must be refused when it starts
 }
 
+// wrongClocks returns the clocks that the test tries.
 func wrongClocks() []wrongClock {
 	until := func(year int) time.Duration {
 		return time.Until(time.Date(year, time.January, 1, 1, 0, 0, 0, time.UTC))
@@ -54,6 +55,8 @@ func wrongClocks() []wrongClock {
 	}
 }
 
+// options returns the options of a lease with this clock. They are short, so that the test
+// need not wait for the defaults.
 func (w wrongClock) options() []lease.Option {
 	if w.defaults {
 		return nil
@@ -62,12 +65,13 @@ func (w wrongClock) options() []lease.Option {
 }
 
 // WrongClocks runs processes whose clocks are wrong next to processes whose clocks are
-// right. Half of the wrong processes are killed, and the clocks of the other half are
-// corrected. The store has the clock of this machine.
+// right, on a store that has the clock of this machine. For each wrong clock, one process
+// is killed, and another process must get its worker soon. Of a second process the clock is
+// corrected, and it must issue IDs again.
 func WrongClocks(t *testing.T, open func() Client) {
 	t.Helper()
 	f, wrong := newClockFleet(t, open), wrongClocks()
-	doomed := make([]Client, len(wrong))
+	doomed := make([]Client, len(wrong)) // of the processes to be killed, because a kill cuts the connection
 	for i := range doomed {
 		doomed[i] = open()
 	}
@@ -87,7 +91,8 @@ func WrongClocks(t *testing.T, open func() Client) {
 	wg.Wait()
 }
 
-// beKilled kills the process, whose worker the successor wants.
+// beKilled lets the process run with the wrong clock and kills it. The successor, whose
+// clock is right, must get its worker within clockBlock.
 func (p *clockProcess) beKilled(w wrongClock, successor *clockProcess) {
 	t := p.fleet.t
 	p.goWrong(w)
@@ -102,7 +107,8 @@ func (p *clockProcess) beKilled(w wrongClock, successor *clockProcess) {
 	successor.issue()
 }
 
-// beCorrected sets the clock right.
+// beCorrected lets the process run with the wrong clock and sets the clock right. The
+// process must then issue IDs of the right time.
 func (p *clockProcess) beCorrected(w wrongClock) {
 	t := p.fleet.t
 	p.goWrong(w)
@@ -122,7 +128,8 @@ func (p *clockProcess) beCorrected(w wrongClock) {
 	}
 }
 
-// goWrong lets the process run, or start again and again, with a wrong clock.
+// goWrong lets the process run with the wrong clock, and restarts it like a supervisor if
+// it is refused.
 func (p *clockProcess) goWrong(w wrongClock) {
 	p.ahead.Store(int64(w.start))
 	switch err := p.acquire(); {
@@ -156,8 +163,10 @@ func (p *clockProcess) setRight() time.Duration {
 	return clockBlock
 }
 
-// WrongServerClock restarts the server with other clocks, as a failover does, while
-// processes whose clocks are right issue IDs.
+// WrongServerClock restarts the server with wrong clocks, like a failover to a machine whose
+// clock is wrong, while processes whose clocks are right issue IDs. These processes must
+// continue and warn of a clock that is behind. A process that starts is refused while the
+// server's clock is behind, and starts once it is right.
 func WrongServerClock(t *testing.T, server *testserver.Server, open func() Client) {
 	t.Helper()
 	const wrong = 2 * time.Hour
@@ -196,6 +205,7 @@ func (f *clockFleet) starts(worker int64) *clockProcess {
 	return p
 }
 
+// restart restarts the server with a clock that is ahead by this time.
 func (f *clockFleet) restart(server *testserver.Server, ahead time.Duration) {
 	f.t.Helper()
 	began := time.Now()
@@ -246,6 +256,7 @@ func (f *clockFleet) wantWarnings(all []*clockProcess, behind, agrees int) {
 	}
 }
 
+// awaitExtensions waits until all processes have extended their windows without a failure.
 func (f *clockFleet) awaitExtensions(all []*clockProcess) {
 	f.t.Helper()
 	before := map[*clockProcess]uint64{}

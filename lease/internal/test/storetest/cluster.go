@@ -79,11 +79,11 @@ const (
 // Long reports whether GORMFLAKE_TEST_TORTURE asks for the long form.
 func Long() bool { return os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" }
 
-// failovers is the state of [Failovers].
+// failovers is one run of [Failovers].
 type failovers struct {
 	ClusterConfig
 	t              *testing.T
-	sound, control *Fleet
+	sound, control *Fleet // generators that keep the rules, and generators that break one
 	steady         *Fleet // with the default window; may be nil
 	holders        []*Member
 	rows           map[testcluster.Fault]*clusterRow
@@ -146,6 +146,7 @@ func (f *failovers) aWhile() {
 	}
 }
 
+// addresses returns addresses for n members.
 func (c *ClusterConfig) addresses(n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -154,6 +155,7 @@ func (c *ClusterConfig) addresses(n int) []string {
 	return all
 }
 
+// address returns the address for a member.
 func (c *ClusterConfig) address() string {
 	if c.Address == nil {
 		return strings.Join(c.Cluster.URLs(), ",")
@@ -161,6 +163,7 @@ func (c *ClusterConfig) address() string {
 	return c.Address()
 }
 
+// schedule returns the faults in the order in which they are injected.
 func (c *ClusterConfig) schedule() (faults []testcluster.Fault) {
 	repeat := 1
 	if Long() {
@@ -214,6 +217,7 @@ func (f *failovers) inject(fault testcluster.Fault) {
 	f.record(fault, clusterRow{1, f.sound.issued() - before, took, halt, halt - took})
 }
 
+// record adds the results of one fault to the row of its kind.
 func (f *failovers) record(fault testcluster.Fault, got clusterRow) {
 	row := f.rows[fault]
 	if row == nil {
@@ -233,6 +237,7 @@ func (f *failovers) heal() error {
 	return f.Cluster.Whole()
 }
 
+// do calls a step of a fault, and ends the test if it fails.
 func (f *failovers) do(fault testcluster.Fault, step func() error) {
 	f.t.Helper()
 	if err := step(); err != nil {
@@ -240,6 +245,8 @@ func (f *failovers) do(fault testcluster.Fault, step func() error) {
 	}
 }
 
+// breakLeader breaks the leader. For the fault Lost it first cuts the replicas off, and lets
+// the leader acknowledge writes that they lack.
 func (f *failovers) breakLeader(fault testcluster.Fault) error {
 	if fault != Lost {
 		return f.Cluster.Break(fault)
@@ -251,6 +258,7 @@ func (f *failovers) breakLeader(fault testcluster.Fault) error {
 	return f.Cluster.Break(testcluster.Killed)
 }
 
+// report ends all generators, logs the results, and fails the test if they are wrong.
 func (f *failovers) report() {
 	f.t.Helper()
 	got, broken := f.sound.Finish(), f.control.Finish()
@@ -276,6 +284,9 @@ func (f *failovers) report() {
 	}
 }
 
+// judge fails the test if a fleet that keeps the rules has issued an ID twice, or if its
+// leases found that the cluster has forgotten a write. The latter is expected with Settles,
+// whose faults make the cluster forget.
 func (f *failovers) judge(which string, got Tally) {
 	f.t.Helper()
 	if got.Duplicates > 0 {
@@ -286,8 +297,8 @@ func (f *failovers) judge(which string, got Tally) {
 	}
 }
 
-// CutOffIsMute cuts the leader off. It checks that a client of that member alone can no
-// longer read its records, and gets no write acknowledged.
+// CutOffIsMute cuts the leader off from the other members. It checks that a client that
+// reaches only this leader can no longer read records, and gets no write acknowledged.
 func CutOffIsMute(t *testing.T, c *testcluster.Cluster, dial leasetest.Dialer) {
 	t.Helper()
 	whole := open(t, dial, strings.Join(c.URLs(), ","))
@@ -331,6 +342,7 @@ func writeSomehow(t *testing.T, store lease.Store, worker int, from, to lease.Re
 	t.Fatalf("record %v of worker %d is not written after %v", to, worker, fleetPatience)
 }
 
+// open opens a store on an address.
 func open(t *testing.T, dial leasetest.Dialer, address string) lease.Store {
 	t.Helper()
 	store, closeStore, err := dial(t.Context(), address, "cut-off")
@@ -344,6 +356,7 @@ func open(t *testing.T, dial leasetest.Dialer, address string) lease.Store {
 // TrustUnanswered returns a store that treats an unanswered write as acknowledged.
 func TrustUnanswered(store lease.Store) lease.Store { return trusting{store} }
 
+// trusting is the store that TrustUnanswered returns.
 type trusting struct{ lease.Store }
 
 func (s trusting) CompareAndSwap(ctx context.Context, worker int, old, to lease.Record) (bool, error) {
@@ -364,11 +377,12 @@ func TortureCluster(t *testing.T, c ClusterConfig) {
 	t.Logf("faults: %v", b.counts())
 }
 
-// breaking is a cluster in the form of a torture's Server.
+// breaking is a cluster in the form of a torture's Server. Its Kill breaks the leader by the
+// next fault, and its Start heals the cluster.
 type breaking struct {
 	ClusterConfig
-	n   int
-	err error
+	n   int   // faults so far
+	err error // of Kill, which cannot return it
 }
 
 // Kill breaks the leader and waits for a failover, except every fourth time, when the
@@ -382,6 +396,7 @@ func (b *breaking) Kill() {
 	}
 }
 
+// Start waits for a new leader, if Kill has not, and heals the cluster.
 func (b *breaking) Start() error {
 	if b.err == nil && b.Manual {
 		b.err = b.Cluster.Failover()
@@ -392,6 +407,7 @@ func (b *breaking) Start() error {
 	return b.Cluster.Heal()
 }
 
+// counts returns how often each fault was injected.
 func (b *breaking) counts() string {
 	var text []string
 	for i, fault := range b.Faults {

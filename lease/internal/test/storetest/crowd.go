@@ -23,11 +23,11 @@ var crowdLayout = snowflake.Layout{
 	Epoch: time.UnixMilli(1577836800000).UTC(), Tick: time.Millisecond, WorkerBits: 14, SequenceBits: 8,
 }
 
-// Crowd acquires ten thousand leases at once, or three hundred in the short form, as after
-// a cold start. A thousand would wait longer for a connection than a store allows, if the
-// machine is busy with other tests. Every lease must get its own worker without an error, and the median
-// must take three calls of the store. The client must have at most forty connections.
-// The long form may take as long as limit.
+// Crowd acquires ten thousand leases at once, as after a cold start, or three hundred in
+// the short form, because on a machine that is busy with other tests a thousand would wait
+// longer for a connection than a store allows. Every lease must get its own worker without
+// an error, and the median lease may take at most three calls of the store. The client of
+// the store must have at most forty connections. The long form may take as long as limit.
 func Crowd(t *testing.T, store lease.Store, limit time.Duration) {
 	n := crowd
 	if !Long() {
@@ -88,8 +88,9 @@ func atOnce(n, goroutines int, f func(i int)) {
 	wg.Wait()
 }
 
-// AmongMany compares how long it takes to extend a window in a store with many workers
-// and in a store with few. It fails if the former takes half as long again.
+// AmongMany compares how long it takes to extend a window in a store with many workers and
+// in a store with few. It fails if the median time among many is more than one and a half
+// times the median among few.
 func AmongMany(t *testing.T, few, many lease.Store) {
 	t.Helper()
 	const rounds = 200

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	fleetPatience = 2 * time.Minute
-	retryPause    = 10 * time.Millisecond
-	issuePause    = time.Millisecond
+	fleetPatience = 2 * time.Minute       // until members hold workers, or issue IDs again
+	retryPause    = 10 * time.Millisecond // before a failed call is repeated
+	issuePause    = time.Millisecond      // between two calls for IDs
 )
 
 // A FleetConfig describes the members of a fleet.
@@ -32,7 +32,7 @@ type FleetConfig struct {
 	Dial           leasetest.Dialer
 	Workers        int // shared by the members
 	Window, Settle time.Duration
-	Wrap           func(lease.Store) lease.Store // may be nil
+	Wrap           func(lease.Store) lease.Store // changes the members' stores; may be nil
 	Clocks         []time.Duration               // errors of the members' clocks, in turn; may be nil
 }
 
@@ -70,11 +70,13 @@ type Member struct {
 	ids      []types.ID
 	last     time.Time     // time of the last ID
 	halt     time.Duration // the longest time between two IDs
-	refusals int
-	late     int
+	refusals int           // calls that failed
+	late     int           // as in Tally
 }
 
-// A Tally counts the IDs and errors of several members.
+// A Tally counts the IDs and errors of several members. A duplicate is an ID that was
+// issued again. A regression is an alarm of a lease that has found that the store has
+// forgotten an acknowledged write.
 type Tally struct {
 	IDs, Duplicates, Regressions int
 
@@ -104,7 +106,8 @@ func NewFleet(t *testing.T, config FleetConfig) *Fleet {
 	return f
 }
 
-// Start adds a member for each address. Each member dials its address after a delay.
+// Start adds a member for each address. Each member dials its address after the time that
+// delay returns for it.
 func (f *Fleet) Start(delay func() time.Duration, addresses ...string) []*Member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,7 +148,8 @@ func (f *Fleet) ComeAndGo(generations int, addresses ...string) (members []*Memb
 	return members
 }
 
-// End ends members in order.
+// End ends members like a service that is stopped: they close their generators, and so
+// release their workers. It returns when they have ended.
 func (f *Fleet) End(members []*Member) {
 	for _, m := range members {
 		m.cancel()
@@ -221,8 +225,8 @@ func (f *Fleet) issued() (n int) {
 	return n
 }
 
-// TakeHalt returns the longest time that a member has been without an ID since the last
-// call of TakeHalt.
+// TakeHalt returns the longest time between two IDs of one member since the last call of
+// TakeHalt.
 func TakeHalt(members []*Member) (longest time.Duration) {
 	for _, m := range members {
 		m.mu.Lock()
@@ -249,12 +253,15 @@ func (m *Member) Issued() int {
 	return len(m.ids)
 }
 
+// issuedAfter reports whether the member has issued an ID after t.
 func (m *Member) issuedAfter(t time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.last.After(t)
 }
 
+// run issues IDs until ctx ends, and then checks by the model of the protocol that the
+// calls of the store and the IDs are allowed.
 func (m *Member) run(ctx context.Context) {
 	store, closeStore := m.open(ctx)
 	if store == nil {
@@ -325,6 +332,8 @@ func (m *Member) acquire(ctx context.Context, store lease.Store) *snowflake.Gene
 	return nil
 }
 
+// options returns the options of the member's lease. If its clock is wrong, they accept a
+// clock that is off by hours.
 func (m *Member) options() []lease.Option {
 	options := []lease.Option{
 		lease.WithWindow(m.Window), lease.WithSettle(m.Settle), lease.WithDatacenter(0), lease.WithWorkers(0, int64(m.Workers)-1),
@@ -337,7 +346,7 @@ func (m *Member) options() []lease.Option {
 	return options
 }
 
-// issue issues one ID and blocks of IDs, in turn.
+// issue issues IDs until ctx ends: one ID, and blocks of up to 32 IDs, in turn.
 func (m *Member) issue(ctx context.Context, gen *snowflake.Generator) {
 	var block [32]types.ID
 	for n := 0; ctx.Err() == nil; n++ {
@@ -353,6 +362,7 @@ func (m *Member) issue(ctx context.Context, gen *snowflake.Generator) {
 	}
 }
 
+// next issues IDs by Fill, or a single ID by Next.
 func next(ctx context.Context, gen *snowflake.Generator, ids []types.ID) (err error) {
 	if len(ids) > 1 {
 		return gen.Fill(ctx, ids)
@@ -393,6 +403,7 @@ func (m *Member) note(ids []types.ID, knewLoss bool) {
 	}
 }
 
+// knowsLoss reports whether the lease has noticed that it lost a worker.
 func (m *Member) knowsLoss() bool {
 	s := m.lease.Stats()
 	return s.Losses+s.Regressions > 0

@@ -12,14 +12,15 @@ import (
 
 const fleetWindow = 300 * time.Millisecond
 
+// newFleet returns a fleet whose members each open a store with open.
 func newFleet(t *testing.T, open func() lease.Store) *storetest.Fleet {
 	t.Helper()
 	dial := func(context.Context, string, string) (lease.Store, func(), error) { return open(), nil, nil }
 	return storetest.NewFleet(t, storetest.FleetConfig{Dial: dial, Window: fleetWindow, Workers: 3})
 }
 
-// While the store is down for longer than a window, members stop and their calls fail.
-// They continue afterwards.
+// A fleet counts failed calls and the longest halt while the store is down for longer than
+// a window, and finds no fault in members that continue afterwards.
 func TestFleetHalts(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -48,7 +49,8 @@ func TestFleetHalts(t *testing.T) {
 	}
 }
 
-// Members that do not see each other's records issue IDs twice.
+// A fleet must find duplicates. Its members have a store each, so that they do not see each
+// other's records and issue IDs twice.
 func TestFleetFindsDuplicates(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, func() lease.Store { return leasetest.NewMemory() })

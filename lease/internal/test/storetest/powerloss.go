@@ -13,11 +13,11 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A Durability is how a store treats a setting.
+// A Durability is how a store treats a setting of its server.
 type Durability string
 
-// A durable setting has to survive every loss of power. Under any other setting the
-// test must see that the store forgets.
+// Under a durable setting, no acknowledged write may be lost with the power. Under any
+// other setting the test must see that the server forgets.
 const (
 	Durable Durability = "durable"
 	Warned  Durability = "warned"
@@ -41,17 +41,20 @@ const (
 	powerWorkers = 4
 	powerWindow  = 6 * time.Second
 
-	// The clocks of takers are behind, so that takers start exactly at the bounds that
-	// the store shows.
+	// powerBehind is the error of the clocks of the generators that take workers after
+	// the loss. They are behind, so that a generator starts exactly at the bound that the
+	// store shows, and repeats IDs if the bound was forgotten.
 	powerBehind = -30 * time.Second
 )
 
-// LosesPower starts and ends generators, copies the disk while all processes are
-// paused, starts the server from the copy, and has other generators take all workers.
-// The first generators continue, like processes on other machines that do not know of
-// the failure. An ID may be issued twice only under a setting that the store warns of
-// or refuses. Under such a setting an ID must be issued twice in at least one of
-// several images.
+// LosesPower starts and ends generators, copies the disk while all processes are paused,
+// and starts the server from the copy. The copy, called an image, is what a loss of power
+// at this moment would leave. Other generators then take all workers. The first generators
+// continue, like processes on other machines that do not know of the failure.
+//
+// An ID may be issued twice only under a setting that the store warns of or refuses. Under
+// such a setting an ID must be issued twice in at least one of several images, or the test
+// could find nothing.
 func LosesPower(t *testing.T, p PowerLoss) {
 	t.Helper()
 	if p.Address == "" {
@@ -76,8 +79,8 @@ func LosesPower(t *testing.T, p PowerLoss) {
 	}
 }
 
-// wants reports whether to take another image. A control may need several images until
-// an ID is issued twice.
+// wants reports whether to take another image. Under a setting that forgets, it may take
+// several images until an ID is issued twice.
 func (p *PowerLoss) wants(images int, sum Tally) bool {
 	switch {
 	case p.Setting == Durable && Long():
@@ -90,6 +93,7 @@ func (p *PowerLoss) wants(images int, sum Tally) bool {
 	return images < 20 && sum.Duplicates == 0
 }
 
+// start starts the server if it is not running.
 func (p *PowerLoss) start(t *testing.T) {
 	t.Helper()
 	if p.Server != nil && !p.Server.Running() {
@@ -102,7 +106,8 @@ func (p *PowerLoss) start(t *testing.T) {
 	}
 }
 
-// named checks the warning or error of the store when a process starts.
+// named checks that a process that starts is refused or warned because of the setting, or
+// neither if it is durable.
 func (p *PowerLoss) named(t *testing.T) {
 	t.Helper()
 	var log journal
@@ -129,7 +134,8 @@ func (p *PowerLoss) named(t *testing.T) {
 	}
 }
 
-// image loses power once.
+// image loses power once, and returns the counts of all generators and the longest time
+// that one of the first was without an ID.
 func (p *PowerLoss) image(t *testing.T) (Tally, time.Duration) {
 	t.Helper()
 	f := NewFleet(t, FleetConfig{
@@ -149,9 +155,10 @@ func (p *PowerLoss) image(t *testing.T) (Tally, time.Duration) {
 	return got, TakeHalt(holders)
 }
 
-// comeAndGo returns members that have just acquired their workers, after earlier
-// members. The disk has the release of the earlier members. A taker that finds only
-// this release would start where the returned members started.
+// comeAndGo returns members that have just acquired the workers that earlier members have
+// released. It makes sure that these releases are on the disk. If the loss of power makes
+// the server forget the later writes, a generator that takes a worker starts at the
+// released bound, where a returned member has also started, and repeats its IDs.
 func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
 	t.Helper()
 	f.End(f.ComeAndGo(1, p.addresses()...))
@@ -165,7 +172,7 @@ func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
 // fail ends the processes that run on the machine, and copies the disk.
 func (p *PowerLoss) fail(t *testing.T, end func()) {
 	t.Helper()
-	copied := p.Disk.CopyFrozen
+	copied := p.Disk.CopyFrozen // which pauses the processes that write the file
 	if p.Server != nil {
 		p.Server.Pause()
 		copied, end = p.Disk.Copy, p.Server.Kill

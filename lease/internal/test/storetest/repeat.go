@@ -25,7 +25,7 @@ func Repeated(t *testing.T, server *testserver.Server, dial leasetest.Dialer) {
 	f := NewFleet(t, FleetConfig{Dial: dial, Workers: 2 * members, Window: window})
 	all := f.Start(AtOnce, url, url, url, url)
 	f.AwaitHolding(all)
-	proxy.RepeatSome(host+"/", 3) // the prefix of the processes' tokens
+	proxy.RepeatSome(host+"/", 3) // every owner begins with host/, so that writes contain it
 	time.Sleep(repeatWindows() * window)
 	f.AwaitIssuing(all)
 	sum, halt, losses := f.Finish(), TakeHalt(all), 0
@@ -45,6 +45,7 @@ func Repeated(t *testing.T, server *testserver.Server, dial leasetest.Dialer) {
 	}
 }
 
+// repeatWindows returns for how many windows writes are repeated.
 func repeatWindows() time.Duration {
 	if Long() {
 		return 40

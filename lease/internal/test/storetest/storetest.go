@@ -62,11 +62,13 @@ func All(t *testing.T, s Setup) {
 	}
 }
 
+// conforms runs the suite of package leasetest.
 func conforms(t *testing.T, s Setup) {
 	server := s.Start(t)
 	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store { return s.Open(t, server, namespace) })
 }
 
+// rejectsNamespaces opens stores with names that could not be part of a key or path.
 func rejectsNamespaces(t *testing.T, s Setup) {
 	server := s.Start(t)
 	for _, name := range []string{"", "a/b", "a}b", strings.Repeat("x", 65)} {
@@ -74,7 +76,7 @@ func rejectsNamespaces(t *testing.T, s Setup) {
 	}
 }
 
-// First and Second are records to write.
+// First and Second are records to write. Second extends the window of First by a minute.
 var (
 	First  = lease.Record{Bound: 1_760_000_000_000, Owner: "first"}
 	Second = lease.Record{Bound: 1_760_000_060_000, Owner: "second"}
@@ -151,6 +153,7 @@ func EndsWithContext(t *testing.T, s Setup) {
 	}
 }
 
+// swap returns a call of CompareAndSwap.
 func swap(store lease.Store) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := store.CompareAndSwap(ctx, 1, First, Second)
@@ -158,6 +161,8 @@ func swap(store lease.Store) func(context.Context) error {
 	}
 }
 
+// ends expects that the call returns the cause of its context soon after the context has
+// ended.
 func ends(t *testing.T, name string, call func(context.Context) error) {
 	t.Helper()
 	stopped := errors.New("stopped")
@@ -183,11 +188,12 @@ func Torture(t *testing.T, server *testserver.Server, config leasetest.TortureCo
 	if err != nil {
 		t.Fatal(err)
 	}
-	TortureLosing(t, server, host+"/", "", config) // the prefix of the processes' tokens
+	TortureLosing(t, server, host+"/", "", config) // every owner begins with host/, so that writes contain it
 }
 
-// TortureLosing is Torture for requests without an owner. The proxy loses answers to
-// requests that contain mark. Params are added to the server's URL.
+// TortureLosing is Torture with another mark of writes, for example COMMIT if the request
+// that completes a write contains no owner. The proxy loses answers to requests that
+// contain mark. Params are added to the server's URL.
 func TortureLosing(t *testing.T, server *testserver.Server, mark, params string, config leasetest.TortureConfig) {
 	t.Helper()
 	proxy, url := server.Proxy(t)
@@ -213,9 +219,10 @@ func Refuses(t *testing.T, store lease.Store, want string) {
 	}
 }
 
-// WrittenTwice writes to a store through a proxy that sends every request twice and
-// returns the second answer. The store must return an error. It must not return true,
-// because it has not seen its write, nor false, because it has written.
+// WrittenTwice writes to a store whose client goes through a proxy that sends every request
+// twice and returns the second answer. The store must return an error. It must not return
+// true, because the second request has only found the record of the first, nor false,
+// because the first request has written.
 func WrittenTwice(t *testing.T, store lease.Store) {
 	t.Helper()
 	for _, write := range []struct{ from, to lease.Record }{{lease.Record{}, First}, {First, Second}} {

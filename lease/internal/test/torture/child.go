@@ -36,6 +36,7 @@ func (s firstWrite) Write(p []byte) (int, error) {
 
 func (c *child) String() string { return fmt.Sprintf("process %d", c.number) }
 
+// startChild starts the test binary as a torture process, and waits until it has begun.
 func startChild(s script, number int) (*child, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -63,6 +64,8 @@ func startChild(s script, number int) (*child, error) {
 	return c, c.awaitReady()
 }
 
+// awaitReady waits until the process has begun. It returns an error if the process ends
+// before, or does not begin in time.
 func (c *child) awaitReady() error {
 	select {
 	case <-c.ready:
@@ -74,7 +77,8 @@ func (c *child) awaitReady() error {
 	return c.outcome()
 }
 
-// outcome returns an error with the exit state of the process and its output.
+// outcome waits until the process has ended, and returns an error with its exit state and
+// its output. If it has written nothing at all, TestMain has not called Main.
 func (c *child) outcome() error {
 	<-c.gone
 	if _, err := os.Stat(c.journal); err != nil && c.output.Len() == 0 {
@@ -83,6 +87,7 @@ func (c *child) outcome() error {
 	return fmt.Errorf("%v: %s", c.command.ProcessState, c.output.Bytes())
 }
 
+// kill kills the process and waits for its end.
 func (c *child) kill() {
 	_ = c.command.Process.Kill()
 	<-c.gone

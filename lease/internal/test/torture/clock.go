@@ -17,16 +17,20 @@ type clock struct {
 	steps        int
 }
 
+// newClock returns a clock that is off by base, and steps by up to skew around that.
 func newClock(base, skew time.Duration, seed uint64) *clock {
 	c := &clock{random: rand.New(rand.NewPCG(seed, 1)), base: base, offset: base, skew: skew}
 	c.plan(time.Now())
 	return c
 }
 
+// plan chooses the time of the next step.
 func (c *clock) plan(now time.Time) {
 	c.next = now.Add(300*time.Millisecond + time.Duration(c.random.Int64N(int64(2*time.Second))))
 }
 
+// now returns the clock's time. It strips the monotonic reading, because a clock that steps
+// has none.
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,6 +43,7 @@ func (c *clock) now() time.Time {
 	return now.Round(0).Add(c.offset)
 }
 
+// stepped returns how often the clock has stepped.
 func (c *clock) stepped() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

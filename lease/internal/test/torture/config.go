@@ -30,9 +30,10 @@ type Config struct {
 // torture is a config with its defaults filled in.
 type torture struct {
 	Config
-	limit time.Duration
+	limit time.Duration // the longest time that the torture may run
 }
 
+// newTorture checks the config and fills in its defaults.
 func newTorture(t *testing.T, c Config) *torture {
 	t.Helper()
 	if err := c.check(); err != nil {
@@ -59,6 +60,7 @@ func newTorture(t *testing.T, c Config) *torture {
 	return &torture{Config: c, limit: limit}
 }
 
+// check returns an error for each field that is out of range.
 func (c *Config) check() error {
 	var errs []error
 	reject := func(bad bool, field string, value, want any) {

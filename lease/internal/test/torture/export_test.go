@@ -26,6 +26,7 @@ var (
 	Lost    = markerOf(lost, 3)
 )
 
+// testEpoch is the moment from which the tests count ticks.
 const testEpoch = 1_760_000_000_000
 
 // ID returns the entry of an ID in the given tick, in milliseconds after testEpoch.

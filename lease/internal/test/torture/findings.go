@@ -24,8 +24,10 @@ type findings struct {
 	examples                   []string
 }
 
+// maxExamples is the number of violations that a report describes.
 const maxExamples = 8
 
+// example keeps a description of a violation for the report, unless it has enough.
 func (f *findings) example(format string, args ...any) {
 	if len(f.examples) < maxExamples {
 		f.examples = append(f.examples, fmt.Sprintf(format, args...))
@@ -50,6 +52,8 @@ func (f *findings) violations() int {
 	return f.duplicates + f.shared + f.falling + f.strangers + f.unreadable
 }
 
+// report logs the findings, and fails the test if there are violations, or fewer IDs and
+// faults than the config asks for.
 func (c *torture) report(t *testing.T, f *findings) {
 	t.Helper()
 	t.Log(f)
@@ -75,14 +79,14 @@ func (c *torture) report(t *testing.T, f *findings) {
 // An issue is an ID, and the grant under which it was issued.
 type issue struct {
 	id    types.ID
-	grant int32
+	grant int32 // index in the examiner's grants
 }
 
 // A grantInfo is a grant as its journal describes it.
 type grantInfo struct {
 	process  int
-	key      int64
-	boundary int64
+	key      int64 // of the worker
+	boundary int64 // when the previous grant's window ended, in Unix milliseconds
 }
 
 // An examiner combines the journals.
@@ -116,16 +120,18 @@ func (r *runner) examine() *findings {
 type reader struct {
 	*examiner
 	process int
-	last    types.ID
-	current int32 // index of the grant
-	pending []int32
+	last    types.ID // of the generator
+	current int32    // index of the grant of the last ID; -1 before the first ID
+	pending []int32  // later grants, under which no ID has come yet
 }
 
+// read reads the journal of a process.
 func (e *examiner) read(process int, path string) error {
 	r := &reader{examiner: e, process: process, current: -1}
 	return readJournal(path, r.entry)
 }
 
+// entry reads an ID or a marker.
 func (r *reader) entry(en entry) {
 	if en&marker == 0 {
 		r.id(types.ID(en))
@@ -146,6 +152,7 @@ func (r *reader) entry(en entry) {
 	}
 }
 
+// id checks an ID against the previous ID and the current grant.
 func (r *reader) id(id types.ID) {
 	if id <= r.last {
 		r.falling++
@@ -162,8 +169,10 @@ func (r *reader) id(id types.ID) {
 	r.issues = append(r.issues, issue{id, r.current})
 }
 
-// attribute finds out whether the ID is the first under a newer grant. Some IDs after
-// the marker of a grant may still belong to the previous grant.
+// attribute makes a pending grant the current grant if the ID belongs to it. Some IDs after
+// the marker of a grant may still belong to the previous grant, because one call may take
+// IDs under both. IDs of one worker differ by their time: those of the previous grant are
+// before the end of its window.
 func (r *reader) attribute(id types.ID) {
 	for i, newer := range slices.Backward(r.pending) {
 		g := r.grants[newer]
@@ -175,6 +184,7 @@ func (r *reader) attribute(id types.ID) {
 	}
 }
 
+// keyOf returns the key of the worker that has issued the ID.
 func keyOf(id types.ID) int64 {
 	p := layout.Decompose(id)
 	return p.Datacenter<<layout.WorkerBits | p.Worker
@@ -204,6 +214,8 @@ func sameTick(issues []issue) int {
 	return n
 }
 
+// tick compares the issues of one tick of a worker. It counts IDs that occur again, and
+// whether the tick was issued under two grants.
 func (e *examiner) tick(issues []issue) {
 	other := -1
 	for i := 1; i < len(issues); i++ {

@@ -10,6 +10,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/torture"
 )
 
+// The comparison of journals finds each kind of violation, and only violations. The cases
+// are the journals of up to three processes.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	type entries = []torture.Entry
@@ -104,6 +106,8 @@ func TestFindings(t *testing.T) {
 // playFailing makes a child of the test binary run tortures that must fail.
 const playFailing = "GORMFLAKE_LEASETEST_FAILING"
 
+// TestFailingTortures runs tortures of which most must fail, in the child process of
+// TestTortureFails.
 func TestFailingTortures(t *testing.T) {
 	if os.Getenv(playFailing) == "" {
 		t.Skip("played by TestTortureFails")
@@ -142,6 +146,9 @@ func TestFailingTortures(t *testing.T) {
 	})
 }
 
+// A torture fails with a message for each violation, each number that is too small and each
+// field out of range. The tortures run in a child process, because their failures would
+// fail this test.
 func TestTortureFails(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

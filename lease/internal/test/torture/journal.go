@@ -35,8 +35,11 @@ const (
 	keyMask  entry = payloadMask >> keyShift
 )
 
+// markerOf returns a marker of this kind with the payload.
 func markerOf(kind, payload entry) entry { return marker | kind<<kindShift | payload&payloadMask }
 
+// grantMarker returns the marker of a grant of the worker with this key. The boundary is the
+// end of the previous grant's window, or 0.
 func grantMarker(key int64, boundary int64) entry {
 	return markerOf(granted, entry(key)&keyMask<<keyShift|entry(max(0, boundary))&timeMask)
 }
@@ -52,6 +55,7 @@ type journal struct {
 // trace.
 const traceSuffix = ".trace"
 
+// openJournal creates a journal, or opens it to append to it.
 func openJournal(path string) (*journal, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

@@ -9,12 +9,14 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
+// errLost is the error of a write whose answer was lost.
 var errLost = errors.New("leasetest: answer lost")
 
-// A loser loses answers to writes.
+// A loser loses answers to successful writes. The write has happened, and its caller gets an
+// error.
 type loser struct {
-	oneIn int // 0 means that it loses no write
-	lost  atomic.Int64
+	oneIn int          // it loses one in so many answers; 0 means none
+	lost  atomic.Int64 // answers that were lost since the last marker
 }
 
 // over returns a store that loses answers of the given store. It is a lease.Connector
@@ -39,6 +41,7 @@ func (l *loser) markers() []entry {
 	return nil
 }
 
+// A losingStore is a store whose answers a loser may lose.
 type losingStore struct {
 	lease.Store
 	loser *loser
@@ -53,6 +56,7 @@ func (s *losingStore) CompareAndSwap(ctx context.Context, worker int, old, to le
 	return swapped, err
 }
 
+// A losingConnector is a losingStore whose connected stores lose answers too.
 type losingConnector struct {
 	*losingStore
 	connector lease.Connector

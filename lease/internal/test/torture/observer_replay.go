@@ -14,6 +14,7 @@ import (
 // An observer writes a trace to a file.
 type observer struct{ *trace.Recorder }
 
+// observe returns a store that records its calls in the file.
 func observe(store lease.Store, path string) (lease.Store, observer, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

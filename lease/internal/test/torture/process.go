@@ -47,6 +47,8 @@ func orphanCheck() {
 	os.Exit(exitOrphaned)
 }
 
+// play is the main function of a torture process. The text is its script in JSON. It
+// returns the exit code.
 func play(text string, dial Dialer) int {
 	go orphanCheck()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -64,6 +66,7 @@ func play(text string, dial Dialer) int {
 	return 0
 }
 
+// begin reads the script and opens the journal.
 func begin(text string) (*script, *journal, error) {
 	s := new(script)
 	if err := json.Unmarshal([]byte(text), s); err != nil {
@@ -73,6 +76,7 @@ func begin(text string) (*script, *journal, error) {
 	return s, j, err
 }
 
+// failed reports an error that must not happen, and returns the exit code.
 func failed(err error) int {
 	fmt.Fprintln(os.Stderr, "torture process:", err)
 	return exitFailed
@@ -110,6 +114,7 @@ func (s *script) run(ctx context.Context, j *journal, dial Dialer) error {
 // again is the pause before a process tries something again.
 const again = 20 * time.Millisecond
 
+// open tries until the store answers, or ctx ends.
 func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 	for ctx.Err() == nil {
 		store, closeStore, err := dial(ctx, s.Address, s.Namespace)
@@ -121,6 +126,7 @@ func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 	return nil, nil
 }
 
+// acquire tries until it has a lease, or ctx ends.
 func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *lease.Lease {
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
@@ -135,6 +141,7 @@ func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *
 	return nil
 }
 
+// nap sleeps for d, or until ctx ends.
 func nap(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -152,8 +159,8 @@ type issuer struct {
 	random   *rand.Rand
 	window   time.Duration
 	patience time.Duration // how long it waits without a window
-	refused  time.Time     // since when there has been no window
-	steps    int
+	refused  time.Time     // since when there has been no window; zero if there is a window
+	steps    int           // of the clock that the journal has
 	block    [5000]types.ID
 }
 
@@ -164,6 +171,8 @@ var errStarved = errors.New("leasetest: no window for too long")
 // closing is how long a process may take to release its worker.
 const closing = 5 * time.Second
 
+// serve issues IDs under the lease until ctx ends, or until it has had no window for longer
+// than a random patience. The error is then errStarved.
 func (i *issuer) serve(ctx context.Context, leased *lease.Lease) error {
 	if err := i.journal.append([]entry{markerOf(started, 0)}, nil); err != nil {
 		return err
@@ -228,6 +237,8 @@ func nextOf(gen *snowflake.Generator) func(context.Context, []types.ID) error {
 	}
 }
 
+// take calls fill for IDs, and writes them to the journal, after the markers of the events
+// that came before them. A fenced generator is no error, until the patience has passed.
 func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.ID, fill func(context.Context, []types.ID) error) error {
 	i.seen.Began()
 	err := fill(ctx, dst)
@@ -262,6 +273,7 @@ func (i *issuer) starved() error {
 	return nil
 }
 
+// step returns a marker if the clock has stepped since the last call, or nil.
 func (i *issuer) step() []entry {
 	if steps := i.clock.stepped(); steps != i.steps {
 		i.steps = steps

@@ -20,8 +20,8 @@ type runner struct {
 	namespace string
 	dir       string
 	began     time.Time
-	fail      context.CancelFunc
-	numbers   atomic.Int64 // number of the last process
+	fail      context.CancelFunc // ends the run early
+	numbers   atomic.Int64       // processes that were started
 
 	mu       sync.Mutex
 	children []*child
@@ -30,8 +30,8 @@ type runner struct {
 
 // faultCounts count the faults that were injected.
 type faultCounts struct {
-	pauses, kills, ends, outages int // pauses: only if longer than the window
-	longest                      time.Duration
+	pauses, kills, ends, outages int           // only pauses longer than the window count
+	longest                      time.Duration // of the pauses
 }
 
 // runTorture runs the processes, ends them all, and reads their journals.
@@ -76,6 +76,8 @@ func (r *runner) awaitEnough(ctx context.Context) {
 	}
 }
 
+// enough reports whether as many faults and IDs have happened as the config asks for. It
+// estimates the number of IDs by the size of the journals.
 func (r *runner) enough() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,6 +93,7 @@ func (r *runner) enough() bool {
 	return size/entryBytes >= int64(r.IDs)*101/100 // because some entries are markers
 }
 
+// note changes the counts while it holds mu.
 func (r *runner) note(change func(*faultCounts)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,14 +131,16 @@ func (r *runner) windows(random *rand.Rand, from, to float64) time.Duration {
 	return time.Duration((from + random.Float64()*(to-from)) * float64(r.Window))
 }
 
-// A slot runs one process after another.
+// A slot runs one process after another. Of as many slots as Processes, each has its own
+// random numbers and an error of its clocks.
 type slot struct {
 	*runner
 	random *rand.Rand
 	skew   time.Duration
-	child  *child
+	child  *child // the process that runs
 }
 
+// newSlot returns the nth slot, without a process.
 func (r *runner) newSlot(n int) *slot {
 	s := &slot{runner: r, random: rand.New(rand.NewPCG(r.Seed, uint64(n)))}
 	s.skew = s.within(r.Skew)
@@ -147,6 +152,8 @@ func (s *slot) within(d time.Duration) time.Duration {
 	return time.Duration(s.random.Int64N(int64(2*d)+1)) - d
 }
 
+// run injects faults into the slot's processes until ctx ends, and then ends the last
+// process.
 func (s *slot) run(ctx context.Context) {
 	if !s.start() {
 		return
@@ -191,6 +198,7 @@ func (s *slot) injectFault(ctx context.Context) bool {
 	return s.start()
 }
 
+// pause pauses the process for 0.7 to 3 windows.
 func (s *slot) pause(ctx context.Context) {
 	if err := s.child.stop(); err != nil {
 		s.failf("stopping %v: %v", s.child, err)
@@ -208,6 +216,7 @@ func (s *slot) pause(ctx context.Context) {
 	}
 }
 
+// kill kills the process. A process that had exited before is a fault.
 func (s *slot) kill() {
 	s.child.kill()
 	if s.child.command.ProcessState.Exited() {
@@ -216,7 +225,8 @@ func (s *slot) kill() {
 	s.note(func(d *faultCounts) { d.kills++ })
 }
 
-// end ends the process in order, so that it releases its worker.
+// end ends the process in order, so that it releases its worker, and reports whether the
+// process did.
 func (s *slot) end() bool {
 	if err := s.child.end(); err != nil {
 		s.failf("ending %v: %v", s.child, err)
@@ -225,6 +235,7 @@ func (s *slot) end() bool {
 	return true
 }
 
+// start starts the slot's next process, and reports whether that has succeeded.
 func (s *slot) start() bool {
 	number := int(s.numbers.Add(1)) - 1
 	l := script{
@@ -262,6 +273,7 @@ func (s *slot) clockOffset() time.Duration {
 	return s.skew
 }
 
+// killAll kills the processes that are left, at the end of the test.
 func (r *runner) killAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

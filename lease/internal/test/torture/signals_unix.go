@@ -7,8 +7,11 @@ import (
 	"testing"
 )
 
+// requireSignals does nothing here. On systems that cannot pause a process by a signal, it
+// skips the test.
 func requireSignals(*testing.T) {}
 
+// stop pauses the process.
 func (c *child) stop() error { return c.command.Process.Signal(syscall.SIGSTOP) }
 
 // goOn continues a paused process. It ignores the error of a process that was killed,

@@ -1,5 +1,12 @@
-// Package torture implements leasetest.Torture. It runs processes, pauses, kills and
-// ends them, and compares the IDs in their journals.
+// Package torture implements leasetest.Torture. It starts processes that issue IDs under
+// leases, pauses, kills and ends them, and afterwards compares the IDs that they have
+// written to their journals.
+//
+//	runner    the test process: starts the processes and injects faults
+//	child     a torture process as the runner sees it
+//	process   the work of a torture process, which a script describes
+//	journal   the file to which a torture process writes its IDs
+//	findings  the comparison of all journals
 package torture
 
 import (

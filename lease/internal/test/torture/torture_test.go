@@ -39,7 +39,7 @@ func dial(_ context.Context, address, _ string) (lease.Store, func(), error) {
 	return store, nil, nil
 }
 
-// A server whose Kill does not affect the processes.
+// A server is a store for the torture to kill, whose Kill does not affect the processes.
 type server struct{}
 
 func (server) Start() error { return nil }

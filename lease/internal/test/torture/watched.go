@@ -8,12 +8,13 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// watchedSource remembers the grants that it returns to a generator.
+// A watchedSource remembers the grants that it returns to a generator, so that the process
+// writes them to its journal before the first ID that it issues under them.
 type watchedSource struct {
 	snowflake.WorkerSource
 
 	mu      sync.Mutex
-	pending []entry
+	pending []entry // markers of grants that the journal does not have yet
 }
 
 func (w *watchedSource) Grant(ctx context.Context, layout snowflake.Layout) (*snowflake.Grant, error) {
@@ -24,8 +25,9 @@ func (w *watchedSource) Grant(ctx context.Context, layout snowflake.Layout) (*sn
 	return g, err
 }
 
-// Extend remembers a grant that replaces another. IDs that the same call took under the
-// other grant are below the end of its window.
+// Extend remembers a grant that replaces the held grant. The call for IDs that extends may
+// have taken IDs under the held grant before. They are below the end of its window, by which
+// the findings distinguish them.
 func (w *watchedSource) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	g, err := w.WorkerSource.Extend(ctx, held, need)
 	if err == nil && g != held {
@@ -34,6 +36,7 @@ func (w *watchedSource) Extend(ctx context.Context, held *snowflake.Grant, need 
 	return g, err
 }
 
+// note remembers a grant. The boundary is the end of the window of the grant before it.
 func (w *watchedSource) note(g *snowflake.Grant, boundary int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,7 +44,7 @@ func (w *watchedSource) note(g *snowflake.Grant, boundary int64) {
 	w.pending = append(w.pending, grantMarker(key, boundary))
 }
 
-// markers returns the markers of the grants since the last call.
+// markers returns the markers of the grants since the last call of markers.
 func (w *watchedSource) markers() []entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,15 +21,16 @@ type Recorder struct {
 	Store lease.Store // the store for the process to use
 
 	mu     sync.Mutex
-	calls  int
-	events int
+	calls  int // of the store
+	events int // that were written; maxEvents if the trace has ended
 	out    *json.Encoder
 	tokens model.Tokens
 	last   model.Event // the last Issued event; used only by the caller that issues
 }
 
-// A view implements all optional interfaces of a lease.Store, because the keys of a
-// read show which read it is.
+// A view is the store that a recorder gives to a process. It implements all optional
+// interfaces of a lease.Store, so that the lease reads by Get. The keys of a Get show the
+// model what the lease reads for.
 type view struct {
 	lease.Store
 	*Recorder
@@ -64,6 +65,7 @@ func (r *Recorder) Stop() (calls int) {
 	return r.calls
 }
 
+// call counts a call of the store and returns its number.
 func (r *Recorder) call() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,6 +73,7 @@ func (r *Recorder) call() int {
 	return r.calls
 }
 
+// seen returns a stored record in the form of the model's events.
 func (r *Recorder) seen(key int, stored lease.Record) model.Seen {
 	if key == model.LayoutWorker {
 		return model.SeenLayout(1, stored.Bound, stored.Owner) // the process refuses other layouts
@@ -80,6 +83,7 @@ func (r *Recorder) seen(key int, stored lease.Record) model.Seen {
 	return r.tokens.Seen(stored.Bound, stored.Owner)
 }
 
+// Get reads the records by the store's Get or Load, and records the read.
 func (v view) Get(ctx context.Context, keys []int) (found map[int]lease.Record, at time.Time, err error) {
 	if getter, ok := v.Store.(lease.Getter); ok {
 		found, at, err = getter.Get(ctx, keys)
@@ -99,6 +103,7 @@ func (v view) Get(ctx context.Context, keys []int) (found map[int]lease.Record, 
 	return found, at, nil
 }
 
+// CompareAndSwap records the write before it is sent, and its answer.
 func (v view) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	e := model.Event{Kind: model.Sent, Call: v.call(), Worker: worker, Old: v.seen(worker, old), New: v.seen(worker, next)}
 	v.emit(e)
@@ -146,7 +151,8 @@ func (v view) Check(ctx context.Context) error {
 // Began records the beginning of a call for IDs.
 func (r *Recorder) Began() { r.emit(model.Event{Kind: model.Began}) }
 
-// Issued records the end of a call that has issued IDs of the layout.
+// Issued records the end of a call that has issued IDs of the layout. It records only the
+// first ID of each tick, because the model knows no sequences.
 func (r *Recorder) Issued(layout snowflake.Layout, ids []types.ID) {
 	for _, id := range ids {
 		p := layout.Decompose(id)
