@@ -13,16 +13,16 @@ import (
 // at once. The write may happen all the same.
 func (s *suite) endedBefore() {
 	h := s.handle()
-	is := lease.Record{Bound: now, Owner: "owner"}
-	h.takes(1, lease.Record{}, is)
-	next := lease.Record{Bound: now + 1, Owner: "next"}
+	current := lease.Record{Bound: usualBound, Owner: "owner"}
+	h.takes(1, lease.Record{}, current)
+	next := lease.Record{Bound: usualBound + 1, Owner: "next"}
 	cancelled, cancel := context.WithCancel(s.Context())
 	cancel()
 	passed, cancelPassed := context.WithDeadline(s.Context(), time.Now().Add(-time.Second))
 	defer cancelPassed()
 	for name, ctx := range map[string]context.Context{"cancelled": cancelled, "deadline passed": passed} {
 		began := time.Now()
-		if swapped, err := h.CompareAndSwap(ctx, 1, is, next); err == nil {
+		if swapped, err := h.CompareAndSwap(ctx, 1, current, next); err == nil {
 			s.Errorf("%s: CompareAndSwap = %v, want an error", name, swapped)
 		}
 		if records, err := h.Load(ctx); err == nil {
@@ -33,8 +33,8 @@ func (s *suite) endedBefore() {
 		}
 	}
 	got := s.reload(h)[1]
-	if got != is && got != next {
-		s.Errorf("the record is %+v, want %+v or %+v", got, is, next)
+	if got != current && got != next {
+		s.Errorf("the record is %+v, want %+v or %+v", got, current, next)
 	}
 }
 
@@ -47,9 +47,9 @@ func (s *suite) endsDuringWrite() {
 	tried := map[lease.Record]bool{{}: true}
 	for i := range 40 {
 		from := s.reload(reader)[1]
-		to := lease.Record{Bound: now + int64(i), Owner: fmt.Sprint("try ", i, " of the writer")}
+		to := lease.Record{Bound: usualBound + int64(i), Owner: fmt.Sprint("try ", i, " of the writer")}
 		tried[to] = true
-		swapped, err := s.hurried(writer, i, from, to)
+		swapped, err := s.swapWithDeadline(writer, i, from, to)
 		got := s.reload(reader)[1]
 		switch {
 		case !tried[got]:
@@ -63,16 +63,16 @@ func (s *suite) endsDuringWrite() {
 		}
 	}
 	s.Logf("%d of 40 writes were answered before their context ended", answered)
-	final := lease.Record{Bound: now + 100, Owner: "final"}
-	if err := insist(s.Context(), writer, 1, s.settled(reader), final); err != nil {
+	final := lease.Record{Bound: usualBound + 100, Owner: "final"}
+	if err := writeUntilDone(s.Context(), writer, 1, s.awaitStable(reader), final); err != nil {
 		s.Errorf("after contexts that ended: %v", err)
 	}
 }
 
-// hurried calls CompareAndSwap with a context that ends soon, the later the larger i is, so
-// that contexts end in different phases of a write. For odd i the context has a deadline,
-// and for even i it is cancelled.
-func (s *suite) hurried(h handle, i int, from, to lease.Record) (bool, error) {
+// swapWithDeadline calls CompareAndSwap with a context that ends soon, the later the
+// larger i is, so that contexts end in different phases of a write. For odd i the context
+// has a deadline, and for even i it is cancelled.
+func (s *suite) swapWithDeadline(h handle, i int, from, to lease.Record) (bool, error) {
 	s.Helper()
 	after := time.Duration(i*i) * 5 * time.Microsecond
 	ctx, cancel := context.WithCancel(s.Context())
@@ -108,9 +108,9 @@ func (s *suite) reload(h handle) map[int]lease.Record {
 	}
 }
 
-// settled waits until two reads return equal records, because a write whose context has
+// awaitStable waits until two reads return equal records, because a write whose context has
 // ended may still be under way. It returns the record of worker 1.
-func (s *suite) settled(h handle) lease.Record {
+func (s *suite) awaitStable(h handle) lease.Record {
 	s.Helper()
 	before := s.reload(h)
 	for {

@@ -15,21 +15,21 @@ const maxOff = 10 * time.Minute
 // clock tests the store if it is a lease.Clock.
 func (s *suite) clock() {
 	if clock, ok := s.handle().Store.(lease.Clock); ok {
-		s.runs(clock)
+		s.checkClock(clock)
 	}
 }
 
-// runs checks that the clock shows the time of day, runs, and heeds its context. It compares
-// times only roughly, because the machine may be busy.
-func (s *suite) runs(clock lease.Clock) {
+// checkClock checks that the clock shows the time of day, runs, and heeds its context. It
+// compares times only roughly, because the machine may be busy.
+func (s *suite) checkClock(clock lease.Clock) {
 	s.Helper()
-	before := s.now(clock)
+	before := s.storeTime(clock)
 	if off := time.Until(before).Abs(); off > maxOff {
 		s.Errorf("Now = %v, which is off by %v: want the time of day in any time zone", before, off)
 	}
 	const pause = 100 * time.Millisecond
 	time.Sleep(pause)
-	if passed := s.now(clock).Sub(before); passed < pause/2 || passed > patience {
+	if passed := s.storeTime(clock).Sub(before); passed < pause/2 || passed > patience {
 		s.Errorf("Now has advanced by %v during %v", passed, pause)
 	}
 	ended, cancel := context.WithCancel(s.Context())
@@ -39,8 +39,8 @@ func (s *suite) runs(clock lease.Clock) {
 	}
 }
 
-// now returns the clock's time.
-func (s *suite) now(clock lease.Clock) time.Time {
+// storeTime returns the clock's time.
+func (s *suite) storeTime(clock lease.Clock) time.Time {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
@@ -60,15 +60,15 @@ func (s *suite) connections() {
 	if !ok {
 		return
 	}
-	is := lease.Record{}
+	current := lease.Record{}
 	for i := range int64(30) {
 		connected, release := s.connect(connector)
-		next := lease.Record{Bound: now + i, Owner: "owner"}
-		connected.takes(1, is, next)
-		connected.writesNothing(1, is, next)
+		next := lease.Record{Bound: usualBound + i, Owner: "owner"}
+		connected.takes(1, current, next)
+		connected.writesNothing(1, current, next)
 		release()
 		h.holds(1, next)
-		is = next
+		current = next
 	}
 	connected, release := s.connect(connector)
 	// The connected store must implement the same optional interfaces as the store.
@@ -81,10 +81,10 @@ func (s *suite) connections() {
 	if getter, ok := connected.Store.(lease.Getter); ok != gets {
 		s.Errorf("the store is a lease.Getter: %v, and over one connection: %v", gets, ok)
 	} else if ok {
-		s.gets(getter, []int{1}, map[int]lease.Record{1: is})
+		s.checkGet(getter, []int{1}, map[int]lease.Record{1: current})
 	}
 	if ok {
-		s.runs(clock) // last, because the ended context may close the connection
+		s.checkClock(clock) // last, because the ended context may close the connection
 	}
 	release()
 	ended, cancel := context.WithCancel(s.Context())
@@ -106,28 +106,28 @@ func (s *suite) connect(connector lease.Connector) (_ handle, release func()) {
 	return handle{s.T, store}, release
 }
 
-// some tests the store if it is a lease.Getter.
-func (s *suite) some() {
+// someRecords tests the store if it is a lease.Getter.
+func (s *suite) someRecords() {
 	writer, reader := s.handle(), s.handle()
 	getter, ok := reader.Store.(lease.Getter)
 	if !ok {
 		return
 	}
-	s.gets(getter, []int{3}, nil)
+	s.checkGet(getter, []int{3}, nil)
 	all := map[int]lease.Record{}
 	for _, key := range []int{-1, 0, 1, 7, 40, 16383} {
-		all[key] = lease.Record{Bound: now + int64(key), Owner: "owner"}
+		all[key] = lease.Record{Bound: usualBound + int64(key), Owner: "owner"}
 		writer.takes(key, lease.Record{}, all[key])
 	}
 	for key, r := range all {
-		s.gets(getter, []int{key}, map[int]lease.Record{key: r})
+		s.checkGet(getter, []int{key}, map[int]lease.Record{key: r})
 	}
-	s.gets(getter, []int{40, -1, 2}, map[int]lease.Record{40: all[40], -1: all[-1]})
+	s.checkGet(getter, []int{40, -1, 2}, map[int]lease.Record{40: all[40], -1: all[-1]})
 	many := []int{-1}
 	for key := range 99 {
 		many = append(many, 2*key)
 	}
-	s.gets(getter, many, map[int]lease.Record{-1: all[-1], 0: all[0], 40: all[40]})
+	s.checkGet(getter, many, map[int]lease.Record{-1: all[-1], 0: all[0], 40: all[40]})
 	ended, cancel := context.WithCancel(s.Context())
 	cancel()
 	if records, _, err := getter.Get(ended, []int{0}); err == nil {
@@ -135,9 +135,9 @@ func (s *suite) some() {
 	}
 }
 
-// gets expects exactly these records for the keys, and the time if the store is a
+// checkGet expects exactly these records for the keys, and the time if the store is a
 // lease.Clock.
-func (s *suite) gets(getter lease.Getter, keys []int, want map[int]lease.Record) {
+func (s *suite) checkGet(getter lease.Getter, keys []int, want map[int]lease.Record) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
@@ -154,7 +154,7 @@ func (s *suite) gets(getter lease.Getter, keys []int, want map[int]lease.Record)
 		s.Errorf("Get returns the time %v, and the store is a lease.Clock: %v", at, timed)
 	}
 	if timed {
-		if off := s.now(clock).Sub(at).Abs(); off > patience {
+		if off := s.storeTime(clock).Sub(at).Abs(); off > patience {
 			s.Errorf("Get returns a time that is %v off that of Now", off)
 		}
 	}

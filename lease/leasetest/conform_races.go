@@ -36,12 +36,13 @@ func (s *suite) contend(handles []handle, n, key int, from lease.Record) []conte
 	return all
 }
 
-// settle checks the results of writers that all wanted to replace the record from. At most
-// one may have succeeded, and exactly one if no writer got an error. The record must be
-// that of a writer who was not told that it failed. settle returns the record.
-func (s *suite) settle(h handle, key int, from lease.Record, all []contender) lease.Record {
+// checkWinners checks the results of writers that all wanted to replace the record from.
+// At most one may have succeeded, and exactly one if no writer got an error. The record
+// must be that of a writer who was not told that it failed. checkWinners returns the
+// record.
+func (s *suite) checkWinners(h handle, key int, from lease.Record, all []contender) lease.Record {
 	s.Helper()
-	is := h.load()[key]
+	current := h.load()[key]
 	var winners, unknown int
 	for _, c := range all {
 		switch {
@@ -49,10 +50,10 @@ func (s *suite) settle(h handle, key int, from lease.Record, all []contender) le
 			unknown++
 		case c.swapped:
 			winners++
-			if is != c.record {
-				s.Errorf("%+v was acknowledged, and the record is %+v", c.record, is)
+			if current != c.record {
+				s.Errorf("%+v was acknowledged, and the record is %+v", c.record, current)
 			}
-		case is == c.record:
+		case current == c.record:
 			s.Errorf("%+v is there and was answered with false", c.record)
 		}
 	}
@@ -62,26 +63,27 @@ func (s *suite) settle(h handle, key int, from lease.Record, all []contender) le
 	if unknown == len(all) {
 		s.Fatalf("all %d writers got an error, for example: %v", len(all), all[0].err)
 	}
-	return is
+	return current
 }
 
-// oneFirst lets eight writers create the same record at once, for each of twelve keys.
-func (s *suite) oneFirst() {
+// oneWinnerOnAbsent lets eight writers create the same record at once, for each of twelve
+// keys.
+func (s *suite) oneWinnerOnAbsent() {
 	handles := s.handles(4)
 	for key := range 12 {
 		all := s.contend(handles, 8, key, lease.Record{})
-		s.settle(handles[key%4], key, lease.Record{}, all)
+		s.checkWinners(handles[key%4], key, lease.Record{}, all)
 	}
 }
 
-// oneNext lets eight writers replace the same record at once, twelve times.
-func (s *suite) oneNext() {
+// oneWinnerOnRecord lets eight writers replace the same record at once, twelve times.
+func (s *suite) oneWinnerOnRecord() {
 	handles := s.handles(4)
-	is := lease.Record{Bound: now, Owner: "start"}
-	handles[0].takes(1, lease.Record{}, is)
+	current := lease.Record{Bound: usualBound, Owner: "start"}
+	handles[0].takes(1, lease.Record{}, current)
 	for round := range 12 {
-		all := s.contend(handles, 8, 1, is)
-		is = s.settle(handles[round%4], 1, is, all)
+		all := s.contend(handles, 8, 1, current)
+		current = s.checkWinners(handles[round%4], 1, current, all)
 	}
 }
 
@@ -169,14 +171,14 @@ func (s *suite) neverStale() {
 			}
 		})
 	}
-	is := lease.Record{}
+	current := lease.Record{}
 	for i := range int64(60) {
 		next := lease.Record{Bound: i + 1, Owner: fmt.Sprint("owner", i)}
-		if err := insist(s.Context(), handles[0], 1, is, next); err != nil {
+		if err := writeUntilDone(s.Context(), handles[0], 1, current, next); err != nil {
 			s.Error(err)
 			break
 		}
-		is = next
+		current = next
 		acknowledged.Store(next.Bound)
 	}
 	close(done)

@@ -14,9 +14,9 @@ import (
 func (s *suite) absentEqualsZero() {
 	h := s.handle()
 	h.holdsAll(nil)
-	first := lease.Record{Bound: now, Owner: "first"}
+	first := lease.Record{Bound: usualBound, Owner: "first"}
 	h.takes(7, lease.Record{}, first)
-	h.refuses(7, lease.Record{}, lease.Record{Bound: now + 1, Owner: "second"}, first)
+	h.refuses(7, lease.Record{}, lease.Record{Bound: usualBound + 1, Owner: "second"}, first)
 	h.holdsAll(map[int]lease.Record{7: first})
 }
 
@@ -25,14 +25,14 @@ func (s *suite) absentEqualsZero() {
 func (s *suite) absentDiffers() {
 	h := s.handle()
 	for _, from := range []lease.Record{
-		{Bound: now, Owner: "owner"},
-		{Bound: now},
+		{Bound: usualBound, Owner: "owner"},
+		{Bound: usualBound},
 		{Owner: "owner"},
 		{Bound: 1},
 		{Owner: " "},
 		{Owner: "0"},
 	} {
-		h.refuses(3, from, lease.Record{Bound: now + 1, Owner: "new"}, lease.Record{})
+		h.refuses(3, from, lease.Record{Bound: usualBound + 1, Owner: "new"}, lease.Record{})
 	}
 	h.holdsAll(nil)
 }
@@ -42,44 +42,44 @@ func (s *suite) absentDiffers() {
 // and _ as patterns.
 func (s *suite) exactCompare() {
 	h := s.handle()
-	is := lease.Record{Bound: now, Owner: "Ab%_|x:1"}
-	h.takes(5, lease.Record{}, is)
+	current := lease.Record{Bound: usualBound, Owner: "Ab%_|x:1"}
+	h.takes(5, lease.Record{}, current)
 	for _, from := range []lease.Record{
 		{},
-		{Bound: now + 1, Owner: is.Owner},
-		{Bound: now - 1, Owner: is.Owner},
-		{Bound: 0, Owner: is.Owner},
-		{Bound: -now, Owner: is.Owner},
-		{Bound: now, Owner: ""},
-		{Bound: now, Owner: "Ab%_|x:2"},
-		{Bound: now, Owner: "ab%_|x:1"},
-		{Bound: now, Owner: "AB%_|X:1"},
-		{Bound: now, Owner: "Ab%_|x:1 "},
-		{Bound: now, Owner: " Ab%_|x:1"},
-		{Bound: now, Owner: "Ab%_|x:"},
-		{Bound: now, Owner: "Ab%_|x:11"},
-		{Bound: now, Owner: "Ab%"},
-		{Bound: now, Owner: "%"},
-		{Bound: now, Owner: "________"},
-		{Bound: now, Owner: "x:1"},
+		{Bound: usualBound + 1, Owner: current.Owner},
+		{Bound: usualBound - 1, Owner: current.Owner},
+		{Bound: 0, Owner: current.Owner},
+		{Bound: -usualBound, Owner: current.Owner},
+		{Bound: usualBound, Owner: ""},
+		{Bound: usualBound, Owner: "Ab%_|x:2"},
+		{Bound: usualBound, Owner: "ab%_|x:1"},
+		{Bound: usualBound, Owner: "AB%_|X:1"},
+		{Bound: usualBound, Owner: "Ab%_|x:1 "},
+		{Bound: usualBound, Owner: " Ab%_|x:1"},
+		{Bound: usualBound, Owner: "Ab%_|x:"},
+		{Bound: usualBound, Owner: "Ab%_|x:11"},
+		{Bound: usualBound, Owner: "Ab%"},
+		{Bound: usualBound, Owner: "%"},
+		{Bound: usualBound, Owner: "________"},
+		{Bound: usualBound, Owner: "x:1"},
 	} {
-		h.refuses(5, from, lease.Record{Bound: now + 5, Owner: "thief"}, is)
+		h.refuses(5, from, lease.Record{Bound: usualBound + 5, Owner: "thief"}, current)
 	}
-	h.takes(5, is, lease.Record{Bound: now + 5, Owner: "heir"})
+	h.takes(5, current, lease.Record{Bound: usualBound + 5, Owner: "heir"})
 }
 
 // overwriteChain replaces a record many times. Some replacements change only the owner or
 // lower the bound.
 func (s *suite) overwriteChain() {
 	h := s.handle()
-	is := lease.Record{}
+	current := lease.Record{}
 	for i := range int64(20) {
-		next := lease.Record{Bound: now + i/2, Owner: fmt.Sprint("owner", i%3)}
-		h.takes(1, is, next)
-		is = next
+		next := lease.Record{Bound: usualBound + i/2, Owner: fmt.Sprint("owner", i%3)}
+		h.takes(1, current, next)
+		current = next
 	}
-	h.takes(1, is, lease.Record{Bound: now - 1, Owner: is.Owner}) // a lower bound too
-	h.takes(1, lease.Record{Bound: now - 1, Owner: is.Owner}, lease.Record{Bound: now - 1, Owner: "other"})
+	h.takes(1, current, lease.Record{Bound: usualBound - 1, Owner: current.Owner}) // a lower bound too
+	h.takes(1, lease.Record{Bound: usualBound - 1, Owner: current.Owner}, lease.Record{Bound: usualBound - 1, Owner: "other"})
 }
 
 // sameAgain repeats writes whose new record is already there. The repeated call has not
@@ -87,12 +87,12 @@ func (s *suite) overwriteChain() {
 // read may not be durable.
 func (s *suite) sameAgain() {
 	h := s.handle()
-	first, second := lease.Record{Bound: now, Owner: "first"}, lease.Record{Bound: now + 1, Owner: "second"}
+	first, second := lease.Record{Bound: usualBound, Owner: "first"}, lease.Record{Bound: usualBound + 1, Owner: "second"}
 	h.takes(2, lease.Record{}, first)
 	h.writesNothing(2, lease.Record{}, first)
 	h.takes(2, first, second)
 	h.writesNothing(2, first, second)
-	released := lease.Record{Bound: now + 1}
+	released := lease.Record{Bound: usualBound + 1}
 	h.takes(2, second, released)
 	h.writesNothing(2, second, released)
 	h.holds(2, released)
@@ -113,12 +113,12 @@ func (h handle) writesNothing(key int, from, to lease.Record) {
 // not be read.
 func (s *suite) oldIsNew() {
 	h := s.handle()
-	is := lease.Record{Bound: now, Owner: "owner"}
-	for _, present := range []lease.Record{{}, is} {
-		if present == is {
-			h.takes(2, lease.Record{}, is)
+	current := lease.Record{Bound: usualBound, Owner: "owner"}
+	for _, present := range []lease.Record{{}, current} {
+		if present == current {
+			h.takes(2, lease.Record{}, current)
 		}
-		for _, record := range []lease.Record{{}, is, {Bound: now + 1, Owner: "owner"}} {
+		for _, record := range []lease.Record{{}, current, {Bound: usualBound + 1, Owner: "owner"}} {
 			ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 			swapped, err := h.CompareAndSwap(ctx, 2, record, record)
 			cancel()
@@ -130,55 +130,55 @@ func (s *suite) oldIsNew() {
 	}
 }
 
-// release frees a worker, as a lease does, by a record without an owner and with a lower
-// bound. The next holder must find exactly this record.
-func (s *suite) release() {
+// releaseAndTake frees a worker, as a lease does, by a record without an owner and with a
+// lower bound. The next holder must find exactly this record.
+func (s *suite) releaseAndTake() {
 	h := s.handle()
-	held, free := lease.Record{Bound: now, Owner: "holder"}, lease.Record{Bound: now - 100}
+	held, free := lease.Record{Bound: usualBound, Owner: "holder"}, lease.Record{Bound: usualBound - 100}
 	h.takes(9, lease.Record{}, held)
 	h.takes(9, held, free)
 	h.holdsAll(map[int]lease.Record{9: free})
 	h.refuses(9, lease.Record{}, held, free)
-	h.refuses(9, held, lease.Record{Bound: now + 1, Owner: "holder"}, free)
-	h.takes(9, free, lease.Record{Bound: now + 1, Owner: "next"})
+	h.refuses(9, held, lease.Record{Bound: usualBound + 1, Owner: "holder"}, free)
+	h.takes(9, free, lease.Record{Bound: usualBound + 1, Owner: "next"})
 }
 
 // zeroWritten checks that a zero record that was written equals an absent record.
 func (s *suite) zeroWritten() {
 	h := s.handle()
-	held := lease.Record{Bound: now, Owner: "holder"}
+	held := lease.Record{Bound: usualBound, Owner: "holder"}
 	h.takes(4, lease.Record{}, held)
 	h.takes(4, held, lease.Record{})
-	h.refuses(4, held, lease.Record{Bound: now + 1}, lease.Record{})
+	h.refuses(4, held, lease.Record{Bound: usualBound + 1}, lease.Record{})
 	h.takes(4, lease.Record{}, held)
 }
 
-// layoutKey writes the record with the key -1, under which a lease describes its layout, and
-// checks that records of workers do not change it.
+// layoutKey writes the record with the key -1, under which a lease describes its layout,
+// and checks that records of workers do not change it.
 func (s *suite) layoutKey() {
 	h := s.handle()
 	layout := lease.Record{Owner: "41 bits of 1ms since 2010-11-04T01:42:54.657Z, 5 datacenter, 5 worker, 12 sequence"}
 	h.takes(-1, lease.Record{}, layout)
 	h.refuses(-1, lease.Record{}, lease.Record{Owner: "another"}, layout)
-	h.takes(0, lease.Record{}, lease.Record{Bound: now, Owner: "zero"})
-	h.takes(1, lease.Record{}, lease.Record{Bound: now, Owner: "one"})
+	h.takes(0, lease.Record{}, lease.Record{Bound: usualBound, Owner: "zero"})
+	h.takes(1, lease.Record{}, lease.Record{Bound: usualBound, Owner: "one"})
 	h.holds(-1, layout)
 }
 
 // bounds checks that large and small bounds are kept and compared exactly.
 func (s *suite) bounds() {
 	h := s.handle()
-	is := lease.Record{}
+	current := lease.Record{}
 	for _, bound := range []int64{
-		0, 1, 9, 10, 999_999_999_999, now,
+		0, 1, 9, 10, 999_999_999_999, usualBound,
 		math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32 + 1,
 		1<<53 - 1, 1 << 53, 1<<53 + 1, // values at which a double loses the last bit
 		math.MaxInt64 - 1, math.MaxInt64,
 	} {
 		next := lease.Record{Bound: bound, Owner: "owner"}
-		h.takes(6, is, next)
+		h.takes(6, current, next)
 		h.refuses(6, lease.Record{Bound: bound - 1, Owner: "owner"}, lease.Record{Bound: 5, Owner: "thief"}, next)
-		is = next
+		current = next
 	}
 }
 
@@ -190,7 +190,7 @@ func (s *suite) owners() {
 	for c := byte(' '); c <= '~'; c++ {
 		printable.WriteByte(c)
 	}
-	is := lease.Record{}
+	current := lease.Record{}
 	for _, owner := range []string{
 		printable.String() + strings.Repeat("x", 128-printable.Len()),
 		strings.Repeat("|", 128),
@@ -200,9 +200,9 @@ func (s *suite) owners() {
 		`"`, `'`, "`", `\`, `\0`, `\n`, `\'`, `''`, "%", "%s%d", "_", "?", "$1", ":a", "@p1", "{}", "[1]", "null", "NULL", "nil", "0", "-1",
 		" ", "a ", " a", "--", "/*", ";", "#", "a/b", "../a", "&lt;", "%00", "~",
 	} {
-		next := lease.Record{Bound: now, Owner: owner}
-		h.takes(8, is, next)
-		is = next
+		next := lease.Record{Bound: usualBound, Owner: owner}
+		h.takes(8, current, next)
+		current = next
 	}
 }
 
@@ -211,7 +211,7 @@ func (s *suite) largeKeys() {
 	h := s.handle()
 	want := map[int]lease.Record{}
 	for _, key := range []int{0, 1, 10, 100, 1023, 1024, math.MaxUint16 + 1, 1<<22 - 1, 1 << 22} {
-		want[key] = lease.Record{Bound: now + int64(key), Owner: fmt.Sprint("owner", key)}
+		want[key] = lease.Record{Bound: usualBound + int64(key), Owner: fmt.Sprint("owner", key)}
 		h.takes(key, lease.Record{}, want[key])
 	}
 	h.holdsAll(want)
@@ -224,7 +224,7 @@ func (s *suite) manyWorkers() {
 	handles := s.handles(4)
 	want := map[int]lease.Record{}
 	for key := range workers {
-		want[key] = lease.Record{Bound: now + int64(key), Owner: fmt.Sprint("owner", key)}
+		want[key] = lease.Record{Bound: usualBound + int64(key), Owner: fmt.Sprint("owner", key)}
 	}
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
@@ -232,7 +232,7 @@ func (s *suite) manyWorkers() {
 	for writer := range writers {
 		wg.Go(func() {
 			for key := writer; key < workers && ctx.Err() == nil; key += writers {
-				if err := insist(ctx, handles[writer%len(handles)], key, lease.Record{}, want[key]); err != nil && ctx.Err() == nil {
+				if err := writeUntilDone(ctx, handles[writer%len(handles)], key, lease.Record{}, want[key]); err != nil && ctx.Err() == nil {
 					s.Errorf("key %d: %v", key, err)
 					cancel() // a store that fails for one key probably fails for all keys
 				}
@@ -251,11 +251,11 @@ func (s *suite) manyWorkers() {
 // loadedCopy changes maps that Load has returned, which must not change the records.
 func (s *suite) loadedCopy() {
 	h := s.handle()
-	is := lease.Record{Bound: now, Owner: "owner"}
-	h.takes(1, lease.Record{}, is)
+	current := lease.Record{Bound: usualBound, Owner: "owner"}
+	h.takes(1, lease.Record{}, current)
 	h.load()[1] = lease.Record{}
 	delete(h.load(), 1)
-	h.holds(1, is)
+	h.holds(1, current)
 }
 
 // namespacesApart writes to namespaces with similar names, for example a prefix, or other
@@ -266,29 +266,29 @@ func (s *suite) namespacesApart() {
 	for i, name := range names {
 		handles = append(handles, s.handleOn(name))
 		handles[i].holdsAll(nil)
-		handles[i].takes(1, lease.Record{}, lease.Record{Bound: now, Owner: name})
+		handles[i].takes(1, lease.Record{}, lease.Record{Bound: usualBound, Owner: name})
 	}
 	for i, h := range handles {
-		h.takes(10+i, lease.Record{}, lease.Record{Bound: now, Owner: names[i]})
+		h.takes(10+i, lease.Record{}, lease.Record{Bound: usualBound, Owner: names[i]})
 	}
 	for i, h := range handles {
-		is := lease.Record{Bound: now, Owner: names[i]}
-		h.holdsAll(map[int]lease.Record{1: is, 10 + i: is})
+		current := lease.Record{Bound: usualBound, Owner: names[i]}
+		h.holdsAll(map[int]lease.Record{1: current, 10 + i: current})
 	}
 }
 
 // visible writes through one handle and reads through another at once.
 func (s *suite) visible() {
 	handles := s.handles(3)
-	is := lease.Record{}
+	current := lease.Record{}
 	for i := range 30 {
 		writer, reader := handles[i%3], handles[(i+1)%3]
-		next := lease.Record{Bound: now + int64(i), Owner: fmt.Sprint("owner", i)}
-		if !writer.swap(1, is, next) {
-			s.Fatalf("CompareAndSwap from %+v = false on another handle than the one that wrote it", is)
+		next := lease.Record{Bound: usualBound + int64(i), Owner: fmt.Sprint("owner", i)}
+		if !writer.swap(1, current, next) {
+			s.Fatalf("CompareAndSwap from %+v = false on another handle than the one that wrote it", current)
 		}
 		reader.holds(1, next)
-		is = next
+		current = next
 	}
-	s.handle().holds(1, is) // through a handle that is opened afterwards
+	s.handle().holds(1, current) // through a handle that is opened afterwards
 }

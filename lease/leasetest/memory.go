@@ -181,8 +181,8 @@ func (m *Memory) fault(c Call) Fault {
 	return fault
 }
 
-// scripted counts the call, and returns the fault that Down or Fail has set for it, or None.
-// The caller holds mu.
+// scripted counts the call, and returns the fault that Down or Fail has set for it, or
+// None. The caller holds mu.
 func (m *Memory) scripted(c Call) Fault {
 	if c.Swap {
 		m.calls.Swaps++

@@ -136,16 +136,17 @@ func (h handle) holdsAll(want map[int]lease.Record) {
 	}
 }
 
-// now is a bound of the usual size, a time of the year 2025 in milliseconds.
-const now = 1_760_000_000_123
+// usualBound is a bound of the usual size, a time of the year 2025 in milliseconds.
+const usualBound = 1_760_000_000_123
 
-// maxErrors is how many errors of Load insist accepts while other goroutines use the
-// store.
+// maxErrors is how many errors of Load writeUntilDone accepts while other goroutines use
+// the store.
 const maxErrors = 100
 
-// insist writes a record until it has been written. No other goroutine writes this record.
-// A busy store may return an error, and insist then reads whether the write has happened.
-func insist(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
+// writeUntilDone writes a record until it has been written. No other goroutine writes
+// this record. A busy store may return an error, and writeUntilDone then reads whether
+// the write has happened.
+func writeUntilDone(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for failures := 0; ; {
@@ -157,11 +158,11 @@ func insist(ctx context.Context, store lease.Store, key int, from, to lease.Reco
 		if loadErr != nil {
 			failures++
 		}
-		if is := records[key]; loadErr == nil && (err == nil || is != from) {
-			if is == to && err != nil {
+		if current := records[key]; loadErr == nil && (err == nil || current != from) {
+			if current == to && err != nil {
 				return nil
 			}
-			return errors.Join(fmt.Errorf("%+v to %+v, which nobody else writes: answered with %v, and the record is %+v", from, to, swapped, is), err)
+			return errors.Join(fmt.Errorf("%+v to %+v, which nobody else writes: answered with %v, and the record is %+v", from, to, swapped, current), err)
 		}
 		if ctx.Err() != nil || failures == maxErrors {
 			return errors.Join(err, loadErr)

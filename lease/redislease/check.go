@@ -16,64 +16,64 @@ func (s *store) Check(ctx context.Context) error { return s.check(ctx, s.doubt()
 // doubt marks the settings as stale, so that the next call reads them again. It returns the
 // server from which they were read.
 func (s *store) doubt() (server string) {
-	if last := s.looked.Load(); last != nil {
+	if last := s.lastCheck.Load(); last != nil {
 		server = last.server
-		s.looked.Store(&looked{server: server})
+		s.lastCheck.Store(&lastCheck{server: server})
 	}
 	return server
 }
 
 // stale reports whether to read the settings again, because they are older than
-// lookEvery or because another server answers.
+// checkEvery or because another server answers.
 func (s *store) stale(server string) bool {
-	last := s.looked.Load()
-	return last == nil || last.server != server || time.Since(last.at) > lookEvery
+	last := s.lastCheck.Load()
+	return last == nil || last.server != server || time.Since(last.at) > checkEvery
 }
 
 // check reads the settings if they are stale. Concurrent calls wait for one call that
 // reads.
 func (s *store) check(ctx context.Context, server string) error {
 	_, err := stores.Call(ctx, s.Server, "check the server", func(ctx context.Context) (struct{}, error) {
-		s.lookMu.Lock()
-		defer s.lookMu.Unlock()
+		s.checkMu.Lock()
+		defer s.checkMu.Unlock()
 		return struct{}{}, s.refresh(ctx, server)
 	})
 	return err
 }
 
-// refresh reads the settings if they are stale. The caller holds lookMu.
+// refresh reads the settings if they are stale. The caller holds checkMu.
 func (s *store) refresh(ctx context.Context, server string) error {
 	if !s.stale(server) {
 		return nil
 	}
-	err := s.look(ctx)
+	err := s.checkServers(ctx)
 	if err == nil {
-		s.looked.Store(&looked{time.Now(), server})
+		s.lastCheck.Store(&lastCheck{time.Now(), server})
 	}
 	return err
 }
 
-// look checks the server, or in a cluster every master, because any of them may come to
-// own the key.
-func (s *store) look(ctx context.Context) error {
+// checkServers checks the server, or in a cluster every master, because any of them may
+// come to own the key.
+func (s *store) checkServers(ctx context.Context) error {
 	if cluster, ok := s.client.(*redis.ClusterClient); ok {
 		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-			return s.lookAt(ctx, master, master.Options().Addr)
+			return s.checkServer(ctx, master, master.Options().Addr)
 		})
 	}
-	return s.lookAt(ctx, s.client, "")
+	return s.checkServer(ctx, s.client, "")
 }
 
-// lookAt returns an error if a server evicts keys. If the settings have changed since it last
-// read them, it also logs a warning if the server evicts keys, may forget in a crash, or
-// does not show its settings. It does not log the first time that it finds evicted keys,
-// because then the store refuses to work, with this error.
-func (s *store) lookAt(ctx context.Context, server redis.UniversalClient, address string) error {
+// checkServer returns an error if a server evicts keys. If the settings have changed
+// since it last read them, it also logs a warning if the server evicts keys, may forget
+// in a crash, or does not show its settings. It does not log the first time that it finds
+// evicted keys, because then the store refuses to work, with this error.
+func (s *store) checkServer(ctx context.Context, server redis.UniversalClient, address string) error {
 	now, err := settingsOf(ctx, server)
 	if err != nil {
 		return err
 	}
-	before, known := s.seen.Swap(address, now)
+	before, known := s.lastSettings.Swap(address, now)
 	evicting := now.evicting()
 	if before == now || evicting != nil && !known {
 		return evicting

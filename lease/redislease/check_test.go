@@ -21,9 +21,9 @@ const (
 	unseen    = "redislease: cannot see whether the server evicts keys"
 )
 
-// The store refuses a server that evicts keys, and warns of a server that may forget or does
-// not show its settings. It finds a setting by INFO or by CONFIG, of which the server may
-// deny either to the user.
+// The store refuses a server that evicts keys, and warns of a server that may forget or
+// does not show its settings. It finds a setting by INFO or by CONFIG, of which the
+// server may deny either to the user.
 func TestServerSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -15,9 +15,9 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// Redis acknowledges writes that its replicas may never get, so that a failover forgets them.
-// No ID is issued twice by leases that settle for a window. The test also checks that leases
-// that do not settle issue IDs twice.
+// Redis acknowledges writes that its replicas may never get, so that a failover forgets
+// them. No ID is issued twice by leases that settle for a window. The test also checks
+// that leases that do not settle issue IDs twice.
 func TestClusterSentinel(t *testing.T) {
 	t.Parallel()
 	lossyFailovers(t, testcluster.RedisSentinel(t, durable...), openFailover)

@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// If a server has WAITAOF, the store acknowledges a write only if the server answers that the
-// write is on its disk. A setting may have changed since the store read the settings. The
-// write is then an error, and the store reads the settings again.
+// If a server has WAITAOF, the store acknowledges a write only if the server answers that
+// the write is on its disk. A setting may have changed since the store read the settings.
+// The write is then an error, and the store reads the settings again.
 func TestWritesAreOnDisk(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

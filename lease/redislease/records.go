@@ -23,10 +23,11 @@ if type(replication) == 'string' and string.find(replication, 'role:slave', 1, t
 	return redis.error_reply('READONLY the server is a replica (role:slave), which shares no lease with its primary, whatever replica-read-only is: want the address of the primary')
 end`
 
-// read returns the given fields, or all fields, and then the server's run ID and time. The
-// HDEL, of a field that never exists, makes it a script that writes. go-redis therefore
-// sends it to the master with every configuration of the client, and a replica refuses it.
-const read = refuseReplica + `
+// readScript returns the given fields, or all fields, and then the server's run ID and
+// time. The HDEL, of a field that never exists, makes it a script that writes. go-redis
+// therefore sends it to the master with every configuration of the client, and a replica
+// refuses it.
+const readScript = refuseReplica + `
 redis.call('HDEL', KEYS[1], '')
 local info = redis.pcall('INFO', 'server')
 local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
@@ -43,11 +44,11 @@ table.insert(answer, server)
 table.insert(answer, string.format('%d%06d', time[1], time[2]))
 return answer`
 
-// compareAndSwap returns 1 if it has written, 0 if the record differs from the old value, and
+// swapScript returns 1 if it has written, 0 if the record differs from the old value, and
 // -1 if the record already has its new value. The client sends a script once, but a hook of
 // the client or a proxy may repeat a script that has been run. The second run then finds
 // the value of the first.
-const compareAndSwap = refuseReplica + `
+const swapScript = refuseReplica + `
 local current = redis.call('HGET', KEYS[1], ARGV[1]) or '0|'
 if current == ARGV[2] then
 	redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
@@ -74,7 +75,7 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 
 // CompareAndSwap implements [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
-	if s.looked.Load() == nil {
+	if s.lastCheck.Load() == nil {
 		if err := s.check(ctx, ""); err != nil {
 			return false, err
 		}
@@ -93,16 +94,16 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 // in the background, and their result does not prevent the extension.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
 	a, err := s.read(ctx, -1)
-	if err == nil && s.stale(a.server) && s.lookMu.TryLock() {
+	if err == nil && s.stale(a.server) && s.checkMu.TryLock() {
 		go func() {
-			defer s.lookMu.Unlock()
+			defer s.checkMu.Unlock()
 			_ = s.refresh(context.WithoutCancel(ctx), a.server)
 		}()
 	}
 	return a.now, err
 }
 
-// read runs the script read for the keys, or for all keys if there are none. Now reads the
+// read runs readScript for the keys, or for all keys if there are none. Now reads the
 // key -1 only because the answer contains the time.
 func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
 	return stores.Call(ctx, s.Server, "read", func(ctx context.Context) (answer, error) {
@@ -110,7 +111,7 @@ func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
 		for i, key := range keys {
 			fields[i] = key
 		}
-		reply, err := s.run(ctx, read, fields...).StringSlice()
+		reply, err := s.run(ctx, readScript, fields...).StringSlice()
 		if refused(err) {
 			err = fmt.Errorf("%w: want a user who is allowed EVAL, HGET, HSET, HDEL, HGETALL, TIME and INFO on the key %s", err, s.key)
 		}
@@ -121,14 +122,14 @@ func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
 	})
 }
 
-// An answer is the result of the script read.
+// An answer is the result of readScript.
 type answer struct {
 	server  string // run ID of the server; "" if the user may not read it
 	now     time.Time
 	records map[int]lease.Record
 }
 
-// decode parses the reply of the script read: pairs of field and value, followed by the
+// decode parses the reply of readScript: pairs of field and value, followed by the
 // server and its time.
 func decode(reply []string) (a answer, err error) {
 	end := len(reply) - 2
@@ -154,11 +155,11 @@ const maxSync = time.Second
 // server, or of a master watched by sentinels.
 func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 	client, _ := s.client.(*redis.Client)
-	seen, _ := s.seen.Load("")
+	seen, _ := s.lastSettings.Load("")
 	if now, _ := seen.(settings); client == nil || !now.waits {
-		return s.run(ctx, compareAndSwap, args...).Int64()
+		return s.run(ctx, swapScript, args...).Int64()
 	}
-	swap, sync := s.eval(ctx, compareAndSwap, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())
+	swap, sync := s.eval(ctx, swapScript, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())
 	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error { // WAITAOF waits for the writes of its connection
 		return errors.Join(p.Process(ctx, swap), p.Process(ctx, sync))
 	})
@@ -171,20 +172,20 @@ func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 }
 
 // run sends the script to the server and returns the command with its reply.
-func (s *store) run(ctx context.Context, script string, args ...any) once {
+func (s *store) run(ctx context.Context, script string, args ...any) unrepeated {
 	command := s.eval(ctx, script, args...)
 	_ = s.client.Process(ctx, command) // the command holds the error
 	return command
 }
 
 // eval returns the command that runs the script on the store's key.
-func (s *store) eval(ctx context.Context, script string, args ...any) once {
-	return once{redis.NewCmd(ctx, append([]any{"EVAL", script, 1, s.key}, args...)...)}
+func (s *store) eval(ctx context.Context, script string, args ...any) unrepeated {
+	return unrepeated{redis.NewCmd(ctx, append([]any{"EVAL", script, 1, s.key}, args...)...)}
 }
 
-// once is a command that the client does not send again after an error. If it did, the
-// caller would only get the answer to the second try, while the first try may have written
-// or may still write.
-type once struct{ *redis.Cmd }
+// unrepeated is a command that the client does not send again after an error. If it did,
+// the caller would only get the answer to the second try, while the first try may have
+// written or may still write.
+type unrepeated struct{ *redis.Cmd }
 
-func (once) NoRetry() bool { return true }
+func (unrepeated) NoRetry() bool { return true }

@@ -18,9 +18,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The store refuses a replica that accepts writes, because the replica does not send them to
-// its primary, so that both would lease the same workers. Without the refusal, the test
-// must see IDs that are issued twice.
+// The store refuses a replica that accepts writes, because the replica does not send them
+// to its primary, so that both would lease the same workers. Without the refusal, the
+// test must see IDs that are issued twice.
 func TestWritableReplicaIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {

@@ -17,9 +17,9 @@ const (
 	// notShown stands for a setting that the server does not show to the user.
 	wantPolicy, notShown = "noeviction", "not shown"
 
-	// lookEvery is how long the store relies on the settings that it has read, unless
+	// checkEvery is how long the store relies on the settings that it has read, unless
 	// another server answers or a write raises a doubt.
-	lookEvery = 5 * time.Minute
+	checkEvery = 5 * time.Minute
 )
 
 // settings are the settings of a server that decide whether it forgets writes. A setting
@@ -81,10 +81,10 @@ func (s settings) always() bool { return s.appendonly == "yes" && s.appendfsync 
 // refused reports whether the server has answered that it does not support the command,
 // or not for this user.
 func refused(err error) bool {
-	var answer redis.Error
-	if !errors.As(err, &answer) || redis.IsMaxClientsError(err) {
+	var redisErr redis.Error
+	if !errors.As(err, &redisErr) || redis.IsMaxClientsError(err) {
 		return false
 	}
-	code, _, _ := strings.Cut(answer.Error(), " ")
+	code, _, _ := strings.Cut(redisErr.Error(), " ")
 	return code == "NOPERM" || code == "ERR"
 }

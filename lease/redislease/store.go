@@ -50,13 +50,13 @@ type store struct {
 	key    string // of the hash
 	log    *slog.Logger
 
-	lookMu sync.Mutex             // held while the settings are read
-	looked atomic.Pointer[looked] // nil if the settings were never read
-	seen   sync.Map               // the last settings, by the server's address
+	checkMu      sync.Mutex                // held while the settings are read
+	lastCheck    atomic.Pointer[lastCheck] // nil if the settings were never read
+	lastSettings sync.Map                  // the last settings, by the server's address
 }
 
-// looked is the time at which the settings were read, and the server that has answered.
-type looked struct {
+// lastCheck is the time at which the settings were read, and the server that has answered.
+type lastCheck struct {
 	at     time.Time // zero if they are to be read again
 	server string    // its run ID
 }

@@ -82,8 +82,8 @@ func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// A replica refuses the store's reads, because their script writes. A read by a replica would
-// lack the last writes of its primary.
+// A replica refuses the store's reads, because their script writes. A read by a replica
+// would lack the last writes of its primary.
 func TestReplicaIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -104,8 +104,8 @@ func TestReplicaIsRefused(t *testing.T) {
 	})
 }
 
-// The server refuses a write because it has too few replicas or no memory left. The write has
-// not happened, because the script stops at its first command that writes.
+// The server refuses a write because it has too few replicas or no memory left. The write
+// has not happened, because the script stops at its first command that writes.
 func TestRefusedWritesAreNotApplied(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, setting, value, harmless, want string }{

@@ -34,38 +34,38 @@ const (
 func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	began := time.Now()
 	for pause, moves := minPause, 0; ; pause = min(2*pause, maxPause) {
-		err := s.once(ctx, began, f)
-		if err == nil || ctx.Err() == nil && !s.worthAnother(err, &moves) {
+		err := s.attemptOnce(ctx, began, f)
+		if err == nil || ctx.Err() == nil && !s.worthRetrying(err, &moves) {
 			return err
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():
-			return s.late(ctx, began, err)
+			return s.lateError(ctx, began, err)
 		}
 	}
 }
 
-// once calls f with the connection of the pin, or with a connection of the pool after an
-// inspection. [store.Connect] has inspected the connection of a pin.
-func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
+// attemptOnce calls f with the connection of the pin, or with a connection of the pool
+// after an inspection. [store.Connect] has inspected the connection of a pin.
+func (s *store) attemptOnce(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
 	if s.pin != nil {
-		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.leaveLost(ctx, conn, f(conn)) })
+		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.discardIfLost(ctx, conn, f(conn)) })
 	}
 	conn, err := s.pool.Conn(ctx)
 	if err != nil {
-		return s.noConnection(ctx, began, err)
+		return s.noConnectionError(ctx, began, err)
 	}
 	defer func() { _ = conn.Close() }()
 	if err = s.inspect(ctx, conn, statementTimeout); err == nil {
 		err = f(conn)
 	}
-	return s.leaveLost(ctx, conn, err)
+	return s.discardIfLost(ctx, conn, err)
 }
 
-// leaveLost closes the connection after an error of kind elsewhere, because the pool
+// discardIfLost closes the connection after an error of kind elsewhere, because the pool
 // would otherwise return it again and again.
-func (s *store) leaveLost(ctx context.Context, conn *sql.Conn, err error) error {
+func (s *store) discardIfLost(ctx context.Context, conn *sql.Conn, err error) error {
 	if err != nil && s.classify(err) == elsewhere {
 		s.warnOnce(ctx, err)
 		discard(conn)
@@ -73,10 +73,10 @@ func (s *store) leaveLost(ctx context.Context, conn *sql.Conn, err error) error 
 	return err
 }
 
-// worthAnother reports whether to call f again after err, and counts the moves. A store
+// worthRetrying reports whether to call f again after err, and counts the moves. A store
 // with a pin has only one connection, so it does not move. Its caller must connect
 // again.
-func (s *store) worthAnother(err error, moves *int) bool {
+func (s *store) worthRetrying(err error, moves *int) bool {
 	switch s.classify(err) {
 	case conflict:
 		return true
@@ -89,7 +89,7 @@ func (s *store) worthAnother(err error, moves *int) bool {
 
 // classify returns the meaning of a statement's error. After a conflict the statement
 // is rolled back as a whole, because each statement is its own transaction.
-func (s *store) classify(err error) kind {
+func (s *store) classify(err error) errorKind {
 	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // by the driver's contract, nothing was sent
 		return conflict
 	}
@@ -105,9 +105,9 @@ func (s *store) classify(err error) kind {
 	return elsewhere // another session may have the right
 }
 
-// noConnection returns the error of an attempt that got no connection. If the program
+// noConnectionError returns the error of an attempt that got no connection. If the program
 // itself uses all connections of the pool, the error says so.
-func (s *store) noConnection(ctx context.Context, began time.Time, err error) error {
+func (s *store) noConnectionError(ctx context.Context, began time.Time, err error) error {
 	if ctx.Err() == nil || !s.allInUse() {
 		return err
 	}
@@ -116,10 +116,10 @@ func (s *store) noConnection(ctx context.Context, began time.Time, err error) er
 		time.Since(began).Round(time.Millisecond), s.pool.Stats().MaxOpenConnections), context.Cause(ctx)}
 }
 
-// late returns the error of a call that began at this time, and whose ctx has ended. err
-// is the error of the last attempt, or nil. The text names the likely reason for the
+// lateError returns the error of a call that began at this time, and whose ctx has ended.
+// err is the error of the last attempt, or nil. The text names the likely reason for the
 // wait, and the statement that was not answered, if one is known.
-func (s *store) late(ctx context.Context, began time.Time, err error) error {
+func (s *store) lateError(ctx context.Context, began time.Time, err error) error {
 	if wait := (*waitError)(nil); errors.As(err, &wait) {
 		return err
 	}
@@ -133,19 +133,19 @@ func (s *store) late(ctx context.Context, began time.Time, err error) error {
 	return &waitError{text, context.Cause(ctx)}
 }
 
-// bounded calls f and returns at most grace after ctx has ended, even if f does not
+// endWithContext calls f and returns at most grace after ctx has ended, even if f does not
 // return. For example, SQLite's drivers wait for the lock until the busy timeout has
-// passed. Within grace, f can return an error that says more than that of bounded.
-func bounded[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
+// passed. Within grace, f can return an error that says more than that of endWithContext.
+func endWithContext[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
 	began := time.Now()
-	patient, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+	graceCtx, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(grace, func() { giveUp(s.late(ctx, began, nil)) })
+		time.AfterFunc(grace, func() { giveUp(s.lateError(ctx, began, nil)) })
 	})()
-	value, err := stores.Await(patient, f)
+	value, err := stores.Await(graceCtx, f)
 	if err != nil {
-		err = fmt.Errorf("sqllease: %w%s", err, hint(err))
+		err = fmt.Errorf("sqllease: %w%s", err, poolerHint(err))
 	}
 	return value, err
 }

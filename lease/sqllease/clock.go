@@ -8,22 +8,22 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// clocked is a store in a database with a clock of its own, which SQLite lacks.
-type clocked struct{ *store }
+// clockStore is a store in a database with a clock of its own, which SQLite lacks.
+type clockStore struct{ *store }
 
-var _ lease.Clock = clocked{}
+var _ lease.Clock = clockStore{}
 
 // withClock returns the store, as a [lease.Clock] if its database has a clock.
 func withClock(s *store) lease.Store {
 	if s.dialect().now == "" {
 		return s
 	}
-	return clocked{s}
+	return clockStore{s}
 }
 
 // Now implements [lease.Clock].
-func (s clocked) Now(ctx context.Context) (time.Time, error) {
-	return bounded(ctx, s.store, func() (time.Time, error) {
+func (s clockStore) Now(ctx context.Context) (time.Time, error) {
+	return endWithContext(ctx, s.store, func() (time.Time, error) {
 		var microseconds int64
 		err := s.attempt(ctx, func(conn *sql.Conn) error {
 			return conn.QueryRowContext(ctx, "SELECT "+s.dialect().now).Scan(&microseconds)

@@ -19,7 +19,7 @@ func TestWrongClocks(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
-			storetest.WrongClocks(t, func() storetest.Client { return clientOf(t, again(t, db)) })
+			storetest.WrongClocks(t, func() storetest.Client { return clientOf(t, reopen(t, db)) })
 		})
 	}
 }

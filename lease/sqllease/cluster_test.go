@@ -12,12 +12,12 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// survives injects faults of each kind into a cluster, and expects no ID twice. Some
+// survivesFaults injects faults of each kind into a cluster, and expects no ID twice. Some
 // generators have short windows and wrong clocks, and others the default window, which is
 // longer than every fault. As a control, generators whose stores ignore the comparison in
 // CompareAndSwap must issue IDs twice, or the test could find nothing. longOnly are faults
 // for the long form of the tests.
-func survives(t *testing.T, c storetest.ClusterConfig, faults, longOnly []testcluster.Fault) {
+func survivesFaults(t *testing.T, c storetest.ClusterConfig, faults, longOnly []testcluster.Fault) {
 	t.Helper()
 	c.Dial, c.Control, c.Repeat = dial, ignoringCompare, 7
 	c.Window, c.Holders, c.Default = 1500*time.Millisecond, 8, true
@@ -54,14 +54,14 @@ func TestClusterGalera(t *testing.T) {
 	t.Parallel()
 	galera := testcluster.Galera(t)
 	nodes := galera.Members()
-	t.Run("lagging node", lagging(nodes))
+	t.Run("lagging node", laggingNode(nodes))
 	t.Run("keys of batches", batchKeys(nodes))
 	var addresses []string
 	for _, node := range nodes {
 		addresses = append(addresses, node.Address())
 	}
 	synchronous := everyOther("?wsrep_sync_wait=1")
-	survives(t, storetest.ClusterConfig{Cluster: galera, Address: func() string {
+	survivesFaults(t, storetest.ClusterConfig{Cluster: galera, Address: func() string {
 		return nodes[0].URLThrough(testserver.NewProxy(t, addresses...)) + synchronous()
 	}}, []testcluster.Fault{testcluster.Killed, testcluster.CutOff}, []testcluster.Fault{testcluster.Frozen, testcluster.AllKilled})
 }
@@ -74,7 +74,7 @@ func TestClusterPostgres(t *testing.T) {
 	t.Parallel()
 	postgres := testcluster.Postgres(t)
 	serializable := everyOther("&default_transaction_isolation=serializable")
-	survives(t, storetest.ClusterConfig{Cluster: postgres, Manual: true, Follow: true, Address: func() string {
+	survivesFaults(t, storetest.ClusterConfig{Cluster: postgres, Manual: true, Follow: true, Address: func() string {
 		return postgres.URLs()[0] + serializable()
 	}}, []testcluster.Fault{testcluster.Killed, testcluster.CutOff},
 		[]testcluster.Fault{testcluster.Frozen, testcluster.Demoted, testcluster.StandbyCutOff})

@@ -21,7 +21,7 @@ func TestConform(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-			return newStore(again(t, db), sqllease.WithNamespace(namespace))
+			return newStore(reopen(t, db), sqllease.WithNamespace(namespace))
 		})
 	})
 }
@@ -34,7 +34,7 @@ func TestConformWithoutGORM(t *testing.T) {
 			if isTiDB(db) {
 				opts = append(opts, sqllease.AllowVolatile())
 			}
-			return sqllease.NewDB(poolOf(t, again(t, db)), db.Name(), opts...)
+			return sqllease.NewDB(poolOf(t, reopen(t, db)), db.Name(), opts...)
 		})
 	})
 }
@@ -42,12 +42,12 @@ func TestConformWithoutGORM(t *testing.T) {
 func TestNewDBMistakes(t *testing.T) {
 	t.Parallel()
 	_, err := sqllease.NewDB(nil, "postgres").Load(t.Context())
-	if want := "sqllease: db is nil: want what sql.Open returned"; text(err) != want {
+	if want := "sqllease: db is nil: want what sql.Open returned"; errorText(err) != want {
 		t.Errorf("without a pool: %v, want %s", err, want)
 	}
 	pool := poolOf(t, testdb.Open(t, testdb.SQLite))
 	_, err = sqllease.NewDB(pool, "pgx").Load(t.Context())
-	if want := `sqllease: dialect "pgx" is not supported: want sqlite, mysql or postgres`; text(err) != want {
+	if want := `sqllease: dialect "pgx" is not supported: want sqlite, mysql or postgres`; errorText(err) != want {
 		t.Errorf("the driver's name: %v, want %s", err, want)
 	}
 	if _, err := sqllease.NewDB(nil, "sqlite", sqllease.WithPool(pool)).Load(t.Context()); err != nil {

@@ -12,31 +12,31 @@ import (
 
 // Connect implements [lease.Connector].
 func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
-	conn, err := s.usable(ctx)
+	conn, err := s.usableConn(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("sqllease: %w", err)
 	}
 	p := &pin{conn: conn, busy: make(chan struct{}, 1)}
-	over := &store{shared: s.shared, pin: p}
-	if _, err := onTable(ctx, over, func(t table) (table, error) { return t, nil }); err != nil {
+	connected := &store{shared: s.shared, pin: p}
+	if _, err := onTable(ctx, connected, func(t tableName) (tableName, error) { return t, nil }); err != nil {
 		p.release()
 		return nil, nil, err
 	}
-	return withClock(over), p.release, nil
+	return withClock(connected), p.release, nil
 }
 
-// usable waits for a connection that answers and on which the store may write. It
+// usableConn waits for a connection that answers and on which the store may write. It
 // discards connections of the pool that are dead after a restart of the server, or that
 // a program has left in a state in which the store must not write. It tries at most as
 // many as the pool had open, and after errors of kind elsewhere up to maxMoves more.
-func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
+func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 	began := time.Now()
 	// dead counts down the connections that may be dead, and below zero the moves after
 	// errors of kind elsewhere.
 	for dead := s.pool.Stats().OpenConnections; ; dead-- {
-		conn, err := s.open(ctx)
+		conn, err := s.openConn(ctx)
 		if err == nil {
-			err = s.leaveLost(ctx, conn, s.inspect(ctx, conn, statementLimit(ctx, dead)))
+			err = s.discardIfLost(ctx, conn, s.inspect(ctx, conn, statementLimit(ctx, dead)))
 			if err == nil {
 				return conn, nil
 			}
@@ -45,7 +45,7 @@ func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
 			dead = 0 // the pool dials only if none of its connections is idle, so none is left to try
 		}
 		if ctx.Err() != nil || dead <= 0 && (dead <= -maxMoves || s.classify(err) != elsewhere) {
-			return nil, s.noConnection(ctx, began, err)
+			return nil, s.noConnectionError(ctx, began, err)
 		}
 	}
 }
@@ -60,5 +60,5 @@ func statementLimit(ctx context.Context, others int) time.Duration {
 		return statementTimeout
 	}
 	share := time.Until(deadline) / time.Duration(2*(max(others, 0)+1))
-	return min(statementTimeout, max(minStatement, share))
+	return min(statementTimeout, max(minStatementTimeout, share))
 }

@@ -167,10 +167,10 @@ func awaitIdle(t *testing.T, pool *sql.DB) {
 func TestConnectFails(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		mine := again(t, db)
+		mine := reopen(t, db)
 		poolOf(t, mine).Close()
 		_, _, err := newStore(mine).(lease.Connector).Connect(within(t, patience))
-		if text(err) != "sqllease: sql: database is closed" {
+		if errorText(err) != "sqllease: sql: database is closed" {
 			t.Errorf("Connect: %v, want an error of the pool", err)
 		}
 	})
@@ -199,7 +199,7 @@ func TestConnectAfterRestart(t *testing.T) {
 			server, db := start(t)
 			store := newStore(db)
 			swap(t, store, 1, lease.Record{}, first, true)
-			fill(t, poolOf(t, db), 5)
+			fillPool(t, poolOf(t, db), 5)
 			server.Kill()
 			if err := server.Start(); err != nil {
 				t.Fatal(err)
@@ -223,8 +223,8 @@ func trusting(t *testing.T, server *testserver.Server) (*testserver.Server, *gor
 	return server, open(t, mysql.New(mysql.Config{DSNConfig: config}))
 }
 
-// fill leaves n idle connections in the pool.
-func fill(t *testing.T, pool *sql.DB, n int) {
+// fillPool leaves n idle connections in the pool.
+func fillPool(t *testing.T, pool *sql.DB, n int) {
 	t.Helper()
 	pool.SetMaxIdleConns(n)
 	for range n {
@@ -318,7 +318,7 @@ func TestWithPool(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		poolOf(t, db).SetMaxOpenConns(1)
-		store := newStore(db, sqllease.WithPool(poolOf(t, again(t, db))))
+		store := newStore(db, sqllease.WithPool(poolOf(t, reopen(t, db))))
 		load(t, store)
 		tx := deferred(t, db).Begin()
 		defer tx.Rollback()

@@ -17,7 +17,7 @@ func DDL(dialect string, opts ...Option) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return d.create(d.table(cfg.table)), nil
+	return d.create(d.parseTable(cfg.table)), nil
 }
 
 // dialectOf returns the dialect of that name. TiDB has no name here, because a store

@@ -44,15 +44,15 @@ type dialect struct {
 	// they were tested in every setup.
 	untried string
 
-	classify func(err error) kind
+	classify func(err error) errorKind
 
 	// denied is the kind of a "permission denied" error at first use, before the store
 	// has found the table.
-	denied kind
+	denied errorKind
 
 	// inspect returns the state of a connection. If table is empty it inspects only the
 	// session.
-	inspect func(ctx context.Context, on asker, table table) (session, error)
+	inspect func(ctx context.Context, on asker, table tableName) (session, error)
 
 	// rollBack is a statement that ends a transaction which a program has left open. If
 	// it is empty, the store closes the connection instead.
@@ -60,57 +60,57 @@ type dialect struct {
 
 	// shape reads the description of the table from the catalog. It uses only the parts
 	// that every user who may read the table can see.
-	shape func(ctx context.Context, conn *sql.Conn, table table) (shape, error)
+	shape func(ctx context.Context, conn *sql.Conn, table tableName) (shape, error)
 
 	// addKey returns SQL that adds the unique key. alter is SQL that gives a column its
 	// type and NOT NULL, for the fix of a Flaw. Its arguments are the table, the
 	// column, the type, and the type without a collation. It is empty if the database
 	// has no such statement.
-	addKey func(*dialect, table) string
+	addKey func(*dialect, tableName) string
 	alter  string
 
-	// stray returns two schemas: here, in which a statement without a schema would
+	// otherTable returns two schemas: here, in which a statement without a schema would
 	// create the table, and other, which already has a table of this name with records.
 	// other is empty if there is no such table, or if the program itself has chosen the
-	// session's schema, for example in its DSN. stray is nil if an unqualified name
-	// cannot lead to different schemas.
-	stray func(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error)
+	// session's schema, for example in its DSN. otherTable is nil if an unqualified
+	// name cannot lead to different schemas.
+	otherTable func(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error)
 
 	// renameQualified reports whether RENAME TO needs the schema in the new name.
 	renameQualified bool
 }
 
-// A kind is the meaning of an error: whether the failed statement may have been
+// An errorKind is the meaning of an error: whether the failed statement may have been
 // applied, and whether another try may succeed.
-type kind int
+type errorKind int
 
 const (
-	unknown   kind = iota // the statement may have been applied
-	missing               // not applied: the table does not exist, or the user may not know that it does
-	denied                // not applied: the session's user or role lacks the right
-	duplicate             // not applied: a row with that key exists
-	conflict              // not applied; another try may succeed
-	elsewhere             // not applied by this server; a try over a new connection may succeed
+	unknown   errorKind = iota // the statement may have been applied
+	missing                    // not applied: the table does not exist, or the user may not know that it does
+	denied                     // not applied: the session's user or role lacks the right
+	duplicate                  // not applied: a row with that key exists
+	conflict                   // not applied; another try may succeed
+	elsewhere                  // not applied by this server; a try over a new connection may succeed
 )
 
-// A table is the name of a table, with or without a schema.
-type table struct {
+// A tableName is the name of a table, with or without a schema.
+type tableName struct {
 	schema, name string
 	quoted       string
 }
 
-// table returns the table that the name "table" or "schema.table" means.
-func (d *dialect) table(name string) table {
+// parseTable returns the table that the name "table" or "schema.table" means.
+func (d *dialect) parseTable(name string) tableName {
 	dot := strings.IndexByte(name, '.')
 	return d.qualified(name[:max(0, dot)], name[dot+1:])
 }
 
 // qualified returns the table with that name in the schema, or without a schema if that
 // is empty.
-func (d *dialect) qualified(schema, name string) table {
+func (d *dialect) qualified(schema, name string) tableName {
 	quote := func(s string) string { return d.quote + strings.ReplaceAll(s, d.quote, d.quote+d.quote) + d.quote }
 	if schema == "" {
-		return table{name: name, quoted: quote(name)}
+		return tableName{name: name, quoted: quote(name)}
 	}
-	return table{schema, name, quote(schema) + "." + quote(name)}
+	return tableName{schema, name, quote(schema) + "." + quote(name)}
 }

@@ -20,10 +20,10 @@ import (
 
 // dirt is a state in which a program returns a connection to its pool.
 type dirt struct {
-	name   string
-	leave  []string // statements that cause it; see complete and leave for their %[n]s
-	logged string   // the message that the store logs; may be empty
-	fails  bool     // the store returns an error, because every connection of the pool has this state
+	name       string
+	statements []string // statements that cause it; see complete and leave for their %[n]s
+	logged     string   // the message that the store logs; may be empty
+	fails      bool     // the store returns an error, because every connection of the pool has this state
 }
 
 // hiding and emptyHiding create a temporary table that hides the real table while the
@@ -107,8 +107,8 @@ func TestDirt(t *testing.T) {
 
 func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
-	mine := again(t, db)
-	limit(t, mine, 1)
+	mine := reopen(t, db)
+	limitPool(t, mine, 1)
 	var log syncBuffer
 	store := newStore(mine, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	swap(t, store, 1, lease.Record{}, first, true)
@@ -117,16 +117,18 @@ func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 	at := lease.Record{Bound: 1000, Owner: "first"}
 	statements := d.complete(t, db)
 	for _, write := range []func(next lease.Record) error{
-		func(next lease.Record) error { return extendOver(t, store, at, next) },
-		func(next lease.Record) error { return swapped(store.CompareAndSwap(within(t, patience), 1, at, next)) },
+		func(next lease.Record) error { return extendAsLease(t, store, at, next) },
+		func(next lease.Record) error {
+			return swapError(store.CompareAndSwap(within(t, patience), 1, at, next))
+		},
 		func(next lease.Record) error {
 			if got := load(t, store); len(got) != 2 {
 				t.Errorf("Load = %v, want two records", got)
 			}
-			return swapped(store.CompareAndSwap(within(t, patience), 1, at, next))
+			return swapError(store.CompareAndSwap(within(t, patience), 1, at, next))
 		},
 	} {
-		leave(t, mine, statements)
+		leaveDirt(t, mine, statements)
 		next := lease.Record{Bound: at.Bound + 1, Owner: "next"}
 		if err := write(next); (err != nil) != d.fails {
 			t.Errorf("the write: %v, want an error: %v", err, d.fails)
@@ -146,7 +148,7 @@ func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 // complete inserts the schema, and a role without rights, into the statements.
 func (d dirt) complete(t *testing.T, db *gorm.DB) []string {
 	t.Helper()
-	text := strings.Join(d.leave, ";")
+	text := strings.Join(d.statements, ";")
 	if strings.Contains(text, "%[2]s") {
 		role := "gormflake_" + strings.ToLower(rand.Text())
 		run(t, db, "CREATE ROLE "+role, "GRANT "+role+" TO CURRENT_USER")
@@ -156,9 +158,9 @@ func (d dirt) complete(t *testing.T, db *gorm.DB) []string {
 	return strings.Split(strings.ReplaceAll(text, "%[1]s", schemaOf(t, db)), ";")
 }
 
-// leave runs the statements over a connection of the pool, and returns the connection
+// leaveDirt runs the statements over a connection of the pool, and returns the connection
 // to it.
-func leave(t *testing.T, db *gorm.DB, statements []string) {
+func leaveDirt(t *testing.T, db *gorm.DB, statements []string) {
 	t.Helper()
 	conn, err := poolOf(t, db).Conn(t.Context())
 	if err != nil {
@@ -179,13 +181,13 @@ func leave(t *testing.T, db *gorm.DB, statements []string) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	if strings.Contains(strings.Join(statements, " "), "sql_log_bin") && !logs(t, conn) {
+	if strings.Contains(strings.Join(statements, " "), "sql_log_bin") && !hasBinaryLog(t, conn) {
 		t.Skip("the server has no binary log")
 	}
 }
 
-// logs reports whether the server has a binary log.
-func logs(t *testing.T, conn *sql.Conn) (on bool) {
+// hasBinaryLog reports whether the server has a binary log.
+func hasBinaryLog(t *testing.T, conn *sql.Conn) (on bool) {
 	t.Helper()
 	if err := conn.QueryRowContext(t.Context(), "SELECT @@log_bin").Scan(&on); err != nil {
 		t.Fatal(err)
@@ -193,9 +195,9 @@ func logs(t *testing.T, conn *sql.Conn) (on bool) {
 	return on
 }
 
-// extendOver writes like a lease that extends its window: it connects, reads the time and
-// writes. After an error it tries once more, as the lease does.
-func extendOver(t *testing.T, store lease.Store, from, to lease.Record) (err error) {
+// extendAsLease writes like a lease that extends its window: it connects, reads the time
+// and writes. After an error it tries once more, as the lease does.
+func extendAsLease(t *testing.T, store lease.Store, from, to lease.Record) (err error) {
 	t.Helper()
 	for range 2 {
 		var one lease.Store
@@ -208,7 +210,7 @@ func extendOver(t *testing.T, store lease.Store, from, to lease.Record) (err err
 				t.Errorf("Now = %v, %v", at, err)
 			}
 		}
-		err = swapped(one.CompareAndSwap(within(t, patience), 1, from, to))
+		err = swapError(one.CompareAndSwap(within(t, patience), 1, from, to))
 		release()
 		if err == nil {
 			return nil
@@ -217,9 +219,9 @@ func extendOver(t *testing.T, store lease.Store, from, to lease.Record) (err err
 	return err
 }
 
-// swapped returns an error for a write that was refused. No other writer exists, so a
+// swapError returns an error for a write that was refused. No other writer exists, so a
 // refusal is a fault.
-func swapped(ok bool, err error) error {
+func swapError(ok bool, err error) error {
 	if err == nil && !ok {
 		err = context.Canceled // any error serves
 	}
@@ -248,7 +250,7 @@ func TestDirtBehindPgBouncer(t *testing.T) {
 	server := testserver.Postgres(t)
 	for _, mode := range []string{"transaction", "statement"} {
 		for _, d := range postgresDirt {
-			if mode == "statement" && strings.HasPrefix(d.leave[0], "BEGIN") || strings.Contains(d.leave[0], "SCHEMA") {
+			if mode == "statement" && strings.HasPrefix(d.statements[0], "BEGIN") || strings.Contains(d.statements[0], "SCHEMA") {
 				continue
 			}
 			t.Run(mode+" "+d.name, func(t *testing.T) {
@@ -266,13 +268,13 @@ func TestDirtBehindPgBouncer(t *testing.T) {
 func testDirtBehind(t *testing.T, db *gorm.DB, url string, d dirt) {
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
 	mine := open(t, postgres.Open(url+"&default_query_exec_mode=exec"))
-	limit(t, mine, 2)
+	limitPool(t, mine, 2)
 	store := newStore(mine, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	swap(t, store, 1, lease.Record{}, first, true)
 	swap(t, store, 2, lease.Record{}, first, true)
-	leave(t, mine, d.complete(t, db))
+	leaveDirt(t, mine, d.complete(t, db))
 	at := first
-	if err := extendOver(t, store, at, second); err == nil {
+	if err := extendAsLease(t, store, at, second); err == nil {
 		at = second
 	} else if d.logged == "" {
 		t.Errorf("the write: %v", err)

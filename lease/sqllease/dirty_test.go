@@ -37,7 +37,7 @@ func TestDirtySession(t *testing.T) {
 				db := testdb.Open(t, target)
 				poolOf(t, db).SetMaxOpenConns(1)
 				const window = 1500 * time.Millisecond
-				f := storetest.NewFleet(t, storetest.FleetConfig{Dial: dialBoth(db, again(t, db)), Workers: 1, Window: window})
+				f := storetest.NewFleet(t, storetest.FleetConfig{Dial: dialBoth(db, reopen(t, db)), Workers: 1, Window: window})
 				f.AwaitHolding(f.Start(storetest.AtOnce, "dirty"))
 				run(t, db, test.dirt)
 				pause(t.Context(), 2*window)

@@ -37,8 +37,8 @@ func TestSQLiteWritesDurably(t *testing.T) {
 		for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
 			t.Run(string(target)+" "+test.name, func(t *testing.T) {
 				t.Parallel()
-				db := synchronous(t, testdb.Open(t, target), test.level)
-				run(t, db, ddl(t, db), "CREATE TABLE writes (bound BIGINT, level INTEGER)",
+				db := withSynchronous(t, testdb.Open(t, target), test.level)
+				run(t, db, ddlOf(t, db), "CREATE TABLE writes (bound BIGINT, level INTEGER)",
 					"CREATE TRIGGER inserted AFTER INSERT ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous; END",
 					"CREATE TRIGGER updated AFTER UPDATE ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous; END")
 				store := newStore(db, test.opts...)
@@ -52,10 +52,10 @@ func TestSQLiteWritesDurably(t *testing.T) {
 	}
 }
 
-// synchronous opens the same file again, over one connection with this level.
-func synchronous(t *testing.T, db *gorm.DB, level int) *gorm.DB {
+// withSynchronous opens the same file again, over one connection with this level.
+func withSynchronous(t *testing.T, db *gorm.DB, level int) *gorm.DB {
 	t.Helper()
-	mine := again(t, db)
+	mine := reopen(t, db)
 	poolOf(t, mine).SetMaxOpenConns(1)
 	run(t, mine, "PRAGMA synchronous = "+strconv.Itoa(level))
 	return mine
@@ -98,7 +98,7 @@ func TestSQLiteSettingIsRestored(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
-			mine := synchronous(t, busyTimeout(t, db, "0"), 1)
+			mine := withSynchronous(t, busyTimeout(t, db, "0"), 1)
 			store := newStore(mine)
 			swap(t, store, 1, lease.Record{}, first, true)
 			tx := db.Begin()
@@ -144,7 +144,7 @@ func TestSQLiteAttachedDatabase(t *testing.T) {
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
-			db := synchronous(t, testdb.Open(t, target), 1)
+			db := withSynchronous(t, testdb.Open(t, target), 1)
 			run(t, db, "ATTACH '"+t.TempDir()+"/other.db' AS other", "PRAGMA other.synchronous = 1")
 			store := newStore(db, sqllease.WithTable("other.snowflake_workers"))
 			load(t, store)

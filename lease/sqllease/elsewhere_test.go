@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// eachAway runs test for every error by which a server refuses a statement that another
+// eachRefusal runs test for every error by which a server refuses a statement that another
 // server would accept.
-func eachAway(t *testing.T, test func(t *testing.T, db *gorm.DB, refusal error)) {
+func eachRefusal(t *testing.T, test func(t *testing.T, db *gorm.DB, refusal error)) {
 	t.Helper()
 	for target, texts := range map[testdb.Target][]string{
 		testdb.MySQL: {
@@ -36,8 +36,8 @@ func eachAway(t *testing.T, test func(t *testing.T, db *gorm.DB, refusal error))
 	}
 }
 
-// awayFrom makes the first n connections answer with err.
-func awayFrom(n int, err error) func(int) error {
+// loseFirst makes the first n connections answer with err.
+func loseFirst(n int, err error) func(int) error {
 	return func(connection int) error {
 		if connection > n {
 			return nil
@@ -50,13 +50,13 @@ func awayFrom(n int, err error) func(int) error {
 // standby, leaves the pool, so that the next call uses another connection.
 func TestLostServerLeavesThePool(t *testing.T) {
 	t.Parallel()
-	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
+	eachRefusal(t, func(t *testing.T, db *gorm.DB, refusal error) {
 		p := &proxy{}
 		mine := proxied(t, db, p)
 		store := newStore(mine)
 		swap(t, store, 1, lease.Record{}, first, true)
 		lost := p.connections
-		p.lead(awayFrom(lost, refusal))
+		p.loseServers(loseFirst(lost, refusal))
 		swap(t, store, 1, first, second, true)
 		if got := load(t, store)[1]; got != second {
 			t.Errorf("the record is %+v, want %+v", got, second)
@@ -71,12 +71,12 @@ func TestLostServerLeavesThePool(t *testing.T) {
 // and the next Connect returns a connection to another server.
 func TestLostServerOfOneConnection(t *testing.T) {
 	t.Parallel()
-	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
+	eachRefusal(t, func(t *testing.T, db *gorm.DB, refusal error) {
 		p := &proxy{}
 		store := newStore(proxied(t, db, p))
 		swap(t, store, 1, lease.Record{}, first, true)
 		one, release := connectFor(t, store)
-		p.lead(awayFrom(p.connections, refusal))
+		p.loseServers(loseFirst(p.connections, refusal))
 		if written, err := one.CompareAndSwap(within(t, patience), 1, first, second); written || !errors.Is(err, refusal) {
 			t.Errorf("CompareAndSwap = %v, %v, want %v", written, err, refusal)
 		}
@@ -88,11 +88,11 @@ func TestLostServerOfOneConnection(t *testing.T) {
 // If every server refuses, the store soon returns their error.
 func TestEveryServerRefuses(t *testing.T) {
 	t.Parallel()
-	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
+	eachRefusal(t, func(t *testing.T, db *gorm.DB, refusal error) {
 		p := &proxy{}
 		store := newStore(proxied(t, db, p))
 		load(t, store)
-		p.lead(func(int) error { return refusal })
+		p.loseServers(func(int) error { return refusal })
 		_, err := store.Load(within(t, patience))
 		if !errors.Is(err, refusal) || strings.Contains(err.Error(), "no answer") {
 			t.Errorf("Load: %v, want %v", err, refusal)

@@ -117,8 +117,8 @@ func (f *failover) windows(from, to float64) time.Duration {
 	return time.Duration((from + f.random.Float64()*(to-from)) * float64(f.Window))
 }
 
-// nap sleeps for a random time between from and to windows, and returns it.
-func (f *failover) nap(from, to float64) time.Duration {
+// sleepRandomly sleeps for a random time between from and to windows, and returns it.
+func (f *failover) sleepRandomly(from, to float64) time.Duration {
 	d := f.windows(from, to)
 	pause(f.t.Context(), d)
 	return d
@@ -131,7 +131,7 @@ func synchronousStandby(t *testing.T, random *rand.Rand, wrap func(lease.Store) 
 	replication := testserver.NewProxy(t, primary.Address())
 	standby := testserver.PostgresStandby(t, replication, "wal_retrieve_retry_interval=100ms")
 	f := beginFailover(t, random, primary, storetest.FleetConfig{Window: 1500 * time.Millisecond, Wrap: wrap})
-	f.nap(0.5, 1)
+	f.sleepRandomly(0.5, 1)
 	if random.IntN(2) == 0 {
 		replication.Lose()
 	} else {
@@ -148,7 +148,7 @@ func synchronousStandby(t *testing.T, random *rand.Rand, wrap func(lease.Store) 
 func stalledLog(t *testing.T, random *rand.Rand, wrap func(lease.Store) lease.Store) storetest.Tally {
 	server, stall := testserver.StallingMariaDB(t, "innodb_flush_log_at_trx_commit=1")
 	f := beginFailover(t, random, server, storetest.FleetConfig{Window: 2 * time.Second, Wrap: wrap})
-	f.nap(0.5, 1)
+	f.sleepRandomly(0.5, 1)
 	stall.Begin()
 	f.outage()
 	server.Kill()
@@ -161,7 +161,7 @@ func stalledLog(t *testing.T, random *rand.Rand, wrap func(lease.Store) lease.St
 // the members, every holder must count a failure.
 func (f *failover) outage() {
 	f.t.Helper()
-	f.t.Logf("no acknowledgement for %v", f.nap(1.2, 2.2))
+	f.t.Logf("no acknowledgement for %v", f.sleepRandomly(1.2, 2.2))
 	began := time.Now()
 	for i, m := range f.holders {
 		for m.Stats().Failures == 0 && f.Wrap == nil {
@@ -187,7 +187,7 @@ func (f *failover) recover(address string, start func() error) {
 	for _, proxy := range f.proxies {
 		time.AfterFunc(f.windows(0, 0.5), func() { proxy.Lead(address) })
 	}
-	f.nap(1, 2)
+	f.sleepRandomly(1, 2)
 }
 
 // disconnect cuts the holders off from every server.
@@ -221,15 +221,15 @@ func TestFailoverAsynchronousStandby(t *testing.T) {
 		standby := testserver.PostgresStandby(t, replication, "wal_retrieve_retry_interval=100ms")
 		f := beginFailover(t, random, primary, storetest.FleetConfig{Window: 2 * time.Second})
 		awaitStreaming(t, primary)
-		f.nap(0, 0.3)
+		f.sleepRandomly(0, 0.3)
 		replication.Lead("")
-		f.nap(1, 1.5) // until the windows that the standby knows of have ended
+		f.sleepRandomly(1, 1.5) // until the windows that the standby knows of have ended
 		primary.Kill()
 		f.takeOver(standby)
 		for _, m := range f.holders {
 			f.awaitAlarm(m)
 		}
-		f.nap(0.3, 0.6)
+		f.sleepRandomly(0.3, 0.6)
 		if late := f.report().Late; late > 0 {
 			t.Errorf("%d IDs under a lost worker by calls that began after the loss was known, want none", late)
 		}
@@ -246,9 +246,9 @@ func TestFailoverSplitBrain(t *testing.T) {
 		t.Parallel()
 		eachFailover(t, func(t *testing.T, random *rand.Rand) {
 			f, standby, newcomers := splitBrain(t, random, "synchronous_standby_names=*")
-			f.nap(2, 3)
+			f.sleepRandomly(2, 3)
 			f.End(newcomers)
-			f.lead(standby)
+			f.leadHolders(standby)
 			f.AwaitIssuing(f.holders)
 			wantNothingLost(t, f.report())
 		})
@@ -258,13 +258,13 @@ func TestFailoverSplitBrain(t *testing.T) {
 		eachFailover(t, func(t *testing.T, random *rand.Rand) {
 			f, standby, _ := splitBrain(t, random)
 			f.AwaitIssuing(f.holders)
-			f.nap(0.5, 1)
+			f.sleepRandomly(0.5, 1)
 			for i, m := range f.holders {
 				if s := m.Stats(); s.Losses+s.Regressions > 0 {
 					t.Errorf("holder %d: %d losses, %d regressions, though it has reached one store only", i, s.Losses, s.Regressions)
 				}
 			}
-			f.lead(standby)
+			f.leadHolders(standby)
 			for _, m := range f.holders {
 				f.awaitAlarm(m)
 			}
@@ -285,9 +285,9 @@ func splitBrain(t *testing.T, random *rand.Rand, settings ...string) (*failover,
 	standby := testserver.PostgresStandby(t, replication, "wal_retrieve_retry_interval=100ms")
 	f := beginFailover(t, random, primary, storetest.FleetConfig{Window: 1500 * time.Millisecond})
 	awaitStreaming(t, primary)
-	f.nap(0, 0.5)
+	f.sleepRandomly(0, 0.5)
 	primary.Pause()
-	f.nap(1.2, 2)
+	f.sleepRandomly(1.2, 2)
 	if err := standby.Promote(); err != nil {
 		t.Fatal(err)
 	}
@@ -297,8 +297,8 @@ func splitBrain(t *testing.T, random *rand.Rand, settings ...string) (*failover,
 	return f, standby, newcomers
 }
 
-// lead sends the holders to another server.
-func (f *failover) lead(server *testserver.Server) {
+// leadHolders sends the holders to another server.
+func (f *failover) leadHolders(server *testserver.Server) {
 	for _, proxy := range f.proxies {
 		proxy.Lead(server.Address())
 	}
@@ -339,7 +339,7 @@ func (f *failover) takeOver(standby *testserver.Server) {
 	newcomers, _ := f.start(failoverNewcomers, standby.Address(), 0)
 	f.AwaitHolding(newcomers)
 	for _, proxy := range f.proxies {
-		f.nap(0, 0.05)
+		f.sleepRandomly(0, 0.05)
 		proxy.Lead(standby.Address())
 	}
 }

@@ -16,7 +16,7 @@ var errInjected = errors.New("injected")
 // function asked returns the number of statements that the store has sent since.
 func (p *proxy) failing(n int) (asked func() int) {
 	count := 0
-	p.lead(func(int) error {
+	p.loseServers(func(int) error {
 		if count++; count == n {
 			return errInjected
 		}

@@ -8,7 +8,7 @@ import (
 
 // flaws returns the reasons why the table cannot be used for the namespace. The result
 // is empty if it can.
-func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
+func (d *dialect) flaws(found shape, t tableName, namespace string) []Flaw {
 	switch found.kind {
 	case "":
 	case aView:
@@ -33,7 +33,7 @@ func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
 // columnFlaws returns the reason why the column cannot be used, or nil. A column of the
 // key must not be NULL, because a unique key accepts several rows with NULL. In bound and
 // owner, NULL is an error of the read that finds it.
-func (d *dialect) columnFlaws(c column, t table, name string) []Flaw {
+func (d *dialect) columnFlaws(c column, t tableName, name string) []Flaw {
 	want := d.typeOf(name)
 	switch key := name == "namespace" || name == "worker_id"; {
 	case c.generated:
@@ -48,7 +48,7 @@ func (d *dialect) columnFlaws(c column, t table, name string) []Flaw {
 
 // keyFlaws returns nil if one of the unique keys is usable, and otherwise the defects of
 // all of them.
-func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
+func (d *dialect) keyFlaws(keys []uniqueKey, t tableName) []Flaw {
 	var defects []string
 	for _, k := range keys {
 		if k.defect == "" {
@@ -64,7 +64,7 @@ func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
 }
 
 // alterColumn returns SQL that gives the column its type and NOT NULL.
-func (d *dialect) alterColumn(t table, column string) string {
+func (d *dialect) alterColumn(t tableName, column string) string {
 	if d.alter == "" {
 		return d.rebuild(t)
 	}
@@ -76,7 +76,7 @@ func (d *dialect) alterColumn(t table, column string) string {
 // rebuild returns instructions and SQL that replace any table by a new table. The SQL
 // merges all rows of a worker into the highest bound, which is safe while no process
 // holds the worker.
-func (d *dialect) rebuild(t table) string {
+func (d *dialect) rebuild(t tableName) string {
 	name := t.name[:min(len(t.name), maxIdentifier-len("_old"))] + "_old"
 	old, newName := d.qualified(t.schema, name), d.qualified("", name).quoted
 	if d.renameQualified {

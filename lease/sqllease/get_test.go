@@ -59,7 +59,7 @@ func wantGet(t *testing.T, store lease.Store, keys []int, want map[int]lease.Rec
 func TestGetHasOneText(t *testing.T) {
 	t.Parallel()
 	var statements galeraStatements
-	p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
+	p := &proxy{rewrite: func(statement string) string { statements.rewrite(statement); return statement }}
 	store := newStore(proxied(t, testdb.Open(t, testdb.Postgres), p)).(lease.Getter)
 	texts := map[string]bool{}
 	for count := 1; count <= 40; count++ {
@@ -79,9 +79,9 @@ func TestGetHasOneText(t *testing.T) {
 
 func TestGetRefusesStandby(t *testing.T) {
 	t.Parallel()
-	store := newStore(instead("pg_is_in_recovery()", "true")(t, testdb.Open(t, testdb.Postgres)))
+	store := newStore(replacing("pg_is_in_recovery()", "true")(t, testdb.Open(t, testdb.Postgres)))
 	const want = "sqllease: the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)"
-	if records, _, err := store.(lease.Getter).Get(within(t, patience), []int{1}); text(err) != want {
+	if records, _, err := store.(lease.Getter).Get(within(t, patience), []int{1}); errorText(err) != want {
 		t.Errorf("Get = %v, %v, want %s", records, err, want)
 	}
 }
@@ -121,7 +121,7 @@ func enter(t *testing.T, queue lease.Queue) (leave func()) {
 func TestGetOfMany(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		limit(t, db, 1) // because each connection has plans of its own
+		limitPool(t, db, 1) // because each connection has plans of its own
 		store := newStore(db)
 		keys := make([]int, 33)
 		for i := range keys {

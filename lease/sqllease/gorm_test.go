@@ -43,7 +43,7 @@ func TestSettingsOfGORM(t *testing.T) {
 				store := newStore(test.handle(t, db))
 				swap(t, store, 1, lease.Record{}, first, true)
 				swap(t, store, 1, first, second, true)
-				if got := load(t, newStore(again(t, db)))[1]; got != second {
+				if got := load(t, newStore(reopen(t, db)))[1]; got != second {
 					t.Errorf("the record is %+v, want %+v", got, second)
 				}
 			})

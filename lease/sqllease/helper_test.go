@@ -20,8 +20,8 @@ import (
 // patience is how long a call of a healthy database may take.
 const patience = 20 * time.Second
 
-// again opens another pool on the database of db, like another process.
-func again(t *testing.T, db *gorm.DB) *gorm.DB {
+// reopen opens another pool on the database of db, like another process.
+func reopen(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	switch d := db.Dialector.(type) {
 	case *sqlite.Dialector:

@@ -21,7 +21,7 @@ import (
 // the connection. Otherwise it returns the error about it, and the caller closes the
 // connection.
 func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration) error {
-	var t table
+	var t tableName
 	on := asker{conn, limit}
 	known := s.ready.Load()
 	if known != nil {
@@ -34,7 +34,7 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration
 	case err != nil:
 		return err
 	case found.dirt == nil:
-		return s.note(ctx, found, known == nil)
+		return s.logFindings(ctx, found, known == nil)
 	case s.dialect().rollBack == "":
 		return found.dirt
 	}
@@ -80,16 +80,16 @@ func (s *store) warnOnce(ctx context.Context, cause error) {
 	}
 }
 
-// note logs the findings that this server did not have at the last inspection. If refuse
-// is true, it returns those of level Error as an error instead of logging them. It
+// logFindings logs the findings that this server did not have at the last inspection. If
+// refuse is true, it returns those of level Error as an error instead of logging them. It
 // ignores all findings if the caller has given AllowVolatile.
-func (s *store) note(ctx context.Context, found session, refuse bool) error {
+func (s *store) logFindings(ctx context.Context, found session, refuse bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
 	for _, f := range found.findings {
 		switch {
-		case s.volatile, slices.Contains(s.noted[found.server], f):
+		case s.volatile, slices.Contains(s.lastFindings[found.server], f):
 		case f.level == slog.LevelError && refuse:
 			errs = append(errs, errors.New(f.text+orAccept))
 		default:
@@ -97,7 +97,7 @@ func (s *store) note(ctx context.Context, found session, refuse bool) error {
 		}
 	}
 	if errs == nil {
-		s.noted[found.server] = found.findings
+		s.lastFindings[found.server] = found.findings
 	}
 	return errors.Join(errs...)
 }

@@ -24,7 +24,7 @@ func TestSettingsChangeLive(t *testing.T) {
 	const flush = "innodb_flush_log_at_trx_commit is "
 	db := testdb.OpenURL(t, testserver.MariaDB(t, "log-bin=binlog", "sync-binlog=1").URL())
 	var log syncBuffer
-	store := newStore(again(t, db), sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	store := newStore(reopen(t, db), sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	gen := generatorOf(t, store, 300*time.Millisecond)
 	for _, step := range []struct{ set, logged string }{
 		{"innodb_flush_log_at_trx_commit = 0", "level=ERROR msg=\"sqllease: " + flush + "0"},

@@ -14,23 +14,23 @@ import (
 // Text columns are binary so that they compare byte by byte, because every collation
 // that both MySQL and MariaDB know ignores blanks at the end.
 var mysqlDialect = &dialect{
-	name:     "mysql",
-	quote:    "`",
-	text:     "VARBINARY(%d)",
-	options:  " ENGINE=InnoDB",
-	load:     loadSQL + "?",
-	insert:   insertSQL,
-	update:   updateSQL,
-	standby:  "CAST(@@GLOBAL.read_only AS CHAR) NOT IN ('0', 'OFF')",
-	primary:  "a server that has read_only off, for reads too, also behind a proxy that sends these elsewhere",
-	stray:    strayMySQL,
-	now:      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
-	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
-	classify: classifyMySQL,
-	denied:   missing, // without a right on the table, the error is the same if it is absent
-	inspect:  inspectMySQL,
-	shape:    mysqlShape,
-	addKey: func(_ *dialect, t table) string {
+	name:       "mysql",
+	quote:      "`",
+	text:       "VARBINARY(%d)",
+	options:    " ENGINE=InnoDB",
+	load:       loadSQL + "?",
+	insert:     insertSQL,
+	update:     updateSQL,
+	standby:    "CAST(@@GLOBAL.read_only AS CHAR) NOT IN ('0', 'OFF')",
+	primary:    "a server that has read_only off, for reads too, also behind a proxy that sends these elsewhere",
+	otherTable: otherTableMySQL,
+	now:        "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
+	silence:    "the server is slow or cannot be reached, or a transaction holds a lock on the row",
+	classify:   classifyMySQL,
+	denied:     missing, // without a right on the table, the error is the same if it is absent
+	inspect:    inspectMySQL,
+	shape:      mysqlShape,
+	addKey: func(_ *dialect, t tableName) string {
 		return fmt.Sprintf("ALTER TABLE %s MODIFY namespace VARBINARY(64) NOT NULL, ADD UNIQUE (namespace, worker_id)", t.quoted)
 	},
 	alter: "ALTER TABLE %[1]s MODIFY %[2]s %[3]s NOT NULL",
@@ -42,7 +42,7 @@ var mysqlDialect = &dialect{
 // but this package does not import them.
 var mysqlNumber = regexp.MustCompile(`(?i)\berror (\d{4})\b`)
 
-func classifyMySQL(err error) kind {
+func classifyMySQL(err error) errorKind {
 	match := mysqlNumber.FindStringSubmatch(err.Error())
 	if match == nil {
 		return unknown
@@ -76,7 +76,7 @@ const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_fl
     WHEN @@GLOBAL.log_bin AND NOT @@SESSION.sql_log_bin THEN 'sql_log_bin=0, under which no replica gets what the store writes'
     ELSE '' END`
 
-func inspectMySQL(ctx context.Context, on asker, t table) (found session, err error) {
+func inspectMySQL(ctx context.Context, on asker, t tableName) (found session, err error) {
 	var flush, syncLog int
 	var setting string
 	if err := on.ask(ctx, mysqlSession, &found.server, &flush, &syncLog, &setting); err != nil {
@@ -101,7 +101,7 @@ func inspectMySQL(ctx context.Context, on asker, t table) (found session, err er
 // from a variable, so mysqlDirt sets the isolation level, which fails within a
 // transaction. Outside a transaction the level applies only to the next transaction. It
 // also checks that no temporary table hides the real table.
-func mysqlDirt(ctx context.Context, on asker, t table, setting string) (dirt, err error) {
+func mysqlDirt(ctx context.Context, on asker, t tableName, setting string) (dirt, err error) {
 	if setting != "" {
 		return fmt.Errorf("%w has %s: remove it from the program, the DSN or the server's settings", errDirty, setting), nil
 	}
@@ -116,14 +116,14 @@ func mysqlDirt(ctx context.Context, on asker, t table, setting string) (dirt, er
 }
 
 // isTemporary reports whether the name means a temporary table in this session.
-func isTemporary(ctx context.Context, on asker, t table) (bool, error) {
+func isTemporary(ctx context.Context, on asker, t tableName) (bool, error) {
 	ddl, err := mysqlDDL(ctx, on, t)
 	return strings.HasPrefix(ddl, "CREATE TEMPORARY "), err
 }
 
 // mysqlDDL returns the statement that creates the table, or the view in its place. It is
 // in the second column of the result.
-func mysqlDDL(ctx context.Context, on asker, t table) (ddl string, err error) {
+func mysqlDDL(ctx context.Context, on asker, t tableName) (ddl string, err error) {
 	err = on.ask(ctx, "SHOW CREATE TABLE "+t.quoted, new(string), &ddl)
 	return ddl, err
 }
@@ -139,10 +139,11 @@ func isClustered(ctx context.Context, on asker) (bool, error) {
 	return strings.EqualFold(value, "ON"), err
 }
 
-// strayMySQL returns the databases for the field stray of [dialect]. It trusts the
-// database with which the session was opened, because it is in the program's DSN. If the
-// session has changed its database since, any user of the connection may have chosen it.
-func strayMySQL(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
+// otherTableMySQL returns the databases for the field otherTable of [dialect]. It trusts
+// the database with which the session was opened, because it is in the program's DSN. If
+// the session has changed its database since, any user of the connection may have chosen
+// it.
+func otherTableMySQL(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
 	if err = on.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), '')").Scan(&here); err != nil {
 		return "", "", err
 	}
@@ -154,7 +155,7 @@ func strayMySQL(ctx context.Context, d *dialect, on execer, name string) (here, 
 	if err != nil {
 		return "", "", err
 	}
-	others, err := texts(ctx, on, "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = ? AND TABLE_SCHEMA <> ? AND TABLE_TYPE = 'BASE TABLE'"+noLimit, name, here)
+	others, err := queryTexts(ctx, on, "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = ? AND TABLE_SCHEMA <> ? AND TABLE_TYPE = 'BASE TABLE'"+noLimit, name, here)
 	if err == nil {
 		other, err = d.withRecords(ctx, on, others, name)
 	}
@@ -203,7 +204,7 @@ FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABAS
 // mysqlShape reads the columns and parts of the table, whether a temporary table hides
 // it, and whether the server is a node of a Galera cluster. The arguments of mysqlParts
 // are, in each part, the texts that it puts into a fix, and then the schema and table.
-func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err error) {
+func mysqlShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	schema := sql.NullString{String: t.schema, Valid: t.schema != ""}
 	of, beforeName := []any{schema, t.name}, strings.TrimSuffix(t.quoted, t.name+"`")
 	if err = found.readColumns(ctx, conn, mysqlColumns, of...); err != nil {

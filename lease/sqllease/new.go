@@ -21,8 +21,8 @@ import (
 // transaction. Its dialect must be sqlite, mysql or postgres. The store need not be
 // closed, but db's pool must stay open.
 func New(db *gorm.DB, opts ...Option) lease.Store {
-	if err := opened(db); err != nil {
-		return refusal{err}
+	if err := checkOpened(db); err != nil {
+		return failingStore{err}
 	}
 	return newStore(db.Dialector.Name(), opts, func() (*sql.DB, error) { return poolOf(db) })
 }
@@ -47,25 +47,25 @@ func newStore(dialect string, opts []Option, pool func() (*sql.DB, error)) lease
 		cfg.pool, err = pool()
 	}
 	if err != nil {
-		return refusal{err}
+		return failingStore{err}
 	}
 	d, err := dialectOf(dialect)
 	if err != nil {
-		return refusal{err}
+		return failingStore{err}
 	}
 	s := &shared{
-		config: cfg,
-		table:  d.table(cfg.table),
-		gate:   make(chan struct{}, 1),
-		Turns:  stores.NewTurns(),
-		noted:  map[string][]finding{},
+		config:       cfg,
+		table:        d.parseTable(cfg.table),
+		gate:         make(chan struct{}, 1),
+		Turns:        stores.NewTurns(),
+		lastFindings: map[string][]finding{},
 	}
 	s.chosen.Store(d)
 	return withClock(&store{shared: s})
 }
 
-// opened returns an error if db is not a handle that gorm.Open has returned.
-func opened(db *gorm.DB) error {
+// checkOpened returns an error if db is not a handle that gorm.Open has returned.
+func checkOpened(db *gorm.DB) error {
 	if db == nil || db.Config == nil || db.Dialector == nil {
 		return errors.New("sqllease: db is nil or was not opened: want the handle that gorm.Open returned")
 	}
@@ -97,11 +97,11 @@ func isTransaction(pool gorm.ConnPool) bool {
 	return ok
 }
 
-// refusal is a store whose calls all return an error of New.
-type refusal struct{ err error }
+// failingStore is a store whose calls all return an error of New.
+type failingStore struct{ err error }
 
-func (r refusal) Load(context.Context) (map[int]lease.Record, error) { return nil, r.err }
+func (r failingStore) Load(context.Context) (map[int]lease.Record, error) { return nil, r.err }
 
-func (r refusal) CompareAndSwap(context.Context, int, lease.Record, lease.Record) (bool, error) {
+func (r failingStore) CompareAndSwap(context.Context, int, lease.Record, lease.Record) (bool, error) {
 	return false, r.err
 }

@@ -34,9 +34,9 @@ func TestPgBouncer(t *testing.T) {
 func conformBehind(t *testing.T, bouncer *testserver.Server, mode string) {
 	t.Helper()
 	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-		return newStore(behind(t, bouncer, mode), sqllease.WithNamespace(namespace))
+		return newStore(behindPooler(t, bouncer, mode), sqllease.WithNamespace(namespace))
 	})
-	store := newStore(behind(t, bouncer, mode), sqllease.WithNamespace(mode))
+	store := newStore(behindPooler(t, bouncer, mode), sqllease.WithNamespace(mode))
 	one := connect(t, store)
 	swap(t, one, 1, lease.Record{}, first, true)
 	swap(t, store, 1, first, second, true)
@@ -44,8 +44,8 @@ func conformBehind(t *testing.T, bouncer *testserver.Server, mode string) {
 	wantNow(t, one)
 }
 
-// behind opens the database behind PgBouncer with this mode of pgx.
-func behind(t *testing.T, bouncer *testserver.Server, mode string) *gorm.DB {
+// behindPooler opens the database behind PgBouncer with this mode of pgx.
+func behindPooler(t *testing.T, bouncer *testserver.Server, mode string) *gorm.DB {
 	t.Helper()
 	return open(t, postgres.Open(bouncer.URL()+"&default_query_exec_mode="+mode))
 }
@@ -56,8 +56,8 @@ func TestPgBouncerPreparedStatements(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
 	bouncer := testserver.PgBouncer(t, server, "default_pool_size = 1", maxPrepared(t, server, 0))
-	swap(t, newStore(behind(t, bouncer, "cache_statement")), 1, lease.Record{}, first, true)
-	_, err := newStore(behind(t, bouncer, "cache_statement")).Load(within(t, patience))
+	swap(t, newStore(behindPooler(t, bouncer, "cache_statement")), 1, lease.Record{}, first, true)
+	_, err := newStore(behindPooler(t, bouncer, "cache_statement")).Load(within(t, patience))
 	const want = "; behind a pooler in transaction mode, such as PgBouncer, add default_query_exec_mode=exec to the DSN, or set the pooler's max_prepared_statements"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("Load: %v, want a hint", err)

@@ -13,12 +13,6 @@ const (
 	// apply while all connections of the pool are in use.
 	openTimeout = 5 * time.Second
 
-	// statementTimeout is how long a server may take for a statement that inspects a
-	// connection. If a pool keeps many connections, each gets less time, because all of
-	// them may be dead, but at least minStatement.
-	statementTimeout = 5 * time.Second
-	minStatement     = 2 * time.Second
-
 	// maxPlaces is the largest number of places in the pool's queue for one call. Each
 	// call has a first place of its own, and all calls of a store share the further
 	// places. queueSteps divides the time of a call into steps, after each of which the
@@ -31,11 +25,11 @@ const (
 // errSlow is the error of a connection that the server has not accepted in openTimeout.
 var errSlow = fmt.Errorf("no connection within %v: the server is slow or cannot be reached", openTimeout)
 
-// open waits for a connection. While all connections of the pool are in use it waits
+// openConn waits for a connection. While all connections of the pool are in use it waits
 // until ctx ends, because it depends on the program. Otherwise it waits for the server
 // for openTimeout at most, because in a network that drops all packets a dial would
 // hang for minutes after the network works again.
-func (s *store) open(ctx context.Context) (*sql.Conn, error) {
+func (s *store) openConn(ctx context.Context) (*sql.Conn, error) {
 	if !s.allInUse() {
 		brief, cancel := context.WithTimeout(ctx, openTimeout)
 		defer cancel()
@@ -47,7 +41,7 @@ func (s *store) open(ctx context.Context) (*sql.Conn, error) {
 			return nil, errSlow
 		}
 	}
-	return s.queue(ctx)
+	return s.queueForConn(ctx)
 }
 
 // allInUse reports whether the pool has a limit of connections, and callers use as many.
@@ -56,17 +50,17 @@ func (s *store) allInUse() bool {
 	return stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections
 }
 
-// queue waits for a connection that another user returns to the pool. Package
+// queueForConn waits for a connection that another user returns to the pool. Package
 // database/sql hands a returned connection to a waiter chosen at random, so among many
-// waiters a call may wait for minutes. To improve its chance, queue waits in several
+// waiters a call may wait for minutes. To improve its chance, queueForConn waits in several
 // places at once, and doubles their number after each step of its time.
-func (s *store) queue(ctx context.Context) (*sql.Conn, error) {
+func (s *store) queueForConn(ctx context.Context) (*sql.Conn, error) {
 	waiting, leave := context.WithCancel(ctx)
 	defer leave()
-	answers := make(chan answer)
+	answers := make(chan connResult)
 	step := time.NewTicker(queueStep(ctx))
 	defer step.Stop()
-	s.wait(waiting, answers)
+	s.waitInQueue(waiting, answers)
 	places := 1 // of this call
 	defer func() { s.places.Add(int64(1 - places)) }()
 	for {
@@ -81,15 +75,15 @@ func (s *store) queue(ctx context.Context) (*sql.Conn, error) {
 					s.places.Add(-1)
 					break
 				}
-				s.wait(waiting, answers)
+				s.waitInQueue(waiting, answers)
 				places++
 			}
 		}
 	}
 }
 
-// queueStep returns the time after which queue doubles its places, a part of the time
-// that is left until the deadline.
+// queueStep returns the time after which queueForConn doubles its places, a part of the
+// time that is left until the deadline.
 func queueStep(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -98,20 +92,20 @@ func queueStep(ctx context.Context) time.Duration {
 	return max(time.Millisecond, time.Until(deadline)/queueSteps)
 }
 
-// An answer is the result of waiting in one place of the pool's queue.
-type answer struct {
+// A connResult is the result of waiting in one place of the pool's queue.
+type connResult struct {
 	conn *sql.Conn
 	err  error
 }
 
-// wait takes one place of the queue, and sends the connection that it gets to answers. If
-// ctx has ended, because the call has got a connection in another place, wait returns its
-// own connection to the pool.
-func (s *store) wait(ctx context.Context, answers chan<- answer) {
+// waitInQueue takes one place of the queue, and sends the connection that it gets to
+// answers. If ctx has ended, because the call has got a connection in another place,
+// waitInQueue returns its own connection to the pool.
+func (s *store) waitInQueue(ctx context.Context, answers chan<- connResult) {
 	go func() {
 		conn, err := s.pool.Conn(ctx)
 		select {
-		case answers <- answer{conn, err}:
+		case answers <- connResult{conn, err}:
 		case <-ctx.Done():
 			if err == nil {
 				_ = conn.Close()

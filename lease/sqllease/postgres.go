@@ -8,11 +8,11 @@ import (
 	"log/slog"
 )
 
-// durable makes the commit of its own statement wait for the disk even if the session
+// durableSQL makes the commit of its own statement wait for the disk even if the session
 // has synchronous_commit=off, under which a crash loses acknowledged writes. PostgreSQL
 // evaluates it before it writes the first row, because the statement's condition
 // depends on it.
-const durable = "WITH durable AS (SELECT set_config('synchronous_commit', 'on', true) AS is) "
+const durableSQL = "WITH durable AS (SELECT set_config('synchronous_commit', 'on', true) AS is) "
 
 // getPostgres looks each key up separately. With a condition on a list of keys,
 // PostgreSQL may compare the list with every row of the namespace. It would use a plan
@@ -26,28 +26,28 @@ var postgresDialect = &dialect{
 	name:  "postgres",
 	quote: `"`,
 	text:  `VARCHAR(%d) COLLATE "C"`,
-	insert: durable + `INSERT INTO %s (namespace, worker_id, bound, owner)
+	insert: durableSQL + `INSERT INTO %s (namespace, worker_id, bound, owner)
 SELECT $1, $2, $3, $4 FROM durable WHERE durable.is = 'on'`,
-	update: durable + `UPDATE %s SET bound = $1, owner = $2 FROM durable
+	update: durableSQL + `UPDATE %s SET bound = $1, owner = $2 FROM durable
 WHERE durable.is = 'on' AND namespace = $3 AND worker_id = $4 AND bound = $5 AND owner = $6`,
-	load:     loadSQL + "$1",
-	get:      getPostgres,
-	now:      "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
-	standby:  "pg_is_in_recovery()",
-	primary:  "a DSN that leads to the primary (target_session_attrs=read-write)",
-	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
-	classify: classifyPostgres,
-	inspect:  inspectPostgres,
-	stray:    strayPostgres,
-	shape:    postgresShape,
-	addKey: func(_ *dialect, t table) string {
+	load:       loadSQL + "$1",
+	get:        getPostgres,
+	now:        "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
+	standby:    "pg_is_in_recovery()",
+	primary:    "a DSN that leads to the primary (target_session_attrs=read-write)",
+	silence:    "the server is slow or cannot be reached, or a transaction holds a lock on the row",
+	classify:   classifyPostgres,
+	inspect:    inspectPostgres,
+	otherTable: otherTablePostgres,
+	shape:      postgresShape,
+	addKey: func(_ *dialect, t tableName) string {
 		return fmt.Sprintf("CREATE UNIQUE INDEX ON %s (namespace, worker_id)", t.quoted)
 	},
 	alter: "ALTER TABLE %[1]s ALTER COLUMN %[2]s TYPE %[3]s USING CAST(%[2]s AS %[4]s), ALTER COLUMN %[2]s SET NOT NULL",
 }
 
-// stateOf returns the SQLSTATE of an error, or "" if it has none.
-func stateOf(err error) string {
+// sqlState returns the SQLSTATE of an error, or "" if it has none.
+func sqlState(err error) string {
 	var state interface{ SQLState() string }
 	if !errors.As(err, &state) {
 		return ""
@@ -55,19 +55,19 @@ func stateOf(err error) string {
 	return state.SQLState()
 }
 
-// hint returns advice to append to an error, or "". It recognizes statements that were
-// prepared over one connection of a PostgreSQL server and used over another. Errors of
-// other databases have no SQLSTATE method, so that they get no hint.
-func hint(err error) string {
-	switch stateOf(err) {
+// poolerHint returns advice to append to an error, or "". It recognizes statements that
+// were prepared over one connection of a PostgreSQL server and used over another. Errors
+// of other databases have no SQLSTATE method, so that they get no hint.
+func poolerHint(err error) string {
+	switch sqlState(err) {
 	case "26000", "42P05": // the prepared statement does not exist, or exists already
 		return "; behind a pooler in transaction mode, such as PgBouncer, add default_query_exec_mode=exec to the DSN, or set the pooler's max_prepared_statements"
 	}
 	return ""
 }
 
-func classifyPostgres(err error) kind {
-	switch stateOf(err) {
+func classifyPostgres(err error) errorKind {
+	switch sqlState(err) {
 	case "42P01": // undefined table
 		return missing
 	case "23505": // unique violation
@@ -85,7 +85,7 @@ func classifyPostgres(err error) kind {
 // inspectPostgres reads two settings of the server. It does not look for open
 // transactions, because pgx checks for them whenever a connection is taken from the
 // pool, and closes such a connection.
-func inspectPostgres(ctx context.Context, on asker, _ table) (found session, err error) {
+func inspectPostgres(ctx context.Context, on asker, _ tableName) (found session, err error) {
 	var fsync, pages string
 	err = on.ask(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes')", &fsync, &pages)
 	if fsync == "off" {
@@ -97,16 +97,16 @@ func inspectPostgres(ctx context.Context, on asker, _ table) (found session, err
 	return found, err
 }
 
-// strayPostgres returns the schemas for the field stray of [dialect]. It trusts a
+// otherTablePostgres returns the schemas for the field otherTable of [dialect]. It trusts a
 // search_path that the program has set in its DSN, because different schemas of one
 // database may belong to different applications.
-func strayPostgres(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
+func otherTablePostgres(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
 	var source string
 	err = on.QueryRowContext(ctx, "SELECT COALESCE(CAST(current_schema() AS text), ''), source FROM pg_settings WHERE name = 'search_path'").Scan(&here, &source)
 	if err != nil || here == "" || source == "client" {
 		return here, "", err
 	}
-	others, err := texts(ctx, on, `SELECT CAST(n.nspname AS text) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+	others, err := queryTexts(ctx, on, `SELECT CAST(n.nspname AS text) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
 WHERE relname = $1 AND relkind IN ('r', 'p') AND relpersistence <> 't' AND n.nspname <> $2
   AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')`, name, here)
 	if err == nil {
@@ -173,7 +173,7 @@ UNION ALL
 SELECT 'flaw', 'row level security can hide rows from this user', 'all rows', 'ALTER TABLE ' || quoted || ' DISABLE ROW LEVEL SECURITY'
 FROM t WHERE row_security_active(t.oid)`
 
-func postgresShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err error) {
+func postgresShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	if err = found.readColumns(ctx, conn, postgresColumns, t.quoted); err == nil {
 		err = found.readParts(ctx, conn, postgresParts, t.quoted)
 	}

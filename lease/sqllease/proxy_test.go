@@ -26,15 +26,16 @@ type proxy struct {
 	driver.Connector
 
 	mu sync.Mutex
-	// ask changes each statement. Nil leaves it as it is.
-	ask func(statement string) string
+	// rewrite returns the statement to send in place of each statement. Nil sends the
+	// statement itself.
+	rewrite func(statement string) string
 	// refuse is called before each execution and may return an error for it. Nil
 	// refuses none.
 	refuse func(ctx context.Context, statement string) error
-	// away is called before each statement. It may return an error with which the
+	// lostServer is called before each statement. It may return an error with which the
 	// server of the nth connection, counted from 1, refuses the statement. Nil refuses
 	// none.
-	away func(connection int) error
+	lostServer func(connection int) error
 	// write replaces the execution of the next INSERT or UPDATE, and commit that of the
 	// next COMMIT.
 	write, commit interception
@@ -93,22 +94,22 @@ func (p *proxy) Connect(ctx context.Context) (driver.Conn, error) {
 	return &proxyConn{conn, p, p.connections}, nil
 }
 
-// lead sets the function away, which chooses the error with which the server of a
-// connection refuses statements.
-func (p *proxy) lead(away func(connection int) error) {
+// loseServers sets the function lostServer, which chooses the error with which the server
+// of a connection refuses statements.
+func (p *proxy) loseServers(away func(connection int) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.away = away
+	p.lostServer = away
 }
 
 // refusal returns the error with which the server of this connection refuses statements.
 func (p *proxy) refusal(connection int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away == nil {
+	if p.lostServer == nil {
 		return nil
 	}
-	return p.away(connection)
+	return p.lostServer(connection)
 }
 
 // onWrite sets the interception of only the next INSERT or UPDATE.
@@ -125,9 +126,9 @@ func (p *proxy) onCommit(commit interception) {
 	p.commit = commit
 }
 
-// take returns the interception for the statement, or nil. It removes the interception, so
-// that it applies once.
-func (p *proxy) take(statement string) (on interception) {
+// takeInterception returns the interception for the statement, or nil. It removes the
+// interception, so that it applies once.
+func (p *proxy) takeInterception(statement string) (on interception) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -146,33 +147,33 @@ type proxyConn struct {
 	number int
 }
 
-// asked returns the statement that the proxy sends instead.
-func (c *proxyConn) asked(statement string) string {
-	if c.proxy.ask == nil {
+// rewritten returns the statement that the proxy sends instead.
+func (c *proxyConn) rewritten(statement string) string {
+	if c.proxy.rewrite == nil {
 		return statement
 	}
-	return c.proxy.ask(statement)
+	return c.proxy.rewrite(statement)
 }
 
 func (c *proxyConn) PrepareContext(ctx context.Context, statement string) (driver.Stmt, error) {
 	if err := c.proxy.refusal(c.number); err != nil {
 		return nil, err
 	}
-	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, c.asked(statement))
+	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, c.rewritten(statement))
 }
 
 func (c *proxyConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
 	if err := c.proxy.refusal(c.number); err != nil {
 		return nil, err
 	}
-	return c.Conn.(driver.QueryerContext).QueryContext(ctx, c.asked(statement), args)
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, c.rewritten(statement), args)
 }
 
 func (c *proxyConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
 	if err := c.proxy.refusal(c.number); err != nil {
 		return nil, err
 	}
-	statement = c.asked(statement)
+	statement = c.rewritten(statement)
 	if c.proxy.refuse != nil {
 		if err := c.proxy.refuse(ctx, statement); err != nil {
 			return nil, err
@@ -181,7 +182,7 @@ func (c *proxyConn) ExecContext(ctx context.Context, statement string, args []dr
 	execute := func() (driver.Result, error) {
 		return c.execute(ctx, statement, args)
 	}
-	if on := c.proxy.take(statement); on != nil {
+	if on := c.proxy.takeInterception(statement); on != nil {
 		return on(execute)
 	}
 	return execute()

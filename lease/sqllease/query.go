@@ -6,6 +6,14 @@ import (
 	"time"
 )
 
+const (
+	// statementTimeout is how long a server may take for a statement that inspects a
+	// connection. If a pool keeps many connections, each gets less time, because all of
+	// them may be dead, but at least minStatementTimeout.
+	statementTimeout    = 5 * time.Second
+	minStatementTimeout = 2 * time.Second
+)
+
 // An asker sends the statements that inspect a connection, each with a time limit.
 type asker struct {
 	conn  *sql.Conn
@@ -81,8 +89,8 @@ func eachRow(ctx context.Context, conn execer, query string, args []any, scan fu
 	return unanswered(ctx, query, began, rows.Err())
 }
 
-// texts returns the values of a query with one column.
-func texts(ctx context.Context, on execer, query string, args ...any) (all []string, err error) {
+// queryTexts returns the values of a query with one column.
+func queryTexts(ctx context.Context, on execer, query string, args ...any) (all []string, err error) {
 	err = eachRow(ctx, on, query, args, func(rows *sql.Rows) error {
 		var text string
 		err := rows.Scan(&text)

@@ -54,9 +54,9 @@ func newQuorum(t *testing.T, random *rand.Rand) *quorum {
 		q.standbys = append(q.standbys, testserver.PostgresStandby(t, proxy, "cluster_name="+name))
 	}
 	q.failover = beginFailover(t, random, q.primary, storetest.FleetConfig{Window: 1500 * time.Millisecond})
-	q.nap(0.3, 0.6)
+	q.sleepRandomly(0.3, 0.6)
 	upstream[random.IntN(2)].Lose()
-	q.nap(1.1, 1.6)
+	q.sleepRandomly(1.1, 1.6)
 	q.primary.Kill()
 	return q
 }
@@ -84,6 +84,6 @@ func (q *quorum) promote(standby *testserver.Server) storetest.Tally {
 	q.t.Helper()
 	q.Clocks = []time.Duration{-20 * time.Second}
 	q.takeOver(standby)
-	q.nap(1, 1.5)
+	q.sleepRandomly(1, 1.5)
 	return q.report()
 }

@@ -18,7 +18,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 
 // Get implements [lease.Getter]. Without keys it returns all records.
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
-	r, err := onTable(ctx, s, func(t table) (r reading, err error) {
+	r, err := onTable(ctx, s, func(t tableName) (r reading, err error) {
 		statement, args := s.selection(t, keys)
 		err = s.attempt(ctx, func(conn *sql.Conn) error {
 			return s.synchronously(ctx, conn, func() error {
@@ -40,7 +40,7 @@ type reading struct {
 // selection returns the statement that reads the records of these keys, or of all
 // workers if keys is empty. It ends with a LIMIT, because on MySQL a session can have a
 // default limit.
-func (s *store) selection(t table, keys []int) (statement string, args []any) {
+func (s *store) selection(t tableName, keys []int) (statement string, args []any) {
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
 	statement, args = s.dialect().reads(s.dialect().load, t), []any{s.namespace}
 	switch {

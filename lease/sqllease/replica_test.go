@@ -83,13 +83,13 @@ func (r *replicaRow) failover(t *testing.T, cutOff bool) {
 	if err := replica.CaughtUp(primary); err != nil {
 		t.Fatal(err)
 	}
-	f.nap(0.5, 1)
+	f.sleepRandomly(0.5, 1)
 	if r.semiSync {
 		wantSemiSync(t, primary)
 	}
 	if cutOff {
 		replication.Lead("")
-		f.nap(1.2, 2)
+		f.sleepRandomly(1.2, 2)
 	}
 	storetest.TakeHalt(f.holders)
 	primary.Kill()
@@ -108,12 +108,12 @@ func (f *failover) follow(replica *testserver.Server) {
 	if err := replica.PromoteReplica(); err != nil {
 		f.t.Fatal(err)
 	}
-	f.lead(replica)
+	f.leadHolders(replica)
 	f.AwaitIssuing(f.holders)
 }
 
-// wantSemiSync checks that the primary still waits for its replica. After a timeout, MariaDB
-// would turn to asynchronous replication.
+// wantSemiSync checks that the primary still waits for its replica. After a timeout,
+// MariaDB would turn to asynchronous replication.
 func wantSemiSync(t *testing.T, primary *testserver.Server) {
 	t.Helper()
 	if on, err := primary.SemiSync(); !on || err != nil {

@@ -14,13 +14,13 @@ const synchronousExtra = 3
 
 // durably calls write so that its commit is on disk when it returns. Only SQLite needs
 // this; the other databases get the same by their statements or settings.
-func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
+func (s *store) durably(ctx context.Context, conn *sql.Conn, t tableName, write func() error) error {
 	if s.dialect() != sqliteDialect || s.volatile {
 		return write()
 	}
 	pragma := `PRAGMA "` + t.schema + `".synchronous`
 	extra := func(level int) int { return max(level, synchronousExtra) }
-	return while(ctx, conn, pragma, pragma+" = %d", extra, write)
+	return withSetting(ctx, conn, pragma, pragma+" = %d", extra, write)
 }
 
 // waitForAll is a value of wsrep_sync_wait, whose bits are reads, UPDATE with DELETE, and
@@ -35,14 +35,14 @@ func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() erro
 		return f()
 	}
 	all := func(wait int) int { return wait | waitForAll }
-	return while(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
+	return withSetting(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
 }
 
-// while calls f while a setting of the connection has another value. The statement get
-// reads the setting, change returns the value for f, and the statement set, in which %d
-// is the value, sets it. Afterwards while restores the setting, because the connection
-// belongs to the application's pool. If it cannot, it closes the connection.
-func while(ctx context.Context, conn *sql.Conn, get, set string, change func(int) int, f func() error) error {
+// withSetting calls f while a setting of the connection has another value. The statement
+// get reads the setting, change returns the value for f, and the statement set, in which
+// %d is the value, sets it. Afterwards withSetting restores the setting, because the
+// connection belongs to the application's pool. If it cannot, it closes the connection.
+func withSetting(ctx context.Context, conn *sql.Conn, get, set string, change func(int) int, f func() error) error {
 	var before int
 	if err := conn.QueryRowContext(ctx, get).Scan(&before); err != nil {
 		return err
@@ -55,7 +55,7 @@ func while(ctx context.Context, conn *sql.Conn, get, set string, change func(int
 		return err
 	}
 	err := f()
-	if _, failed := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, before)); failed != nil {
+	if _, restoreErr := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, before)); restoreErr != nil {
 		discard(conn)
 	}
 	return err

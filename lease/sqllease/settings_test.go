@@ -44,31 +44,31 @@ func TestSettings(t *testing.T) {
 			"sqllease: PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL" + orAllow, "",
 		},
 		{
-			"flush 0", testdb.MySQL, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "0"),
+			"flush 0", testdb.MySQL, replacing("@@GLOBAL.innodb_flush_log_at_trx_commit", "0"),
 			"sqllease: innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1" + orAllow, "",
 		},
 		{
-			"flush 2", testdb.MySQL, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "2"),
+			"flush 2", testdb.MySQL, replacing("@@GLOBAL.innodb_flush_log_at_trx_commit", "2"),
 			"", "sqllease: innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1",
 		},
 		{
-			"MyISAM", testdb.MySQL, created("ENGINE=InnoDB", "ENGINE=MyISAM"),
+			"MyISAM", testdb.MySQL, createdBy("ENGINE=InnoDB", "ENGINE=MyISAM"),
 			"sqllease: table `snowflake_workers` has the engine MyISAM, which can forget writes: ALTER TABLE `snowflake_workers` ENGINE=InnoDB" + orAllow, "",
 		},
 		{
-			"MEMORY", testdb.MySQL, created("ENGINE=InnoDB", "ENGINE=MEMORY"),
+			"MEMORY", testdb.MySQL, createdBy("ENGINE=InnoDB", "ENGINE=MEMORY"),
 			"sqllease: table `snowflake_workers` has the engine MEMORY, which can forget writes: ALTER TABLE `snowflake_workers` ENGINE=InnoDB" + orAllow, "",
 		},
 		{
-			"fsync off", testdb.Postgres, instead("current_setting('fsync')", "'off'"),
+			"fsync off", testdb.Postgres, replacing("current_setting('fsync')", "'off'"),
 			"", "sqllease: fsync is off, which forgets (or ruins the database) when the machine dies: set it to on",
 		},
 		{
-			"unlogged", testdb.Postgres, created("CREATE TABLE", "CREATE UNLOGGED TABLE"),
+			"unlogged", testdb.Postgres, createdBy("CREATE TABLE", "CREATE UNLOGGED TABLE"),
 			`sqllease: table "snowflake_workers" is unlogged or temporary, and empty after a crash: ALTER TABLE "snowflake_workers" SET LOGGED` + orAllow, "",
 		},
-		{"CockroachDB", testdb.Postgres, instead("version()", "'CockroachDB CCL v22.2.2'"), "sqllease: the server is CockroachDB (CockroachDB CCL v22.2.2)" + neverTried, ""},
-		{"YugabyteDB", testdb.Postgres, instead("version()", "'PostgreSQL 11.2-YB-2.5.1.0-b0'"), "sqllease: the server is YugabyteDB (PostgreSQL 11.2-YB-2.5.1.0-b0)" + neverTried, ""},
+		{"CockroachDB", testdb.Postgres, replacing("version()", "'CockroachDB CCL v22.2.2'"), "sqllease: the server is CockroachDB (CockroachDB CCL v22.2.2)" + neverTried, ""},
+		{"YugabyteDB", testdb.Postgres, replacing("version()", "'PostgreSQL 11.2-YB-2.5.1.0-b0'"), "sqllease: the server is YugabyteDB (PostgreSQL 11.2-YB-2.5.1.0-b0)" + neverTried, ""},
 	} {
 		for _, target := range testdb.Alike(test.target) {
 			t.Run(string(target)+" "+test.name, func(t *testing.T) {
@@ -129,28 +129,28 @@ func synchronousOff(t *testing.T, db *gorm.DB) *gorm.DB {
 	return open(t, sqliteWith("journal_mode(wal)", "synchronous(0)")(t, db))
 }
 
-// instead returns a function that opens the database through a proxy that replaces an
+// replacing returns a function that opens the database through a proxy that replaces an
 // expression in statements.
-func instead(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
+func replacing(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
 	return func(t *testing.T, db *gorm.DB) *gorm.DB {
 		t.Helper()
-		return proxied(t, db, &proxy{ask: func(statement string) string {
+		return proxied(t, db, &proxy{rewrite: func(statement string) string {
 			return strings.ReplaceAll(statement, from, to)
 		}})
 	}
 }
 
-// created returns a function that creates the table by a changed DDL.
-func created(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
+// createdBy returns a function that creates the table by a changed DDL.
+func createdBy(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
 	return func(t *testing.T, db *gorm.DB) *gorm.DB {
 		t.Helper()
-		run(t, db, strings.Replace(ddl(t, db), from, to, 1))
+		run(t, db, strings.Replace(ddlOf(t, db), from, to, 1))
 		return db
 	}
 }
 
-// ddl returns the statement that creates the table on this database.
-func ddl(t *testing.T, db *gorm.DB) string {
+// ddlOf returns the statement that creates the table on this database.
+func ddlOf(t *testing.T, db *gorm.DB) string {
 	t.Helper()
 	statement, err := sqllease.DDL(db.Dialector.Name())
 	if err != nil {
@@ -162,7 +162,7 @@ func ddl(t *testing.T, db *gorm.DB) string {
 // The store logs a warning once, even if several first calls run at once.
 func TestWarnsOnce(t *testing.T) {
 	t.Parallel()
-	db := instead("current_setting('fsync')", "'off'")(t, testdb.Open(t, testdb.Postgres))
+	db := replacing("current_setting('fsync')", "'off'")(t, testdb.Open(t, testdb.Postgres))
 	var log syncBuffer
 	store := newStore(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	var wg sync.WaitGroup
@@ -190,9 +190,9 @@ func TestPostgresStandby(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
 	swap(t, newStore(db), 1, lease.Record{}, first, true)
-	store := newStore(instead("pg_is_in_recovery()", "true")(t, db))
+	store := newStore(replacing("pg_is_in_recovery()", "true")(t, db))
 	const want = "sqllease: the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)"
-	if records, err := store.Load(within(t, patience)); text(err) != want {
+	if records, err := store.Load(within(t, patience)); errorText(err) != want {
 		t.Errorf("Load = %v, %v, want %s", records, err, want)
 	}
 }
@@ -204,7 +204,7 @@ func TestPostgresStandby(t *testing.T) {
 func TestPostgresCommitsDurably(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
-	run(t, db, ddl(t, db), "CREATE TABLE commits (worker_id INTEGER, bound BIGINT, setting TEXT)",
+	run(t, db, ddlOf(t, db), "CREATE TABLE commits (worker_id INTEGER, bound BIGINT, setting TEXT)",
 		`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 INSERT INTO commits VALUES (NEW.worker_id, NEW.bound, current_setting('synchronous_commit')); RETURN NULL; END $$`,
 		`CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT OR UPDATE ON snowflake_workers

@@ -24,8 +24,8 @@ type broken struct {
 	found      string // the expected flaws
 }
 
-// columns returns a CREATE TABLE with this key, which may be empty. The changes are pairs of
-// a column and a type other than the default.
+// columns returns a CREATE TABLE with this key, which may be empty. The changes are pairs
+// of a column and a type other than the default.
 func columns(key string, changes ...string) string {
 	types := map[string]string{"namespace": "VARCHAR(64) NOT NULL", "worker_id": "INTEGER NOT NULL", "bound": "BIGINT NOT NULL", "owner": "VARCHAR(128) NOT NULL"}
 	for i := 0; i < len(changes); i += 2 {
@@ -89,22 +89,22 @@ var brokenMySQL = []broken{
 	{"key of other columns", columns("UNIQUE (namespace, owner)", binary...), noKey},
 	{"index that is not unique", columns("KEY (namespace, worker_id)", binary...), noKey},
 	{"key of a prefix", columns("UNIQUE i (namespace(5), worker_id)", binary...), "i covers only a prefix"},
-	{"key with NULL", columns("UNIQUE (namespace, worker_id)", with("worker_id", "INTEGER")...), "worker_id may be NULL"},
-	{"bound INT", columns(primary, with("bound", "INT")...), "bound is int"},
-	{"bound DOUBLE", columns(primary, with("bound", "DOUBLE")...), "bound is double"},
-	{"bound VARCHAR", columns(primary, with("bound", "VARCHAR(20) COLLATE utf8mb4_bin")...), "bound is varchar(20) with the collation utf8mb4_bin"},
-	{"bound UNSIGNED", columns(primary, with("bound", "BIGINT UNSIGNED")...), "bound is bigint unsigned"},
-	{"bound of 18 digits", columns(primary, with("bound", "DECIMAL(18)")...), "bound is decimal(18,0)"},
-	{"bound with a fraction", columns(primary, with("bound", "DECIMAL(30,2)")...), "bound is decimal(30,2)"},
-	{"bound is generated", columns(primary, with("bound", "BIGINT AS (worker_id) STORED")...), "bound is generated"},
-	{"worker SMALLINT", columns(primary, with("worker_id", "SMALLINT")...), "worker_id is smallint"},
-	{"worker UNSIGNED", columns(primary, with("worker_id", "INT UNSIGNED")...), "worker_id is int unsigned"},
-	{"owner too narrow", columns(primary, with("owner", "VARBINARY(127)")...), "owner is varbinary(127)"},
-	{"owner BINARY", columns(primary, with("owner", "BINARY(128)")...), "owner is binary(128)"},
-	{"owner CHAR", columns(primary, with("owner", "CHAR(128) COLLATE utf8mb4_bin")...), "owner is char(128) with the collation utf8mb4_bin"},
-	{"owner without case", columns(primary, with("owner", "VARCHAR(128) COLLATE utf8mb4_general_ci")...), "owner is varchar(128) with the collation utf8mb4_general_ci"},
-	{"namespace without case", columns(primary, with("namespace", "VARCHAR(64) COLLATE utf8mb4_general_ci")...), "namespace is varchar(64) with the collation utf8mb4_general_ci"},
-	{"namespace too narrow", columns(primary, with("namespace", "VARBINARY(63)")...), "namespace is varbinary(63)"},
+	{"key with NULL", columns("UNIQUE (namespace, worker_id)", binaryAnd("worker_id", "INTEGER")...), "worker_id may be NULL"},
+	{"bound INT", columns(primary, binaryAnd("bound", "INT")...), "bound is int"},
+	{"bound DOUBLE", columns(primary, binaryAnd("bound", "DOUBLE")...), "bound is double"},
+	{"bound VARCHAR", columns(primary, binaryAnd("bound", "VARCHAR(20) COLLATE utf8mb4_bin")...), "bound is varchar(20) with the collation utf8mb4_bin"},
+	{"bound UNSIGNED", columns(primary, binaryAnd("bound", "BIGINT UNSIGNED")...), "bound is bigint unsigned"},
+	{"bound of 18 digits", columns(primary, binaryAnd("bound", "DECIMAL(18)")...), "bound is decimal(18,0)"},
+	{"bound with a fraction", columns(primary, binaryAnd("bound", "DECIMAL(30,2)")...), "bound is decimal(30,2)"},
+	{"bound is generated", columns(primary, binaryAnd("bound", "BIGINT AS (worker_id) STORED")...), "bound is generated"},
+	{"worker SMALLINT", columns(primary, binaryAnd("worker_id", "SMALLINT")...), "worker_id is smallint"},
+	{"worker UNSIGNED", columns(primary, binaryAnd("worker_id", "INT UNSIGNED")...), "worker_id is int unsigned"},
+	{"owner too narrow", columns(primary, binaryAnd("owner", "VARBINARY(127)")...), "owner is varbinary(127)"},
+	{"owner BINARY", columns(primary, binaryAnd("owner", "BINARY(128)")...), "owner is binary(128)"},
+	{"owner CHAR", columns(primary, binaryAnd("owner", "CHAR(128) COLLATE utf8mb4_bin")...), "owner is char(128) with the collation utf8mb4_bin"},
+	{"owner without case", columns(primary, binaryAnd("owner", "VARCHAR(128) COLLATE utf8mb4_general_ci")...), "owner is varchar(128) with the collation utf8mb4_general_ci"},
+	{"namespace without case", columns(primary, binaryAnd("namespace", "VARCHAR(64) COLLATE utf8mb4_general_ci")...), "namespace is varchar(64) with the collation utf8mb4_general_ci"},
+	{"namespace too narrow", columns(primary, binaryAnd("namespace", "VARBINARY(63)")...), "namespace is varbinary(63)"},
 	{"view", elsewhere(columns(primary, binary...)) + ";\nCREATE VIEW snowflake_workers AS SELECT * FROM elsewhere", "it is a view"},
 	{"temporary", temporary(columns(primary, binary...)), "it is a temporary table"},
 	{"temporary before another", columns(primary, binary...) + ";\n" + temporary(columns(primary, binary...)), "it is a temporary table"},
@@ -114,7 +114,7 @@ var brokenMySQL = []broken{
 			columns("KEY (namespace, worker_id)", binary...) + " ENGINE=MERGE UNION=(elsewhere) INSERT_METHOD=LAST",
 		"it has the engine MRG_MyISAM, which keeps no key; " + noKey,
 	},
-	{"two flaws", columns("", with("bound", "INT")...), "bound is int; " + noKey},
+	{"two flaws", columns("", binaryAnd("bound", "INT")...), "bound is int; " + noKey},
 }
 
 // displayWidth matches the width that MariaDB adds to the name of a type, as in int(11).
@@ -123,8 +123,8 @@ var displayWidth = regexp.MustCompile(`(int)\(\d+\)`)
 // binary are the types with which MySQL compares byte by byte.
 var binary = []string{"namespace", "VARBINARY(64) NOT NULL", "owner", "VARBINARY(128) NOT NULL"}
 
-// with returns the types of binary and further changes.
-func with(changes ...string) []string { return append(append([]string{}, binary...), changes...) }
+// binaryAnd returns the types of binary and further changes.
+func binaryAnd(changes ...string) []string { return append(append([]string{}, binary...), changes...) }
 
 const (
 	keep     = "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
@@ -186,7 +186,7 @@ func TestBrokenTables(t *testing.T) {
 				t.Parallel()
 				db := testdb.Open(t, target)
 				if strings.HasPrefix(shape.name, "temporary") {
-					limit(t, db, 1)
+					limitPool(t, db, 1)
 				}
 				refusesTable(t, db, shape)
 			})
@@ -198,7 +198,7 @@ func TestBrokenTables(t *testing.T) {
 // write, and accepts it after running the fix of the error.
 func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
 	t.Helper()
-	script(t, db, shape.statements)
+	runScript(t, db, shape.statements)
 	store := newStore(db, sqllease.AllowVolatile())
 	refused := refusal(t, acquire(t, store))
 	var found []string
@@ -211,7 +211,7 @@ func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
 	if got := displayWidth.ReplaceAllString(strings.Join(found, "; "), "$1"); !strings.EqualFold(got, shape.found) {
 		t.Errorf("found %s, want %s", got, shape.found)
 	}
-	if _, err := store.CompareAndSwap(within(t, patience), 1, lease.Record{}, first); text(err) != "sqllease: "+refused.Error() {
+	if _, err := store.CompareAndSwap(within(t, patience), 1, lease.Record{}, first); errorText(err) != "sqllease: "+refused.Error() {
 		t.Errorf("CompareAndSwap = %v, want the error of Acquire, %v", err, refused)
 	}
 	var rows int64
@@ -237,11 +237,11 @@ func fix(t *testing.T, db *gorm.DB, flaw sqllease.Flaw) {
 	if !found {
 		statements = flaw.Fix
 	}
-	script(t, db, strings.ReplaceAll(statements, "; ", ";\n"))
+	runScript(t, db, strings.ReplaceAll(statements, "; ", ";\n"))
 }
 
-// script runs statements. A statement that begins with a minus sign must fail.
-func script(t *testing.T, db *gorm.DB, statements string) {
+// runScript runs statements. A statement that begins with a minus sign must fail.
+func runScript(t *testing.T, db *gorm.DB, statements string) {
 	t.Helper()
 	for statement := range strings.SplitSeq(statements, ";\n") {
 		statement, fails := strings.CutPrefix(statement, "-")
@@ -286,7 +286,7 @@ func TestBrokenTablesOfPostgresExtensions(t *testing.T) {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()
 			db := testdb.OpenURL(t, testserver.Postgres(t).URL())
-			script(t, db, shape.statements)
+			runScript(t, db, shape.statements)
 			refused := refusal(t, acquire(t, newStore(db)))
 			if got := refused.Flaws[0].Found; got != shape.found || len(refused.Flaws) != 1 {
 				t.Errorf("found %+v, want %s", refused.Flaws, shape.found)
@@ -324,8 +324,8 @@ func TestGoodTables(t *testing.T) {
 		},
 		testdb.MySQL: {
 			"unique key":   columns("UNIQUE (worker_id, namespace)", binary...),
-			"other types":  columns(primary, with("worker_id", "BIGINT", "owner", "TINYBLOB")...),
-			"decimal":      columns(primary, with("bound", "DECIMAL(19)")...),
+			"other types":  columns(primary, binaryAnd("worker_id", "BIGINT", "owner", "TINYBLOB")...),
+			"decimal":      columns(primary, binaryAnd("bound", "DECIMAL(19)")...),
 			"utf8mb4_bin":  columns(primary) + " COLLATE utf8mb4_bin",
 			"ascii":        columns(primary, "namespace", "VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin", "owner", "TEXT CHARACTER SET ascii COLLATE ascii_bin"),
 			"more":         columns("note TEXT, at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, KEY (owner), "+primary, binary...),
@@ -366,7 +366,7 @@ func acceptsTables(t *testing.T, target testdb.Target, tables map[string]string)
 		t.Run(string(target)+" "+name, func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
-			script(t, db, statements)
+			runScript(t, db, statements)
 			acceptsTable(t, newStore(db))
 		})
 	}
@@ -448,7 +448,7 @@ func TestFixOfNamedTable(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		create := map[string]string{
 			"sqlite":   columns(primary, "bound", "TEXT"),
-			"mysql":    columns(primary, with("bound", "BIGINT AS (worker_id) STORED")...),
+			"mysql":    columns(primary, binaryAnd("bound", "BIGINT AS (worker_id) STORED")...),
 			"postgres": columns(primary, "bound", "BIGINT GENERATED ALWAYS AS (worker_id) STORED"),
 		}[db.Name()]
 		run(t, db, elsewhere(create))
@@ -463,7 +463,7 @@ func TestFixOfNamedTable(t *testing.T) {
 // dot. The fix must name this schema as one quoted name.
 func TestFixInSchemaWithDot(t *testing.T) {
 	t.Parallel()
-	db := synchronous(t, testdb.Open(t, testdb.SQLite), 1)
+	db := withSynchronous(t, testdb.Open(t, testdb.SQLite), 1)
 	run(t, db, "ATTACH '"+t.TempDir()+"/other.db' AS \"a.b\"",
 		strings.Replace(elsewhere(columns(primary)), "elsewhere", `"a.b".elsewhere`, 1))
 	store := newStore(db, sqllease.WithTable("elsewhere"))
@@ -491,7 +491,7 @@ func TestTemporaryTableIsListed(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, columns(primary, binary...))
-		listed := instead("CONVERT(TABLE_TYPE USING utf8mb4)", "'TEMPORARY'")(t, db)
+		listed := replacing("CONVERT(TABLE_TYPE USING utf8mb4)", "'TEMPORARY'")(t, db)
 		if refused := refusal(t, acquire(t, newStore(listed))); refused.Flaws[0].Found != "it is a temporary table" {
 			t.Errorf("found %+v", refused.Flaws)
 		}
@@ -505,7 +505,7 @@ func TestLoadRefusesNull(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		types := []string{"owner", "VARCHAR(128)", "bound", "BIGINT"}
 		if db.Name() == "mysql" {
-			types = with("owner", "VARBINARY(128)", "bound", "BIGINT")
+			types = binaryAnd("owner", "VARBINARY(128)", "bound", "BIGINT")
 		}
 		run(t, db, columns(primary, types...), "INSERT INTO snowflake_workers VALUES ('default', 1, NULL, NULL)")
 		if records, err := newStore(db).Load(within(t, patience)); err == nil || !strings.Contains(err.Error(), "NULL") {
@@ -520,7 +520,7 @@ func TestLoadRefusesText(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		swap(t, newStore(db), 7, lease.Record{}, first, true)
-		records, err := newStore(instead("SELECT worker_id", "SELECT 'seven'")(t, db)).Load(within(t, patience))
+		records, err := newStore(replacing("SELECT worker_id", "SELECT 'seven'")(t, db)).Load(within(t, patience))
 		if err == nil || !strings.Contains(err.Error(), "seven") {
 			t.Errorf("Load = %v, %v, want an error about seven", records, err)
 		}
@@ -533,7 +533,7 @@ func TestLoadRefusesRows(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		swap(t, newStore(db), 7, lease.Record{}, first, true)
-		doubled := proxied(t, db, &proxy{ask: func(statement string) string {
+		doubled := proxied(t, db, &proxy{rewrite: func(statement string) string {
 			if strings.HasPrefix(statement, "SELECT worker_id") {
 				return "SELECT a.* FROM (" + statement + ") a CROSS JOIN (SELECT 1 UNION ALL SELECT 2) b"
 			}
@@ -544,8 +544,8 @@ func TestLoadRefusesRows(t *testing.T) {
 			want string
 		}{
 			{doubled, `worker 7 of namespace "default" has two rows`},
-			{instead("SELECT worker_id", "SELECT worker_id - 9")(t, db), `namespace "default" has a row of worker -2`},
-			{instead("SELECT worker_id", "SELECT worker_id + 4294967289")(t, db), `namespace "default" has a row of worker 4294967296`},
+			{replacing("SELECT worker_id", "SELECT worker_id - 9")(t, db), `namespace "default" has a row of worker -2`},
+			{replacing("SELECT worker_id", "SELECT worker_id + 4294967289")(t, db), `namespace "default" has a row of worker 4294967296`},
 		} {
 			records, err := newStore(test.db).Load(within(t, patience))
 			if refused := refusal(t, err); refused.Flaws[0].Found != test.want {

@@ -27,7 +27,7 @@ func TestSlowStatements(t *testing.T) {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
 			testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-				err := leaseSlowly(t, proxied(t, db, &proxy{ask: func(statement string) string {
+				err := leaseSlowly(t, proxied(t, db, &proxy{rewrite: func(statement string) string {
 					time.Sleep(d)
 					return statement
 				}}))

@@ -29,7 +29,7 @@ var sqliteDialect = &dialect{
 
 // classifySQLite compares SQLite's own texts, which the drivers pass on. Both drivers
 // have error types, but this package does not import the drivers.
-func classifySQLite(err error) kind {
+func classifySQLite(err error) errorKind {
 	switch text := err.Error(); {
 	case strings.Contains(text, "no such table"):
 		return missing
@@ -43,7 +43,7 @@ func classifySQLite(err error) kind {
 
 // inspectSQLite reads the settings of the connection. To find an open transaction it
 // sets synchronous to its current value, which SQLite refuses within a transaction.
-func inspectSQLite(ctx context.Context, on asker, _ table) (found session, err error) {
+func inspectSQLite(ctx context.Context, on asker, _ tableName) (found session, err error) {
 	var synchronous int
 	var journal, file string
 	err = errors.Join(on.ask(ctx, "PRAGMA synchronous", &synchronous), on.ask(ctx, "PRAGMA journal_mode", &journal))
@@ -68,7 +68,7 @@ func inspectSQLite(ctx context.Context, on asker, _ table) (found session, err e
 
 // addKeySQLite returns SQL that adds the unique key. In SQLite's CREATE INDEX, the index
 // has the schema, and the table has none.
-func addKeySQLite(d *dialect, t table) string {
+func addKeySQLite(d *dialect, t tableName) string {
 	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (namespace, worker_id)",
 		d.qualified(t.schema, t.name+"_key").quoted, d.qualified("", t.name).quoted)
 }
@@ -114,7 +114,7 @@ const sqliteTriggers = `SELECT name, sql FROM %s.sqlite_master WHERE type = 'tri
 
 // sqliteShape reads the shape of the table. It first finds the schema of the table,
 // which the further queries need.
-func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err error) {
+func sqliteShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	if err = found.readParts(ctx, conn, sqliteTable, t.name, t.schema, t.schema); err != nil || found.kind != "" {
 		return found, err
 	}
@@ -125,18 +125,18 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err
 	)
 }
 
-// sqliteHarmless matches the DDL of a trigger that does not run before rows are
+// harmlessTrigger matches the DDL of a trigger that does not run before rows are
 // written. A trigger without AFTER or BEFORE is a BEFORE trigger.
-var sqliteHarmless = regexp.MustCompile(`(?is)^CREATE\s+TRIGGER\s+("(?:[^"]|"")*"|` + "`[^`]*`" + `|\[[^]]*\]|'[^']*'|\S+)\s+(AFTER|(BEFORE\s+)?DELETE)\b`)
+var harmlessTrigger = regexp.MustCompile(`(?is)^CREATE\s+TRIGGER\s+("(?:[^"]|"")*"|` + "`[^`]*`" + `|\[[^]]*\]|'[^']*'|\S+)\s+(AFTER|(BEFORE\s+)?DELETE)\b`)
 
 // readSQLiteTriggers adds a flaw for each trigger that runs before a row is written. It
 // reads the trigger's DDL, because no PRAGMA shows when a trigger runs.
-func (found *shape) readSQLiteTriggers(ctx context.Context, conn *sql.Conn, t table) error {
+func (found *shape) readSQLiteTriggers(ctx context.Context, conn *sql.Conn, t tableName) error {
 	quoted := `"` + found.schema + `"`
 	return eachRow(ctx, conn, fmt.Sprintf(sqliteTriggers, quoted), []any{t.name}, func(rows *sql.Rows) error {
 		var name, ddl string
 		err := rows.Scan(&name, &ddl)
-		if !sqliteHarmless.MatchString(ddl) {
+		if !harmlessTrigger.MatchString(ddl) {
 			found.flaws = append(found.flaws, Flaw{
 				Found: "trigger " + name + " can change or suppress what is written", Want: "no BEFORE trigger",
 				Fix: fmt.Sprintf(`DROP TRIGGER %s."%s"`, quoted, strings.ReplaceAll(name, `"`, `""`)),

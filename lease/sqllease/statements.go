@@ -29,12 +29,12 @@ const noLimit = " LIMIT 9223372036854775807"
 
 // reads returns a statement that reads records. It puts the dialect's standby and clock
 // expressions and the table into format, such as the dialect's load.
-func (d *dialect) reads(format string, t table) string {
+func (d *dialect) reads(format string, t tableName) string {
 	return fmt.Sprintf(format, cmp.Or(d.standby, "0"), cmp.Or(d.now, "NULL"), t.quoted)
 }
 
 // create returns the statement that creates the table.
-func (d *dialect) create(t table) string {
+func (d *dialect) create(t tableName) string {
 	return fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (
   namespace %s NOT NULL,
   worker_id %s NOT NULL,

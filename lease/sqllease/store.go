@@ -27,20 +27,20 @@ type shared struct {
 	config
 	stores.Turns
 	chosen atomic.Pointer[dialect]
-	table  table
+	table  tableName
 
 	// ready is the table after it was created and checked at first use, with the schema
 	// in which it was found. The name alone could mean another table in a later
 	// session.
-	ready     atomic.Pointer[table]
+	ready     atomic.Pointer[tableName]
 	clustered atomic.Bool   // whether the server is a node of a Galera cluster
 	gate      chan struct{} // held while the table is created and checked
 
 	places atomic.Int64 // taken in the pool's queue, beyond the first place of each call
 
-	warned sync.Map // texts that warnOnce has logged, as keys
-	mu     sync.Mutex
-	noted  map[string][]finding // last findings of each server
+	warned       sync.Map // texts that warnOnce has logged, as keys
+	mu           sync.Mutex
+	lastFindings map[string][]finding // last findings of each server
 }
 
 // dialect returns the dialect that the caller has named or, once a connection has shown

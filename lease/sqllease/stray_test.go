@@ -23,19 +23,19 @@ func TestLeakedSearchPath(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
 	bouncer := testserver.PgBouncer(t, server, "default_pool_size = 1")
-	db := behind(t, bouncer, "exec")
+	db := behindPooler(t, bouncer, "exec")
 	swap(t, newStore(db), 1, lease.Record{}, first, true)
 	run(t, db, "CREATE SCHEMA b")
 	run(t, db, "SET search_path = b")
-	_, err := newStore(behind(t, bouncer, "exec")).Load(t.Context())
+	_, err := newStore(behindPooler(t, bouncer, "exec")).Load(t.Context())
 	const want = `sqllease: workers would be leased from two tables: this session creates "b"."snowflake_workers", and "public"."snowflake_workers" has records: want the table with its schema, by WithTable("public.snowflake_workers")`
-	if text(err) != want {
+	if errorText(err) != want {
 		t.Errorf("Load: %v\nwant %s", err, want)
 	}
-	if got := load(t, newStore(behind(t, bouncer, "exec"), sqllease.WithTable("public.snowflake_workers")))[1]; got != first {
+	if got := load(t, newStore(behindPooler(t, bouncer, "exec"), sqllease.WithTable("public.snowflake_workers")))[1]; got != first {
 		t.Errorf("with the schema: %+v, want %+v", got, first)
 	}
-	load(t, newStore(behind(t, bouncer, "exec"), sqllease.WithTable("b.snowflake_workers"))) // a table of its own, as requested
+	load(t, newStore(behindPooler(t, bouncer, "exec"), sqllease.WithTable("b.snowflake_workers"))) // a table of its own, as requested
 }
 
 // Applications with a schema each, named in their DSNs, may each have a table with records.
@@ -73,7 +73,7 @@ func TestChangedDatabase(t *testing.T) {
 			run(t, db, "USE elsewhere")
 			_, err := newStore(db).Load(t.Context())
 			const want = "sqllease: workers would be leased from two tables: this session creates `elsewhere`.`snowflake_workers`, and `test`.`snowflake_workers` has records"
-			if !strings.HasPrefix(text(err), want) {
+			if !strings.HasPrefix(errorText(err), want) {
 				t.Errorf("Load: %v\nwant %s", err, want)
 			}
 			elsewhere := open(t, mysql.Open("root@tcp("+server.Address()+")/elsewhere"))
@@ -101,7 +101,7 @@ func TestViewInPlaceOfTheTable(t *testing.T) {
 			run(t, db, "CREATE VIEW snowflake_workers AS SELECT * FROM workers")
 			swap(t, connect(t, store), 1, first, second, true)
 			err := store.(lease.Checker).Check(t.Context())
-			if !strings.Contains(text(err), "it is a view") {
+			if !strings.Contains(errorText(err), "it is a view") {
 				t.Errorf("Check: %v, want an error that says it is a view", err)
 			}
 		})
@@ -129,8 +129,8 @@ func TestRowLimitOfTheSession(t *testing.T) {
 	}
 }
 
-// A proxy may send reads to a replica, which lags and has read_only on. The store refuses to
-// read there, and its error tells how to reach a server that does not lag.
+// A proxy may send reads to a replica, which lags and has read_only on. The store refuses
+// to read there, and its error tells how to reach a server that does not lag.
 func TestReadOnlyServerIsNamed(t *testing.T) {
 	t.Parallel()
 	server := testserver.MariaDB(t)
@@ -138,7 +138,7 @@ func TestReadOnlyServerIsNamed(t *testing.T) {
 	store := newStore(db)
 	swap(t, store, 1, lease.Record{}, first, true)
 	run(t, db, "SET GLOBAL read_only = ON")
-	if _, err := store.Load(context.WithoutCancel(t.Context())); !strings.Contains(text(err), "the server is a standby, which lags: want a server that has read_only off, for reads too") {
+	if _, err := store.Load(context.WithoutCancel(t.Context())); !strings.Contains(errorText(err), "the server is a standby, which lags: want a server that has read_only off, for reads too") {
 		t.Errorf("Load: %v, want an error that names read_only", err)
 	}
 	run(t, db, "SET GLOBAL read_only = OFF")
@@ -156,7 +156,7 @@ func TestJournalMode(t *testing.T) {
 			poolOf(t, db).SetMaxOpenConns(1)
 			run(t, db, "PRAGMA journal_mode = "+mode)
 			_, err := newStore(db).Load(t.Context())
-			if want := fmt.Sprintf("sqllease: PRAGMA journal_mode is %s, which ruins the file when a process is killed while it writes: set it to WAL", mode); refused && !strings.HasPrefix(text(err), want) {
+			if want := fmt.Sprintf("sqllease: PRAGMA journal_mode is %s, which ruins the file when a process is killed while it writes: set it to WAL", mode); refused && !strings.HasPrefix(errorText(err), want) {
 				t.Errorf("Load: %v, want %s", err, want)
 			}
 			if !refused && err != nil {

@@ -20,14 +20,15 @@ import (
 )
 
 // galeraStatements records the statements that reach a server of MariaDB, and makes the
-// server answer like a node of a Galera cluster. Its method ask is the ask of a proxy.
+// server answer like a node of a Galera cluster. Its method rewrite is the rewrite of a
+// proxy.
 type galeraStatements struct {
 	mu  sync.Mutex
 	all []string
 }
 
-// ask records the statement, and returns the statement that is sent instead.
-func (s *galeraStatements) ask(statement string) string {
+// rewrite records the statement, and returns the statement that is sent instead.
+func (s *galeraStatements) rewrite(statement string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !inspects(statement) {
@@ -66,7 +67,7 @@ func TestSynchronousOnGalera(t *testing.T) {
 		t.Skip("this server knows nothing of Galera")
 	}
 	var statements galeraStatements
-	p := &proxy{ask: statements.ask}
+	p := &proxy{rewrite: statements.rewrite}
 	store := newStore(proxied(t, db, p))
 	swap(t, store, 1, lease.Record{}, first, true)
 	statements.take()
@@ -95,7 +96,7 @@ func TestSynchronousSessionOnGalera(t *testing.T) {
 	}
 	var statements galeraStatements
 	db = open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Params = map[string]string{"wsrep_sync_wait": "15"} })(t, db))
-	store := newStore(proxied(t, db, &proxy{ask: statements.ask}))
+	store := newStore(proxied(t, db, &proxy{rewrite: statements.rewrite}))
 	load(t, store)
 	statements.take()
 	load(t, store)
@@ -113,9 +114,9 @@ func TestSynchronousSettingFails(t *testing.T) {
 		t.Skip("this server knows nothing of Galera")
 	}
 	var statements galeraStatements
-	p := &proxy{ask: statements.ask}
+	p := &proxy{rewrite: statements.rewrite}
 	mine := proxied(t, db, p)
-	limit(t, mine, 1)
+	limitPool(t, mine, 1)
 	store := newStore(mine)
 	swap(t, store, 1, lease.Record{}, first, true)
 	for n := 4; n <= 8; n++ { // after the statements that inspect the connection
@@ -137,7 +138,7 @@ func TestSynchronousOnOneServer(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		var statements galeraStatements
-		p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
+		p := &proxy{rewrite: func(statement string) string { statements.rewrite(statement); return statement }}
 		store := newStore(proxied(t, db, p))
 		swap(t, store, 1, lease.Record{}, first, true)
 		statements.take()
@@ -148,18 +149,18 @@ func TestSynchronousOnOneServer(t *testing.T) {
 	})
 }
 
-// lagging returns a test with a node that stops applying the writes of other nodes. The
+// laggingNode returns a test with a node that stops applying the writes of other nodes. The
 // store must wait until the node continues. If it returned the old record, the lease would
 // conclude that the store has forgotten.
-func lagging(nodes []*testserver.Server) func(t *testing.T) {
+func laggingNode(nodes []*testserver.Server) func(t *testing.T) {
 	return func(t *testing.T) {
 		there, here := galeraStore(t, nodes[0]), galeraStore(t, nodes[1])
 		swap(t, there, 1, lease.Record{}, first, true)
 		load(t, here)
-		goOn := lag(t, nodes[1])
+		resume := stopApplying(t, nodes[1])
 		swap(t, there, 1, first, second, true)
 		done := make(chan struct{})
-		time.AfterFunc(500*time.Millisecond, func() { defer close(done); goOn() })
+		time.AfterFunc(500*time.Millisecond, func() { defer close(done); resume() })
 		defer func() { <-done }()
 		if got := load(t, here)[1]; got != second {
 			t.Errorf("a node that lags shows %+v, want %+v", got, second)
@@ -184,9 +185,9 @@ func galeraDB(t *testing.T, node *testserver.Server) *gorm.DB {
 	return db
 }
 
-// lag makes a node stop applying writes until goOn is called, without slowing the other
-// nodes down.
-func lag(t *testing.T, node *testserver.Server) (goOn func()) {
+// stopApplying makes a node stop applying writes until resume is called, without slowing
+// the other nodes down.
+func stopApplying(t *testing.T, node *testserver.Server) (resume func()) {
 	t.Helper()
 	conn, err := poolOf(t, galeraDB(t, node)).Conn(t.Context())
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // onTable prepares the table and calls f with it. It returns soon after ctx has ended.
-func onTable[T any](ctx context.Context, s *store, f func(table) (T, error)) (T, error) {
-	return bounded(ctx, s, func() (none T, err error) {
+func onTable[T any](ctx context.Context, s *store, f func(tableName) (T, error)) (T, error) {
+	return endWithContext(ctx, s, func() (none T, err error) {
 		t, err := s.prepare(ctx)
 		if err != nil {
 			return none, err
@@ -22,7 +22,7 @@ func onTable[T any](ctx context.Context, s *store, f func(table) (T, error)) (T,
 // prepare returns the table. The first call creates it if it does not exist, and checks it
 // and the server's settings. If the table is dropped later, prepare does not create it
 // again, because an empty table would lease workers that are in use.
-func (s *store) prepare(ctx context.Context) (table, error) {
+func (s *store) prepare(ctx context.Context) (tableName, error) {
 	// A store with a pin already holds a connection. It does not wait at the gate, because
 	// the call that has passed the gate may itself be waiting for that connection.
 	if s.pin == nil && s.ready.Load() == nil {
@@ -30,7 +30,7 @@ func (s *store) prepare(ctx context.Context) (table, error) {
 		case s.gate <- struct{}{}:
 			defer func() { <-s.gate }()
 		case <-ctx.Done():
-			return table{}, fmt.Errorf("waiting for another call to create and check table %s: %w", s.table.quoted, context.Cause(ctx))
+			return tableName{}, fmt.Errorf("waiting for another call to create and check table %s: %w", s.table.quoted, context.Cause(ctx))
 		}
 	}
 	if ready := s.ready.Load(); ready != nil {
@@ -41,7 +41,7 @@ func (s *store) prepare(ctx context.Context) (table, error) {
 
 // setUp creates the table if it does not exist, checks it, and keeps it as ready. The
 // caller holds the gate, or uses a store with a pin.
-func (s *store) setUp(ctx context.Context) (t table, err error) {
+func (s *store) setUp(ctx context.Context) (t tableName, err error) {
 	if err := s.ensureTable(ctx); err != nil {
 		return t, err
 	}
@@ -73,7 +73,7 @@ func (s *store) ensureTable(ctx context.Context) error {
 		return fmt.Errorf("%w: table %s cannot be read (%w)", ErrNoTable, s.table.quoted, err)
 	}
 	createErr := s.create(ctx)
-	if errors.Is(createErr, errStray) {
+	if errors.Is(createErr, errTwoTables) {
 		return createErr
 	}
 	if err = s.exec(ctx, probe); err == nil || createErr == nil {
@@ -92,24 +92,24 @@ func (s *store) exec(ctx context.Context, statement string) error {
 	})
 }
 
-// errStray is wrapped by the error of a store that would have to create a second table.
-var errStray = errors.New("workers would be leased from two tables")
+// errTwoTables is wrapped by the error of a store that would have to create a second table.
+var errTwoTables = errors.New("workers would be leased from two tables")
 
 // create creates the table. It returns an error if the session's current schema lacks
 // the table and another schema has a table with records, because a pooler or a program
 // may have changed the session's schema.
 func (s *store) create(ctx context.Context) error {
-	if s.table.schema != "" || s.dialect().stray == nil {
+	if s.table.schema != "" || s.dialect().otherTable == nil {
 		return s.exec(ctx, s.dialect().create(s.table))
 	}
 	return s.attempt(ctx, func(conn *sql.Conn) error {
-		here, other, err := s.dialect().stray(ctx, s.dialect(), conn, s.table.name)
+		here, other, err := s.dialect().otherTable(ctx, s.dialect(), conn, s.table.name)
 		if err != nil {
 			return err
 		}
 		if other != "" {
 			return fmt.Errorf("%w: this session creates %s, and %s has records: want the table with its schema, by WithTable(%q)",
-				errStray, s.dialect().qualified(here, s.table.name).quoted, s.dialect().qualified(other, s.table.name).quoted, other+"."+s.table.name)
+				errTwoTables, s.dialect().qualified(here, s.table.name).quoted, s.dialect().qualified(other, s.table.name).quoted, other+"."+s.table.name)
 		}
 		// Name the schema, because a pooler may send this statement over another
 		// session with another search path.
@@ -120,13 +120,13 @@ func (s *store) create(ctx context.Context) error {
 
 // Check implements [lease.Checker].
 func (s *store) Check(ctx context.Context) error {
-	_, err := onTable(ctx, s, func(t table) (shape, error) { return s.checkShape(ctx, t) })
+	_, err := onTable(ctx, s, func(t tableName) (shape, error) { return s.checkShape(ctx, t) })
 	return err
 }
 
 // checkShape returns a [TableError] if a compare-and-swap could succeed twice in the
 // table.
-func (s *store) checkShape(ctx context.Context, t table) (found shape, err error) {
+func (s *store) checkShape(ctx context.Context, t tableName) (found shape, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) (err error) {
 		found, err = s.dialect().shape(ctx, conn, t)
 		return err

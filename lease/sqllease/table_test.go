@@ -53,7 +53,7 @@ func TestDDL(t *testing.T) {
 		}
 	}
 	const unsupported = `sqllease: dialect "oracle" is not supported: want sqlite, mysql or postgres`
-	if got, err := sqllease.DDL("oracle"); got != "" || text(err) != unsupported {
+	if got, err := sqllease.DDL("oracle"); got != "" || errorText(err) != unsupported {
 		t.Errorf("DDL = %q, %v, want %s", got, err, unsupported)
 	}
 	if got, err := sqllease.DDL("sqlite", sqllease.WithTable("")); got != "" || err == nil {
@@ -143,8 +143,8 @@ func TestCreateConcurrently(t *testing.T) {
 		var pool *gorm.DB
 		for i := range stores {
 			if i%4 == 0 { // servers allow about a hundred connections in total
-				pool = again(t, db)
-				limit(t, pool, 1)
+				pool = reopen(t, db)
+				limitPool(t, pool, 1)
 			}
 			stores[i] = newStore(pool)
 		}
@@ -167,8 +167,8 @@ func TestCreateConcurrently(t *testing.T) {
 	})
 }
 
-// limit sets how many connections the pool may open.
-func limit(t *testing.T, db *gorm.DB, connections int) {
+// limitPool sets how many connections the pool may open.
+func limitPool(t *testing.T, db *gorm.DB, connections int) {
 	t.Helper()
 	pool, err := db.DB()
 	if err != nil {
@@ -207,7 +207,7 @@ func TestNotCreatedOnOtherErrors(t *testing.T) {
 		testdb.Postgres: "SELECT 1 / 0",
 	} {
 		testdb.EachOf(t, testdb.Alike(target), func(t *testing.T, db *gorm.DB) {
-			store := newStore(proxied(t, db, &proxy{ask: func(statement string) string {
+			store := newStore(proxied(t, db, &proxy{rewrite: func(statement string) string {
 				if strings.Contains(statement, "WHERE 1 = 0") {
 					return failing
 				}
@@ -273,7 +273,7 @@ func TestWithoutCreateRight(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "snowflake_workers") || !strings.Contains(err.Error(), hint) {
 				t.Errorf("without the table, Load: %v, want an error that says %s", err, hint)
 			}
-			run(t, db, ddl(t, db), "GRANT SELECT, INSERT, UPDATE ON snowflake_workers TO "+grantee)
+			run(t, db, ddlOf(t, db), "GRANT SELECT, INSERT, UPDATE ON snowflake_workers TO "+grantee)
 			swap(t, store, 1, lease.Record{}, first, true) // the same store
 			swap(t, store, 1, first, second, true)
 			if got := load(t, newStore(limited))[1]; got != second {
@@ -298,8 +298,8 @@ func mysqlUser(t *testing.T, db *gorm.DB) (limited *gorm.DB, grantee string) {
 	})(t, db)), grantee
 }
 
-// postgresRole creates a role without rights on the table of workers, and opens the database
-// under this role.
+// postgresRole creates a role without rights on the table of workers, and opens the
+// database under this role.
 func postgresRole(t *testing.T, db *gorm.DB) (limited *gorm.DB, grantee string) {
 	t.Helper()
 	name := "gormflake_" + strings.ToLower(rand.Text())

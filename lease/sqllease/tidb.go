@@ -19,7 +19,7 @@ const tidb = "TiDB"
 var tidbDialect = func() *dialect {
 	d := *mysqlDialect
 	d.begin = "BEGIN PESSIMISTIC"
-	d.stray = nil // TiDB does not count how often a session has changed its database
+	d.otherTable = nil // TiDB does not count how often a session has changed its database
 	d.classify = classifyTiDB
 	d.inspect = inspectTiDB
 	d.shape = tidbShape
@@ -32,7 +32,7 @@ var tidbDialect = func() *dialect {
 // or (8141) because the inserted row exists.
 var tidbAborted = regexp.MustCompile(`(?i)\berror (?:8002|8022|9007|(8141))\b`)
 
-func classifyTiDB(err error) kind {
+func classifyTiDB(err error) errorKind {
 	switch match := tidbAborted.FindStringSubmatch(err.Error()); {
 	case match == nil:
 		return classifyMySQL(err)
@@ -55,7 +55,7 @@ const tidbSession = `SELECT CASE
 // inspectTiDB reports session settings that make reads return old data, as well as
 // autocommit=0. It does not read the settings of InnoDB, because TiDB has them but
 // ignores them.
-func inspectTiDB(ctx context.Context, on asker, t table) (found session, err error) {
+func inspectTiDB(ctx context.Context, on asker, t tableName) (found session, err error) {
 	var setting string
 	if err := on.ask(ctx, tidbSession, &setting); err != nil {
 		return found, err
@@ -66,7 +66,7 @@ func inspectTiDB(ctx context.Context, on asker, t table) (found session, err err
 
 // tidbShape adds to the shape of MySQL the properties that only TiDB has, and that only
 // the table's DDL shows.
-func tidbShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
+func tidbShape(ctx context.Context, conn *sql.Conn, t tableName) (shape, error) {
 	found, err := mysqlShape(ctx, conn, t)
 	if found.kind == temporary {
 		found.fix = "DROP TEMPORARY TABLE " + t.quoted // TiDB cannot rename it

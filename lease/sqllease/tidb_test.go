@@ -51,7 +51,7 @@ func TestTiDB(t *testing.T) {
 			t.Parallel()
 			db := freshOn(t, server)
 			if strings.HasPrefix(shape.name, "temporary") {
-				limit(t, db, 1)
+				limitPool(t, db, 1)
 			}
 			refusesTable(t, db, shape)
 		})
@@ -60,7 +60,7 @@ func TestTiDB(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := freshOn(t, server)
-			script(t, db, statements)
+			runScript(t, db, statements)
 			acceptsTable(t, newStore(db))
 		})
 	}
@@ -91,7 +91,7 @@ func wantsSettle(t *testing.T, db *gorm.DB) {
 	store := sqllease.New(db, sqllease.AllowVolatile())
 	want := "lease: acquiring a worker: sqllease: a server " + untried + ": want lease.WithSettle of a window or more"
 	for _, settle := range []time.Duration{0, window - 1} {
-		if _, err := acquire(store, settle); text(err) != want {
+		if _, err := acquire(store, settle); errorText(err) != want {
 			t.Errorf("settling for %v: %v, want %s", settle, err, want)
 		}
 	}
@@ -165,7 +165,7 @@ func TestLikeTiDB(t *testing.T) {
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		refusesTiDB(t, proxied(t, db, likeTiDB()))
 		wantsSettle(t, proxied(t, db, likeTiDB()))
-		meetAtCommit(t, func(*testing.T) *gorm.DB { return db }, likeTiDB)
+		injectAtCommit(t, func(*testing.T) *gorm.DB { return db }, likeTiDB)
 		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
 			return newStore(proxied(t, db, likeTiDB()), sqllease.WithNamespace(namespace))
 		})
@@ -185,15 +185,15 @@ func TestLikeTiDBTables(t *testing.T) {
 			{temporary(columns(primary, binary...)), "CREATE TEMPORARY TABLE", "it is a temporary table"},
 		} {
 			like := likeTiDB()
-			ask := like.ask
-			like.ask = func(statement string) string {
+			ask := like.rewrite
+			like.rewrite = func(statement string) string {
 				if strings.HasPrefix(statement, "SHOW CREATE TABLE") {
 					return "SELECT 'snowflake_workers', '" + test.ddl + "'"
 				}
 				return ask(statement)
 			}
 			other := proxied(t, db, like)
-			limit(t, other, 1)
+			limitPool(t, other, 1)
 			if test.before != "" {
 				run(t, other, "DROP TABLE snowflake_workers", test.before)
 			}
@@ -212,13 +212,13 @@ func TestLikeTiDBBegin(t *testing.T) {
 		like := likeTiDB()
 		store := newStore(proxied(t, db, like), sqllease.AllowVolatile())
 		swap(t, store, 1, lease.Record{}, first, true)
-		like.ask = func(statement string) string {
-			return likeTiDB().ask(strings.Replace(statement, "BEGIN P", "BEGIN NOTHING P", 1))
+		like.rewrite = func(statement string) string {
+			return likeTiDB().rewrite(strings.Replace(statement, "BEGIN P", "BEGIN NOTHING P", 1))
 		}
 		if ok, err := store.CompareAndSwap(within(t, patience), 1, first, third); ok || err == nil {
 			t.Errorf("CompareAndSwap = %v, %v, want an error", ok, err)
 		}
-		like.ask = likeTiDB().ask
+		like.rewrite = likeTiDB().rewrite
 		like.onCommit(func(execution) (driver.Result, error) { return nil, stateError("Error 8141 (HY000): assertion failed") })
 		swap(t, store, 2, lease.Record{}, first, false)
 	})
@@ -227,7 +227,7 @@ func TestLikeTiDBBegin(t *testing.T) {
 // likeTiDB returns a proxy with which MySQL answers like TiDB.
 func likeTiDB() *proxy {
 	const version = "'8.0.11-TiDB-v8.4.0'"
-	return &proxy{ask: strings.NewReplacer("VERSION()", version, "version()", version, "BEGIN PESSIMISTIC", "BEGIN",
+	return &proxy{rewrite: strings.NewReplacer("VERSION()", version, "version()", version, "BEGIN PESSIMISTIC", "BEGIN",
 		"@@SESSION.tidb_snapshot", "''", "@@SESSION.tidb_read_staleness", "0",
 		"@@SESSION.tidb_low_resolution_tso", "0", "@@SESSION.tidb_enable_external_ts_read", "0").Replace}
 }
@@ -235,12 +235,12 @@ func likeTiDB() *proxy {
 func TestTiDBCommit(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)
-	meetAtCommit(t, func(t *testing.T) *gorm.DB { return freshOn(t, server) }, func() *proxy { return &proxy{} })
+	injectAtCommit(t, func(t *testing.T) *gorm.DB { return freshOn(t, server) }, func() *proxy { return &proxy{} })
 }
 
-// meetAtCommit injects faults into the COMMIT of a write. The result of the write must be
+// injectAtCommit injects faults into the COMMIT of a write. The result of the write must be
 // the result of its COMMIT.
-func meetAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through func() *proxy) {
+func injectAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through func() *proxy) {
 	t.Helper()
 	for _, test := range append(tidbOutcomes(), outcomes...) {
 		switch test.name {
@@ -251,7 +251,7 @@ func meetAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through func
 			t.Run(test.name+" "+name, func(t *testing.T) {
 				db := database(t)
 				db.Exec("DELETE FROM snowflake_workers") // of the previous test
-				test.meet(t, db, through(), from, (*proxy).onCommit)
+				test.inject(t, db, through(), from, (*proxy).onCommit)
 			})
 		}
 	}
@@ -356,7 +356,7 @@ func poolFor(connector driver.Connector) *sql.DB {
 	if os.Getenv(breakVariable) == "" {
 		return sql.OpenDB(connector)
 	}
-	return sql.OpenDB(&proxy{Connector: connector, ask: func(statement string) string {
+	return sql.OpenDB(&proxy{Connector: connector, rewrite: func(statement string) string {
 		if statement == "BEGIN PESSIMISTIC" || statement == "COMMIT" {
 			return "DO 0"
 		}

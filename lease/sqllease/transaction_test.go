@@ -213,7 +213,7 @@ func TestLockedRow(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		store := newStore(db)
 		swap(t, store, 1, lease.Record{}, first, true)
-		tx := again(t, db).Begin()
+		tx := reopen(t, db).Begin()
 		defer tx.Rollback()
 		run(t, tx, "UPDATE snowflake_workers SET bound = bound + 1")
 		stopped := errors.New("stopped")

@@ -72,15 +72,15 @@ func TestUnknownOutcome(t *testing.T) {
 			t.Run(test.name+" "+name, func(t *testing.T) {
 				t.Parallel()
 				testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-					test.meet(t, db, &proxy{}, from, (*proxy).onWrite)
+					test.inject(t, db, &proxy{}, from, (*proxy).onWrite)
 				})
 			})
 		}
 	}
 }
 
-// meet makes a statement suffer the fault. The function on sets up the interception.
-func (o outcome) meet(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, on func(*proxy, interception)) {
+// inject makes a statement suffer the fault. The function on sets up the interception.
+func (o outcome) inject(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, on func(*proxy, interception)) {
 	t.Helper()
 	store, other := newStore(proxied(t, db, p)), newStore(db)
 	if from != (lease.Record{}) {
@@ -89,7 +89,7 @@ func (o outcome) meet(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, on
 	load(t, store)
 	on(p, func(execute execution) (driver.Result, error) { return o.fault(execute, other) })
 	got, err := store.CompareAndSwap(within(t, patience), 1, from, second)
-	if got != o.want || text(err) != o.wantErr {
+	if got != o.want || errorText(err) != o.wantErr {
 		t.Errorf("CompareAndSwap = %v, %v, want %v, %q", got, err, o.want, o.wantErr)
 	}
 	is := load(t, store)[1]
@@ -115,8 +115,8 @@ func overwrite(s lease.Store, to lease.Record) {
 	_, _ = s.CompareAndSwap(context.Background(), 1, records[1], to)
 }
 
-// text returns the text of the error, or "" for nil.
-func text(err error) string {
+// errorText returns the text of the error, or "" for nil.
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -191,7 +191,7 @@ func TestOddCounts(t *testing.T) {
 		}
 		wantSwapError := func(from lease.Record, want string) {
 			t.Helper()
-			if written, err := store.CompareAndSwap(within(t, patience), 1, from, second); written || text(err) != want {
+			if written, err := store.CompareAndSwap(within(t, patience), 1, from, second); written || errorText(err) != want {
 				t.Errorf("CompareAndSwap = %v, %v, want %s", written, err, want)
 			}
 		}
@@ -270,7 +270,7 @@ func TestRefusesRecords(t *testing.T) {
 		{1 << 31, first, "sqllease: worker 2147483648 is out of range: want 32 bits"},
 	} {
 		swapped, err := store.CompareAndSwap(within(t, patience), test.worker, lease.Record{}, test.record)
-		if swapped || text(err) != test.want {
+		if swapped || errorText(err) != test.want {
 			t.Errorf("CompareAndSwap(%d, %+v) = %v, %v, want %s", test.worker, test.record, swapped, err, test.want)
 		}
 	}

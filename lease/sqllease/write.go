@@ -10,16 +10,16 @@ import (
 
 // CompareAndSwap implements [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
-	if err := storable(worker, from, to); err != nil {
+	if err := checkStorable(worker, from, to); err != nil {
 		return false, err
 	}
-	return onTable(ctx, s, func(t table) (bool, error) { return s.write(ctx, t, worker, from, to) })
+	return onTable(ctx, s, func(t tableName) (bool, error) { return s.write(ctx, t, worker, from, to) })
 }
 
-// storable returns an error for values that a database might cut or clamp to the
+// checkStorable returns an error for values that a database might cut or clamp to the
 // column's size. It also refuses a write that changes nothing, because MySQL counts no
 // row for it, so that the answer would not show whether the write was made.
-func storable(worker int, from, to lease.Record) error {
+func checkStorable(worker int, from, to lease.Record) error {
 	if worker != int(int32(worker)) {
 		return fmt.Errorf("sqllease: worker %d is out of range: want 32 bits", worker)
 	}
@@ -37,7 +37,7 @@ func storable(worker int, from, to lease.Record) error {
 // It repeats the statement only after errors that mean that it was not applied. A proxy
 // that sends a statement twice, and loses the first answer, turns success into false.
 // The caller then reads its own new record, and must not count it as written either.
-func (s *store) write(ctx context.Context, t table, worker int, from, to lease.Record) (written bool, err error) {
+func (s *store) write(ctx context.Context, t tableName, worker int, from, to lease.Record) (written bool, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) error {
 		return s.durably(ctx, conn, t, func() (err error) {
 			written, err = s.writeOn(ctx, conn, t, worker, from, to)
@@ -50,7 +50,7 @@ func (s *store) write(ctx context.Context, t table, worker int, from, to lease.R
 // writeOn adds or replaces the record over the connection, and reports whether it has
 // changed a row. The zero record stands for a record that does not exist, so from a zero
 // record it first tries an INSERT.
-func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (bool, error) {
+func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t tableName, worker int, from, to lease.Record) (bool, error) {
 	if from == (lease.Record{}) {
 		rows, err := s.apply(ctx, conn, fmt.Sprintf(s.dialect().insert, t.quoted), s.namespace, worker, to.Bound, to.Owner)
 		switch {
@@ -73,13 +73,13 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int
 // update returns how many rows the UPDATE has changed. In a Galera cluster, a node that
 // has not yet applied the latest version of the row changes none. update therefore
 // repeats a statement that has changed no row after the node has caught up.
-func (s *store) update(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (rows int64, err error) {
-	once := func() (err error) {
+func (s *store) update(ctx context.Context, conn *sql.Conn, t tableName, worker int, from, to lease.Record) (rows int64, err error) {
+	tryOnce := func() (err error) {
 		rows, err = s.apply(ctx, conn, fmt.Sprintf(s.dialect().update, t.quoted), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
 		return err
 	}
-	if err = once(); err == nil && rows == 0 && s.clustered.Load() {
-		err = s.synchronously(ctx, conn, once)
+	if err = tryOnce(); err == nil && rows == 0 && s.clustered.Load() {
+		err = s.synchronously(ctx, conn, tryOnce)
 	}
 	return rows, err
 }
@@ -90,24 +90,24 @@ func (s *store) update(ctx context.Context, conn *sql.Conn, t table, worker int,
 func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
 	begin := s.dialect().begin
 	if begin == "" {
-		return exec(ctx, conn, statement, args...)
+		return execCounting(ctx, conn, statement, args...)
 	}
 	if _, err = conn.ExecContext(ctx, begin); err != nil {
 		return 0, err
 	}
-	if rows, err = exec(ctx, conn, statement, args...); err == nil && rows == 1 {
+	if rows, err = execCounting(ctx, conn, statement, args...); err == nil && rows == 1 {
 		if _, err = conn.ExecContext(ctx, "COMMIT"); err == nil {
 			return rows, nil
 		}
 	}
-	if _, failed := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); failed != nil {
+	if _, rollbackErr := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); rollbackErr != nil {
 		discard(conn)
 	}
 	return rows, err
 }
 
-// exec executes the statement and returns the number of rows that it has changed.
-func exec(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
+// execCounting executes the statement and returns the number of rows that it has changed.
+func execCounting(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
 	result, err := conn.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return 0, err

@@ -140,8 +140,8 @@ func Add(records map[int]lease.Record, name, text string) error {
 const maxTurns = 16
 
 // Turns is a channel that limits how many claims work at once. A claim sends to it to get
-// its turn. Waiting claims get their turns in order, because a Go channel serves its senders
-// in order.
+// its turn. Waiting claims get their turns in order, because a Go channel serves its
+// senders in order.
 type Turns chan struct{}
 
 // NewTurns returns the turns of a store.

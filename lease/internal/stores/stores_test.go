@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// Await returns the result of a call, or the cause of the context if the context ends before
-// the call does, or before it begins.
+// Await returns the result of a call, or the cause of the context if the context ends
+// before the call does, or before it begins.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	failed, stopped := errors.New("failed"), errors.New("stopped")
@@ -31,7 +31,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// A name must be able to be part of a Redis key in braces, an etcd key and a ZooKeeper path.
+// A name must be able to be part of a Redis key in braces, an etcd key and a ZooKeeper
+// path.
 func TestCheckNamespace(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a", "Shop.eu-1_x", "0", strings.Repeat("x", 64)} {

@@ -11,7 +11,8 @@ import (
 // A record is written as bound|owner, and no other text is accepted as a record.
 func TestRecordText(t *testing.T) {
 	t.Parallel()
-	// This form must not change, because processes of other versions of the library read it.
+	// This form must not change, because processes of other versions of the library read
+	// it.
 	for text, want := range map[string]lease.Record{
 		"1763733600000|web-1/42/XYZ": {Bound: 1763733600000, Owner: "web-1/42/XYZ"},
 		"0|":                         {},

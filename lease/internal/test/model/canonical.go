@@ -38,7 +38,7 @@ func (s *state) prune() {
 		}
 		pr.base.version = stale
 		if pr.status == sent {
-			pr.wait()
+			pr.stopWaiting()
 		}
 	}
 }

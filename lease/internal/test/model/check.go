@@ -104,7 +104,8 @@ func (s *search) expand() {
 		sr := stepper{config: s.config, state: f.state}
 		sr.visit = func(by step, next state) {
 			s.result.Steps++
-			// A mutant first breaks the invariant. The search goes on until a tick is issued twice.
+			// A mutant first breaks the invariant. The search goes on until a tick is
+			// issued twice.
 			if what := next.breach(); what != "" && s.config.Mutant == Unchanged {
 				sr.violate(by, what)
 			}

@@ -37,9 +37,9 @@ func (sr *stepper) checks(p num) {
 	r := sr.state.store.read(layoutKey)
 	sr.change(step{kind: check, process: p}, func(s *state) {
 		pr := &s.processes[p]
-		same := r.version == pr.joined || sr.is(SameLayout) && r.bound == pr.layout
+		same := r.version == pr.joined || sr.isMutant(SameLayout) && r.bound == pr.layout
 		pr.mode = holding
-		if !same && !sr.is(TrustLayout) {
+		if !same && !sr.isMutant(TrustLayout) {
 			pr.mode = stopped
 		}
 	})

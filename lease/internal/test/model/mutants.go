@@ -62,7 +62,7 @@ func (sr *stepper) forks() {
 			}
 			sr.change(step{kind: clone, process: num(i), a: num(j)}, func(s *state) {
 				s.processes[i] = s.processes[j]
-				s.processes[i].wait()
+				s.processes[i].stopWaiting()
 			})
 		}
 	}

@@ -29,7 +29,7 @@ type call struct{ grant, version num }
 func NewReplay() *Replay {
 	r := &Replay{writer: map[int]num{}, calls: map[int]call{}}
 	r.sr.config = Config{Processes: maxProcesses, Workers: maxWorkers, Ticks: maxTicks - 1, Late: maxLate, Volatile: maxVolatile, Evict: true, Layouts: true}
-	r.sr.state.begin()
+	r.sr.state.reset()
 	return r
 }
 
@@ -89,14 +89,14 @@ func (r *Replay) event(e Event, next *Event) error {
 // take takes one step, which the model must allow.
 func (r *Replay) take(st step) error {
 	var violation string
-	r.sr.taken, r.sr.took = &st, false
+	r.sr.wanted, r.sr.found = &st, false
 	r.sr.violate = func(_ step, what string) { violation = what }
 	r.sr.all()
 	pr := r.model(st.process)
 	switch {
 	case violation != "":
 		return errors.New(violation)
-	case !r.sr.took:
+	case !r.sr.found:
 		return fmt.Errorf("the model does not allow that %s (%v)", st.describe(same()), pr)
 	case pr.mode == idle:
 		r.grants[st.process] = grant{}

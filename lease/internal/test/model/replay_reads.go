@@ -86,7 +86,7 @@ func (r *Replay) claims(e Event, next *Event) error {
 	}
 	st := step{kind: claim, process: p, worker: num(next.Worker), a: num(next.New.Bound)}
 	found := r.sr.state.store.read(st.worker)
-	if r.model(p).tried[st.worker] != 0 && r.sr.own(p, found) {
+	if r.model(p).tried[st.worker] != 0 && r.sr.isOwn(p, found) {
 		st.kind = again
 	} else {
 		st.b = found.bound

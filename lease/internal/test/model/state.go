@@ -67,12 +67,12 @@ var empty = write{worker: -1}
 
 // initial returns the state in which nothing has happened.
 func initial() (s state) {
-	s.begin()
+	s.reset()
 	return s
 }
 
-// begin makes a zero state the initial state.
-func (s *state) begin() {
+// reset makes a zero state the initial state.
+func (s *state) reset() {
 	for i := range s.late {
 		s.late[i] = empty
 	}
@@ -93,21 +93,21 @@ func (s *state) write(p num) write {
 	return write{pr.worker, pr.base.version, record{pr.to, p + 1, pr.version, pr.mode == stopped}}
 }
 
-// wait ends the wait for an answer, so that the process can send another write. A claim
-// remembers the workers that it has tried, and reads again.
-func (pr *process) wait() {
+// stopWaiting ends the wait for an answer, so that the process can send another write. A
+// claim remembers the workers that it has tried, and reads again.
+func (pr *process) stopWaiting() {
 	pr.status, pr.to, pr.version = none, 0, 0
 	if pr.mode == joining || pr.mode == claiming {
 		pr.worker, pr.base = 0, base{}
 	}
 }
 
-// count makes the process use the record that it has written, after the
+// useWritten makes the process use the record that it has written, after the
 // acknowledgement.
-func (s *state) count(p num) {
+func (s *state) useWritten(p num) {
 	pr := &s.processes[p]
 	written, worker := base{pr.to, pr.version}, pr.worker
-	pr.wait()
+	pr.stopWaiting()
 	switch pr.mode {
 	case joining:
 		pr.mode, pr.joined = claiming, written.version
@@ -156,9 +156,9 @@ func (s *state) eachRecord(visit func(*record)) {
 	}
 }
 
-// room returns the index of a free place among the first limit places for late writes, or
-// -1.
-func (s *state) room(limit int) int {
+// freeLatePlace returns the index of a free place among the first limit places for late
+// writes, or -1.
+func (s *state) freeLatePlace(limit int) int {
 	for i := range limit {
 		if s.late[i] == empty {
 			return i

@@ -8,15 +8,15 @@ type stepper struct {
 	state   state
 	visit   func(step, state)
 	violate func(step, string)
-	taken   *step // set by a Replay: the only step to take
-	took    bool  // whether the Replay's step was found and taken
+	wanted  *step // set by a Replay: the only step to take
+	found   bool  // whether the Replay's step was found and taken
 }
 
 // all calls visit for each step that is possible in the state, with the next state.
 func (sr *stepper) all() {
 	for i := range sr.config.Processes {
 		p := num(i)
-		if sr.taken != nil && p != sr.taken.process {
+		if sr.wanted != nil && p != sr.wanted.process {
 			continue
 		}
 		sr.processSteps(p)
@@ -31,15 +31,15 @@ func (sr *stepper) all() {
 	sr.mutantSteps()
 }
 
-// is reports whether the search is for this mutant.
-func (sr *stepper) is(m Mutant) bool { return sr.config.Mutant == m }
+// isMutant reports whether the search is for this mutant.
+func (sr *stepper) isMutant(m Mutant) bool { return sr.config.Mutant == m }
 
 // change visits the state that results from a step. For a Replay it changes its state
 // instead, if the step is the step to take.
 func (sr *stepper) change(st step, f func(*state)) {
-	if sr.taken != nil {
-		if st == *sr.taken && !sr.took {
-			sr.took = true
+	if sr.wanted != nil {
+		if st == *sr.wanted && !sr.found {
+			sr.found = true
 			f(&sr.state)
 		}
 		return
@@ -52,7 +52,7 @@ func (sr *stepper) change(st step, f func(*state)) {
 // processSteps takes the steps in which a process issues, stops, or sends a request.
 func (sr *stepper) processSteps(p num) {
 	pr := sr.state.processes[p]
-	if pr.mode == holding || sr.is(IssueAfterRelease) && pr.mode == stopped {
+	if pr.mode == holding || sr.isMutant(IssueAfterRelease) && pr.mode == stopped {
 		sr.issues(p)
 	}
 	if pr.mode == holding || pr.mode == checking {
@@ -63,20 +63,20 @@ func (sr *stepper) processSteps(p num) {
 	}
 }
 
-// only returns the range of values, from low to high, that a step is tried with. For a
-// Replay it narrows the range to the value that was observed, or to an empty range if that
-// value is not allowed.
-func (sr *stepper) only(low, high num, observed func(step) num) (from, to num) {
-	if sr.taken == nil {
+// valuesToTry returns the range of values, from low to high, that a step is tried with.
+// For a Replay it narrows the range to the value that was observed, or to an empty range
+// if that value is not allowed.
+func (sr *stepper) valuesToTry(low, high num, observed func(step) num) (from, to num) {
+	if sr.wanted == nil {
 		return low, high
 	}
-	if v := observed(*sr.taken); low <= v && v <= high {
+	if v := observed(*sr.wanted); low <= v && v <= high {
 		return v, v
 	}
 	return 1, 0
 }
 
-// toA returns the value a of a step, for only.
+// toA returns the value a of a step, for valuesToTry.
 func toA(st step) num { return st.a }
 
 // requests takes the steps of a process that does not wait for an answer.
@@ -110,7 +110,7 @@ func (sr *stepper) claims(p num) {
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
 		for from := sr.earliest(r); from <= r.bound; from++ {
-			for to, end := sr.only(from+1, num(sr.config.Ticks), toA); to <= end; to++ {
+			for to, end := sr.valuesToTry(from+1, num(sr.config.Ticks), toA); to <= end; to++ {
 				sr.change(step{claim, p, w, to, from}, func(s *state) {
 					pr := &s.processes[p]
 					pr.mode = claiming
@@ -124,7 +124,7 @@ func (sr *stepper) claims(p num) {
 
 // earliest returns the first tick of a window that replaces the record r.
 func (sr *stepper) earliest(r record) num {
-	if sr.is(FromNow) {
+	if sr.isMutant(FromNow) {
 		return 0
 	}
 	return r.bound
@@ -137,39 +137,39 @@ func (sr *stepper) claimsAgain(p num) bool {
 	found := false
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
-		if sr.state.processes[p].tried[w] == 0 || !sr.own(p, r) {
+		if sr.state.processes[p].tried[w] == 0 || !sr.isOwn(p, r) {
 			continue
 		}
 		found = true
-		if sr.is(TrustRead) {
+		if sr.isMutant(TrustRead) {
 			sr.change(step{kind: trust, process: p, worker: w}, func(s *state) { s.processes[p].hold(w, baseOf(r)) })
 			continue
 		}
-		for to, end := sr.only(r.bound, num(sr.config.Ticks), toA); to <= end; to++ {
+		for to, end := sr.valuesToTry(r.bound, num(sr.config.Ticks), toA); to <= end; to++ {
 			sr.change(step{kind: again, process: p, worker: w, a: to}, func(s *state) { s.send(p, w, baseOf(r), to) })
 		}
 	}
 	return found
 }
 
-// own reports whether a record has the token of the process's grant, and was not
+// isOwn reports whether a record has the token of the process's grant, and was not
 // released.
-func (sr *stepper) own(p num, r record) bool {
-	if sr.is(NoToken) {
+func (sr *stepper) isOwn(p num, r record) bool {
+	if sr.isMutant(NoToken) {
 		return r.version != 0 && !r.released
 	}
 	return r.owner == p+1 && !r.released
 }
 
-// extends takes writes of every bound that is not lower. It may be equal, as after the clock
-// was set back.
+// extends takes writes of every bound that is not lower. It may be equal, as after the
+// clock was set back.
 func (sr *stepper) extends(p num) {
 	pr := sr.state.processes[p]
 	low := max(pr.base.bound, pr.acknowledged)
-	if sr.is(ExtendLower) {
+	if sr.isMutant(ExtendLower) {
 		low = 0
 	}
-	for to, end := sr.only(low, num(sr.config.Ticks), toA); to <= end; to++ {
+	for to, end := sr.valuesToTry(low, num(sr.config.Ticks), toA); to <= end; to++ {
 		sr.change(step{kind: extend, process: p, worker: pr.worker, a: to}, func(s *state) {
 			s.send(p, pr.worker, pr.base, to)
 		})
@@ -181,10 +181,10 @@ func (sr *stepper) extends(p num) {
 func (sr *stepper) issues(p num) {
 	pr := sr.state.processes[p]
 	end := pr.acknowledged
-	if sr.is(TTLOnly) {
+	if sr.isMutant(TTLOnly) {
 		end = num(sr.config.Ticks)
 	}
-	for t, end := sr.only(pr.next, end-1, toA); t <= end; t++ {
+	for t, end := sr.valuesToTry(pr.next, end-1, toA); t <= end; t++ {
 		st := step{kind: issue, process: p, worker: pr.worker, a: t}
 		switch {
 		case sr.state.issued[pr.worker][t]:
@@ -204,7 +204,7 @@ func (sr *stepper) reads(p num) {
 	pr := sr.state.processes[p]
 	r := sr.state.store.read(pr.worker)
 	sr.change(step{kind: read, process: p, worker: pr.worker}, func(s *state) {
-		switch own := sr.own(p, r); {
+		switch own := sr.isOwn(p, r); {
 		case own && (pr.mode == stopped || r.bound >= pr.acknowledged):
 			sr.rebase(&s.processes[p], r)
 		case own: // the store has forgotten, and the release restores the bound
@@ -220,7 +220,7 @@ func (sr *stepper) reads(p num) {
 // bound count.
 func (sr *stepper) rebase(pr *process, r record) {
 	pr.base = baseOf(r)
-	if sr.is(TrustRead) || sr.is(TrustReadExtending) {
+	if sr.isMutant(TrustRead) || sr.isMutant(TrustReadExtending) {
 		pr.acknowledged = r.bound
 	}
 }
@@ -231,9 +231,9 @@ func (sr *stepper) stops(p num) {
 	sr.abandon(step{kind: stop, process: p}, func(s *state, p num) {
 		pr := &s.processes[p]
 		unread := pr.mode == checking
-		pr.wait()
+		pr.stopWaiting()
 		pr.mode = stopped
-		if unread && sr.is(UnreadLayout) {
+		if unread && sr.isMutant(UnreadLayout) {
 			pr.mode = holding
 		}
 	})
@@ -244,10 +244,10 @@ func (sr *stepper) stops(p num) {
 func (sr *stepper) releases(p num) {
 	pr := sr.state.processes[p]
 	low := pr.next
-	if sr.is(ReleaseLast) && low > 0 && sr.state.issued[pr.worker][low-1] {
+	if sr.isMutant(ReleaseLast) && low > 0 && sr.state.issued[pr.worker][low-1] {
 		low--
 	}
-	for to, end := sr.only(low, max(pr.next, pr.acknowledged), toA); to <= end; to++ {
+	for to, end := sr.valuesToTry(low, max(pr.next, pr.acknowledged), toA); to <= end; to++ {
 		sr.change(step{kind: release, process: p, worker: pr.worker, a: to}, func(s *state) {
 			s.send(p, pr.worker, pr.base, to)
 		})

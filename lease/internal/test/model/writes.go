@@ -10,15 +10,15 @@ func (sr *stepper) writeSteps(p num) {
 	case landed:
 		sr.change(step{kind: answer, process: p}, func(s *state) {
 			s.store.acknowledge(s.processes[p].version)
-			s.count(p)
+			s.useWritten(p)
 		})
 	}
 	sr.abandon(step{kind: timeout, process: p}, func(s *state, p num) {
-		if sr.is(TrustTimeout) && s.processes[p].mode != stopped {
-			s.count(p)
+		if sr.isMutant(TrustTimeout) && s.processes[p].mode != stopped {
+			s.useWritten(p)
 			return
 		}
-		s.processes[p].wait()
+		s.processes[p].stopWaiting()
 	})
 }
 
@@ -29,14 +29,14 @@ func (sr *stepper) arrives(s *state, p num) {
 		s.processes[p].status = landed
 		return
 	}
-	s.processes[p].wait()
+	s.processes[p].stopWaiting()
 }
 
 // abandon lets a process do something for which it stops waiting for its write. If the
 // write is still on its way, it gets lost or arrives late.
 func (sr *stepper) abandon(st step, f func(*state, num)) {
 	sr.change(st, func(s *state) { f(s, st.process) })
-	room := sr.state.room(sr.config.Late)
+	room := sr.state.freeLatePlace(sr.config.Late)
 	if sr.state.processes[st.process].status != sent || room < 0 {
 		return
 	}
@@ -72,7 +72,7 @@ func (sr *stepper) crashes() {
 func (s *state) crash(kept num) {
 	for i := range s.processes {
 		if pr := &s.processes[i]; pr.status == landed && s.store.position(pr.version) >= kept {
-			pr.wait()
+			pr.stopWaiting()
 		}
 	}
 	s.store.truncate(kept)
@@ -81,17 +81,17 @@ func (s *state) crash(kept num) {
 // evictions lets an operator take each worker from its holder and raise its bound, or
 // lower the bound of a worker without holder.
 func (sr *stepper) evictions() {
-	if !sr.config.Evict || sr.taken != nil && sr.taken.kind != evict {
+	if !sr.config.Evict || sr.wanted != nil && sr.wanted.kind != evict {
 		return
 	}
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
 		high := min(r.bound+1, num(sr.config.Ticks))
-		if sr.taken != nil {
+		if sr.wanted != nil {
 			high = num(sr.config.Ticks) // by many ticks at once
 		}
-		for to, end := sr.only(sr.lowest(w, r), high, toB); to <= end; to++ {
-			if sr.taken != nil || to != r.bound || r.isHeld() { // otherwise only the version would change
+		for to, end := sr.valuesToTry(sr.lowest(w, r), high, toB); to <= end; to++ {
+			if sr.wanted != nil || to != r.bound || r.isHeld() { // otherwise only the version would change
 				sr.evicts(w, r, to)
 			}
 		}
@@ -104,7 +104,7 @@ func (sr *stepper) evictions() {
 func (sr *stepper) lowest(worker num, r record) num {
 	for _, pr := range sr.state.processes {
 		mayIssue := pr.worker == worker && (pr.mode > claiming || pr.status == landed)
-		if r.isHeld() || mayIssue && !sr.is(LowerHeld) {
+		if r.isHeld() || mayIssue && !sr.isMutant(LowerHeld) {
 			return r.bound
 		}
 	}
@@ -115,7 +115,7 @@ func (sr *stepper) lowest(worker num, r record) num {
 	return low
 }
 
-// toB returns the value b of a step, for only.
+// toB returns the value b of a step, for valuesToTry.
 func toB(st step) num { return st.b }
 
 // evicts takes the operator's write of this bound, which may also arrive late.
@@ -123,7 +123,7 @@ func (sr *stepper) evicts(worker num, r record, to num) {
 	eviction := write{worker, r.version, record{to, r.owner, sr.state.fresh(), true}}
 	st := step{kind: evict, worker: worker, b: to}
 	sr.change(st, func(s *state) { s.store.land(eviction, sr.config.Volatile) })
-	if room := sr.state.room(sr.config.Late); room >= 0 {
+	if room := sr.state.freeLatePlace(sr.config.Late); room >= 0 {
 		st.a = 1
 		sr.change(st, func(s *state) { s.late[room] = eviction })
 	}

@@ -26,7 +26,7 @@ type clockFleet struct {
 	t      *testing.T
 	layout snowflake.Layout // with times from 1970 to 6429
 	client Client
-	over   chan struct{} // closed when the processes have to end
+	ended  chan struct{} // closed when the processes have to end
 	wg     sync.WaitGroup
 	all    []*clockProcess
 }
@@ -35,7 +35,7 @@ type clockFleet struct {
 func newClockFleet(t *testing.T, open func() Client) *clockFleet {
 	t.Helper()
 	return &clockFleet{
-		t: t, client: open(), over: make(chan struct{}),
+		t: t, client: open(), ended: make(chan struct{}),
 		layout: snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond, WorkerBits: 6, SequenceBits: 10},
 	}
 }
@@ -48,15 +48,15 @@ func (f *clockFleet) add(name string, client Client, worker int64, opts ...lease
 	return p
 }
 
-// healthy adds a process with the clock of the machine. Its calls must not fail.
-func (f *clockFleet) healthy(worker int64) *clockProcess {
+// addHealthy adds a process with the clock of the machine. Its calls must not fail.
+func (f *clockFleet) addHealthy(worker int64) *clockProcess {
 	return f.add("healthy", f.client, worker, lease.WithWindow(healthyWindow))
 }
 
 // stop ends all processes, and fails the test if two IDs are equal.
 func (f *clockFleet) stop() {
 	f.t.Helper()
-	close(f.over)
+	close(f.ended)
 	f.wg.Wait()
 	seen := map[types.ID]bool{}
 	var ids, failures int
@@ -74,8 +74,8 @@ func (f *clockFleet) stop() {
 	f.t.Logf("%d IDs, %d errors of processes whose clocks are right, whose longest call took %v", ids, failures, longest.Round(time.Microsecond))
 }
 
-// lead returns how far the worker's bound is ahead of the machine's clock.
-func (f *clockFleet) lead(worker int64) time.Duration {
+// boundAhead returns how far the worker's bound is ahead of the machine's clock.
+func (f *clockFleet) boundAhead(worker int64) time.Duration {
 	records, err := f.client.Store.Load(context.Background())
 	if err != nil {
 		f.t.Error(err)
@@ -101,8 +101,8 @@ type clockProcess struct {
 	longest  time.Duration // the longest call
 }
 
-// skewed gives the process its own clock.
-func (p *clockProcess) skewed() *clockProcess {
+// withOwnClock gives the process its own clock.
+func (p *clockProcess) withOwnClock() *clockProcess {
 	p.opts = append(p.opts, lease.WithClock(func() time.Time {
 		return time.Now().Round(0).Add(time.Duration(p.ahead.Load()))
 	}))
@@ -162,7 +162,7 @@ func (p *clockProcess) issue() {
 			}
 			p.longest = max(p.longest, time.Since(began))
 			select {
-			case <-p.fleet.over:
+			case <-p.fleet.ended:
 				return
 			case <-time.After(2 * time.Millisecond):
 			}

@@ -77,14 +77,14 @@ func WrongClocks(t *testing.T, open func() Client) {
 	}
 	defer f.stop()
 	for worker := range int64(2) {
-		f.healthy(worker).issue()
+		f.addHealthy(worker).issue()
 	}
 	var wg sync.WaitGroup
 	for i, w := range wrong {
 		worker := int64(2 + 2*i)
-		killed := f.add(w.name, doomed[i], worker, w.options()...).skewed()
-		corrected := f.add(w.name, f.client, worker+1, w.options()...).skewed()
-		successor := f.healthy(worker)
+		killed := f.add(w.name, doomed[i], worker, w.options()...).withOwnClock()
+		corrected := f.add(w.name, f.client, worker+1, w.options()...).withOwnClock()
+		successor := f.addHealthy(worker)
 		wg.Go(func() { killed.beKilled(w, successor) })
 		wg.Go(func() { corrected.beCorrected(w) })
 	}
@@ -97,7 +97,7 @@ func (p *clockProcess) beKilled(w wrongClock, successor *clockProcess) {
 	t := p.fleet.t
 	p.goWrong(w)
 	p.client.Close()
-	bound := p.fleet.lead(p.worker)
+	bound := p.fleet.boundAhead(p.worker)
 	took, err := successor.retry(clockBlock)
 	if err != nil || bound > clockBlock {
 		t.Errorf("%s: the bound is %v ahead, nobody else gets the worker after %v, want at most %v: %v", w.name, bound, took, clockBlock, err)
@@ -123,7 +123,7 @@ func (p *clockProcess) beCorrected(w wrongClock) {
 	}
 	t.Logf("%-36s issues %v after the correction", w.name, took)
 	p.keepTrying(clockWindow)
-	if bound := p.fleet.lead(p.worker); bound > clockBlock && !w.defaults {
+	if bound := p.fleet.boundAhead(p.worker); bound > clockBlock && !w.defaults {
 		t.Errorf("%s: after the correction the bound is %v ahead, want at most %v", w.name, bound, clockBlock)
 	}
 }
@@ -163,24 +163,24 @@ func (p *clockProcess) setRight() time.Duration {
 	return clockBlock
 }
 
-// WrongServerClock restarts the server with wrong clocks, like a failover to a machine whose
-// clock is wrong, while processes whose clocks are right issue IDs. These processes must
-// continue and warn of a clock that is behind. A process that starts is refused while the
-// server's clock is behind, and starts once it is right.
+// WrongServerClock restarts the server with wrong clocks, like a failover to a machine
+// whose clock is wrong, while processes whose clocks are right issue IDs. These processes
+// must continue and warn of a clock that is behind. A process that starts is refused
+// while the server's clock is behind, and starts once it is right.
 func WrongServerClock(t *testing.T, server *testserver.Server, open func() Client) {
 	t.Helper()
 	const wrong = 2 * time.Hour
 	server.SetClock(0) // skips the test if the server cannot have another clock
 	f := newClockFleet(t, open)
 	defer f.stop()
-	running := []*clockProcess{f.starts(0)}
+	running := []*clockProcess{f.addStarted(0)}
 
 	f.restart(server, wrong)
-	running = append(running, f.starts(1))
+	running = append(running, f.addStarted(1))
 	f.wantWarnings(running, 0, 0)
 
 	f.restart(server, -wrong)
-	starting := f.healthy(2)
+	starting := f.addHealthy(2)
 	starting.wantBothTimes(starting.acquire(), 0, -wrong)
 	f.wantWarnings(running, 1, 0)
 
@@ -194,10 +194,10 @@ func WrongServerClock(t *testing.T, server *testserver.Server, open func() Clien
 	f.wantWarnings(running, 1, 1)
 }
 
-// starts adds a process that must acquire its worker at once.
-func (f *clockFleet) starts(worker int64) *clockProcess {
+// addStarted adds a process that must acquire its worker at once.
+func (f *clockFleet) addStarted(worker int64) *clockProcess {
 	f.t.Helper()
-	p := f.healthy(worker)
+	p := f.addHealthy(worker)
 	if err := p.acquire(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func (f *clockFleet) wantWarnings(all []*clockProcess, behind, agrees int) {
 		if s := p.lease.Stats(); s.Losses+s.Regressions > 0 || s.Failure != nil {
 			f.t.Errorf("worker %d: %+v, want neither a loss nor a failure", p.worker, s)
 		}
-		if bound := f.lead(p.worker); bound > healthyWindow {
+		if bound := f.boundAhead(p.worker); bound > healthyWindow {
 			f.t.Errorf("worker %d: the bound is %v ahead, want at most a window", p.worker, bound)
 		}
 	}

@@ -84,7 +84,7 @@ type failovers struct {
 	ClusterConfig
 	t              *testing.T
 	sound, control *Fleet // generators that keep the rules, and generators that break one
-	steady         *Fleet // with the default window; may be nil
+	withDefaults   *Fleet // with the default window; may be nil
 	holders        []*Member
 	rows           map[testcluster.Fault]*clusterRow
 }
@@ -115,12 +115,12 @@ func Failovers(t *testing.T, c ClusterConfig) {
 // start returns when all generators hold workers.
 func (f *failovers) start() {
 	f.t.Helper()
-	soundly := FleetConfig{Dial: f.Dial, Window: f.Window, Workers: f.Holders, Clocks: f.Clocks}
-	broken := FleetConfig{Dial: f.Dial, Window: controlWindow, Workers: controlHolders, Wrap: f.Control}
+	soundConfig := FleetConfig{Dial: f.Dial, Window: f.Window, Workers: f.Holders, Clocks: f.Clocks}
+	controlConfig := FleetConfig{Dial: f.Dial, Window: controlWindow, Workers: controlHolders, Wrap: f.Control}
 	if f.Settles {
-		soundly.Settle, broken.Window = f.Window, f.Window
+		soundConfig.Settle, controlConfig.Window = f.Window, f.Window
 	}
-	f.sound, f.control = NewFleet(f.t, soundly), NewFleet(f.t, broken)
+	f.sound, f.control = NewFleet(f.t, soundConfig), NewFleet(f.t, controlConfig)
 	f.holders = f.sound.Start(f.spread, f.addresses(f.Holders)...)
 	f.control.AwaitHolding(f.control.Start(f.spread, f.addresses(controlHolders)...))
 	if f.Settles { // newcomers whose clocks are behind then begin exactly at a forgotten bound
@@ -129,8 +129,8 @@ func (f *failovers) start() {
 	f.sound.AwaitHolding(f.holders)
 	if f.Default {
 		const members = 2
-		f.steady = NewFleet(f.t, FleetConfig{Dial: f.Dial, Window: time.Minute, Workers: members})
-		f.steady.AwaitHolding(f.steady.Start(f.spread, f.addresses(members)...))
+		f.withDefaults = NewFleet(f.t, FleetConfig{Dial: f.Dial, Window: time.Minute, Workers: members})
+		f.withDefaults.AwaitHolding(f.withDefaults.Start(f.spread, f.addresses(members)...))
 	}
 }
 
@@ -138,9 +138,9 @@ func (f *failovers) start() {
 // times.
 func (f *failovers) spread() time.Duration { return rand.N(f.Window / 2) }
 
-// aWhile waits between half a window and one and a half, if the test breaks the leader
-// manually.
-func (f *failovers) aWhile() {
+// waitIfManual waits between half a window and one and a half, if the test breaks the
+// leader manually.
+func (f *failovers) waitIfManual() {
 	if f.Manual {
 		pause(f.t.Context(), f.Window/2+rand.N(f.Window))
 	}
@@ -191,14 +191,14 @@ func (f *failovers) inject(fault testcluster.Fault) {
 	f.t.Helper()
 	before := f.sound.issued()
 	TakeHalt(f.holders)
-	f.aWhile()
+	f.waitIfManual()
 	f.do(fault, func() error { return f.breakLeader(fault) })
 	began := time.Now()
-	controlled, soundly := f.control.Start(AtOnce, f.addresses(newcomers)...), []*Member(nil)
+	controlNewcomers, soundNewcomers := f.control.Start(AtOnce, f.addresses(newcomers)...), []*Member(nil)
 	if fault == Lost {
-		soundly = f.sound.Start(AtOnce, f.addresses(newcomers)...)
+		soundNewcomers = f.sound.Start(AtOnce, f.addresses(newcomers)...)
 	}
-	f.aWhile()
+	f.waitIfManual()
 	f.do(fault, f.Cluster.Failover)
 	took := time.Since(began)
 	if fault == Lost {
@@ -209,8 +209,8 @@ func (f *failovers) inject(fault testcluster.Fault) {
 	}
 	f.do(fault, f.heal)
 	healed := time.Since(began)
-	f.sound.End(soundly)
-	f.control.End(controlled)
+	f.sound.End(soundNewcomers)
+	f.control.End(controlNewcomers)
 	f.sound.AwaitIssuing(f.holders)
 	halt := TakeHalt(f.holders)
 	f.t.Logf("%s: another leads after %v, healed after %v, longest halt %v", fault, took, healed, halt)
@@ -245,8 +245,8 @@ func (f *failovers) do(fault testcluster.Fault, step func() error) {
 	}
 }
 
-// breakLeader breaks the leader. For the fault Lost it first cuts the replicas off, and lets
-// the leader acknowledge writes that they lack.
+// breakLeader breaks the leader. For the fault Lost it first cuts the replicas off, and
+// lets the leader acknowledge writes that they lack.
 func (f *failovers) breakLeader(fault testcluster.Fault) error {
 	if fault != Lost {
 		return f.Cluster.Break(fault)
@@ -273,11 +273,11 @@ func (f *failovers) report() {
 	if broken.Duplicates == 0 && Long() { // a few faults on a busy machine may show none
 		f.t.Error("the control has issued no ID twice: want one, or the test finds nothing")
 	}
-	if f.steady == nil {
+	if f.withDefaults == nil {
 		return
 	}
-	got = f.steady.Finish()
-	f.t.Logf("with the default window: %v, longest halt %v", got, TakeHalt(f.steady.members))
+	got = f.withDefaults.Finish()
+	f.t.Logf("with the default window: %v, longest halt %v", got, TakeHalt(f.withDefaults.members))
 	f.judge("with the default window, ", got)
 	if got.Refusals > 0 {
 		f.t.Errorf("with the default window, %d calls failed, want none: it outlasts the faults", got.Refusals)
@@ -368,7 +368,7 @@ func (s trusting) CompareAndSwap(ctx context.Context, worker int, old, to lease.
 // the leader, by another fault each time, and heals the cluster.
 func TortureCluster(t *testing.T, c ClusterConfig) {
 	t.Helper()
-	b := &breaking{ClusterConfig: c}
+	b := &breakableCluster{ClusterConfig: c}
 	config := leasetest.TortureConfig{Server: b, Duration: 6 * time.Second}
 	if Long() {
 		config.Duration, config.IDs, config.Outages = 4*time.Minute, minClusterIDs, 20
@@ -377,27 +377,27 @@ func TortureCluster(t *testing.T, c ClusterConfig) {
 	t.Logf("faults: %v", b.counts())
 }
 
-// breaking is a cluster in the form of a torture's Server. Its Kill breaks the leader by the
-// next fault, and its Start heals the cluster.
-type breaking struct {
+// breakableCluster is a cluster in the form of a torture's Server. Its Kill breaks the
+// leader by the next fault, and its Start heals the cluster.
+type breakableCluster struct {
 	ClusterConfig
-	n   int   // faults so far
-	err error // of Kill, which cannot return it
+	injected int   // number of faults so far
+	err      error // of Kill, which cannot return it
 }
 
 // Kill breaks the leader and waits for a failover, except every fourth time, when the
 // leader returns while the other members may be about to elect a new one. If the test
 // controls failovers, the cluster has no leader until Start.
-func (b *breaking) Kill() {
-	b.err = b.Cluster.Break(b.Faults[b.n%len(b.Faults)])
-	b.n++
-	if b.err == nil && b.n%4 != 0 && !b.Manual {
+func (b *breakableCluster) Kill() {
+	b.err = b.Cluster.Break(b.Faults[b.injected%len(b.Faults)])
+	b.injected++
+	if b.err == nil && b.injected%4 != 0 && !b.Manual {
 		b.err = b.Cluster.Failover()
 	}
 }
 
 // Start waits for a new leader, if Kill has not, and heals the cluster.
-func (b *breaking) Start() error {
+func (b *breakableCluster) Start() error {
 	if b.err == nil && b.Manual {
 		b.err = b.Cluster.Failover()
 	}
@@ -408,10 +408,10 @@ func (b *breaking) Start() error {
 }
 
 // counts returns how often each fault was injected.
-func (b *breaking) counts() string {
+func (b *breakableCluster) counts() string {
 	var text []string
 	for i, fault := range b.Faults {
-		text = append(text, fmt.Sprintf("%s %d times", fault, (b.n-i+len(b.Faults)-1)/len(b.Faults)))
+		text = append(text, fmt.Sprintf("%s %d times", fault, (b.injected-i+len(b.Faults)-1)/len(b.Faults)))
 	}
 	return strings.Join(text, ", ")
 }

@@ -45,7 +45,7 @@ type Fleet struct {
 	namespace string
 	ctx       context.Context
 
-	steps atomic.Int64 // steps of the model for the members that have ended
+	modelSteps atomic.Int64 // steps of the model for the members that have ended
 
 	mu      sync.Mutex
 	members []*Member
@@ -54,14 +54,14 @@ type Fleet struct {
 // A Member is a generator of a [Fleet].
 type Member struct {
 	*Fleet
-	address string
-	ahead   time.Duration // how far its clock is ahead
-	cancel  context.CancelFunc
-	done    chan struct{}
-	holding chan struct{}   // closed once lease and first are set
-	log     journal         // errors in its log
-	seen    *trace.Recorder // records the calls of its store
-	trace   bytes.Buffer
+	address  string
+	ahead    time.Duration // how far its clock is ahead
+	cancel   context.CancelFunc
+	done     chan struct{}
+	holding  chan struct{}   // closed once lease and first are set
+	log      journal         // errors in its log
+	recorder *trace.Recorder // records the calls of its store
+	trace    bytes.Buffer
 
 	lease *lease.Lease
 	first lease.Stats // when it held its first worker
@@ -101,7 +101,7 @@ func NewFleet(t *testing.T, config FleetConfig) *Fleet {
 	f := &Fleet{FleetConfig: config, t: t, ctx: t.Context(), namespace: "fleet-" + strings.ToLower(rand.Text()[:16])}
 	t.Cleanup(func() {
 		f.End(f.members)
-		t.Logf("%d steps of the model", f.steps.Load())
+		t.Logf("%d steps of the model", f.modelSteps.Load())
 	})
 	return f
 }
@@ -270,19 +270,19 @@ func (m *Member) run(ctx context.Context) {
 	if closeStore != nil {
 		defer closeStore()
 	}
-	m.seen = trace.New(store, &m.trace)
-	gen := m.acquire(ctx, m.seen.Store)
+	m.recorder = trace.New(store, &m.trace)
+	gen := m.acquire(ctx, m.recorder.Store)
 	if gen == nil {
 		return
 	}
 	m.issue(ctx, gen)
 	shut(gen.Close)
-	m.seen.Stop()
+	m.recorder.Stop()
 	steps, err := trace.Replay(&m.trace)
 	if err != nil {
 		m.t.Error(err)
 	}
-	m.steps.Add(int64(steps))
+	m.modelSteps.Add(int64(steps))
 }
 
 // shut releases a worker. It gives up after a second, because the store may be down.
@@ -351,12 +351,12 @@ func (m *Member) issue(ctx context.Context, gen *snowflake.Generator) {
 	var block [32]types.ID
 	for n := 0; ctx.Err() == nil; n++ {
 		ids, known := block[:1+n%2*(n/2%len(block))], m.knowsLoss()
-		m.seen.Began()
+		m.recorder.Began()
 		if err := next(ctx, gen, ids); err != nil {
 			m.refused(ctx)
 			continue
 		}
-		m.seen.Issued(m.lease.Layout(), ids)
+		m.recorder.Issued(m.lease.Layout(), ids)
 		m.note(ids, known)
 		pause(ctx, issuePause)
 	}

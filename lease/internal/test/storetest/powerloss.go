@@ -61,12 +61,12 @@ func LosesPower(t *testing.T, p PowerLoss) {
 		p.Address = p.Server.URL()
 	}
 	p.start(t)
-	p.named(t)
+	p.checkWarning(t)
 	var sum Tally
 	var halt time.Duration
 	images := 0
-	for ; p.wants(images, sum); images++ {
-		got, halted := p.image(t)
+	for ; p.wantsImage(images, sum); images++ {
+		got, halted := p.losePower(t)
 		sum, halt = sum.Plus(got), max(halt, halted)
 	}
 	t.Logf("%s: %d images, %d IDs, %d issued twice, %d alarms, longest halt %v",
@@ -79,9 +79,9 @@ func LosesPower(t *testing.T, p PowerLoss) {
 	}
 }
 
-// wants reports whether to take another image. Under a setting that forgets, it may take
-// several images until an ID is issued twice.
-func (p *PowerLoss) wants(images int, sum Tally) bool {
+// wantsImage reports whether to take another image. Under a setting that forgets, it may
+// take several images until an ID is issued twice.
+func (p *PowerLoss) wantsImage(images int, sum Tally) bool {
 	switch {
 	case p.Setting == Durable && Long():
 		return images < 20
@@ -106,9 +106,9 @@ func (p *PowerLoss) start(t *testing.T) {
 	}
 }
 
-// named checks that a process that starts is refused or warned because of the setting, or
-// neither if it is durable.
-func (p *PowerLoss) named(t *testing.T) {
+// checkWarning checks that a process that starts is refused or warned because of the
+// setting, or neither if it is durable.
+func (p *PowerLoss) checkWarning(t *testing.T) {
 	t.Helper()
 	var log journal
 	store, closeStore, err := p.Open(log.logger(), false)(t.Context(), p.Address, "named")
@@ -134,16 +134,16 @@ func (p *PowerLoss) named(t *testing.T) {
 	}
 }
 
-// image loses power once, and returns the counts of all generators and the longest time
+// losePower loses power once, and returns the counts of all generators and the longest time
 // that one of the first was without an ID.
-func (p *PowerLoss) image(t *testing.T) (Tally, time.Duration) {
+func (p *PowerLoss) losePower(t *testing.T) (Tally, time.Duration) {
 	t.Helper()
 	f := NewFleet(t, FleetConfig{
 		Dial: p.Open(slog.New(slog.DiscardHandler), p.Setting == Refused), Workers: powerWorkers, Window: powerWindow,
 	})
 	holders := p.comeAndGo(t, f)
 	began := time.Now()
-	p.fail(t, func() { f.End(holders) })
+	p.copyAndEnd(t, func() { f.End(holders) })
 	p.start(t)
 	down := time.Since(began)
 	f.Clocks = []time.Duration{powerBehind}
@@ -169,8 +169,8 @@ func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
 	return f.ComeAndGo(4, p.addresses()...)
 }
 
-// fail ends the processes that run on the machine, and copies the disk.
-func (p *PowerLoss) fail(t *testing.T, end func()) {
+// copyAndEnd ends the processes that run on the machine, and copies the disk.
+func (p *PowerLoss) copyAndEnd(t *testing.T, end func()) {
 	t.Helper()
 	copied := p.Disk.CopyFrozen // which pauses the processes that write the file
 	if p.Server != nil {

@@ -144,9 +144,9 @@ func EndsWithContext(t *testing.T, s Setup) {
 	store, fresh := s.Open(t, server, "paused"), s.Open(t, server, "paused-fresh")
 	Write(t, store, 1, lease.Record{}, First)
 	server.Pause()
-	ends(t, "Load", func(ctx context.Context) error { _, err := store.Load(ctx); return err })
-	ends(t, "CompareAndSwap", swap(store))
-	ends(t, "first call", swap(fresh))
+	endsWithContext(t, "Load", func(ctx context.Context) error { _, err := store.Load(ctx); return err })
+	endsWithContext(t, "CompareAndSwap", swap(store))
+	endsWithContext(t, "first call", swap(fresh))
 	server.Resume()
 	if _, err := store.Load(t.Context()); err != nil {
 		t.Errorf("Load after Resume: %v", err)
@@ -161,9 +161,9 @@ func swap(store lease.Store) func(context.Context) error {
 	}
 }
 
-// ends expects that the call returns the cause of its context soon after the context has
-// ended.
-func ends(t *testing.T, name string, call func(context.Context) error) {
+// endsWithContext expects that the call returns the cause of its context soon after the
+// context has ended.
+func endsWithContext(t *testing.T, name string, call func(context.Context) error) {
 	t.Helper()
 	stopped := errors.New("stopped")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, stopped)

@@ -50,7 +50,7 @@ func startChild(s script, number int) (*child, error) {
 	c.command = exec.Command(program, "-test.run=^$")
 	c.command.Env = append(os.Environ(), scriptVariable+"="+string(text))
 	c.command.Stdout, c.command.Stderr = c.ready, &c.output
-	c.command.SysProcAttr = apart()
+	c.command.SysProcAttr = ownGroup()
 	if c.stdin, err = c.command.StdinPipe(); err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ type examiner struct {
 
 // examine reads all journals.
 func (r *runner) examine() *findings {
-	e := &examiner{findings: findings{faultCounts: r.done, took: time.Since(r.began), processes: len(r.children)}}
+	e := &examiner{findings: findings{faultCounts: r.injected, took: time.Since(r.began), processes: len(r.children)}}
 	for _, c := range r.children {
 		if err := e.read(c.number, c.journal); err != nil {
 			e.unreadable++

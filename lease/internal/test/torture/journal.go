@@ -38,8 +38,8 @@ const (
 // markerOf returns a marker of this kind with the payload.
 func markerOf(kind, payload entry) entry { return marker | kind<<kindShift | payload&payloadMask }
 
-// grantMarker returns the marker of a grant of the worker with this key. The boundary is the
-// end of the previous grant's window, or 0.
+// grantMarker returns the marker of a grant of the worker with this key. The boundary is
+// the end of the previous grant's window, or 0.
 func grantMarker(key int64, boundary int64) entry {
 	return markerOf(granted, entry(key)&keyMask<<keyShift|entry(max(0, boundary))&timeMask)
 }

@@ -12,16 +12,16 @@ import (
 // errLost is the error of a write whose answer was lost.
 var errLost = errors.New("leasetest: answer lost")
 
-// A loser loses answers to successful writes. The write has happened, and its caller gets an
-// error.
+// A loser loses answers to successful writes. The write has happened, and its caller gets
+// an error.
 type loser struct {
 	oneIn int          // it loses one in so many answers; 0 means none
 	lost  atomic.Int64 // answers that were lost since the last marker
 }
 
-// over returns a store that loses answers of the given store. It is a lease.Connector
+// wrap returns a store that loses answers of the given store. It is a lease.Connector
 // if that store is.
-func (l *loser) over(store lease.Store) lease.Store {
+func (l *loser) wrap(store lease.Store) lease.Store {
 	if l.oneIn == 0 {
 		return store
 	}

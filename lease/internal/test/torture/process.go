@@ -60,7 +60,7 @@ func play(text string, dial Dialer) int {
 	}
 	// From here on SIGTERM ends the process in order.
 	_, _ = fmt.Fprintln(os.Stdout, "ready")
-	if err := errors.Join(s.run(ctx, j, dial), j.close()); err != nil {
+	if err := errors.Join(s.issueIDs(ctx, j, dial), j.close()); err != nil {
 		return failed(err)
 	}
 	return 0
@@ -82,9 +82,9 @@ func failed(err error) int {
 	return exitFailed
 }
 
-// run issues IDs until ctx ends. It returns an error only for events that must not
+// issueIDs issues IDs until ctx ends. It returns an error only for events that must not
 // happen.
-func (s *script) run(ctx context.Context, j *journal, dial Dialer) error {
+func (s *script) issueIDs(ctx context.Context, j *journal, dial Dialer) error {
 	store, closeStore := s.open(ctx, dial)
 	if store == nil {
 		return nil
@@ -93,7 +93,7 @@ func (s *script) run(ctx context.Context, j *journal, dial Dialer) error {
 		defer closeStore()
 	}
 	answers := &loser{oneIn: s.LoseOneIn}
-	store, seen, err := observe(answers.over(store), s.Journal+traceSuffix)
+	store, seen, err := observe(answers.wrap(store), s.Journal+traceSuffix)
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func (s *script) run(ctx context.Context, j *journal, dial Dialer) error {
 	return nil
 }
 
-// again is the pause before a process tries something again.
-const again = 20 * time.Millisecond
+// retryPause is the pause before a process tries something again.
+const retryPause = 20 * time.Millisecond
 
 // open tries until the store answers, or ctx ends.
 func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
@@ -121,7 +121,7 @@ func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 		if err == nil {
 			return store, closeStore
 		}
-		nap(ctx, again)
+		nap(ctx, retryPause)
 	}
 	return nil, nil
 }
@@ -136,7 +136,7 @@ func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *
 		if err == nil {
 			return leased
 		}
-		nap(ctx, again)
+		nap(ctx, retryPause)
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.I
 	case ctx.Err() != nil:
 		return nil
 	case errors.Is(err, snowflake.ErrFenced):
-		nap(ctx, again/4)
+		nap(ctx, retryPause/4)
 		return cmp.Or(i.noteRefusal(), i.starved())
 	}
 	return err

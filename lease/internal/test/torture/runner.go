@@ -15,17 +15,17 @@ import (
 // A runner is one run of Torture.
 type runner struct {
 	*torture
-	t         *testing.T
-	address   string
-	namespace string
-	dir       string
-	began     time.Time
-	fail      context.CancelFunc // ends the run early
-	numbers   atomic.Int64       // processes that were started
+	t                *testing.T
+	address          string
+	namespace        string
+	dir              string
+	began            time.Time
+	fail             context.CancelFunc // ends the run early
+	startedProcesses atomic.Int64       // processes that were started
 
 	mu       sync.Mutex
 	children []*child
-	done     faultCounts
+	injected faultCounts
 }
 
 // faultCounts count the faults that were injected.
@@ -81,7 +81,7 @@ func (r *runner) awaitEnough(ctx context.Context) {
 func (r *runner) enough() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.done.pauses < r.Pauses || r.Server != nil && r.done.outages < r.Outages {
+	if r.injected.pauses < r.Pauses || r.Server != nil && r.injected.outages < r.Outages {
 		return false
 	}
 	var size int64
@@ -97,7 +97,7 @@ func (r *runner) enough() bool {
 func (r *runner) note(change func(*faultCounts)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	change(&r.done)
+	change(&r.injected)
 }
 
 // failf fails the test, and ends the run.
@@ -200,14 +200,14 @@ func (s *slot) injectFault(ctx context.Context) bool {
 
 // pause pauses the process for 0.7 to 3 windows.
 func (s *slot) pause(ctx context.Context) {
-	if err := s.child.stop(); err != nil {
+	if err := s.child.pause(); err != nil {
 		s.failf("stopping %v: %v", s.child, err)
 		return
 	}
 	began := time.Now()
 	nap(ctx, s.windows(s.random, 0.7, 3))
 	took := time.Since(began)
-	s.child.goOn()
+	s.child.resume()
 	if took > s.Window {
 		s.note(func(d *faultCounts) {
 			d.pauses++
@@ -237,7 +237,7 @@ func (s *slot) end() bool {
 
 // start starts the slot's next process, and reports whether that has succeeded.
 func (s *slot) start() bool {
-	number := int(s.numbers.Add(1)) - 1
+	number := int(s.startedProcesses.Add(1)) - 1
 	l := script{
 		Address:   s.address,
 		Namespace: s.namespace,

@@ -12,6 +12,6 @@ func requireSignals(t *testing.T) {
 	t.Skip("the torture stops processes by a signal that this system does not have")
 }
 
-func (c *child) stop() error      { return nil }
-func (c *child) goOn()            {}
-func apart() *syscall.SysProcAttr { return nil }
+func (c *child) pause() error        { return nil }
+func (c *child) resume()             {}
+func ownGroup() *syscall.SysProcAttr { return nil }

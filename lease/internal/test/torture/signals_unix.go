@@ -11,14 +11,14 @@ import (
 // skips the test.
 func requireSignals(*testing.T) {}
 
-// stop pauses the process.
-func (c *child) stop() error { return c.command.Process.Signal(syscall.SIGSTOP) }
+// pause pauses the process.
+func (c *child) pause() error { return c.command.Process.Signal(syscall.SIGSTOP) }
 
-// goOn continues a paused process. It ignores the error of a process that was killed,
+// resume continues a paused process. It ignores the error of a process that was killed,
 // which is noticed elsewhere.
-func (c *child) goOn() { _ = c.command.Process.Signal(syscall.SIGCONT) }
+func (c *child) resume() { _ = c.command.Process.Signal(syscall.SIGCONT) }
 
-// apart puts the process into its own process group. When the test process dies, the
+// ownGroup puts the process into its own process group. When the test process dies, the
 // system then sends SIGHUP to a stopped child, which cannot notice the end of its
 // input.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

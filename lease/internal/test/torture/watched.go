@@ -25,9 +25,9 @@ func (w *watchedSource) Grant(ctx context.Context, layout snowflake.Layout) (*sn
 	return g, err
 }
 
-// Extend remembers a grant that replaces the held grant. The call for IDs that extends may
-// have taken IDs under the held grant before. They are below the end of its window, by which
-// the findings distinguish them.
+// Extend remembers a grant that replaces the held grant. The call for IDs that extends
+// may have taken IDs under the held grant before. They are below the end of its window,
+// by which the findings distinguish them.
 func (w *watchedSource) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	g, err := w.WorkerSource.Extend(ctx, held, need)
 	if err == nil && g != held {
