@@ -42,6 +42,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return stores.Call(ctx, s.Server, "load", s.load)
 }
 
+// load reads all keys of the namespace.
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	// A read without further options is linearizable: it returns every acknowledged write.
 	reply, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())

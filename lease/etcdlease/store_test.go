@@ -20,6 +20,7 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
+// The store passes the tests that every store with a server must pass.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.All(t, storetest.Setup{
@@ -126,6 +127,7 @@ func (s *cancelling) Txn(ctx context.Context, request *pb.TxnRequest) (*pb.TxnRe
 	return reply, err
 }
 
+// Every call of a store with invalid arguments returns the errors of New.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	client := connect(t, "http://127.0.0.1:1")

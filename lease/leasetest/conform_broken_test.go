@@ -16,7 +16,8 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// A spoiledStore makes one mistake. All handles of a namespace share a spoiledStore.
+// A spoiledStore is a Memory that makes one mistake, in Load or in CompareAndSwap. All
+// handles of a namespace share a spoiledStore.
 type spoiledStore struct {
 	*leasetest.Memory
 	load func(ctx context.Context, m *leasetest.Memory) (map[int]lease.Record, error)
@@ -420,6 +421,8 @@ func TestOptionalStoreConforms(t *testing.T) {
 // fail it.
 const playSpoiled = "GORMFLAKE_LEASETEST_SPOILED"
 
+// TestSpoiledStores runs the suite on stores that must fail it, in the child process of
+// TestConformFindsSpoiledStores.
 func TestSpoiledStores(t *testing.T) {
 	if os.Getenv(playSpoiled) == "" {
 		t.Skip("played by TestConformFindsSpoiledStores")
@@ -471,6 +474,8 @@ func opener(open func() lease.Store) leasetest.Opener {
 	}
 }
 
+// Conform must fail for every store that breaks a promise, in the subtest for this promise.
+// The suite runs in a child process, because its failures would fail this test.
 func TestConformFindsSpoiledStores(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()

@@ -89,6 +89,7 @@ func TestMemoryHold(t *testing.T) {
 	})
 }
 
+// While a Memory is down, its calls fail, have no effect, and are counted.
 func TestMemoryDown(t *testing.T) {
 	t.Parallel()
 	m := leasetest.NewMemory()
@@ -196,6 +197,7 @@ func TestMemoryCrash(t *testing.T) {
 	}
 }
 
+// A crash that undoes the first write of a worker leaves no record, not even a zero record.
 func TestMemoryCrashOfFirstWrite(t *testing.T) {
 	t.Parallel()
 	m := leasetest.NewMemory()
@@ -207,6 +209,7 @@ func TestMemoryCrashOfFirstWrite(t *testing.T) {
 	}
 }
 
+// A write that changes nothing is an error, as in every store.
 func TestMemoryOldIsNew(t *testing.T) {
 	t.Parallel()
 	want := "leasetest: write worker 1: old record 10|first, new record 10|first: want two that differ"
@@ -215,6 +218,7 @@ func TestMemoryOldIsNew(t *testing.T) {
 	}
 }
 
+// WithTime keeps records in the given store, and returns the given time.
 func TestWithTime(t *testing.T) {
 	t.Parallel()
 	m, now := leasetest.NewMemory(), time.UnixMilli(1_760_000_000_000)

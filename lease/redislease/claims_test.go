@@ -61,6 +61,7 @@ func TestGetReturnsTheTimeOfItsAnswer(t *testing.T) {
 	}
 }
 
+// Get returns an error for a missing client, and for values that no store has written.
 func TestGetFails(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))

@@ -8,18 +8,23 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
+// A process whose clock is wrong blocks its worker only briefly, because the store has a
+// clock to compare with.
 func TestWrongClocks(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t)
 	storetest.WrongClocks(t, func() storetest.Client { return storeOf(t, server) })
 }
 
+// Processes continue if the server restarts with a wrong clock.
 func TestWrongServerClock(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, "--appendonly yes")
 	storetest.WrongServerClock(t, server, func() storetest.Client { return storeOf(t, server) })
 }
 
+// storeOf returns a store with a client of its own, and the function that closes the
+// client.
 func storeOf(t *testing.T, server *testserver.Server) storetest.Client {
 	t.Helper()
 	client := clientOf(t, server)

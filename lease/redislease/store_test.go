@@ -17,6 +17,7 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
+// The store passes the tests that every store with a server must pass.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -141,6 +142,7 @@ func TestNodeRefusesOtherSlots(t *testing.T) {
 	}
 }
 
+// Every call of a store with invalid arguments returns the errors of New.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
@@ -204,6 +206,8 @@ func TestNow(t *testing.T) {
 	}
 }
 
+// Now returns an error for a missing client, a user without the right, and a server that is
+// down.
 func TestNowFails(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, durable...)

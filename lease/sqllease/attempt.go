@@ -13,6 +13,9 @@ import (
 )
 
 const (
+	// minPause and maxPause are the pauses between two attempts, on average. Each pause is
+	// twice as long as the pause before it, and random, so that processes that wait for
+	// the same row do not meet again.
 	minPause = time.Millisecond
 	maxPause = 50 * time.Millisecond
 
@@ -38,6 +41,7 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 		if err == nil || ctx.Err() == nil && !s.worthRetrying(err, &moves) {
 			return err
 		}
+		// If ctx has ended, the error is that of the whole call, not of its last attempt.
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():
@@ -96,9 +100,9 @@ func (s *store) classify(err error) errorKind {
 	if errors.Is(err, errStandby) || errors.Is(err, errDirty) {
 		return elsewhere
 	}
-	switch is := s.dialect().classify(err); {
-	case is != denied:
-		return is
+	switch kind := s.dialect().classify(err); {
+	case kind != denied:
+		return kind
 	case s.ready.Load() == nil:
 		return s.dialect().denied
 	}

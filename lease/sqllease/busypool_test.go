@@ -51,6 +51,8 @@ func TestBusyPool(t *testing.T) {
 	}
 }
 
+// testBusyPool leases a worker over a busy pool. No creation of a row may fail, which it
+// would if the generator's window ended.
 func testBusyPool(t *testing.T, db *gorm.DB, pool busyPool) {
 	t.Helper()
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
@@ -73,7 +75,8 @@ func testBusyPool(t *testing.T, db *gorm.DB, pool busyPool) {
 	}
 }
 
-// run creates rows for three windows.
+// run creates rows for three windows, and returns how many were created and how many
+// failed.
 func (p busyPool) run(t *testing.T, db *gorm.DB, gen *snowflake.Generator) (created, failed int64) {
 	t.Helper()
 	var good, bad atomic.Int64

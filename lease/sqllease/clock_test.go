@@ -90,6 +90,7 @@ func TestNowAtTheEndOfDaylightSaving(t *testing.T) {
 	t.Run("mysql", func(t *testing.T) { endsDaylightSaving(t, testserver.MySQL(t)) })
 }
 
+// endsDaylightSaving reads the server's time at two moments that have the same local time.
 func endsDaylightSaving(t *testing.T, s *testserver.Server) {
 	t.Helper()
 	d, err := dsn.Open(s.URL())
@@ -131,6 +132,7 @@ func TestSQLiteHasNoClock(t *testing.T) {
 	}
 }
 
+// Now returns the pool's error.
 func TestNowFails(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -13,6 +13,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
+// A process whose clock is wrong blocks its worker only briefly, because the store has a
+// clock to compare with.
 func TestWrongClocks(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL} {
@@ -24,6 +26,7 @@ func TestWrongClocks(t *testing.T) {
 	}
 }
 
+// Processes continue if the server restarts with a wrong clock.
 func TestWrongServerClock(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
@@ -43,6 +46,7 @@ func TestWrongServerClock(t *testing.T) {
 	}
 }
 
+// clientOf returns a store on db, and the function that closes its pool.
 func clientOf(t *testing.T, db *gorm.DB) storetest.Client {
 	t.Helper()
 	pool, err := db.DB()

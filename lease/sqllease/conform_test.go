@@ -17,6 +17,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
+// The store keeps the contract of lease.Store on every database. Each handle has its own
+// pool, like a process.
 func TestConform(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -26,6 +28,7 @@ func TestConform(t *testing.T) {
 	})
 }
 
+// TestConformWithoutGORM is TestConform for a store that NewDB has made.
 func TestConformWithoutGORM(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -171,6 +174,8 @@ func TestConformMemory(t *testing.T) {
 	})
 }
 
+// The store keeps its contract on a database in memory that several connections share,
+// whose locks have another error.
 func TestConformSharedCache(t *testing.T) {
 	t.Parallel()
 	testdb.Open(t, testdb.SQLiteMattn) // skips without cgo

@@ -24,21 +24,22 @@ import (
 // connect returns the store over one connection, until the test ends.
 func connect(t *testing.T, store lease.Store) lease.Store {
 	t.Helper()
-	one, release := connectFor(t, store)
+	connected, release := connectFor(t, store)
 	t.Cleanup(release)
-	return one
+	return connected
 }
 
 // connectFor returns the store over one connection, until release.
-func connectFor(t *testing.T, store lease.Store) (one lease.Store, release func()) {
+func connectFor(t *testing.T, store lease.Store) (connected lease.Store, release func()) {
 	t.Helper()
-	one, release, err := store.(lease.Connector).Connect(within(t, patience))
+	connected, release, err := store.(lease.Connector).Connect(within(t, patience))
 	if err != nil {
 		t.Fatalf("Connect: %v", err)
 	}
-	return one, release
+	return connected, release
 }
 
+// poolOf returns the pool of db.
 func poolOf(t *testing.T, db *gorm.DB) *sql.DB {
 	t.Helper()
 	pool, err := db.DB()
@@ -56,10 +57,10 @@ func TestConnect(t *testing.T) {
 		pool.SetMaxOpenConns(1)
 		store := newStore(db)
 		for bound := range int64(3) {
-			one, release := connectFor(t, store)
-			is := load(t, one)[1]
-			swap(t, one, 1, is, lease.Record{Bound: bound + 1, Owner: "one"}, true)
-			swap(t, one, 1, is, third, false)
+			connected, release := connectFor(t, store)
+			current := load(t, connected)[1]
+			swap(t, connected, 1, current, lease.Record{Bound: bound + 1, Owner: "one"}, true)
+			swap(t, connected, 1, current, third, false)
 			if in := pool.Stats().InUse; in != 1 {
 				t.Errorf("%d connections are in use, want 1", in)
 			}
@@ -67,7 +68,7 @@ func TestConnect(t *testing.T) {
 			if in := pool.Stats().InUse; in != 0 {
 				t.Errorf("%d connections are in use after the release, want 0", in)
 			}
-			if _, err := one.Load(within(t, patience)); !errors.Is(err, sql.ErrConnDone) {
+			if _, err := connected.Load(within(t, patience)); !errors.Is(err, sql.ErrConnDone) {
 				t.Errorf("Load after the release: %v, want %v", err, sql.ErrConnDone)
 			}
 		}
@@ -85,7 +86,7 @@ func TestConnectedFirstUse(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		poolOf(t, db).SetMaxOpenConns(1)
 		store := newStore(db)
-		one, release := connectFor(t, store)
+		connected, release := connectFor(t, store)
 		loaded := make(chan error, 1)
 		go func() {
 			_, err := store.Load(within(t, patience))
@@ -94,7 +95,7 @@ func TestConnectedFirstUse(t *testing.T) {
 		for poolOf(t, db).Stats().WaitCount == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		swap(t, one, 1, lease.Record{}, first, true)
+		swap(t, connected, 1, lease.Record{}, first, true)
 		release()
 		if err := <-loaded; err != nil {
 			t.Errorf("Load: %v", err)
@@ -164,12 +165,13 @@ func awaitIdle(t *testing.T, pool *sql.DB) {
 	}
 }
 
+// Connect returns an error of the pool at once.
 func TestConnectFails(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		mine := reopen(t, db)
-		poolOf(t, mine).Close()
-		_, _, err := newStore(mine).(lease.Connector).Connect(within(t, patience))
+		storeDB := reopen(t, db)
+		poolOf(t, storeDB).Close()
+		_, _, err := newStore(storeDB).(lease.Connector).Connect(within(t, patience))
 		if errorText(err) != "sqllease: sql: database is closed" {
 			t.Errorf("Connect: %v, want an error of the pool", err)
 		}
@@ -204,9 +206,9 @@ func TestConnectAfterRestart(t *testing.T) {
 			if err := server.Start(); err != nil {
 				t.Fatal(err)
 			}
-			one, release := connectFor(t, store)
+			connected, release := connectFor(t, store)
 			defer release()
-			swap(t, one, 1, first, second, true)
+			swap(t, connected, 1, first, second, true)
 		})
 	}
 }
@@ -262,11 +264,11 @@ func TestAbandonedCall(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		p := &proxy{}
-		mine := proxied(t, db, p)
-		pool := poolOf(t, mine)
-		store := newStore(mine)
+		storeDB := proxied(t, db, p)
+		pool := poolOf(t, storeDB)
+		store := newStore(storeDB)
 		swap(t, store, 1, lease.Record{}, first, true)
-		one, release := connectFor(t, store)
+		connected, release := connectFor(t, store)
 		stuck := make(chan struct{})
 		end := sync.OnceFunc(func() { close(stuck) })
 		defer end()
@@ -275,10 +277,10 @@ func TestAbandonedCall(t *testing.T) {
 			return execute()
 		})
 		ctx := within(t, 100*time.Millisecond)
-		_, err := one.CompareAndSwap(ctx, 1, first, second)
+		_, err := connected.CompareAndSwap(ctx, 1, first, second)
 		checkLate(t, "CompareAndSwap", ctx, err, "sqllease: no answer after ")
 		ctx = within(t, 100*time.Millisecond)
-		_, err = one.Load(ctx)
+		_, err = connected.Load(ctx)
 		checkLate(t, "Load", ctx, err, "the connection still serves a call whose context has ended")
 		released := time.Now()
 		release()
@@ -294,17 +296,17 @@ func TestAbandonedCall(t *testing.T) {
 	})
 }
 
-// If the connection of a connected store dies during a write, the write fails at once.
-// Another connection could not tell whether the write has happened.
+// If the connection of a connected store dies during a write, the write fails at once. The
+// store must not repeat it over another connection, because it may have happened.
 func TestConnectionDies(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		p := &proxy{}
 		store := newStore(proxied(t, db, p))
 		swap(t, store, 1, lease.Record{}, first, true)
-		one, release := connectFor(t, store)
+		connected, release := connectFor(t, store)
 		p.onWrite(func(execution) (driver.Result, error) { return nil, driver.ErrBadConn })
-		if _, err := one.CompareAndSwap(within(t, patience), 1, first, second); !errors.Is(err, driver.ErrBadConn) {
+		if _, err := connected.CompareAndSwap(within(t, patience), 1, first, second); !errors.Is(err, driver.ErrBadConn) {
 			t.Errorf("CompareAndSwap: %v, want %v", err, driver.ErrBadConn)
 		}
 		release()

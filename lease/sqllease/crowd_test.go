@@ -28,6 +28,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
+// fortyConnections limits the pool of db to forty connections, and keeps them open.
 func fortyConnections(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	pool, err := db.DB()

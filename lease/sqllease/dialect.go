@@ -52,7 +52,7 @@ type dialect struct {
 
 	// inspect returns the state of a connection. If table is empty it inspects only the
 	// session.
-	inspect func(ctx context.Context, on asker, table tableName) (session, error)
+	inspect func(ctx context.Context, on timedConn, table tableName) (session, error)
 
 	// rollBack is a statement that ends a transaction which a program has left open. If
 	// it is empty, the store closes the connection instead.

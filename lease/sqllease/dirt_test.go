@@ -105,12 +105,15 @@ func TestDirt(t *testing.T) {
 	}
 }
 
+// testDirt leaves the only connection of a pool in the state d, three times, and writes:
+// over one connection as a lease extends, directly, and after a read. It checks the
+// results, the records and the store's only warning.
 func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
-	mine := reopen(t, db)
-	limitPool(t, mine, 1)
+	storeDB := reopen(t, db)
+	limitPool(t, storeDB, 1)
 	var log syncBuffer
-	store := newStore(mine, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	store := newStore(storeDB, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	swap(t, store, 1, lease.Record{}, first, true)
 	swap(t, store, 2, lease.Record{}, first, true)
 	before := log.String() // warnings about the server's settings
@@ -128,7 +131,7 @@ func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 			return swapError(store.CompareAndSwap(within(t, patience), 1, at, next))
 		},
 	} {
-		leaveDirt(t, mine, statements)
+		leaveDirt(t, storeDB, statements)
 		next := lease.Record{Bound: at.Bound + 1, Owner: "next"}
 		if err := write(next); (err != nil) != d.fails {
 			t.Errorf("the write: %v, want an error: %v", err, d.fails)
@@ -141,7 +144,7 @@ func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 	if d.logged == "" && logged != "" || d.logged != "" && (strings.Count(logged, "\n") != 1 || !strings.Contains(logged, d.logged)) {
 		t.Errorf("logged %q, want one warning %q", logged, d.logged)
 	}
-	poolOf(t, mine).Close()
+	poolOf(t, storeDB).Close()
 	wantUntouched(t, db, map[int]lease.Record{1: at, 2: first})
 }
 
@@ -200,17 +203,17 @@ func hasBinaryLog(t *testing.T, conn *sql.Conn) (on bool) {
 func extendAsLease(t *testing.T, store lease.Store, from, to lease.Record) (err error) {
 	t.Helper()
 	for range 2 {
-		var one lease.Store
+		var connected lease.Store
 		var release func()
-		if one, release, err = store.(lease.Connector).Connect(within(t, patience)); err != nil {
+		if connected, release, err = store.(lease.Connector).Connect(within(t, patience)); err != nil {
 			continue
 		}
-		if now, ok := one.(lease.Clock); ok {
+		if now, ok := connected.(lease.Clock); ok {
 			if at, err := now.Now(within(t, patience)); err != nil || time.Since(at).Abs() > time.Minute {
 				t.Errorf("Now = %v, %v", at, err)
 			}
 		}
-		err = swapError(one.CompareAndSwap(within(t, patience), 1, from, to))
+		err = swapError(connected.CompareAndSwap(within(t, patience), 1, from, to))
 		release()
 		if err == nil {
 			return nil
@@ -265,14 +268,16 @@ func TestDirtBehindPgBouncer(t *testing.T) {
 	}
 }
 
+// testDirtBehind leaves a connection behind PgBouncer in the state d, and writes as a lease
+// extends.
 func testDirtBehind(t *testing.T, db *gorm.DB, url string, d dirt) {
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
-	mine := open(t, postgres.Open(url+"&default_query_exec_mode=exec"))
-	limitPool(t, mine, 2)
-	store := newStore(mine, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
+	storeDB := open(t, postgres.Open(url+"&default_query_exec_mode=exec"))
+	limitPool(t, storeDB, 2)
+	store := newStore(storeDB, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	swap(t, store, 1, lease.Record{}, first, true)
 	swap(t, store, 2, lease.Record{}, first, true)
-	leaveDirt(t, mine, d.complete(t, db))
+	leaveDirt(t, storeDB, d.complete(t, db))
 	at := first
 	if err := extendAsLease(t, store, at, second); err == nil {
 		at = second

@@ -41,7 +41,7 @@ func TestDirtySession(t *testing.T) {
 				f.AwaitHolding(f.Start(storetest.AtOnce, "dirty"))
 				run(t, db, test.dirt)
 				pause(t.Context(), 2*window)
-				f.Clocks = []time.Duration{-20 * time.Second}
+				f.Clocks = []time.Duration{-20 * time.Second} // so that the taker starts exactly at the bound in the table
 				takers := f.Start(storetest.AtOnce, "other")
 				pause(t.Context(), window/3) // the taker waits while the row is locked
 				db.Exec("ROLLBACK")          // on another connection the ROLLBACK has no effect
@@ -56,7 +56,8 @@ func TestDirtySession(t *testing.T) {
 	}
 }
 
-// dialBoth opens stores over two pools of one database.
+// dialBoth returns a dialer that opens stores over two pools of one database. The address
+// "other" means the pool other.
 func dialBoth(dirty, other *gorm.DB) func(context.Context, string, string) (lease.Store, func(), error) {
 	return func(_ context.Context, which, namespace string) (lease.Store, func(), error) {
 		db := dirty

@@ -55,10 +55,10 @@ func TestSQLiteWritesDurably(t *testing.T) {
 // withSynchronous opens the same file again, over one connection with this level.
 func withSynchronous(t *testing.T, db *gorm.DB, level int) *gorm.DB {
 	t.Helper()
-	mine := reopen(t, db)
-	poolOf(t, mine).SetMaxOpenConns(1)
-	run(t, mine, "PRAGMA synchronous = "+strconv.Itoa(level))
-	return mine
+	storeDB := reopen(t, db)
+	poolOf(t, storeDB).SetMaxOpenConns(1)
+	run(t, storeDB, "PRAGMA synchronous = "+strconv.Itoa(level))
+	return storeDB
 }
 
 // wantLevels expects the trigger to have recorded these levels, by the written bound.
@@ -98,16 +98,16 @@ func TestSQLiteSettingIsRestored(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
-			mine := withSynchronous(t, busyTimeout(t, db, "0"), 1)
-			store := newStore(mine)
+			storeDB := withSynchronous(t, busyTimeout(t, db, "0"), 1)
+			store := newStore(storeDB)
 			swap(t, store, 1, lease.Record{}, first, true)
 			tx := db.Begin()
 			run(t, tx, "CREATE TABLE orders (id INTEGER)")
 			wantLateSwap(t, store, writerLock)
 			tx.Rollback()
-			wantLevel(t, mine, 1)
+			wantLevel(t, storeDB, 1)
 			swap(t, store, 1, first, second, true)
-			wantLevel(t, mine, 1)
+			wantLevel(t, storeDB, 1)
 		})
 	}
 }
@@ -119,9 +119,9 @@ func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
 	p := &proxy{refuse: func(ctx context.Context, _ string) error { return ctx.Err() }}
-	mine := proxied(t, sqliteNormal(t, db), p)
-	poolOf(t, mine).SetMaxOpenConns(1)
-	store := newStore(mine)
+	storeDB := proxied(t, sqliteNormal(t, db), p)
+	poolOf(t, storeDB).SetMaxOpenConns(1)
+	store := newStore(storeDB)
 	swap(t, store, 1, lease.Record{}, first, true)
 	ctx, cancel := context.WithCancel(t.Context())
 	p.onWrite(func(execution) (driver.Result, error) {
@@ -131,10 +131,10 @@ func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	if written, err := store.CompareAndSwap(ctx, 1, first, second); written || !errors.Is(err, context.Canceled) {
 		t.Errorf("CompareAndSwap = %v, %v, want %v", written, err, context.Canceled)
 	}
-	if left := poolOf(t, mine).Stats().OpenConnections; left != 1 {
+	if left := poolOf(t, storeDB).Stats().OpenConnections; left != 1 {
 		t.Errorf("%d connections are open, want the one that was", left)
 	}
-	wantLevel(t, mine, 1)
+	wantLevel(t, storeDB, 1)
 }
 
 // In an attached file, SQLite has a synchronous setting of its own. The store changes the
@@ -170,12 +170,12 @@ func TestSQLiteSettingCannotBeRestored(t *testing.T) {
 		}
 		return nil
 	}}
-	mine := proxied(t, sqliteNormal(t, db), p)
-	poolOf(t, mine).SetMaxOpenConns(1)
-	store := newStore(mine)
+	storeDB := proxied(t, sqliteNormal(t, db), p)
+	poolOf(t, storeDB).SetMaxOpenConns(1)
+	store := newStore(storeDB)
 	for _, step := range [][2]lease.Record{{{}, first}, {first, second}} {
 		swap(t, store, 1, step[0], step[1], true)
-		if open := poolOf(t, mine).Stats().OpenConnections; open != 0 {
+		if open := poolOf(t, storeDB).Stats().OpenConnections; open != 0 {
 			t.Errorf("%d connections are open after the setting was not put back, want 0", open)
 		}
 	}

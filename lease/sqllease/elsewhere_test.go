@@ -52,8 +52,8 @@ func TestLostServerLeavesThePool(t *testing.T) {
 	t.Parallel()
 	eachRefusal(t, func(t *testing.T, db *gorm.DB, refusal error) {
 		p := &proxy{}
-		mine := proxied(t, db, p)
-		store := newStore(mine)
+		storeDB := proxied(t, db, p)
+		store := newStore(storeDB)
 		swap(t, store, 1, lease.Record{}, first, true)
 		lost := p.connections
 		p.loseServers(loseFirst(lost, refusal))
@@ -61,7 +61,7 @@ func TestLostServerLeavesThePool(t *testing.T) {
 		if got := load(t, store)[1]; got != second {
 			t.Errorf("the record is %+v, want %+v", got, second)
 		}
-		if open := poolOf(t, mine).Stats().OpenConnections; p.connections != lost+1 || open != 1 {
+		if open := poolOf(t, storeDB).Stats().OpenConnections; p.connections != lost+1 || open != 1 {
 			t.Errorf("%d connections were made and %d are open, want %d and 1: the lost one has left", p.connections, open, lost+1)
 		}
 	})
@@ -75,9 +75,9 @@ func TestLostServerOfOneConnection(t *testing.T) {
 		p := &proxy{}
 		store := newStore(proxied(t, db, p))
 		swap(t, store, 1, lease.Record{}, first, true)
-		one, release := connectFor(t, store)
+		connected, release := connectFor(t, store)
 		p.loseServers(loseFirst(p.connections, refusal))
-		if written, err := one.CompareAndSwap(within(t, patience), 1, first, second); written || !errors.Is(err, refusal) {
+		if written, err := connected.CompareAndSwap(within(t, patience), 1, first, second); written || !errors.Is(err, refusal) {
 			t.Errorf("CompareAndSwap = %v, %v, want %v", written, err, refusal)
 		}
 		release()

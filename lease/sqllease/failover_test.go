@@ -408,6 +408,7 @@ func (s trustReads) CompareAndSwap(ctx context.Context, worker int, old, next le
 	return false, err
 }
 
+// pause sleeps for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

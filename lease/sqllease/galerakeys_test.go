@@ -73,7 +73,8 @@ func batchKeys(nodes []*testserver.Server) func(t *testing.T) {
 	}
 }
 
-// withoutReturning opens the node without RETURNING, which only MariaDB has.
+// withoutReturning opens the node for GORM and gormflake without RETURNING, as on MySQL,
+// which lacks it.
 func withoutReturning(t *testing.T, node *testserver.Server) *gorm.DB {
 	t.Helper()
 	db := galeraDB(t, node)

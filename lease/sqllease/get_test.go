@@ -77,6 +77,7 @@ func TestGetHasOneText(t *testing.T) {
 	}
 }
 
+// Get refuses the answer of a standby, which may lag.
 func TestGetRefusesStandby(t *testing.T) {
 	t.Parallel()
 	store := newStore(replacing("pg_is_in_recovery()", "true")(t, testdb.Open(t, testdb.Postgres)))

@@ -87,6 +87,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
+// load returns all records of the store.
 func load(t *testing.T, s lease.Store) map[int]lease.Record {
 	t.Helper()
 	records, err := s.Load(within(t, patience))
@@ -105,6 +106,7 @@ func swap(t *testing.T, s lease.Store, worker int, from, to lease.Record, want b
 	}
 }
 
+// run executes statements, which must succeed.
 func run(t *testing.T, db *gorm.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {

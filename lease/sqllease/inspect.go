@@ -22,7 +22,7 @@ import (
 // connection.
 func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration) error {
 	var t tableName
-	on := asker{conn, limit}
+	on := timedConn{conn, limit}
 	known := s.ready.Load()
 	if known != nil {
 		t = *known
@@ -46,12 +46,12 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration
 // checkEngine refuses servers that use the protocol of PostgreSQL or MySQL but are
 // other products, because their settings do not mean the same. For TiDB it also replaces
 // the dialect of MySQL by TiDB's.
-func (s *store) checkEngine(ctx context.Context, on asker) error {
+func (s *store) checkEngine(ctx context.Context, on timedConn) error {
 	if s.dialect() == sqliteDialect { // SQLite is a library, not a server
 		return nil
 	}
 	var version string
-	if err := on.ask(ctx, "SELECT version()", &version); err != nil {
+	if err := on.queryRow(ctx, "SELECT version()", &version); err != nil {
 		return err
 	}
 	engine := compatible.Engine(version)

@@ -42,6 +42,7 @@ var mysqlDialect = &dialect{
 // but this package does not import them.
 var mysqlNumber = regexp.MustCompile(`(?i)\berror (\d{4})\b`)
 
+// classifyMySQL returns the meaning of an error of MySQL or MariaDB, by its number.
 func classifyMySQL(err error) errorKind {
 	match := mysqlNumber.FindStringSubmatch(err.Error())
 	if match == nil {
@@ -76,10 +77,12 @@ const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_fl
     WHEN @@GLOBAL.log_bin AND NOT @@SESSION.sql_log_bin THEN 'sql_log_bin=0, under which no replica gets what the store writes'
     ELSE '' END`
 
-func inspectMySQL(ctx context.Context, on asker, t tableName) (found session, err error) {
+// inspectMySQL reads the settings of the server that can forget writes, and the state of
+// the session.
+func inspectMySQL(ctx context.Context, on timedConn, t tableName) (found session, err error) {
 	var flush, syncLog int
 	var setting string
-	if err := on.ask(ctx, mysqlSession, &found.server, &flush, &syncLog, &setting); err != nil {
+	if err := on.queryRow(ctx, mysqlSession, &found.server, &flush, &syncLog, &setting); err != nil {
 		return found, err
 	}
 	add := func(level slog.Level, text string) { found.findings = append(found.findings, finding{level, text}) }
@@ -101,7 +104,7 @@ func inspectMySQL(ctx context.Context, on asker, t tableName) (found session, er
 // from a variable, so mysqlDirt sets the isolation level, which fails within a
 // transaction. Outside a transaction the level applies only to the next transaction. It
 // also checks that no temporary table hides the real table.
-func mysqlDirt(ctx context.Context, on asker, t tableName, setting string) (dirt, err error) {
+func mysqlDirt(ctx context.Context, on timedConn, t tableName, setting string) (dirt, err error) {
 	if setting != "" {
 		return fmt.Errorf("%w has %s: remove it from the program, the DSN or the server's settings", errDirty, setting), nil
 	}
@@ -116,23 +119,23 @@ func mysqlDirt(ctx context.Context, on asker, t tableName, setting string) (dirt
 }
 
 // isTemporary reports whether the name means a temporary table in this session.
-func isTemporary(ctx context.Context, on asker, t tableName) (bool, error) {
+func isTemporary(ctx context.Context, on timedConn, t tableName) (bool, error) {
 	ddl, err := mysqlDDL(ctx, on, t)
 	return strings.HasPrefix(ddl, "CREATE TEMPORARY "), err
 }
 
 // mysqlDDL returns the statement that creates the table, or the view in its place. It is
 // in the second column of the result.
-func mysqlDDL(ctx context.Context, on asker, t tableName) (ddl string, err error) {
-	err = on.ask(ctx, "SHOW CREATE TABLE "+t.quoted, new(string), &ddl)
+func mysqlDDL(ctx context.Context, on timedConn, t tableName) (ddl string, err error) {
+	err = on.queryRow(ctx, "SHOW CREATE TABLE "+t.quoted, new(string), &ddl)
 	return ddl, err
 }
 
 // isClustered reports whether the server is a node of a Galera cluster, whose nodes lag
 // behind each other.
-func isClustered(ctx context.Context, on asker) (bool, error) {
+func isClustered(ctx context.Context, on timedConn) (bool, error) {
 	var value string
-	err := on.ask(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'", new(string), &value)
+	err := on.queryRow(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'", new(string), &value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -214,12 +217,12 @@ func mysqlShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, 
 	if err = found.readParts(ctx, conn, mysqlParts, args...); err != nil || found.kind != "" {
 		return found, err
 	}
-	hidden, err := isTemporary(ctx, asker{conn, statementTimeout}, t)
+	hidden, err := isTemporary(ctx, timedConn{conn, statementTimeout}, t)
 	if hidden {
 		found.kind = temporary
 	}
 	if err == nil {
-		found.clustered, err = isClustered(ctx, asker{conn, statementTimeout})
+		found.clustered, err = isClustered(ctx, timedConn{conn, statementTimeout})
 	}
 	return found, err
 }

@@ -72,46 +72,46 @@ func (p *patroniRun) addresses() []string { return slices.Repeat(p.URLs(), patro
 func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally {
 	t.Helper()
 	p.do(t, p.Whole)
-	steady, usual, restless := p.fleet(t, patroniWindow), p.fleet(t, time.Minute), p.fleet(t, patroniWindow)
-	holders := steady.Start(storetest.AtOnce, p.addresses()...)
-	steady.AwaitHolding(holders)
-	usually := usual.Start(storetest.AtOnce, p.addresses()...)
+	holderFleet, defaultFleet, changingFleet := p.fleet(t, patroniWindow), p.fleet(t, time.Minute), p.fleet(t, patroniWindow)
+	holders := holderFleet.Start(storetest.AtOnce, p.addresses()...)
+	holderFleet.AwaitHolding(holders)
+	defaultHolders := defaultFleet.Start(storetest.AtOnce, p.addresses()...)
 	if p.settle == 0 { // settling would take a minute
-		usual.AwaitHolding(usually)
+		defaultFleet.AwaitHolding(defaultHolders)
 	}
-	began := p.beginFault(t, fault, restless)
+	began := p.beginFault(t, fault, changingFleet)
 	p.do(t, p.Failover)
 	failover := time.Since(began)
 	healed := p.healLater(t, fault, began)
-	restless.Clocks = []time.Duration{-40 * time.Second}
-	restless.AwaitHolding(restless.Start(storetest.AtOnce, p.addresses()...))
-	steady.AwaitIssuing(holders)
+	changingFleet.Clocks = []time.Duration{-40 * time.Second}
+	changingFleet.AwaitHolding(changingFleet.Start(storetest.AtOnce, p.addresses()...))
+	holderFleet.AwaitIssuing(holders)
 	halt := storetest.TakeHalt(holders)
 	p.do(t, func() error { return <-healed })
-	sum := steady.Finish().Plus(usual.Finish()).Plus(restless.Finish())
+	sum := holderFleet.Finish().Plus(defaultFleet.Finish()).Plus(changingFleet.Finish())
 	t.Logf("%s: another leads after %v; %v, longest halt %v, %v with the default window", fault, tenths(failover), sum,
-		tenths(halt), tenths(storetest.TakeHalt(usually)))
+		tenths(halt), tenths(storetest.TakeHalt(defaultHolders)))
 	return sum
 }
 
 // beginFault lets members come and go, injects the fault among them, and returns when it
 // did. For the fault Lost it first cuts off the replicas. Further members come and go
 // before the leader is killed, so that the next leader has forgotten their writes.
-func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, restless *storetest.Fleet) time.Time {
+func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, changingFleet *storetest.Fleet) time.Time {
 	t.Helper()
 	generations := 5
 	if p.settle > 0 {
 		generations = 1 // each member settles
 	}
-	restless.End(restless.ComeAndGo(generations, p.addresses()...))
+	changingFleet.End(changingFleet.ComeAndGo(generations, p.addresses()...))
 	if fault == storetest.Lost {
 		p.do(t, p.CutReplicas)
 		fault = testcluster.Killed
 	}
-	members := restless.ComeAndGo(generations, p.addresses()...)
+	members := changingFleet.ComeAndGo(generations, p.addresses()...)
 	began := time.Now()
 	p.do(t, func() error { return p.Break(fault) })
-	restless.End(members) // otherwise they would raise forgotten bounds before another member reads them
+	changingFleet.End(members) // otherwise they would raise forgotten bounds before another member reads them
 	return began
 }
 

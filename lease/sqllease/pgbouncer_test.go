@@ -37,11 +37,11 @@ func conformBehind(t *testing.T, bouncer *testserver.Server, mode string) {
 		return newStore(behindPooler(t, bouncer, mode), sqllease.WithNamespace(namespace))
 	})
 	store := newStore(behindPooler(t, bouncer, mode), sqllease.WithNamespace(mode))
-	one := connect(t, store)
-	swap(t, one, 1, lease.Record{}, first, true)
+	connected := connect(t, store)
+	swap(t, connected, 1, lease.Record{}, first, true)
 	swap(t, store, 1, first, second, true)
-	swap(t, one, 1, second, third, true)
-	wantNow(t, one)
+	swap(t, connected, 1, second, third, true)
+	wantNow(t, connected)
 }
 
 // behindPooler opens the database behind PgBouncer with this mode of pgx.

@@ -114,7 +114,8 @@ func (s *store) waitInQueue(ctx context.Context, answers chan<- connResult) {
 	}()
 }
 
-// discard closes the connection instead of returning it to the pool.
+// discard closes the connection instead of returning it to the pool. Package database/sql
+// closes a connection whose driver returns ErrBadConn.
 func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()

@@ -66,6 +66,7 @@ func poolerHint(err error) string {
 	return ""
 }
 
+// classifyPostgres returns the meaning of an error of PostgreSQL, by its SQLSTATE.
 func classifyPostgres(err error) errorKind {
 	switch sqlState(err) {
 	case "42P01": // undefined table
@@ -85,9 +86,9 @@ func classifyPostgres(err error) errorKind {
 // inspectPostgres reads two settings of the server. It does not look for open
 // transactions, because pgx checks for them whenever a connection is taken from the
 // pool, and closes such a connection.
-func inspectPostgres(ctx context.Context, on asker, _ tableName) (found session, err error) {
+func inspectPostgres(ctx context.Context, on timedConn, _ tableName) (found session, err error) {
 	var fsync, pages string
-	err = on.ask(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes')", &fsync, &pages)
+	err = on.queryRow(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes')", &fsync, &pages)
 	if fsync == "off" {
 		found.findings = append(found.findings, finding{slog.LevelWarn, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"})
 	}
@@ -173,6 +174,7 @@ UNION ALL
 SELECT 'flaw', 'row level security can hide rows from this user', 'all rows', 'ALTER TABLE ' || quoted || ' DISABLE ROW LEVEL SECURITY'
 FROM t WHERE row_security_active(t.oid)`
 
+// postgresShape reads the shape of the table.
 func postgresShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	if err = found.readColumns(ctx, conn, postgresColumns, t.quoted); err == nil {
 		err = found.readParts(ctx, conn, postgresParts, t.quoted)

@@ -14,17 +14,17 @@ const (
 	minStatementTimeout = 2 * time.Second
 )
 
-// An asker sends the statements that inspect a connection, each with a time limit.
-type asker struct {
+// A timedConn sends the statements that inspect a connection, each with a time limit.
+type timedConn struct {
 	conn  *sql.Conn
 	limit time.Duration // for each statement
 }
 
-// ask scans the first row of the statement's result into dest. It ignores columns
+// queryRow scans the first row of the statement's result into dest. It ignores columns
 // beyond dest. No row is [sql.ErrNoRows].
-func (a asker) ask(ctx context.Context, statement string, dest ...any) error {
-	return a.timed(ctx, statement, func(ctx context.Context) error {
-		rows, err := a.conn.QueryContext(ctx, statement)
+func (c timedConn) queryRow(ctx context.Context, statement string, dest ...any) error {
+	return c.withLimit(ctx, statement, func(ctx context.Context) error {
+		rows, err := c.conn.QueryContext(ctx, statement)
 		if err != nil {
 			return err
 		}
@@ -50,20 +50,20 @@ func (a asker) ask(ctx context.Context, statement string, dest ...any) error {
 }
 
 // exec executes a statement without a result.
-func (a asker) exec(ctx context.Context, statement string) error {
-	return a.timed(ctx, statement, func(ctx context.Context) error {
-		_, err := a.conn.ExecContext(ctx, statement)
+func (c timedConn) exec(ctx context.Context, statement string) error {
+	return c.withLimit(ctx, statement, func(ctx context.Context) error {
+		_, err := c.conn.ExecContext(ctx, statement)
 		return err
 	})
 }
 
-// timed calls f, which sends the statement, with the time limit. If the time runs out,
+// withLimit calls f, which sends the statement, with the time limit. If the time runs out,
 // the error names the statement.
-func (a asker) timed(ctx context.Context, statement string, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, a.limit)
+func (c timedConn) withLimit(ctx context.Context, statement string, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
 	began := time.Now()
-	return unanswered(ctx, statement, began, f(ctx))
+	return asSlowError(ctx, statement, began, f(ctx))
 }
 
 // An execer is a connection, or a transaction on a connection.
@@ -78,7 +78,7 @@ func eachRow(ctx context.Context, conn execer, query string, args []any, scan fu
 	began := time.Now()
 	rows, err := conn.QueryContext(ctx, query, args...)
 	if err != nil {
-		return unanswered(ctx, query, began, err)
+		return asSlowError(ctx, query, began, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -86,7 +86,7 @@ func eachRow(ctx context.Context, conn execer, query string, args []any, scan fu
 			return err
 		}
 	}
-	return unanswered(ctx, query, began, rows.Err())
+	return asSlowError(ctx, query, began, rows.Err())
 }
 
 // queryTexts returns the values of a query with one column.

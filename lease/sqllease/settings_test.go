@@ -186,6 +186,7 @@ func TestMySQLAutocommit(t *testing.T) {
 	})
 }
 
+// The store refuses to read from a standby, which may lag.
 func TestPostgresStandby(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -173,6 +173,8 @@ var brokenPostgres = []broken{
 	{"two flaws", columns("", "bound", "INTEGER"), "bound is integer; " + noKey},
 }
 
+// The store refuses each table that could let a compare-and-swap succeed twice, before it
+// writes, and accepts the table after the fix of its error.
 func TestBrokenTables(t *testing.T) {
 	t.Parallel()
 	for target, shapes := range map[testdb.Target][]broken{
@@ -295,6 +297,7 @@ func TestBrokenTablesOfPostgresExtensions(t *testing.T) {
 	}
 }
 
+// A TableError has a line for each flaw, with the wanted state and the fix.
 func TestTableError(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -360,6 +363,7 @@ func TestGoodTables(t *testing.T) {
 	acceptsTables(t, testdb.MySQL, map[string]string{"no blanks": columns(primary) + " COLLATE utf8mb4_0900_bin"})
 }
 
+// acceptsTables runs a subtest for each table, whose statements create it.
 func acceptsTables(t *testing.T, target testdb.Target, tables map[string]string) {
 	t.Helper()
 	for name, statements := range tables {

@@ -43,12 +43,12 @@ func classifySQLite(err error) errorKind {
 
 // inspectSQLite reads the settings of the connection. To find an open transaction it
 // sets synchronous to its current value, which SQLite refuses within a transaction.
-func inspectSQLite(ctx context.Context, on asker, _ tableName) (found session, err error) {
+func inspectSQLite(ctx context.Context, on timedConn, _ tableName) (found session, err error) {
 	var synchronous int
 	var journal, file string
-	err = errors.Join(on.ask(ctx, "PRAGMA synchronous", &synchronous), on.ask(ctx, "PRAGMA journal_mode", &journal))
+	err = errors.Join(on.queryRow(ctx, "PRAGMA synchronous", &synchronous), on.queryRow(ctx, "PRAGMA journal_mode", &journal))
 	if err == nil && (journal == "off" || journal == "memory") {
-		err = on.ask(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'", &file)
+		err = on.queryRow(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'", &file)
 	}
 	if err != nil {
 		return found, err

@@ -115,9 +115,9 @@ func TestSynchronousSettingFails(t *testing.T) {
 	}
 	var statements galeraStatements
 	p := &proxy{rewrite: statements.rewrite}
-	mine := proxied(t, db, p)
-	limitPool(t, mine, 1)
-	store := newStore(mine)
+	storeDB := proxied(t, db, p)
+	limitPool(t, storeDB, 1)
+	store := newStore(storeDB)
 	swap(t, store, 1, lease.Record{}, first, true)
 	for n := 4; n <= 8; n++ { // after the statements that inspect the connection
 		fails := n < 8 // the statements read the setting, set it, read in two steps, and restore it
@@ -127,7 +127,7 @@ func TestSynchronousSettingFails(t *testing.T) {
 			t.Errorf("statement %d fails: Load = %v, %v, want an error: %t", n, records, err, fails)
 		}
 		var wait int
-		if err := mine.Raw("SELECT @@SESSION.wsrep_sync_wait").Scan(&wait).Error; err != nil || wait != 0 {
+		if err := storeDB.Raw("SELECT @@SESSION.wsrep_sync_wait").Scan(&wait).Error; err != nil || wait != 0 {
 			t.Errorf("statement %d failed: the application has wsrep_sync_wait = %d, %v, want 0", n, wait, err)
 		}
 	}

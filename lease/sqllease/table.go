@@ -88,7 +88,7 @@ func (s *store) exec(ctx context.Context, statement string) error {
 	return s.attempt(ctx, func(conn *sql.Conn) error {
 		began := time.Now()
 		_, err := conn.ExecContext(ctx, statement)
-		return unanswered(ctx, statement, began, err)
+		return asSlowError(ctx, statement, began, err)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
+// DDL returns the statement for each database, with the name of the table as it was given.
 func TestDDL(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -61,6 +62,7 @@ func TestDDL(t *testing.T) {
 	}
 }
 
+// Every call of a store with an invalid option returns the errors of its options.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

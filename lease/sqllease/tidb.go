@@ -32,6 +32,8 @@ var tidbDialect = func() *dialect {
 // or (8141) because the inserted row exists.
 var tidbAborted = regexp.MustCompile(`(?i)\berror (?:8002|8022|9007|(8141))\b`)
 
+// classifyTiDB returns the meaning of an error of TiDB. A COMMIT may fail with an error
+// that MySQL does not have, after which TiDB has rolled back.
 func classifyTiDB(err error) errorKind {
 	switch match := tidbAborted.FindStringSubmatch(err.Error()); {
 	case match == nil:
@@ -55,9 +57,9 @@ const tidbSession = `SELECT CASE
 // inspectTiDB reports session settings that make reads return old data, as well as
 // autocommit=0. It does not read the settings of InnoDB, because TiDB has them but
 // ignores them.
-func inspectTiDB(ctx context.Context, on asker, t tableName) (found session, err error) {
+func inspectTiDB(ctx context.Context, on timedConn, t tableName) (found session, err error) {
 	var setting string
-	if err := on.ask(ctx, tidbSession, &setting); err != nil {
+	if err := on.queryRow(ctx, tidbSession, &setting); err != nil {
 		return found, err
 	}
 	found.dirt, err = mysqlDirt(ctx, on, t, setting)
@@ -74,7 +76,7 @@ func tidbShape(ctx context.Context, conn *sql.Conn, t tableName) (shape, error) 
 	if err != nil || found.kind != "" {
 		return found, err
 	}
-	ddl, err := mysqlDDL(ctx, asker{conn, statementTimeout}, t)
+	ddl, err := mysqlDDL(ctx, timedConn{conn, statementTimeout}, t)
 	if strings.HasPrefix(ddl, "CREATE GLOBAL TEMPORARY ") {
 		found.kind = "a global temporary table"
 	}

@@ -232,6 +232,7 @@ func likeTiDB() *proxy {
 		"@@SESSION.tidb_low_resolution_tso", "0", "@@SESSION.tidb_enable_external_ts_read", "0").Replace}
 }
 
+// On TiDB the result of a write is the result of its COMMIT, whatever happens to it.
 func TestTiDBCommit(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)
@@ -280,6 +281,7 @@ func tidbOutcomes() (all []outcome) {
 	return all
 }
 
+// The store passes the tests of package storetest on TiDB.
 func TestTiDBServer(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)

@@ -30,9 +30,9 @@ func (e *slowError) brief() string {
 	return text
 }
 
-// unanswered returns err. If ctx has ended, it wraps err in a slowError, with the
+// asSlowError returns err. If ctx has ended, it wraps err in a slowError, with the
 // statement and the time since began.
-func unanswered(ctx context.Context, statement string, began time.Time, err error) error {
+func asSlowError(ctx context.Context, statement string, began time.Time, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}

@@ -243,6 +243,8 @@ func TestSQLiteWriter(t *testing.T) {
 	}
 }
 
+// testSQLiteWriter writes while a transaction holds the writer lock. A call with a short
+// context must end with it, and a call that can wait must succeed after the transaction.
 func testSQLiteWriter(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	store := newStore(db)

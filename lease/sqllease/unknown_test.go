@@ -29,10 +29,10 @@ var errReset = errors.New("connection reset by peer")
 // of CompareAndSwap, and the record that the fault leaves.
 type outcome struct {
 	name    string
-	fault   func(execute execution, other lease.Store) (driver.Result, error)
+	fault   func(execute execution, other lease.Store) (driver.Result, error) // other is another process's store
 	want    bool
 	wantErr string
-	left    func(from, to lease.Record) lease.Record
+	left    func(from, to lease.Record) lease.Record // returns the record that the fault leaves
 }
 
 var outcomes = []outcome{
@@ -79,7 +79,8 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// inject makes a statement suffer the fault. The function on sets up the interception.
+// inject writes a record while the fault happens, and checks the result and the record. The
+// function on chooses the statement with the fault: the write itself, or its COMMIT.
 func (o outcome) inject(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, on func(*proxy, interception)) {
 	t.Helper()
 	store, other := newStore(proxied(t, db, p)), newStore(db)
@@ -92,11 +93,11 @@ func (o outcome) inject(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, 
 	if got != o.want || errorText(err) != o.wantErr {
 		t.Errorf("CompareAndSwap = %v, %v, want %v, %q", got, err, o.want, o.wantErr)
 	}
-	is := load(t, store)[1]
-	if want := o.left(from, second); is != want {
-		t.Errorf("the record is %+v, want %+v", is, want)
+	current := load(t, store)[1]
+	if want := o.left(from, second); current != want {
+		t.Errorf("the record is %+v, want %+v", current, want)
 	}
-	swap(t, store, 1, is, lease.Record{Bound: is.Bound + 1, Owner: "after"}, true)
+	swap(t, store, 1, current, lease.Record{Bound: current.Bound + 1, Owner: "after"}, true)
 }
 
 func written(_, to lease.Record) lease.Record             { return to }
@@ -206,6 +207,7 @@ func TestOddCounts(t *testing.T) {
 	})
 }
 
+// quotedTable returns the name of the table as errors contain it.
 func quotedTable(db *gorm.DB) string {
 	if db.Dialector.Name() == "mysql" {
 		return "`snowflake_workers`"
@@ -218,22 +220,23 @@ func quotedTable(db *gorm.DB) string {
 func TestPoolOfDeadConnections(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
-		mine := open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Logger = &mysqldriver.NopLogger{} })(t, db))
-		store := newStore(mine)
+		storeDB := open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Logger = &mysqldriver.NopLogger{} })(t, db))
+		store := newStore(storeDB)
 		swap(t, store, 1, lease.Record{}, first, true)
-		killAll(t, db, mine, 5)
+		leaveDeadConnections(t, db, storeDB, 5)
 		swap(t, store, 1, first, second, true)
-		killAll(t, db, mine, 5)
+		leaveDeadConnections(t, db, storeDB, 5)
 		if got := load(t, store)[1]; got != second {
 			t.Errorf("the record is %+v, want %+v", got, second)
 		}
 	})
 }
 
-// killAll leaves n dead connections in the pool of mine.
-func killAll(t *testing.T, db, mine *gorm.DB, n int) {
+// leaveDeadConnections leaves n dead connections in the pool of storeDB. It kills them
+// over a connection of db.
+func leaveDeadConnections(t *testing.T, db, storeDB *gorm.DB, n int) {
 	t.Helper()
-	pool, err := mine.DB()
+	pool, err := storeDB.DB()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,6 +257,8 @@ func killAll(t *testing.T, db, mine *gorm.DB, n int) {
 	}
 }
 
+// The store refuses records that a column might cut or change, and a write that changes
+// nothing.
 func TestRefusesRecords(t *testing.T) {
 	t.Parallel()
 	store := newStore(testdb.Open(t, testdb.SQLite))

@@ -16,6 +16,7 @@ import (
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 
+// The store passes the tests that every store with a server must pass.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.All(t, storetest.Setup{
@@ -130,6 +131,7 @@ func TestACL(t *testing.T) {
 	}
 }
 
+// Every call of a store with invalid arguments returns the errors of New.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, "127.0.0.1:1")

@@ -82,6 +82,7 @@ func TestNoTickIsIssuedTwice(t *testing.T) {
 	}
 }
 
+// name returns the name of a size's subtest.
 func name(c model.Config) string {
 	s := fmt.Sprintf("processes=%d/workers=%d/ticks=%d/late=%d/volatile=%d", c.Processes, c.Workers, c.Ticks, c.Late, c.Volatile)
 	if c.Evict {
@@ -93,6 +94,7 @@ func name(c model.Config) string {
 	return s
 }
 
+// check visits all states of a size.
 func check(t *testing.T, c model.Config) model.Result {
 	t.Helper()
 	r, err := model.Check(c)
@@ -172,6 +174,7 @@ func report(t *testing.T, r model.Result) {
 	}
 }
 
+// Check refuses a size that does not fit into a state, and an unknown mutant.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

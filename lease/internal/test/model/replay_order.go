@@ -19,13 +19,13 @@ func advanceIssues(events []Event) []Event {
 	reading := map[int]int{} // by process, the index of the answered read
 	for i, e := range events {
 		all[i] = placed{e, 2 * i}
-		at, is := reading[e.Process]
+		at, isReading := reading[e.Process]
 		switch {
 		case e.Kind == Loaded && e.OK:
 			reading[e.Process] = i
 		case e.Kind == Answered:
 			delete(reading, e.Process)
-		case is && (e.Kind == Issued || e.Kind == Holds):
+		case isReading && (e.Kind == Issued || e.Kind == Holds):
 			all[i].at = 2*at - 1
 		}
 	}

@@ -58,7 +58,8 @@ func (r *Replay) checks(process int) (err error) {
 	return err
 }
 
-// reloads takes a read of one worker by the grant whose write of that worker failed.
+// reloads takes a read of one worker. A grant reads its worker after a write that was not
+// acknowledged. A read for which the process has no such grant changes nothing.
 func (r *Replay) reloads(e Event) error {
 	p := r.writer[e.Process]
 	pr := r.model(p)

@@ -65,8 +65,8 @@ func (r *Replay) landed(e Event) error {
 		}
 		st, w = step{kind: deliver, a: num(i)}, s.late[i]
 	}
-	if is := s.store.read(w.worker).version == w.old; is != e.OK {
-		return fmt.Errorf("the store wrote: %v, the model: %v", e.OK, is)
+	if applies := s.store.read(w.worker).version == w.old; applies != e.OK {
+		return fmt.Errorf("the store wrote: %v, the model: %v", e.OK, applies)
 	}
 	return r.take(st)
 }

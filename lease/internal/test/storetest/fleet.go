@@ -409,6 +409,7 @@ func (m *Member) knowsLoss() bool {
 	return s.Losses+s.Regressions > 0
 }
 
+// pause sleeps for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return
