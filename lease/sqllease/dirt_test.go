@@ -87,8 +87,10 @@ var postgresDirt = []dirt{
 	{"no triggers", []string{"SET session_replication_role = replica"}, "", false},
 }
 
-// The store must not write, commit or read inside a transaction that another program
-// has begun. It detects the state of a connection before it uses it.
+// A program returns a connection to the pool in one of many states, for example with an
+// open transaction. The store must detect each state before it uses the connection. It must
+// not write or read inside a transaction of the program, nor commit it, and must still
+// write by a clean connection if the pool can make one.
 func TestDirt(t *testing.T) {
 	t.Parallel()
 	for target, dirts := range map[testdb.Target][]dirt{
@@ -231,8 +233,8 @@ func swapError(ok bool, err error) error {
 	return err
 }
 
-// wantUntouched expects these records. It also expects that nothing of the program's open
-// transaction was committed, because the store must not commit or roll back for it.
+// wantUntouched expects these records. It also expects that no order of the program's open
+// transaction is in the database, because the store must not commit this transaction.
 func wantUntouched(t *testing.T, db *gorm.DB, want map[int]lease.Record) {
 	t.Helper()
 	got := load(t, newStore(db))

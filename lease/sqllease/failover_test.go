@@ -91,7 +91,7 @@ type failover struct {
 	proxies []*testserver.Proxy // of the holders
 }
 
-// beginFailover returns when the holders have been issuing for a while.
+// beginFailover starts the holders, and returns when each of them holds a worker.
 func beginFailover(t *testing.T, random *rand.Rand, server *testserver.Server, config storetest.FleetConfig) *failover {
 	t.Helper()
 	f := &failover{t: t, random: random, url: server.URLThrough}

@@ -20,8 +20,9 @@ const (
 var strict = []string{"synchronous_mode: true", "synchronous_mode_strict: true"}
 
 // Two PostgreSQL servers run under Patroni, behind HAProxy. A synchronous standby has
-// every acknowledged write when it takes over after a fault of the leader. An
-// asynchronous standby may lack some.
+// every acknowledged write when it takes over after a fault of the leader, so that no ID
+// is issued twice. An asynchronous standby may lack some writes. If it certainly does, by
+// the fault Lost, IDs are issued twice unless leases settle for a window.
 func TestPatroni(t *testing.T) {
 	t.Parallel()
 	faults := []testcluster.Fault{testcluster.SwitchedOver, testcluster.Killed, testcluster.Frozen}

@@ -29,12 +29,12 @@ type proxy struct {
 	// rewrite returns the statement to send in place of each statement. Nil sends the
 	// statement itself.
 	rewrite func(statement string) string
-	// refuse is called before each execution and may return an error for it. Nil
-	// refuses none.
+	// refuse is called before each execution and may return an error for it. Nil lets all
+	// executions pass.
 	refuse func(ctx context.Context, statement string) error
 	// lostServer is called before each statement. It may return an error with which the
-	// server of the nth connection, counted from 1, refuses the statement. Nil refuses
-	// none.
+	// server of the nth connection, counted from 1, refuses the statement. Nil lets all
+	// statements pass.
 	lostServer func(connection int) error
 	// write replaces the execution of the next INSERT or UPDATE, and commit that of the
 	// next COMMIT.

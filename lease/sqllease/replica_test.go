@@ -102,7 +102,7 @@ func (r *replicaRow) failover(t *testing.T, cutOff bool) {
 	r.n, r.sum = r.n+1, r.sum.Plus(f.report())
 }
 
-// follow promotes the replica, and leads all members to it.
+// follow promotes the replica, leads the holders to it, and waits until all of them issue.
 func (f *failover) follow(replica *testserver.Server) {
 	f.t.Helper()
 	if err := replica.PromoteReplica(); err != nil {

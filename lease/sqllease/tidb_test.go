@@ -159,7 +159,8 @@ func TestTiDBConform(t *testing.T) {
 	}
 }
 
-// MySQL, which answers like TiDB, tests the dialect of TiDB where no TiDB is installed.
+// The dialect of TiDB also works on MySQL behind a proxy that makes it answer like TiDB, so
+// that machines without TiDB can test the dialect.
 func TestLikeTiDB(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
@@ -281,7 +282,9 @@ func tidbOutcomes() (all []outcome) {
 	return all
 }
 
-// The store passes the tests of package storetest on TiDB.
+// On TiDB no acknowledged write is lost when the server is killed, all calls end with
+// their contexts while it is paused, and no ID is issued twice behind a proxy that
+// repeats writes.
 func TestTiDBServer(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)

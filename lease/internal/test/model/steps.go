@@ -216,8 +216,8 @@ func (sr *stepper) reads(p num) {
 	})
 }
 
-// rebase makes a record that was read the base of the next write. It must not make its
-// bound count.
+// rebase makes a record that was read the base of the next write. Its bound does not count,
+// because the record may not be durable. The mutants that trust reads let it count.
 func (sr *stepper) rebase(pr *process, r record) {
 	pr.base = baseOf(r)
 	if sr.isMutant(TrustRead) || sr.isMutant(TrustReadExtending) {

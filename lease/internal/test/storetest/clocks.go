@@ -137,9 +137,9 @@ func (p *clockProcess) goWrong(w wrongClock) {
 		p.wantBothTimes(err, w.start, 0)
 	case err != nil:
 		p.fleet.t.Errorf("%s: %v", w.name, err)
-	case w.early != 0:
+	case w.early != 0: // the clock jumps while the process has a lease and no generator
 		p.ahead.Store(int64(w.early))
-	default:
+	default: // the clock jumps once the process has issued an ID
 		if _, err := p.retry(clockBlock); err != nil {
 			p.fleet.t.Errorf("%s: %v", w.name, err)
 		}

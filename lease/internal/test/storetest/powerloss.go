@@ -93,7 +93,7 @@ func (p *PowerLoss) wantsImage(images int, sum Tally) bool {
 	return images < 20 && sum.Duplicates == 0
 }
 
-// start starts the server if it is not running.
+// start starts the server if it is not running, and calls Started.
 func (p *PowerLoss) start(t *testing.T) {
 	t.Helper()
 	if p.Server != nil && !p.Server.Running() {

@@ -55,8 +55,8 @@ func quick() torture.Config {
 	}
 }
 
-// Processes that run one after the other issue no ID twice, although they do not know
-// of each other, because each begins later.
+// A torture passes if processes that run one after the other issue no ID twice. These
+// processes have a store each, but each begins later than the process before it ended.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	config := quick()
