@@ -127,8 +127,9 @@ func (c *increments) run(ctx context.Context) error {
 	return nil
 }
 
-// noUpdateLost lets eight goroutines raise the bound of one record. Afterwards the bound
-// must be the number of acknowledged writes.
+// noUpdateLost lets eight goroutines raise the bound of one record by one, many times.
+// Afterwards the bound must be the number of acknowledged writes, and may be higher only by
+// writes that returned an error.
 func (s *suite) noUpdateLost() {
 	handles := s.handles(4)
 	all := make([]increments, 8)
@@ -146,7 +147,6 @@ func (s *suite) noUpdateLost() {
 	for i := range all {
 		swaps, unknown = swaps+all[i].swaps, unknown+all[i].errors
 	}
-	// A write that returned an error may have happened.
 	if got := handles[0].load()[1].Bound; got < swaps || got > swaps+unknown {
 		s.Errorf("the bound is %d after %d acknowledged increments and %d of unknown outcome", got, swaps, unknown)
 	}

@@ -155,8 +155,8 @@ const maxSync = time.Second
 // server, or of a master watched by sentinels.
 func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 	client, _ := s.client.(*redis.Client)
-	seen, _ := s.lastSettings.Load("")
-	if now, _ := seen.(settings); client == nil || !now.waits {
+	last, _ := s.lastSettings.Load("") // the settings of the only server; see checkServers
+	if now, _ := last.(settings); client == nil || !now.waits {
 		return s.run(ctx, swapScript, args...).Int64()
 	}
 	swap, sync := s.eval(ctx, swapScript, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())

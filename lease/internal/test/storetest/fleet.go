@@ -350,6 +350,7 @@ func (m *Member) options() []lease.Option {
 func (m *Member) issue(ctx context.Context, gen *snowflake.Generator) {
 	var block [32]types.ID
 	for n := 0; ctx.Err() == nil; n++ {
+		// One ID if n is even, otherwise a block that grows from call to call.
 		ids, known := block[:1+n%2*(n/2%len(block))], m.knowsLoss()
 		m.recorder.Began()
 		if err := next(ctx, gen, ids); err != nil {

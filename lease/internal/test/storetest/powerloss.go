@@ -169,7 +169,8 @@ func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
 	return f.ComeAndGo(4, p.addresses()...)
 }
 
-// copyAndEnd ends the processes that run on the machine, and copies the disk.
+// copyAndEnd copies the disk while the processes that write it are paused, ends these
+// processes, and puts the copy in place of the disk.
 func (p *PowerLoss) copyAndEnd(t *testing.T, end func()) {
 	t.Helper()
 	copied := p.Disk.CopyFrozen // which pauses the processes that write the file

@@ -247,7 +247,7 @@ func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.I
 		i.seen.Issued(layout, dst)
 		i.refused = time.Time{}
 		return i.journal.append(slices.Concat(watched.markers(), i.step(), i.answers.markers()), dst)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // the process is ending
 		return nil
 	case errors.Is(err, snowflake.ErrFenced):
 		nap(ctx, retryPause/4)
