@@ -209,7 +209,7 @@ func TestMemoryCrashOfFirstWrite(t *testing.T) {
 	}
 }
 
-// A write that changes nothing is an error, as in every store.
+// A write whose old and new records are equal is an error, as in every store.
 func TestMemoryOldIsNew(t *testing.T) {
 	t.Parallel()
 	want := "leasetest: write worker 1: old record 10|first, new record 10|first: want two that differ"

@@ -102,8 +102,8 @@ func TestSettingsAreReadOnceForAll(t *testing.T) {
 }
 
 // Many leases extend their windows on a server whose settings are refused. Only one of
-// their calls reads the settings, which takes a while, and none of the calls waits for
-// it.
+// their calls reads the settings, which takes a while, and the calls do not wait
+// for it.
 func TestFailingChecksDoNotQueue(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, "--maxmemory-policy allkeys-lru"))

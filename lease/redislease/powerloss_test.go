@@ -57,8 +57,8 @@ func saveForLong(client *redis.Client) {
 	client.BgSave(ctx)
 }
 
-// dialLogging returns a dialer of stores that log to log. The store refuses none of the
-// settings here, so that there is nothing to accept.
+// dialLogging returns a dialer of stores that log to log. It ignores the second
+// argument, because the store only warns of the settings here.
 func dialLogging(log *slog.Logger, _ bool) leasetest.Dialer {
 	return func(_ context.Context, url, namespace string) (lease.Store, func(), error) {
 		options, err := redis.ParseURL(url)

@@ -12,11 +12,11 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// survivesFaults injects faults of each kind into a cluster, and expects no ID twice. Some
-// generators have short windows and wrong clocks, and others the default window, which is
-// longer than every fault. As a control, generators whose stores ignore the comparison in
-// CompareAndSwap must issue IDs twice, or the test could find nothing. longOnly are faults
-// for the long form of the tests.
+// survivesFaults injects faults of each kind into a cluster, and expects no ID twice.
+// Some generators have short windows and wrong clocks, and others the default window,
+// which is longer than every fault. As a control, generators whose stores ignore the
+// comparison in CompareAndSwap must issue IDs twice, which shows that the test finds
+// faults. longOnly are faults for the long form of the tests.
 func survivesFaults(t *testing.T, c storetest.ClusterConfig, faults, longOnly []testcluster.Fault) {
 	t.Helper()
 	c.Dial, c.Control, c.Repeat = dial, ignoringCompare, 7

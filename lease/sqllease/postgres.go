@@ -46,7 +46,7 @@ WHERE durable.is = 'on' AND namespace = $3 AND worker_id = $4 AND bound = $5 AND
 	alter: "ALTER TABLE %[1]s ALTER COLUMN %[2]s TYPE %[3]s USING CAST(%[2]s AS %[4]s), ALTER COLUMN %[2]s SET NOT NULL",
 }
 
-// sqlState returns the SQLSTATE of an error, or "" if it has none.
+// sqlState returns the SQLSTATE of an error of PostgreSQL, or "" for other errors.
 func sqlState(err error) string {
 	var state interface{ SQLState() string }
 	if !errors.As(err, &state) {

@@ -25,7 +25,7 @@ type powerCase struct {
 }
 
 // powerCases lists settings that keep every write, and settings that forget and that the
-// store must therefore report. synchronous_commit=off forgets nothing, because the store's
+// store must therefore report. synchronous_commit=off is durable, because the store's
 // own statements wait for the disk.
 var powerCases = []powerCase{
 	{"PostgreSQL", "postgres", []string{"fsync=on"}, storetest.Durable, false},

@@ -22,11 +22,11 @@ const (
 	neverTried = ", whose settings do not show what it forgets, and on which leases were never tried: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease" + orAllow
 )
 
-// The store refuses a setting under which the database forgets writes when a process dies,
-// and warns of a setting under which it forgets when the machine dies. It refuses servers
-// that it knows by name to ignore these settings. With AllowVolatile it does neither. The
-// test cannot change settings of a whole server, so a proxy replaces them in the statement
-// that reads them.
+// The store refuses a setting under which the database forgets writes when a process
+// dies, and warns of a setting under which it forgets when the machine dies. It refuses
+// servers that it knows by name to ignore these settings. With AllowVolatile it accepts
+// all of them in silence. The test cannot change settings of a whole server, so a proxy
+// replaces them in the statement that reads them.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -59,7 +59,7 @@ func (d *dialect) typeOf(column string) string {
 }
 
 // withRecords returns the first of the schemas in which the table of that name has a
-// row, or "" if there is none.
+// row, or "" if all are empty.
 func (d *dialect) withRecords(ctx context.Context, on execer, schemas []string, name string) (string, error) {
 	for _, schema := range schemas {
 		var one int

@@ -137,7 +137,7 @@ func (s *store) checkShape(ctx context.Context, t tableName) (found shape, err e
 	return found, s.tableError(s.dialect().flaws(found, t, s.namespace)...)
 }
 
-// tableError returns a [TableError] with the flaws, or nil if there are none.
+// tableError returns a [TableError] with the flaws, or nil without flaws.
 func (s *store) tableError(flaws ...Flaw) error {
 	if len(flaws) == 0 {
 		return nil

@@ -247,7 +247,7 @@ func injectAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through fu
 	for _, test := range append(tidbOutcomes(), outcomes...) {
 		switch test.name {
 		case "another was first", "sent twice by a proxy":
-			continue // not possible, because the row is locked and the second commit does nothing
+			continue // not possible, because the row is locked and a second COMMIT has no effect
 		}
 		for name, from := range map[string]lease.Record{"update": first, "insert": {}} {
 			t.Run(test.name+" "+name, func(t *testing.T) {

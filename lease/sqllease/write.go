@@ -71,7 +71,7 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t tableName, worker
 }
 
 // update returns how many rows the UPDATE has changed. In a Galera cluster, a node that
-// has not yet applied the latest version of the row changes none. update therefore
+// has not yet applied the latest version of the row does not find it. update therefore
 // repeats a statement that has changed no row after the node has caught up.
 func (s *store) update(ctx context.Context, conn *sql.Conn, t tableName, worker int, from, to lease.Record) (rows int64, err error) {
 	tryOnce := func() (err error) {

@@ -8,7 +8,7 @@ import (
 
 // This table is also in docs/guarantees.md. It contains for how many seconds a store that
 // forgets lets ticks be issued twice at worst, with a window of 60 s. The model finds
-// exactly these values, so that none can be smaller.
+// exactly these values, so that no smaller value would be true.
 func TestWhatALossRepeats(t *testing.T) {
 	t.Parallel()
 	// held: the worker was acquired before the writes that are lost.

@@ -59,7 +59,7 @@ func (r *Replay) checks(process int) (err error) {
 }
 
 // reloads takes a read of one worker. A grant reads its worker after a write that was not
-// acknowledged. A read for which the process has no such grant changes nothing.
+// acknowledged. Other reads of a single worker take no step.
 func (r *Replay) reloads(e Event) error {
 	p := r.writer[e.Process]
 	pr := r.model(p)

@@ -65,7 +65,7 @@ type state struct {
 // empty marks a free place for a late write.
 var empty = write{worker: -1}
 
-// initial returns the state in which nothing has happened.
+// initial returns the state before the first step.
 func initial() (s state) {
 	s.reset()
 	return s

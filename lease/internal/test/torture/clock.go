@@ -29,8 +29,8 @@ func (c *clock) plan(now time.Time) {
 	c.next = now.Add(300*time.Millisecond + time.Duration(c.random.Int64N(int64(2*time.Second))))
 }
 
-// now returns the clock's time. It strips the monotonic reading, because a clock that steps
-// has none.
+// now returns the clock's time. It strips the monotonic reading, because that reading
+// would not step.
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

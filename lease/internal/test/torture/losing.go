@@ -15,7 +15,7 @@ var errLost = errors.New("leasetest: answer lost")
 // A loser loses answers to successful writes. The write has happened, and its caller gets
 // an error.
 type loser struct {
-	oneIn int          // it loses one in so many answers; 0 means none
+	oneIn int          // it loses one in so many answers; 0 loses no answer
 	lost  atomic.Int64 // answers that were lost since the last marker
 }
 
