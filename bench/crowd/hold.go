@@ -35,12 +35,6 @@ type crowd struct {
 	turns chan struct{}
 }
 
-const (
-	start   = "start"   // acquire all leases, at once
-	hold    = "hold"    // hold them
-	release = "release" // release all, at once
-)
-
 func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 	db, err := o.open(o.connections)
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -34,16 +32,6 @@ var blocks = sync.Pool{New: func() any { return &block{text: make([]byte, 0, chu
 
 // blockSize returns the part of [Config.MaxMemory] that a block of n IDs takes.
 func blockSize(n int) int64 { return chunkSize + idSize*int64(max(n, pooledIDs)) }
-
-// memory returns the semaphore for blocks of n IDs. Small blocks have half of the memory
-// for themselves, because otherwise they would wait behind large blocks whose clients
-// read slowly.
-func (s *service) memory(n int) *semaphore.Weighted {
-	if n <= pooledIDs {
-		return s.small
-	}
-	return s.large
-}
 
 func takeBlock(n int) *block {
 	if n > pooledIDs {

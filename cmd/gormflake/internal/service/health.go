@@ -16,24 +16,9 @@ type health struct {
 	Detail       string `json:"detail,omitempty"`
 }
 
-// lease returns the lease of the generator, or nil if the worker is fixed.
-func (s *service) lease() *lease.Lease {
-	l, _ := s.Generator.Source().(*lease.Lease)
-	return l
-}
-
 // alive answers GET /livez. A process that can answer does not have to be restarted.
 func (s *service) alive(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, health{Status: "ok"})
-}
-
-func (s *service) draining() bool {
-	select {
-	case <-s.Draining:
-		return true
-	default: // also if Draining is nil
-		return false
-	}
 }
 
 // health answers GET /readyz and /healthz. It does not read the store.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -58,6 +60,16 @@ func (s *service) full(r *http.Request) error {
 	}
 	s.note("answers wait for memory: clients read slowly, or --max-memory is too small", nil)
 	return unavailable("the server is sending as much as it may: ask again, or for fewer IDs")
+}
+
+// memory returns the semaphore for blocks of n IDs. Small blocks have half of the memory
+// for themselves, because otherwise they would wait behind large blocks whose clients
+// read slowly.
+func (s *service) memory(n int) *semaphore.Weighted {
+	if n <= pooledIDs {
+		return s.small
+	}
+	return s.large
 }
 
 func (s *service) count(query string) (int, error) {

@@ -41,18 +41,6 @@ func (s *service) logged(handler http.Handler) http.Handler {
 	})
 }
 
-// noteEvery is the shortest interval between two log lines about errors of requests.
-const noteEvery = 10 * time.Second
-
-// note logs an error. It skips errors that follow within noteEvery.
-func (s *service) note(what string, err error) {
-	if s.noted.Swap(true) {
-		return
-	}
-	time.AfterFunc(noteEvery, func() { s.noted.Store(false) })
-	s.Log.Error(what, "error", err)
-}
-
 // A recorder records the status and size of a response.
 type recorder struct {
 	http.ResponseWriter

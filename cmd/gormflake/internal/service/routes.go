@@ -1,0 +1,74 @@
+package service
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"slices"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// New returns the handler of the service. It returns an error that lists all mistakes in
+// cfg.
+func New(cfg Config) (http.Handler, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s := &service{
+		Config: cfg, anyone: slices.Contains(cfg.Origins, "*"), last: cfg.Layout.Max(cfg.Layout.Expires()),
+		small: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), large: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), durations: newDurations(),
+	}
+	if cfg.Token != "" {
+		sum := sha256.Sum256([]byte(cfg.Token))
+		s.token = &sum
+	}
+	return s.routes(), nil
+}
+
+func (s *service) routes() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(route string, handler http.Handler) {
+		mux.Handle(route, s.observed(route, handler))
+	}
+	open := func(route string, answer answer) { handle(route, s.endpoint(answer, false)) }
+	guarded := func(route string, answer answer) { handle(route, s.endpoint(answer, true)) }
+	guarded("/v1/ids", s.issue)
+	guarded("/v1/ids/{id}", s.read)
+	guarded("/v1/layout", s.layout)
+	guarded("/v1/workers", s.listWorkers)
+	guarded("/v1/", notFound)
+	open("/openapi.json", openAPI)
+	open("/livez", s.alive)
+	open("/readyz", s.health)
+	open("/healthz", s.health)
+	metrics := s.metrics()
+	guarded("/metrics", func(w http.ResponseWriter, r *http.Request) error {
+		metrics.ServeHTTP(w, r)
+		return nil
+	})
+	if s.Page != nil {
+		handle("/", s.Page)
+	} else {
+		open("/", notFound)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.draining() {
+			w.Header().Set("Connection", "close")
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// Probes returns a handler for the paths of the service that report its health, to be
+// served on another address.
+func Probes(service http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	for _, path := range []string{"/livez", "/readyz", "/healthz", "/metrics"} {
+		mux.Handle(path, service)
+	}
+	return mux
+}
+
+func notFound(_ http.ResponseWriter, r *http.Request) error {
+	return failf(http.StatusNotFound, "no such path %.100q: see /openapi.json", r.URL.Path)
+}
