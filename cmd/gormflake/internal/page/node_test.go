@@ -29,6 +29,7 @@ func TestModulesInNode(t *testing.T) {
 	}
 }
 
+// A question asks testdata/property.js to compute an answer from an ID of a layout.
 type question struct {
 	Shape shape  `json:"shape"`
 	ID    string `json:"id"`
@@ -37,13 +38,14 @@ type question struct {
 	Serials []string `json:"serials"`
 }
 
+// An answer is computed by the page's JavaScript or by Go.
 type answer struct {
 	Parts    partsVector  `json:"parts"`
-	Composed string       `json:"composed"`
+	Composed string       `json:"composed"` // the ID, composed again from Parts
 	Bounds   boundsVector `json:"bounds"`
-	Texts    []string     `json:"texts"`
+	Texts    []string     `json:"texts"` // the ID in all forms
 	Expires  string       `json:"expires"`
-	Mistakes int          `json:"mistakes"`
+	Mistakes int          `json:"mistakes"` // mistakes that JavaScript finds in the layout, which has none
 
 	Serials []serialVector `json:"serials"` // empty where the serial is invalid
 	Written []string       `json:"written"` // the serials, formatted again
@@ -78,6 +80,8 @@ func TestRandomIDsInNode(t *testing.T) {
 	}
 }
 
+// randomLayout returns a valid layout with fields of any size, whose epoch is a multiple
+// of the tick.
 func randomLayout(random *rand.Rand) snowflake.Layout {
 	for {
 		l := snowflake.Layout{
@@ -94,6 +98,7 @@ func randomLayout(random *rand.Rand) snowflake.Layout {
 	}
 }
 
+// goAnswer returns the answer that JavaScript must give.
 func goAnswer(l snowflake.Layout, id types.ID, serials []string) answer {
 	at := l.Time(id)
 	a := answer{
@@ -111,6 +116,7 @@ func goAnswer(l snowflake.Layout, id types.ID, serials []string) answer {
 	return a
 }
 
+// ask lets Node answer the questions.
 func ask(t *testing.T, node string, questions *bytes.Buffer) []answer {
 	t.Helper()
 	run := exec.CommandContext(t.Context(), node, "testdata/property.js")

@@ -76,9 +76,9 @@ func Handler(cfg Config, refuse func(w http.ResponseWriter, status int, detail s
 //go:embed static/*.html static/*.css static/*.js
 var static embed.FS
 
-// An asset is a file with its HTTP properties.
+// An asset is a file with its headers and both forms of its content.
 type asset struct {
-	name, contentType, tag string
+	name, contentType, tag string // tag is the ETag
 	content, compressed    []byte
 }
 
@@ -104,7 +104,7 @@ func compress(content []byte) []byte {
 	return b.Bytes()
 }
 
-// loadAssets returns all files. Reading from an embed.FS does not fail.
+// loadAssets returns all files by their paths. Reading from an embed.FS does not fail.
 func loadAssets() map[string]asset {
 	found := map[string]asset{}
 	names, _ := fs.Glob(static, "static/*")
@@ -119,8 +119,9 @@ func loadAssets() map[string]asset {
 	return found
 }
 
-// preloads returns links to all modules, to insert before the first script. Without them,
-// a browser would find most modules only after it has read others.
+// preloads returns links to all modules, followed by "<script", in whose place they stand.
+// Without the links, a browser would find most modules only after it has read others.
+// early.js is no module.
 func preloads(names []string) []byte {
 	var b bytes.Buffer
 	for _, name := range names {

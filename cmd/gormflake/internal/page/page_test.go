@@ -66,6 +66,7 @@ func wantSafe(t *testing.T, path string, response *http.Response) {
 	}
 }
 
+// The page reads in /config.json which paths it may call.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	for want, cfg := range map[string]page.Config{
@@ -103,6 +104,8 @@ func TestETag(t *testing.T) {
 	}
 }
 
+// The handler serves only the files of the page, and none of the files that lie beside
+// them in the repository.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -149,6 +152,8 @@ func TestNothingFromElsewhere(t *testing.T) {
 	}
 }
 
+// A browser that accepts gzip gets each file compressed, and caches know that the answer
+// depends on it.
 func TestCompressed(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/style.css", "/app.js", "/config.json"} {

@@ -26,6 +26,8 @@ var (
 	separators = []string{"", "-", "_", "."}
 )
 
+// newSerials returns the format of serial numbers with the code. An empty separator means
+// that the parts are not separated.
 func newSerials(t *testing.T, code, separator string, l snowflake.Layout) *serial.Format {
 	t.Helper()
 	format, err := serial.New(code, l, separatedBy(separator)...)
@@ -42,14 +44,14 @@ func separatedBy(separator string) []serial.Option {
 	return []serial.Option{serial.WithSeparator(separator)}
 }
 
-// readSerial parses a serial number with an unknown code. At most one pair of code and
-// separator fits.
+// readSerial parses a serial number with an unknown code of up to 32 characters. It tries
+// all codes and separators, of which at most one pair fits.
 func readSerial(l snowflake.Layout, text string) (serialVector, bool) {
 	for n := range min(32, len(text)) {
 		for _, separator := range separators {
 			format, err := serial.New(text[:n+1], l, separatedBy(separator)...)
 			if err != nil {
-				break // the code is invalid
+				break // the code is invalid, with every separator
 			}
 			if id, err := format.Parse(text); err == nil {
 				return serialVector{text[:n+1], separator, id.String(), text}, true
@@ -88,11 +90,11 @@ func unserialsOf(t *testing.T, l snowflake.Layout) []serialVector {
 	return found
 }
 
-// refusedSerials returns texts with every kind of damage, without the texts that Go still
-// accepts.
+// refusedSerials returns serial numbers with every kind of damage, except those that Go
+// still accepts, for example because the layout has no field where the damage is.
 func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 	t.Helper()
-	id := l.Max(l.Expires()) / 3 // an ID in the middle, so that a wrong date is not also past the end
+	id := l.Max(l.Expires()) / 3 // in the middle, so that a wrong date is not also beyond the layout's last
 	text, dashed := newSerials(t, "PAY", "", l).Format(id), newSerials(t, "PAY", "-", l).Format(id)
 	texts := []string{
 		"", "PAY", "PAY!0", text[3:], text[:len(text)-1], text + "0", text + " ", " " + text, text + "\n",
@@ -104,10 +106,12 @@ func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 	if at := strings.LastIndex(dashed, "-"); at > 4 {
 		texts = append(texts, dashed[:at]+"."+dashed[at+1:])
 	}
-	day := len("PAY") + yearDigits(l) // start of the month
+	day := len("PAY") + yearDigits(l) // the offset of the month and day
+	// The months, days and hours do not exist, or are not written in this way.
 	for _, rest := range []string{"0028160740105", "1328160740105", "0600160740105", "0631160740105", "0230160740105", "0628240000000", "0628166000000", "1231235960000"} {
 		texts = append(texts, text[:day]+rest+text[day+13:])
 	}
+	// These times are outside of the layout, at its ends, or between two ticks.
 	for _, at := range []time.Time{l.Epoch.Add(-time.Millisecond), l.Epoch, l.Epoch.Add(l.Tick + time.Millisecond), l.Expires()} {
 		rest := strings.Replace(at.Format("0102150405.000"), ".", "", 1) + strings.Repeat("0", len(text)-day-13)
 		texts = append(texts, fmt.Sprintf("PAY%0*d%s", yearDigits(l), at.Year(), rest))
@@ -123,10 +127,13 @@ func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 	return slices.Compact(texts)
 }
 
+// yearDigits returns the number of digits of a year in serial numbers of the layout. All
+// have as many as its last year.
 func yearDigits(l snowflake.Layout) int {
 	return max(4, len(fmt.Sprint(lastTick(l).Year())))
 }
 
+// randomSerial formats the ID with a code and a separator at random.
 func randomSerial(random *rand.Rand, t *testing.T, l snowflake.Layout, id types.ID) string {
 	t.Helper()
 	code, separator := codes[random.IntN(len(codes))], separators[random.IntN(len(separators))]

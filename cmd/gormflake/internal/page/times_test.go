@@ -15,6 +15,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
+// A timeQuestion asks testdata/times.js how the page parses a text at the time Now, and
+// how it writes the age of an ID of the time At. Times are in milliseconds since 1970.
 type timeQuestion struct {
 	Text string `json:"text"`
 	At   string `json:"at"`
@@ -26,8 +28,9 @@ type timeAnswer struct {
 	Age  string `json:"age"`
 }
 
-// The page's JavaScript and the command line parse times, and write how old an ID is,
-// identically.
+// The page's JavaScript parses times, and writes the age of an ID, exactly as the command
+// line does. The times of the random questions are at all distances from each other, from
+// a second to over a century.
 func TestTimesInNode(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")
@@ -39,7 +42,7 @@ func TestTimesInNode(t *testing.T) {
 	for i := range 5000 {
 		now := time.UnixMilli(random.Int64N(1 << uint(12+random.IntN(31))))
 		at := now.Add(-time.Duration(random.Int64N(1<<uint(10+random.IntN(32)))) * time.Millisecond)
-		if i%3 == 0 {
+		if i%3 == 0 { // an ID of the future
 			at, now = now, at
 		}
 		q := timeQuestion{texts[i%len(texts)], millis(at), millis(now)}
@@ -76,6 +79,7 @@ func TestTimesInNode(t *testing.T) {
 	}
 }
 
+// answerTime returns the command line's answer to the question.
 func answerTime(t *testing.T, q timeQuestion) timeAnswer {
 	t.Helper()
 	at, now := fromMillis(t, q.At), fromMillis(t, q.Now)
@@ -95,6 +99,7 @@ func fromMillis(t *testing.T, text string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
+// timeTexts returns texts in all forms of a time, and texts that are almost a time.
 func timeTexts() []string {
 	texts := []string{
 		"", "now", "-1h", "+30m", "-7d12h", "now-1.5h", "-90s", "+250ms", "-", "+", "-d", "-1", "-1x", "1h", "now1h", "-1h30m15s",

@@ -29,10 +29,11 @@ const golden = "testdata/vectors.json"
 type vectors struct {
 	Layouts []layoutVector `json:"layouts"`
 	Invalid []shape        `json:"invalidLayouts"`
-	Refused []textVector   `json:"refused"`
-	Taken   []textVector   `json:"taken"`
+	Refused []textVector   `json:"refused"` // texts that are not IDs
+	Taken   []textVector   `json:"taken"`   // texts that are IDs
 }
 
+// A shape is a layout, as the page's JavaScript stores it.
 type shape struct {
 	EpochMillis    string `json:"epochMillis"`
 	TickMillis     string `json:"tickMillis"`
@@ -43,19 +44,22 @@ type shape struct {
 	SequenceFirst  bool   `json:"sequenceFirst,omitempty"`
 }
 
+// A layoutVector is a layout with IDs, times and serial numbers, and the results that every
+// implementation must compute for them.
 type layoutVector struct {
 	Name    string         `json:"name"`
 	Shape   shape          `json:"shape"`
 	Expires string         `json:"expiresMillis"`
 	IDs     []idVector     `json:"ids"`
 	Bounds  []boundsVector `json:"bounds"`
-	Refused []partsVector  `json:"refusedParts"`
+	Refused []partsVector  `json:"refusedParts"` // parts of which one is out of range
 
 	Serials        []serialVector `json:"serials"`
 	Unserials      []serialVector `json:"unserials"` // of values that are not IDs of the layout
 	RefusedSerials []string       `json:"refusedSerials"`
 }
 
+// An idVector is an ID in all forms, with its parts.
 type idVector struct {
 	Decimal string      `json:"decimal"`
 	Base32  string      `json:"base32"`
@@ -71,7 +75,7 @@ type partsVector struct {
 	Sequence   string `json:"sequence"`
 }
 
-// boundsVector is the smallest and the largest ID of a time.
+// A boundsVector is a time with the smallest and the largest ID of its tick.
 type boundsVector struct {
 	TimeMillis string `json:"timeMillis"`
 	Min        string `json:"min"`
@@ -85,7 +89,8 @@ type textVector struct {
 	ID   string `json:"id,omitempty"`
 }
 
-// If Go computes other values than the file has, the change must be intended.
+// The file has the values that Go computes. A difference means that Go issues or reads IDs
+// differently than before, which must be intended.
 func TestVectorsAreGolden(t *testing.T) {
 	t.Parallel()
 	var want bytes.Buffer
@@ -109,6 +114,8 @@ func TestVectorsAreGolden(t *testing.T) {
 	}
 }
 
+// makeVectors computes the vectors of the layouts that the command line knows by name, and
+// of layouts with fields of extreme sizes.
 func makeVectors(t *testing.T) vectors {
 	t.Helper()
 	var v vectors
@@ -170,8 +177,9 @@ func vectorOf(t *testing.T, name string, l snowflake.Layout) layoutVector {
 	return v
 }
 
-// swap exchanges worker and sequence, for a layout whose sequence precedes the worker. Go has
-// no such layout, so the vectors are computed with the names exchanged.
+// swap exchanges worker and sequence. In Sonyflake's IDs the sequence precedes the worker,
+// but in every layout of Go it follows. So the vectors are computed with a layout of Go, in
+// which the worker has the place of Sonyflake's sequence.
 func (v *layoutVector) swap() {
 	v.Shape.SequenceFirst = true
 	v.Shape.WorkerBits, v.Shape.SequenceBits = v.Shape.SequenceBits, v.Shape.WorkerBits
@@ -185,7 +193,7 @@ func (v *layoutVector) swap() {
 
 func (p *partsVector) swap() { p.Worker, p.Sequence = p.Sequence, p.Worker }
 
-// vectorIDs returns the ends of each field, and some values between them.
+// vectorIDs returns the IDs at the ends of each field, and some between them.
 func vectorIDs(t *testing.T, l snowflake.Layout) []types.ID {
 	t.Helper()
 	last := l.Max(l.Expires())
@@ -207,8 +215,10 @@ func vectorIDs(t *testing.T, l snowflake.Layout) []types.ID {
 	return slices.Compact(ids)
 }
 
+// lastTick returns the time of the layout's last tick.
 func lastTick(l snowflake.Layout) time.Time { return l.Time(l.Max(l.Expires())) }
 
+// vectorTimes returns times before, at the ends of, within and after the layout's time.
 func vectorTimes(l snowflake.Layout) []time.Time {
 	times := []time.Time{
 		l.Epoch.Add(-time.Millisecond),
@@ -240,6 +250,7 @@ func partsOutside(l snowflake.Layout) []snowflake.Parts {
 	}
 }
 
+// invalidLayouts returns layouts that neither Go nor JavaScript accepts.
 func invalidLayouts(t *testing.T) []shape {
 	t.Helper()
 	var shapes []shape
@@ -268,6 +279,9 @@ var parsers = map[string]func(string) (types.ID, error){
 	"base62":  types.ParseBase62,
 }
 
+// refusedTexts returns texts that are not IDs, for example with leading zeros, of a wrong
+// length, with a letter outside of the alphabet, or above the largest ID. U+212A is the
+// Kelvin sign, which some libraries fold to a K.
 func refusedTexts(t *testing.T) []textVector {
 	t.Helper()
 	texts := []textVector{

@@ -15,12 +15,13 @@ import (
 // anything.
 type answer func(http.ResponseWriter, *http.Request) error
 
-// A problem is a response with another status.
+// A problem is a response with a status other than 200. It is an error, so that an answer
+// can return it.
 type problem struct {
 	status int
 	text   string
 	body   any  // the body, if it is not the details of RFC 9457
-	passes bool // whether the same request may succeed in a moment
+	passes bool // whether the same request may succeed in a moment, so that the client is told to retry
 }
 
 // details are the members of a problem that RFC 9457 defines. Because there is no type,
@@ -33,6 +34,7 @@ type details struct {
 
 func (p *problem) Error() string { return p.text }
 
+// failf returns a problem for a request that must be changed to succeed.
 func failf(status int, format string, args ...any) error {
 	return &problem{status: status, text: fmt.Sprintf(format, args...)}
 }
@@ -54,7 +56,7 @@ var (
 	noStore     = []string{"no-store"}
 )
 
-// refuse writes the problem.
+// refuse writes the problem that an answer has returned, or only a status for errGone.
 func refuse(w http.ResponseWriter, err error) {
 	var p *problem
 	if !errors.As(err, &p) { // err is errGone

@@ -18,8 +18,8 @@ type block struct {
 
 const (
 	chunkSize = 32 << 10
-	idSize    = 8
-	longestID = len(`"9223372036854775807",`)
+	idSize    = 8                             // bytes of a types.ID in memory
+	longestID = len(`"9223372036854775807",`) // in the answer
 
 	// pooledIDs is the size of the largest block that is kept for later requests.
 	pooledIDs = 4096
@@ -30,9 +30,11 @@ const (
 
 var blocks = sync.Pool{New: func() any { return &block{text: make([]byte, 0, chunkSize)} }}
 
-// blockSize returns the part of [Config.MaxMemory] that a block of n IDs takes.
+// blockSize returns the part of [Config.MaxMemory] that a block of n IDs takes. A small
+// block takes as much as one of pooledIDs IDs, because it is reused for these.
 func blockSize(n int) int64 { return chunkSize + idSize*int64(max(n, pooledIDs)) }
 
+// takeBlock returns a block for n IDs. The caller frees it.
 func takeBlock(n int) *block {
 	if n > pooledIDs {
 		return &block{make([]types.ID, n), make([]byte, 0, chunkSize)}
@@ -45,16 +47,19 @@ func takeBlock(n int) *block {
 	return b
 }
 
+// free keeps the block for a later request, unless it is large.
 func (b *block) free() {
 	if len(b.ids) <= pooledIDs {
 		blocks.Put(b)
 	}
 }
 
+// head and tail are the text of the answer before and after the IDs.
 const head, tail = `{"ids":[`, "]}\n"
 
 // send writes the answer in chunks, so that a slow client does not occupy memory for the
-// whole text. It stops if the client does not read a chunk in time.
+// whole text. It stops if the client does not read a chunk in time. The client must have
+// read the whole answer at the time until.
 func (b *block) send(w http.ResponseWriter, until time.Time) {
 	header := w.Header()
 	header["Content-Type"] = jsonType
@@ -79,8 +84,9 @@ func (b *block) send(w http.ResponseWriter, until time.Time) {
 	_, _ = w.Write(append(text, tail...))
 }
 
-// sendChunk sends a chunk that is not the last. It extends the write deadline of the
-// connection, at most to until. A writer without deadlines, as in tests, has no limit.
+// sendChunk sends a chunk that is not the last, and reports whether the client reads it in
+// time. It moves the write deadline of the connection, at most to until. A writer without
+// deadlines, as in tests, has no limit.
 func sendChunk(w http.ResponseWriter, text []byte, until time.Time) bool {
 	deadline := time.Now().Add(stallTimeout)
 	if deadline.After(until) {
@@ -91,8 +97,9 @@ func sendChunk(w http.ResponseWriter, text []byte, until time.Time) bool {
 	return err == nil
 }
 
+// length returns the number of bytes of the answer, for its Content-Length.
 func (b *block) length() int {
-	n := len(head) + len(tail) + len(`"",`)*len(b.ids) - 1
+	n := len(head) + len(tail) + len(`"",`)*len(b.ids) - 1 // no comma follows the last ID
 	for _, id := range b.ids {
 		n += len(strconv.AppendInt(b.text[:0], int64(id), 10))
 	}

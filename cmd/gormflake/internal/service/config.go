@@ -15,9 +15,9 @@ const (
 	LowestMaxMemory = 32 << 20
 )
 
-// shares is the number of parts of the memory. One part is for answers and one for
-// connections; two are for everything else, and for garbage that has not been collected
-// yet.
+// shares is the number of equal parts into which [Config.MaxMemory] is divided. One part
+// is for answers and one for connections. Two are for everything else, and for garbage
+// that has not been collected yet.
 const shares = 4
 
 // A Config configures a service.
@@ -29,8 +29,8 @@ type Config struct {
 	// it after the last request has been answered.
 	Generator *snowflake.Generator
 
-	// Store is the store whose workers are listed. If it is nil, the service does not
-	// list workers.
+	// Store is the store of leases whose workers /v1/workers lists. If it is nil, the
+	// service does not list workers.
 	Store lease.Store
 
 	// Page answers all paths outside of the interface, without a token and with its own

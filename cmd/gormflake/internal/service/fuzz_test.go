@@ -34,6 +34,7 @@ func oracle(query string, most int) int {
 	return n
 }
 
+// The service parses the query of /v1/ids itself, and must agree with net/url on each.
 func FuzzCount(f *testing.F) {
 	for _, query := range []string{
 		"", "&", "count=1", "count=500", "count=501", "count=0", "count=-1", "count=01", "count=%31", "%63ount=2", "count=1&count=1",
@@ -61,6 +62,8 @@ func FuzzCount(f *testing.F) {
 	})
 }
 
+// No text of a client makes the service fail, and only a decimal number without leading
+// zeros is read as decimal.
 func FuzzRead(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"1", ""}, {"1586025008237383682", ""}, {"1C0NHAY2E0402", "base32"}, {"4FwHzxqs7kL", "base58"}, {"1tA0hgPmavK", "base62"}, {"x", "y"},

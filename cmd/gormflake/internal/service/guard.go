@@ -41,6 +41,8 @@ func (s *service) endpoint(answer answer, guarded bool) http.HandlerFunc {
 	}
 }
 
+// admit returns the problem for which the request is refused, or nil. The headers that the
+// refusal needs are set.
 func (s *service) admit(w http.ResponseWriter, r *http.Request, guarded bool) error {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close") // the body is not read, and must not be taken for the next request
@@ -62,9 +64,10 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request, guarded bool) er
 	return nil
 }
 
-// checkHost rejects a request for an unknown host name. If http://evil.example resolves
-// to 127.0.0.1, a browser treats its page as a page of this service, and lets the page
-// read the answers. For an IP address that is impossible.
+// checkHost rejects a request for an unknown host name, unless a token is required or
+// pages of all sites may read the answers. If http://evil.example resolves to 127.0.0.1, a
+// browser treats the page of evil.example as a page of this service, and lets it read the
+// answers. A request whose host is an IP address cannot come from such a page.
 func (s *service) checkHost(r *http.Request) error {
 	same := func(host string) bool { return strings.EqualFold(host, r.Host) }
 	if s.token != nil || s.anyone || slices.ContainsFunc(s.Hosts, same) || isLocal(r.Host) {
@@ -91,8 +94,8 @@ func isLocal(host string) bool {
 	return err == nil || name == "" || strings.HasSuffix("."+strings.ToLower(name), ".localhost")
 }
 
-// authorized reports whether the request has the token. It takes the same time for all
-// wrong tokens of any length.
+// authorized reports whether the request has the token, or none is required. It compares
+// hashes, so that it takes the same time for all wrong tokens of any length.
 func (s *service) authorized(r *http.Request) bool {
 	if s.token == nil {
 		return true
@@ -103,8 +106,8 @@ func (s *service) authorized(r *http.Request) bool {
 	return right && strings.EqualFold(scheme, "Bearer")
 }
 
-// shareWith sets the headers that allow the requesting page to read the answer, if its
-// site is allowed. It reports whether it is.
+// shareWith reports whether the site of the requesting page is one of the Origins. If so,
+// it sets the headers with which the browser lets the page read the answer.
 func (s *service) shareWith(w http.ResponseWriter, r *http.Request) bool {
 	if len(s.Origins) == 0 {
 		return false
@@ -133,17 +136,17 @@ func preflight(w http.ResponseWriter) {
 // foreign reports whether a page of a site that may not read the answer has made the
 // browser send the request, for example by an <img>. Browsers send Sec-Fetch-Site only to
 // HTTPS and to their own machine, and a page can suppress Referer. Therefore a request
-// from a browser without these headers counts as foreign too. A client that has the token
-// is not a page of another site.
+// from a browser without these headers counts as foreign too. A client that has sent the
+// token is not a page of another site.
 func (s *service) foreign(w http.ResponseWriter, r *http.Request) bool {
-	if w.Header().Get("Access-Control-Allow-Origin") != "" {
+	if w.Header().Get("Access-Control-Allow-Origin") != "" { // shareWith has set it
 		return false
 	}
 	header := r.Header
 	if site := header.Get("Sec-Fetch-Site"); site != "" {
 		return site != "same-origin" && site != "none"
 	}
-	if s.token != nil {
+	if s.token != nil { // admit has checked it
 		return false
 	}
 	for _, page := range []string{header.Get("Origin"), header.Get("Referer")} {
@@ -152,5 +155,5 @@ func (s *service) foreign(w http.ResponseWriter, r *http.Request) bool {
 			return err != nil || !strings.EqualFold(u.Host, r.Host)
 		}
 	}
-	return strings.HasPrefix(header.Get("User-Agent"), "Mozilla/") // as in every browser
+	return strings.HasPrefix(header.Get("User-Agent"), "Mozilla/") // as of every browser
 }

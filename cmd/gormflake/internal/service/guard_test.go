@@ -49,6 +49,8 @@ func TestToken(t *testing.T) {
 		`{"title":"Unauthorized","status":401,"detail":"a token is wanted: send the header \"Authorization: Bearer …\" with the right one"}`)
 }
 
+// Browsers and probes send no token for the page and for /healthz, so these paths answer
+// without it.
 func TestOpenToAll(t *testing.T) {
 	t.Parallel()
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("page")) })
@@ -84,6 +86,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
+// A GET request with a body is refused, because the client may expect that the service
+// reads it.
 func TestBody(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixed(t))
@@ -133,6 +137,9 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
+// Pages of other sites must neither read IDs nor use them up, for example by an <img>.
+// Browsers send Sec-Fetch-Site only over HTTPS and to their own machine, so the cases
+// "over HTTP" have only a Referer or an Origin. curl and similar clients send neither.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	const site, other = "https://app.example.com", "https://evil.example.com"

@@ -8,11 +8,12 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// health is the body of an answer about health. openapi.json lists the values of Status.
 type health struct {
 	Status       string `json:"status"`
-	Until        string `json:"until,omitempty"`
-	Since        string `json:"since,omitempty"`
-	FailingSince string `json:"failing_since,omitempty"`
+	Until        string `json:"until,omitempty"`         // end of the lease's window
+	Since        string `json:"since,omitempty"`         // end of the window of a fenced generator
+	FailingSince string `json:"failing_since,omitempty"` // time since which the store has failed
 	Detail       string `json:"detail,omitempty"`
 }
 

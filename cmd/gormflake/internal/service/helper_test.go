@@ -18,9 +18,11 @@ import (
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// numbers counts the workers that fixed has given to tests.
 var numbers atomic.Int64
 
-// fixed returns a generator with a worker that no other test uses.
+// fixed returns a generator with a worker that no other test uses, because a process must
+// not have two generators for one worker. A datacenter has 32 workers.
 func fixed(t testing.TB) *snowflake.Generator {
 	t.Helper()
 	n := numbers.Add(1)
@@ -42,8 +44,9 @@ func valid() service.Config {
 	return service.Config{Layout: snowflake.TwitterLayout(), Log: quiet(), MaxCount: 10_000, MaxMemory: 256 << 20, Timeout: 5 * time.Second}
 }
 
-// open returns a service that issues IDs of the generator. Without a generator, it has the
-// Twitter layout.
+// open returns a service that issues IDs of the generator, whose layout it has. If gen is
+// nil, the service only reads IDs, of the Twitter layout. Clients reach it as example.com,
+// the host of requests of httptest, or as x.
 func open(t testing.TB, gen *snowflake.Generator, change ...func(*service.Config)) http.Handler {
 	t.Helper()
 	cfg := valid()

@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// issue answers GET /v1/ids. A HEAD request finds out whether IDs can be issued, without
-// using an ID.
+// issue answers GET /v1/ids. It refuses pages of other sites, because they could use up
+// the IDs of a tick even if they may not read the answer. A HEAD request finds out whether
+// IDs can be issued, without using an ID.
 func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	if s.Generator == nil {
 		return failf(http.StatusNotFound, "this server issues no IDs: start it with --dsn or --worker")
@@ -44,6 +45,7 @@ func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// wouldIssue answers a HEAD request, with the status that a GET request would have.
 func (s *service) wouldIssue(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Generator.Health(); err != nil {
 		return s.notIssued(r, err)
@@ -72,6 +74,7 @@ func (s *service) memory(n int) *semaphore.Weighted {
 	return s.large
 }
 
+// count returns the value of the parameter count, or 1 if the query does not have it.
 func (s *service) count(query string) (int, error) {
 	text, given, err := parameter(query, "count")
 	if err != nil || !given {
@@ -84,8 +87,8 @@ func (s *service) count(query string) (int, error) {
 	return int(n), nil
 }
 
-// notIssued returns the error for the client. The error of the store only goes to the
-// log, because it may contain host and user names.
+// notIssued returns the error for the client if the generator returned err. The text of
+// err goes only to the log, because an error of the store may contain host and user names.
 func (s *service) notIssued(r *http.Request, err error) error {
 	_, reason := s.reason(err)
 	switch {
@@ -96,11 +99,11 @@ func (s *service) notIssued(r *http.Request, err error) error {
 	case errors.Is(err, snowflake.ErrFenced): // the lease has already logged it
 		return unavailable("no IDs can be issued: %s", reason)
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // a single slow request does not mean that the service has failed
+	if errors.Is(err, context.DeadlineExceeded) { // not logged, because one slow request does not mean that the service has failed
 		return unavailable("no ID could be had within %v", s.Timeout)
 	}
 	s.note("no IDs can be issued", err)
-	if errors.Is(err, snowflake.ErrExpired) {
+	if errors.Is(err, snowflake.ErrExpired) { // another request would fail too, so the client is not told to retry
 		return failf(http.StatusServiceUnavailable, "no IDs can be issued: %s", reason)
 	}
 	return unavailable("no IDs can be issued: %s", reason)

@@ -21,6 +21,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// ids returns the IDs of an answer, and fails the test if the answer is a problem.
 func ids(t testing.TB, w *httptest.ResponseRecorder) []types.ID {
 	t.Helper()
 	var answer struct {
@@ -32,6 +33,8 @@ func ids(t testing.TB, w *httptest.ResponseRecorder) []types.ID {
 	return answer.IDs
 }
 
+// A client gets as many IDs as it asks for, in ascending order over all requests. 4097 IDs
+// are more than a tick has sequence numbers, and more than a pooled block has.
 func TestIssue(t *testing.T) {
 	t.Parallel()
 	gen := fixed(t)
@@ -86,6 +89,8 @@ func TestIssueGolden(t *testing.T) {
 	}
 }
 
+// The service rejects a count that is not a plain decimal number in the range, and a
+// misspelled or repeated parameter, instead of issuing one ID by default.
 func TestIssueRefuses(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixed(t), func(c *service.Config) { c.MaxCount = 100 })
@@ -173,8 +178,8 @@ func TestNoGenerator(t *testing.T) {
 	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
 }
 
-// A source grants one window of the length sourceWindow. After that, its function extend
-// decides, for example by an error or by blocking.
+// A source is a source of workers that grants a window which ends after sourceWindow. Then
+// the generator asks for more, and its function extend fails or blocks, as a store does.
 type source struct{ extend func(context.Context) error }
 
 // sourceWindow is long enough to create a generator on a busy machine.
@@ -193,8 +198,9 @@ func (s source) Extend(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*s
 
 func (source) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
 
-// An answer never contains the error of a store, because the error may contain hosts, users
-// and databases.
+// If the generator issues no ID, the client learns the reason in a sentence, but not the
+// text of the store's error, here secret-host, because it may contain hosts, users and
+// databases. A client is told to retry unless the layout has expired.
 func TestWhatTheGeneratorRefuses(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
@@ -233,7 +239,8 @@ func TestClosed(t *testing.T) {
 	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable, `{"title":"Service Unavailable","status":503,"detail":"the server is shutting down"}`)
 }
 
-// The service writes no answer for a client that has disconnected.
+// The service writes no answer for a client that has disconnected while it waits for an
+// ID, and counts the request under 499.
 func TestClientHasGone(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
@@ -249,6 +256,7 @@ func TestClientHasGone(t *testing.T) {
 	}
 }
 
+// leased returns a generator whose worker is leased in the store.
 func leased(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Generator {
 	t.Helper()
 	l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), append(opts, lease.WithLogger(quiet()))...)
@@ -267,6 +275,8 @@ func golden(t *testing.T, w *httptest.ResponseRecorder, status int, want string)
 	expect(t, w, status, want)
 }
 
+// While the store is down for longer than the window, health and /v1/ids fail with the
+// reason, and recover without a restart when the store is back.
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -306,6 +316,8 @@ func TestHealthWithinTheWindow(t *testing.T) {
 	golden(t, get(open(t, gen), "/healthz"), http.StatusOK, `{"status":"ok","until":"T","failing_since":"T"}`)
 }
 
+// If another process takes the only worker that the lease may have, the reason is not
+// that the database fails.
 func TestFencedForWantOfAWorker(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -317,7 +329,7 @@ func TestFencedForWantOfAWorker(t *testing.T) {
 		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at T, and no worker is free"}`)
 }
 
-// If the clock stops the generator, or if it is closed, the probe fails with the same reason
+// If the clock is set wrong, or the generator is closed, the probe fails with the reason
 // that clients of /v1/ids get.
 func TestHealthOfTheGenerator(t *testing.T) {
 	t.Parallel()

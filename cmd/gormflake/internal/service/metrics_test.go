@@ -34,6 +34,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// A server that only reads IDs has no metrics of a generator, rather than zeros.
 func TestMetricsWithoutAGenerator(t *testing.T) {
 	t.Parallel()
 	w := get(open(t, nil), "/metrics")

@@ -12,10 +12,11 @@ import (
 	"github.com/gormflake/gormflake/promcollector"
 )
 
-// buckets are in seconds. They range from requests that are answered at once to the
-// longest waits.
+// buckets are the limits of the histogram's buckets, in seconds, from requests that are
+// answered at once to the longest waits.
 var buckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
+// newDurations returns the histogram that counts all requests.
 func newDurations() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "gormflake_http_request_duration_seconds",
@@ -32,6 +33,7 @@ func (s *service) observed(route string, handler http.Handler) http.Handler {
 	return promhttp.InstrumentHandlerDuration(s.durations.MustCurryWith(prometheus.Labels{"route": route}), handler)
 }
 
+// logged writes a log line after each request.
 func (s *service) logged(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start, rec := time.Now(), &recorder{ResponseWriter: w}
@@ -48,6 +50,8 @@ type recorder struct {
 	bytes  int64
 }
 
+// WriteHeader does not record an informational status such as 103, because the status of
+// the response follows.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && status >= http.StatusOK {
 		r.status = status
@@ -64,7 +68,7 @@ func (r *recorder) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is used by [http.ResponseController].
+// Unwrap lets [http.ResponseController] set the deadlines of the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // scrapes is the number of requests for metrics that may be answered at the same time.

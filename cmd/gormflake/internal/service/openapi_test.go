@@ -34,7 +34,8 @@ func document(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// Every answer matches the document, for each status that a path lists.
+// Every answer matches the OpenAPI document, and every status that the document lists for a
+// path has been seen here, except for those that another test covers.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	doc := document(t)
@@ -70,7 +71,7 @@ func TestOpenAPI(t *testing.T) {
 			seen[path] = append(seen[path], strconv.Itoa(w.Code))
 		}
 	}
-	elsewhere := map[string]string{"/v1/workers": "503"} // TestFenced covers 503, and TestForeignHosts covers 421
+	elsewhere := map[string]string{"/v1/workers": "503"} // TestFenced covers this answer, and TestForeignHosts covers 421
 	for path, item := range doc.Paths.Map() {
 		for code := range item.Get.Responses.Map() {
 			if code != "421" && code != elsewhere[path] && !slices.Contains(seen[path], code) {
@@ -102,7 +103,8 @@ func checkAnswer(t *testing.T, router routers.Router, target string, w *httptest
 	return route.Path
 }
 
-// The service and the document have the same paths.
+// The service and the document have the same paths. The metrics show the paths of the
+// service, because each request is counted under its route.
 func TestOpenAPIHasEveryPath(t *testing.T) {
 	t.Parallel()
 

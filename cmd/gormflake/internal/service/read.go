@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// parts are the parts of an ID and its other forms, as in the answer to GET /v1/ids/{id}.
 type parts struct {
 	ID         types.ID `json:"id"`
 	Time       string   `json:"time"`
@@ -20,7 +21,8 @@ type parts struct {
 	Base62     string   `json:"base62"`
 }
 
-// read answers GET /v1/ids/{id}.
+// read answers GET /v1/ids/{id}. The ID is a decimal number, unless the parameter "as"
+// names another form.
 func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	form, given, err := parameter(r.URL.RawQuery, "as")
 	if err != nil {
@@ -53,7 +55,7 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 // longest is the length of the largest ID in decimal, which is the longest form.
 const longest = len("9223372036854775807")
 
-// parsers maps the values of the parameter "as" to functions.
+// parsers maps each value of the parameter "as" to the function that parses this form.
 var parsers = map[string]func(string) (types.ID, error){
 	"base32": types.ParseBase32,
 	"base58": types.ParseBase58,
@@ -68,6 +70,7 @@ func (s *service) parts(id types.ID) parts {
 	}
 }
 
+// layout is the layout of the service, as in the answer to GET /v1/layout.
 type layout struct {
 	Epoch          string `json:"epoch"`
 	TickMS         int64  `json:"tick_ms"`
@@ -87,7 +90,7 @@ func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, layout{
 		Epoch: stamp(l.Epoch), TickMS: l.Tick.Milliseconds(),
 		DatacenterBits: l.DatacenterBits, WorkerBits: l.WorkerBits, SequenceBits: l.SequenceBits,
-		TotalBits: cmp.Or(l.TotalBits, 63), Expires: stamp(l.Expires()), // zero means 63
+		TotalBits: cmp.Or(l.TotalBits, 63), Expires: stamp(l.Expires()), // a TotalBits of zero means 63
 	})
 }
 

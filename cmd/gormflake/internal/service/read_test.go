@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// The wanted answers were computed without this code.
+// The wanted answers were computed by another program. The cases without an answer fail in
+// package types, whose tests check the text of the error.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	handler := open(t, nil)
@@ -71,6 +72,7 @@ func TestLayout(t *testing.T) {
 	js := open(t, nil, func(c *service.Config) { c.Layout = snowflake.JSSafeLayout() })
 	expect(t, get(js, "/v1/layout"), http.StatusOK,
 		`{"epoch":"2020-01-01T00:00:00.000Z","tick_ms":10,"datacenter_bits":0,"worker_bits":6,"sequence_bits":8,"total_bits":53,"expires":"2194-03-18T03:28:58.880Z"}`)
+	// A layout that does not state its bits in total has 63 of them.
 	unsaid := snowflake.TwitterLayout()
 	unsaid.TotalBits = 0
 	expect(t, get(open(t, nil, func(c *service.Config) { c.Layout = unsaid }), "/v1/layout"), http.StatusOK, body(t, get(open(t, nil), "/v1/layout").Body))

@@ -25,6 +25,8 @@ func New(cfg Config) (http.Handler, error) {
 	return s.routes(), nil
 }
 
+// routes returns the handler of all paths. Open paths answer every client. Guarded paths
+// require an accepted host and the token.
 func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(route string, handler http.Handler) {

@@ -46,7 +46,8 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// send writes a request and reads the status of the answer.
+// send writes a request and returns the status of the answer, and whether the server closes
+// the connection.
 func send(t *testing.T, conn net.Conn, request string) (status int, closed bool) {
 	t.Helper()
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -60,6 +61,8 @@ func send(t *testing.T, conn net.Conn, request string) (status int, closed bool)
 	return response.StatusCode, response.Close
 }
 
+// The server reads at most 12 KiB of header, so that large requests do not fill its memory,
+// and no body. If closed is false, the server may close the connection or not.
 func TestSizeOfRequests(t *testing.T) {
 	t.Parallel()
 	address := listen(t)

@@ -19,24 +19,29 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// A service answers the requests of clients. Its handlers run concurrently.
 type service struct {
 	Config
 	token     *[sha256.Size]byte // hash of the token; nil if no token is required
 	anyone    bool               // whether pages of all sites may read the answers
 	last      types.ID           // the last ID of the layout
 	durations *prometheus.HistogramVec
-	noted     atomic.Bool // whether an error was logged a moment ago
+	noted     atomic.Bool // whether note has logged an error within noteEvery
 	workers   workerList
 
-	small, large *semaphore.Weighted // memory for blocks
+	// small and large count the bytes of the blocks in use, of up to pooledIDs IDs and of
+	// more.
+	small, large *semaphore.Weighted
 }
 
-// lease returns the lease of the generator, or nil if the worker is fixed.
+// lease returns the lease of the generator, or nil if the worker is fixed. The service
+// must have a generator.
 func (s *service) lease() *lease.Lease {
 	l, _ := s.Generator.Source().(*lease.Lease)
 	return l
 }
 
+// draining reports whether the process is about to end.
 func (s *service) draining() bool {
 	select {
 	case <-s.Draining:
@@ -46,10 +51,12 @@ func (s *service) draining() bool {
 	}
 }
 
-// noteEvery is the shortest interval between two log lines about errors of requests.
+// noteEvery is the shortest interval between two calls of note that write a log line.
 const noteEvery = 10 * time.Second
 
-// note logs an error. It skips errors that follow within noteEvery.
+// note logs an error of a request. It skips all errors within noteEvery after an error
+// that it has logged, because otherwise every request would log the same failure of the
+// store.
 func (s *service) note(what string, err error) {
 	if s.noted.Swap(true) {
 		return

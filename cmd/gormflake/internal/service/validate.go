@@ -21,6 +21,7 @@ func (c *Config) Validate() error {
 	}
 	if c.MaxMemory < LowestMaxMemory {
 		errs = append(errs, fmt.Errorf("service: memory of %d bytes: want at least %d", c.MaxMemory, LowestMaxMemory))
+		// Half of a share is for large answers, and the largest block must fit in it.
 	} else if want := 2 * shares * blockSize(c.MaxCount); want > c.MaxMemory {
 		errs = append(errs, fmt.Errorf("service: memory of %d bytes: want at least %d for requests of %d IDs", c.MaxMemory, want, c.MaxCount))
 	}

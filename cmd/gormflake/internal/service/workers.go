@@ -13,6 +13,7 @@ import (
 // most once a second.
 const freshFor = time.Second
 
+// A worker is a worker of the store in the answer to GET /v1/workers.
 type worker struct {
 	Datacenter int64  `json:"datacenter"`
 	Worker     int64  `json:"worker"`
@@ -21,7 +22,8 @@ type worker struct {
 	State      string `json:"state"`
 }
 
-// A workerList is the list that was read last.
+// A workerList is the list of workers that was last read from the store. mu is held
+// during the read, so that requests wait for it instead of reading too.
 type workerList struct {
 	mu      sync.Mutex
 	workers []worker
@@ -49,13 +51,14 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, map[string][]worker{"workers": workers})
 }
 
-// listed returns the workers. It includes the owners only if the server has a token,
-// because then every client has sent it.
+// listed returns the workers, from the store or from the last list if it is fresh. It
+// includes the owners only if the server has a token, because then every client has sent
+// it.
 func (s *service) listed(ctx context.Context) ([]worker, error) {
 	l := &s.workers
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil { // while another request held mu
 		return nil, context.Cause(ctx)
 	}
 	if time.Since(l.at) < freshFor {

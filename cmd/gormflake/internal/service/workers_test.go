@@ -13,6 +13,8 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
+// The list contains held, lapsed and free workers. Owners are names of hosts, so only a
+// server with a token shows them.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

@@ -30,6 +30,8 @@ const named = `(() => {
 	return wrong;
 })()`
 
+// A screen reader can announce every control, section and table, before input, with an
+// ambiguous text and with a log.
 func TestEverythingHasAName(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -81,6 +83,7 @@ func (p page) tabTo(id string) {
 	p.t.Fatalf("Tab does not lead to %s", id)
 }
 
+// wantFocus checks which element has the focus.
 func (p page) wantFocus(id string) {
 	p.t.Helper()
 	if got := value[string](p, `document.activeElement.id`); got != id {
@@ -88,7 +91,8 @@ func (p page) wantFocus(id string) {
 	}
 }
 
-// Once loaded, the page needs no network.
+// Once loaded, the page reads and composes IDs without a network. The server is closed, so
+// that a request would fail.
 func TestOffline(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
@@ -108,12 +112,14 @@ func TestOffline(t *testing.T) {
 	}
 }
 
+// count returns the number of requests so far.
 func (s *sightings) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.requests)
 }
 
+// The button beside a form copies exactly this form to the clipboard.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#ids=7529595880471527425")

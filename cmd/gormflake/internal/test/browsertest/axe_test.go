@@ -26,6 +26,7 @@ func axe(t *testing.T) string {
 	return string(script)
 }
 
+// violations lists what axe finds in the page, with the beginning of each element.
 const violations = `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
 	violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html.slice(0, 160) + " " + node.failureSummary)))`
 
@@ -95,6 +96,8 @@ func TestAxeOfService(t *testing.T) {
 	p.runAxe("token", 375)
 }
 
+// runAxe checks the page at the width in both colour schemes. name is the name of its
+// screenshots.
 func (p page) runAxe(name string, width int64) {
 	p.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {

@@ -26,7 +26,7 @@ import (
 // page is a page in the browser. Its methods end the test if they fail.
 type page struct {
 	t   *testing.T
-	ctx context.Context
+	ctx context.Context // of the browser
 	saw *sightings
 }
 
@@ -39,6 +39,7 @@ type sightings struct {
 	expected []string // messages that the console must show
 }
 
+// add records an event of the browser.
 func (s *sightings) add(event any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,6 +85,8 @@ func (s *sightings) expect(message string) {
 	s.expected = append(s.expected, message)
 }
 
+// check compares the messages with those that are expected, and checks that the page
+// requests only its own origin, as the package comment of the page promises.
 func (s *sightings) check(t *testing.T, origin string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +103,8 @@ func (s *sightings) check(t *testing.T, origin string) {
 	}
 }
 
-// visit loads the address and waits until the page has started.
+// visit loads the address and waits until the page has started. It first shows an empty
+// page, because a browser does not load an address again that differs only after the #.
 func (p page) visit(address string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
@@ -114,6 +118,8 @@ func (p page) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// value evaluates a JavaScript expression in the page. If it is a promise, value returns its
+// result.
 func value[T any](p page, expression string) T {
 	p.t.Helper()
 	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -144,16 +150,19 @@ func (p page) until(condition string) {
 	}
 }
 
+// pageLeft reports whether an evaluation failed because the page has navigated.
 func pageLeft(err error) bool {
 	var e *cdproto.Error
 	return errors.As(err, &e) && (e.Message == "Inspected target navigated or closed" || e.Message == "Execution context was destroyed.")
 }
 
+// text returns the text of the element.
 func (p page) text(selector string) string {
 	p.t.Helper()
 	return value[string](p, fmt.Sprintf(`document.querySelector(%q).textContent.trim()`, selector))
 }
 
+// want checks the whole text of the element.
 func (p page) want(selector, want string) {
 	p.t.Helper()
 	if got := p.text(selector); got != want {

@@ -12,6 +12,7 @@ import (
 	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
 )
 
+// ground evaluates to the colour of the page's background.
 const ground = `getComputedStyle(document.body).backgroundColor`
 
 // The page follows the colour scheme of the system until the reader chooses one. The choice
@@ -50,6 +51,7 @@ func (p page) theme(want string) {
 	p.t.Fatalf("the button has no choice %q", want)
 }
 
+// wantGround checks the colour of the page's background.
 func (p page) wantGround(want string) {
 	p.t.Helper()
 	if got := value[string](p, ground); got != want {
@@ -82,8 +84,10 @@ func TestNarrowWindow(t *testing.T) {
 	p.fit("light-320", 320)
 }
 
-// contrast checks every visible text. It returns the texts whose contrast with their
-// background is below 4.5, and the number of colour pairs.
+// contrast checks the contrast of every visible text and of the workers' colours with the
+// background, which must be at least 4.5, and of the edge of a field, which must be at least
+// 3, as WCAG 2 requires. It returns those that are too low, and the number of pairs of
+// colours.
 const contrast = `(() => {
 	const parse = (text) => text.match(/[\d.]+/g).map(Number);
 	const luminance = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
@@ -117,7 +121,8 @@ const contrast = `(() => {
 	return { low: [...low], pairs: pairs.size };
 })()`
 
-// Every text has a contrast of at least 4.5 with its background in both schemes.
+// Every text is legible on its background in both schemes. Parts of the page that are
+// hidden now are shown first, so that their colours are checked too.
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -145,7 +150,8 @@ func TestContrast(t *testing.T) {
 }
 
 // The chosen colours apply before the page's modules run, so that the page does not flash in
-// other colours.
+// other colours. The server holds back app.js, the first module, so that the colours without
+// modules can be seen.
 func TestNoFlashOfOtherColours(t *testing.T) {
 	t.Parallel()
 	var hold atomic.Bool

@@ -10,6 +10,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// The page composes the IDs that Go composes from the parts, and continues in the next tick
+// when the sequence is full. A user is warned that these IDs are no keys.
 func TestExamplesAreComposed(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -24,7 +26,7 @@ func TestExamplesAreComposed(t *testing.T) {
 	p.do(chromedp.Click("#compose"))
 
 	var want []string
-	for _, parts := range []snowflake.Parts{ // a full tick continues in the next tick
+	for _, parts := range []snowflake.Parts{
 		{Time: at, Datacenter: 3, Worker: 31, Sequence: 4094},
 		{Time: at, Datacenter: 3, Worker: 31, Sequence: 4095},
 		{Time: at.Add(time.Millisecond), Datacenter: 3, Worker: 31},
@@ -46,6 +48,7 @@ func TestExamplesAreComposed(t *testing.T) {
 	p.want("#value-worker", "31")
 }
 
+// Each wrong part of an ID is explained beside its field, and no ID is composed.
 func TestMistakesInPartsAreExplained(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -71,8 +74,8 @@ func TestMistakesInPartsAreExplained(t *testing.T) {
 	p.wantContains("#generated-label", "not a unique key")
 }
 
-// The composed IDs belong to the form and the layout of that moment, so any change of either
-// removes them from the page.
+// The page removes composed IDs when the form or the layout changes, because they would
+// contradict what the form shows.
 func TestComposedGoesWithItsForm(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

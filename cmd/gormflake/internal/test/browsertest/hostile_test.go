@@ -14,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// markup changes the title of the page if the page runs it.
 const markup = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`
 
 // The page shows markup in pasted text, links and file names as text, and never runs it.
@@ -46,7 +47,8 @@ func TestMarkupStaysText(t *testing.T) {
 	}
 }
 
-// A malformed link does not break the page.
+// After a link whose fragment is malformed, very long or names a property of JavaScript's
+// objects, the page still reads IDs.
 func TestHostileLinks(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)

@@ -22,7 +22,7 @@ func openIn(t *testing.T, origin, languages string) page {
 }
 
 // english returns the texts and labels of the page, including hidden texts, that contain an
-// English word other than names, code and the reader's input.
+// English word. Names, code and the reader's input do not count.
 const english = `(() => {
 	const known = /^(gormflake|Snowflake|IDs?|UTC|JavaScript|JSON|CSV|HTTP|API|Discord|Instagram|Leaf|TSID|Yitter|Sonyflake|Twitter|JS|PAY|CODE|Bearer|Unix|base\d*|Base|number|WHERE|id|ms|Shift|Page|Up|Down|Home|End|Esc|ASCII|layout|order|bits|epoch|tick|custom|now|js-safe|mastodon|twitter|discord|instagram|leaf|tsid|yitter|sonyflake)$/;
 	const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
@@ -57,6 +57,8 @@ func TestChineseService(t *testing.T) {
 	p.wantChinese("zh-service")
 }
 
+// wantChinese checks that the page shows no English, and runs axe if it is installed. name is
+// the name of axe's screenshots.
 func (p page) wantChinese(name string) {
 	p.t.Helper()
 	for _, found := range value[[]string](p, english) {
@@ -71,8 +73,8 @@ func (p page) wantChinese(name string) {
 	}
 }
 
-// The script english finds texts when the page is in English, so its silence in other
-// languages means something.
+// On the English page, the script english finds many texts. If it found none, it would find
+// none in Chinese either, and TestChinese would pass in any case.
 func TestEnglishIsFound(t *testing.T) {
 	t.Parallel()
 	p := openIn(t, serve(t), "en-GB")
@@ -81,8 +83,8 @@ func TestEnglishIsFound(t *testing.T) {
 	}
 }
 
-// The page chooses the first preferred language of the browser that it has. The reader's
-// choice overrides it, and keeps the entered text.
+// The page chooses the first of the browser's languages that it has, or English. The reader's
+// choice overrides this, also in later visits, and keeps the text that was entered.
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)

@@ -27,7 +27,7 @@ func TestPictures(t *testing.T) {
 	p.do(chromedp.EmulateViewport(1100, 900))
 	p.scheme("light")
 	write(t, filepath.Join(folder, "inspector.png"), p.picture("#result"))
-	named := filepath.Join(t.TempDir(), "gormflake")
+	named := filepath.Join(t.TempDir(), "gormflake") // the name that the commands of the session call
 	if err := os.Symlink(testserver.Build(t, "../../.."), named); err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +48,7 @@ func (p page) picture(selector string) []byte {
 	return answer.Data
 }
 
+// write writes a picture to a file.
 func write(t *testing.T, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o644); err != nil {
@@ -63,6 +64,7 @@ var session = []string{
 	`gormflake gen --worker 7 -n 2 --as base32`,
 }
 
+// Sizes in the picture of a terminal, in pixels.
 const (
 	lineHeight = 19
 	margin     = 18

@@ -17,6 +17,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// layouts are layouts that the page knows, by their names on the page.
 var layouts = map[string]snowflake.Layout{
 	"twitter": snowflake.TwitterLayout(),
 	"js-safe": snowflake.JSSafeLayout(),
@@ -76,6 +77,7 @@ func (p page) wantFormulas(id types.ID) {
 	}
 }
 
+// wantBits checks the 64 bits in the drawing.
 func (p page) wantBits(want string) {
 	p.t.Helper()
 	if got := value[string](p, `[...document.querySelectorAll("#drawing .bit")].map((e) => e.textContent).join("")`); got != want {
@@ -235,6 +237,7 @@ func TestLinkWhoseLayoutCannotBeRead(t *testing.T) {
 	p.want("#utc", "2012-03-03T13:01:20.453Z")
 }
 
+// The page reads IDs from a file that the reader opens or drops on the page.
 func TestFileIsOpened(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

@@ -65,6 +65,7 @@ func TestSerialOfCode(t *testing.T) {
 	p.want("#code-error", "")
 }
 
+// The page explains why a text is not a serial number of the layout.
 func TestSerialMistakes(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

@@ -40,4 +40,5 @@ func compose(t *testing.T, l snowflake.Layout, ago time.Duration, worker, sequen
 	return id
 }
 
+// iso is the format of times on the page.
 const iso = "2006-01-02T15:04:05.000Z"

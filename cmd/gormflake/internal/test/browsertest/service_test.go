@@ -97,7 +97,8 @@ func (p page) refuseTokens() {
 	p.saw.expect("log: Failed to load resource: the server responded with a status of 401 (Unauthorized) " + value[string](p, `new URL("v1/layout", location).href`))
 }
 
-// If the reader chooses a layout before a slow service answers, the choice stays.
+// If the reader chooses a layout before a slow service has sent its own, the choice stays. A
+// link without a layout, or with one that equals the service's, selects the service's layout.
 func TestSlowService(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

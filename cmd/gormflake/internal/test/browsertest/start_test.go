@@ -63,6 +63,7 @@ func TestStartWithReducedMotion(t *testing.T) {
 	p.want("#pause", "Continue")
 }
 
+// Each example of the start page shows what its button promises, such as a tweet or a log.
 func TestExamplesOfOthers(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

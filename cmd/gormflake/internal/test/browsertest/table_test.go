@@ -22,7 +22,8 @@ func (p page) column(n int) []string {
 	return value[[]string](p, fmt.Sprintf(`[...document.querySelectorAll("#ids-table tbody tr > :nth-child(%d)")].map((e) => e.textContent)`, n))
 }
 
-// The table lists every ID, 20 on a page, sorted by any column.
+// The table lists every ID, 20 on a page, in the order of time or of any column. A second
+// click on a column reverses the order.
 func TestTableOfIDs(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -43,8 +44,8 @@ func TestTableOfIDs(t *testing.T) {
 		t.Errorf("the second page begins with %s, want %v", got[0], ids[20])
 	}
 	for _, c := range []struct {
-		name, first, second string // of the column, ascending and descending
-		n                   int
+		name, first, second string // name of the column, its smallest and its largest value
+		n                   int    // position of the column
 	}{{"place", "1", "1000", 1}, {"time", "2026-03-04T05:06:07.020Z", "2026-03-04T05:07:27.000Z", 3}, {"worker", "2", "19", 5}, {"sequence", "0", "4", 6}} {
 		p.do(chromedp.Click(`[data-column="` + c.name + `"]`))
 		if got := p.column(c.n)[0]; got != c.first && got != c.second {
@@ -74,8 +75,9 @@ func TestRangeFiltersTheTable(t *testing.T) {
 	p := open(t, serve(t), "/")
 	ids, log := thousandIDs(t)
 	p.enter("#input", log)
+	// Drag from within the gap of a minute to the left edge.
 	x, y := p.stripAt(20, 90)
-	right, _ := p.stripAt(-300, 90) // within the gap of a minute
+	right, _ := p.stripAt(-300, 90)
 	for _, event := range []struct {
 		kind input.DispatchMouseEventType
 		x    float64
@@ -103,6 +105,7 @@ func TestRangeFiltersTheTable(t *testing.T) {
 	p.want("#ids-summary", "")
 }
 
+// An exportedID is an ID as the page exports it. Text is the ID as it was in the input.
 type exportedID struct {
 	ID                           types.ID
 	Time                         string
@@ -125,6 +128,7 @@ func (p page) exportedText(button string) string {
 	})()`)
 }
 
+// exported returns the IDs of the JSON file that the button saves.
 func (p page) exported(button string) []exportedID {
 	p.t.Helper()
 	var ids []exportedID

@@ -36,6 +36,8 @@ func thousandIDs(t *testing.T) ([]types.ID, string) {
 	return ids, log.String()
 }
 
+// The timeline shows the span, workers and gaps of 1,000 IDs, and the reader can move through
+// them.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
@@ -64,8 +66,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// wantThreeColours checks that the drawing shows the colour of each worker in its lane, and no
-// colour within the gap.
+// wantThreeColours checks that the timeline shows the colour of each worker in its lane, and
+// no colour within the gap, which takes the minute from 0.15 to 0.9 of the width.
 func (p page) wantThreeColours() {
 	p.t.Helper()
 	const draw = `(async () => {
@@ -114,7 +116,7 @@ func (p page) driveStrip(ids []types.ID) {
 		p.t.Errorf("the strip says %q", got)
 	}
 	p.do(chromedp.Click("#zoom-all"))
-	x, y := p.stripAt(-9, 70)
+	x, y := p.stripAt(-9, 70) // near the right end, in the first lane
 	p.do(chromedp.MouseClickXY(x, y))
 	if got := p.text("#value-worker"); got != "2" {
 		p.t.Errorf("a click into the first lane picked worker %s", got)

@@ -4,7 +4,9 @@ import (
 	"testing"
 )
 
-// In the browser, the page's modules agree with the vectors that Go wrote.
+// In the browser, the page's modules compute the vectors that Go wrote. A vector that is
+// spoilt on purpose shows that the check finds differences, here one in formatting and one
+// in parsing, before the last line.
 func TestVectorsInThePage(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

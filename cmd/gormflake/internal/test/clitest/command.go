@@ -101,7 +101,8 @@ var autoKey = map[string]string{
 	"postgres": "SERIAL PRIMARY KEY",
 }
 
-// Shop creates the tables of a shop with keys that the database assigns.
+// Shop creates the tables of a shop with keys that the database assigns. audit refers to
+// orders without a foreign key, so that a move does not find its column.
 func Shop(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	db := Open(t, url)

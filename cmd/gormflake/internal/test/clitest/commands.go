@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Noon is the clock of tests whose output contains ages.
+// Noon is the time in [AtNoon], so that ages in the output do not change.
 var Noon = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
 // Sample returns an ID from an hour before noon.
@@ -35,7 +35,7 @@ func Compose(t *testing.T, p snowflake.Parts) types.ID {
 	return id
 }
 
-// AtNoon is CommandWith with the clock at noon.
+// AtNoon is CommandWith with a clock that stands at [Noon].
 func AtNoon(in io.Reader, args ...string) Outcome {
 	var out, err bytes.Buffer
 	code := cli.Main(context.Background(), args, cli.Streams{In: in, Out: &out, Err: &err, Now: func() time.Time { return Noon }})
@@ -74,7 +74,7 @@ func Write(t *testing.T, store lease.Store, rs map[int]lease.Record) {
 	t.Helper()
 	const layout = "epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63"
 	rs = maps.Clone(rs)
-	rs[-1] = lease.Record{Owner: layout}
+	rs[-1] = lease.Record{Owner: layout} // key -1 contains the layout instead of a worker
 	for key, r := range rs {
 		if written, err := store.CompareAndSwap(t.Context(), key, lease.Record{}, r); err != nil || !written {
 			t.Fatalf("record %d: %v, %v", key, written, err)

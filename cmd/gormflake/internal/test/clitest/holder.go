@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Holder leases worker 3 or 4 of datacenter 0 until stop is called. next returns the next
-// ID; while the worker is lost, it waits.
+// Holder starts a generator that leases worker 3 or 4 of datacenter 0 until stop is called.
+// next returns its next ID. If another process takes the worker, next waits until the
+// generator has leased one again.
 func Holder(t *testing.T, url string) (stop func(), next func() types.ID) {
 	t.Helper()
 	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))

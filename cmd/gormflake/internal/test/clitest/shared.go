@@ -65,9 +65,12 @@ func Build(t *testing.T) string {
 	return path
 }
 
+// autoNext matches the next value of a counter, which changes with rows and not with the
+// schema.
 var autoNext = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
-// Schema returns the definitions of the shop's tables, as the database reports them.
+// Schema returns the definitions of the tables of [Shop], as the database reports them, so
+// that a test can compare them before and after.
 func Schema(t *testing.T, url string) string {
 	t.Helper()
 	db := Open(t, url)
@@ -96,7 +99,7 @@ func Schema(t *testing.T, url string) string {
 	return strings.Join(parts, "\n")
 }
 
-// Touch creates the file of an SQLite database.
+// Touch creates the file of an SQLite database, and does nothing for a server.
 func Touch(t *testing.T, url string) {
 	t.Helper()
 	if path, ok := strings.CutPrefix(url, "sqlite://"); ok {

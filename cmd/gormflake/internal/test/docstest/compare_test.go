@@ -29,13 +29,15 @@ var forms = []struct {
 // server at the same time.
 var foreign = regexp.MustCompile(`there are other tables of workers`)
 
-// own returns the lines without the foreign lines.
+// own returns the lines without those about other tests.
 func own(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), foreign.MatchString)
 }
 
 var blanks = regexp.MustCompile(`[ \t]+`)
 
+// form returns the line with single blanks. Unless exactly is set, names replace the parts
+// that differ between runs.
 func form(line string, exactly bool) string {
 	line = blanks.ReplaceAllString(strings.TrimSpace(line), " ")
 	if exactly {
@@ -64,11 +66,14 @@ func same(shown, printed []string, exactly bool) bool {
 	return len(printed) > 0 && sameLine(shown[0], printed[0], exactly) && same(shown[1:], printed[1:], exactly)
 }
 
+// sameLine reports whether a printed line matches a line of the page.
 func sameLine(shown, printed string, exactly bool) bool {
 	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(form(shown, exactly)), "…", ".*") + "$"
 	return regexp.MustCompile(pattern).MatchString(form(printed, exactly))
 }
 
+// If same accepted too much, the pages could show output that the program never prints. If it
+// accepted too little, correct pages would fail.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -100,6 +105,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
+// lines returns the lines of an output, or none if it is empty.
 func lines(text string) []string {
 	text = strings.TrimSuffix(text, "\n")
 	if text == "" {

@@ -37,6 +37,7 @@ func TestYAMLInPages(t *testing.T) {
 	}
 }
 
+// documents returns the documents of a YAML file.
 func documents(t *testing.T, text string) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -54,6 +55,8 @@ func documents(t *testing.T, text string) []map[string]any {
 	}
 }
 
+// checkScrapes checks that a configuration of Prometheus has only known fields, and that each
+// job has a target.
 func checkScrapes(t *testing.T, b block) {
 	t.Helper()
 	var doc struct {
@@ -108,6 +111,7 @@ func checkCompose(t *testing.T, b block) {
 	}
 }
 
+// write writes a file in a temporary folder.
 func write(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -136,6 +140,8 @@ func TestUnitsInPages(t *testing.T) {
 	}
 }
 
+// invocation matches gormflake in a line of a shell or a list of YAML, and its first group the
+// subcommand. flag matches a flag in it.
 var (
 	invocation = regexp.MustCompile(`gormflake,? ((?:[a-z]+,? )*)(?:[^\n|]*\\\n)*[^\n|]*`)
 	flag       = regexp.MustCompile(`(?:^|[\s\[,])(--[a-z][a-z-]+)`)
@@ -192,6 +198,7 @@ func TestFlagsInPages(t *testing.T) {
 	}
 }
 
+// action matches the use of an action in a workflow.
 var action = regexp.MustCompile(`(?m)uses: +(\S+)(.*)$`)
 
 // Workflows pin each action by its commit, because the owner of an action can move its tag.

@@ -63,6 +63,8 @@ func (stringLine) TableName() string  { return "order_lines" }
 func (movedOrder) TableName() string  { return "orders" }
 func (movedLine) TableName() string   { return "order_lines" }
 
+// A program can follow "From gorm.Model" of docs/moving.md in its three steps, and create rows
+// with the models of each step. At the end, only the program assigns keys.
 func TestFromGormModel(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -82,7 +84,7 @@ func TestFromGormModel(t *testing.T) {
 		third := movedOrder{Lines: []movedLine{{}, {}}}
 		must(t, db.Create(&third).Error)
 		for gen.Layout().Min(time.Now()) <= third.Lines[1].ID {
-			time.Sleep(time.Millisecond) // detach rejects a key of the present tick
+			time.Sleep(time.Millisecond) // detach rejects tables with a key of the present tick
 		}
 		move(t, db, sqlmigrate.Detach, sqlmigrate.Guard)
 
@@ -95,6 +97,7 @@ func TestFromGormModel(t *testing.T) {
 	})
 }
 
+// move applies phases of the move to the models' tables.
 func move(t *testing.T, db *gorm.DB, phases ...sqlmigrate.PhaseName) {
 	t.Helper()
 	plan, err := sqlmigrate.Inspect(t.Context(), db, &movedOrder{}, &movedLine{})

@@ -27,7 +27,7 @@ var (
 var ofOnlineMove = regexp.MustCompile(`^gormflake_(new|old)_`)
 
 // TestMetricsInPages compares the table in docs/kubernetes.md with the metrics that a service
-// and doctor export.
+// and the command doctor export. Other pages may name only metrics that exist.
 func TestMetricsInPages(t *testing.T) {
 	t.Parallel()
 	p := read(t, filepath.Join(root, "docs", "kubernetes.md"))
@@ -47,8 +47,8 @@ func TestMetricsInPages(t *testing.T) {
 	}
 }
 
-// exported returns the names of the metrics of doctor and of a service, after a lease and a
-// rejected request.
+// exported returns the names of the metrics of doctor and of a service. The service has
+// leased a worker and rejected a request, because some metrics appear only then.
 func exported(t *testing.T) []string {
 	t.Helper()
 	s := &session{t: t, scheme: "sqlite", program: build(t), dir: t.TempDir(), urls: map[string]string{}}
@@ -92,8 +92,8 @@ func get(t *testing.T, url string) string {
 	return string(text)
 }
 
-// TestAlertsInPages compares the runbooks in docs/runbooks.md with the alerts. Each alert must
-// link to its runbook.
+// TestAlertsInPages compares the runbooks in docs/runbooks.md with the alerts in alerts.yaml.
+// Each alert must link to its runbook.
 func TestAlertsInPages(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile(filepath.Join(root, "promcollector", "alerts.yaml"))

@@ -11,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// assigned is the definition of a key that the database assigns, by dialect.
 var assigned = map[string]string{
 	"sqlite":   "INTEGER PRIMARY KEY AUTOINCREMENT",
 	"mysql":    "BIGINT AUTO_INCREMENT PRIMARY KEY",
@@ -25,8 +26,9 @@ func assigning(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// Between the deployment of the program and detach, a database may continue from the largest
-// key, as docs/moving.md describes.
+// After a new program has inserted an ID, an old program still lets the database assign keys.
+// As docs/moving.md warns, SQLite and MySQL then continue from the ID, which is the largest
+// key, but a sequence of PostgreSQL does not.
 func TestTheDatabaseContinuesFromTheLargestKey(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -49,7 +51,9 @@ func TestTheDatabaseContinuesFromTheLargestKey(t *testing.T) {
 	})
 }
 
-// Keys can be strings in JSON while the database still assigns them.
+// A program can use types.ID, so that keys are strings in JSON, while the database still
+// assigns the keys. Without the tag autoIncrement, GORM would insert a zero key, so the create
+// fails.
 func TestStringsWhileTheDatabaseAssigns(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

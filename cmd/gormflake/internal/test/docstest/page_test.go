@@ -10,12 +10,14 @@ import (
 
 const root = "../../../../.."
 
-// A block is a fenced block of a page. about is the text after the language.
+// A block is a fenced block of a page. about is the text after the language on its first
+// line, for example sqlite:// before the schema of SQLite.
 type block struct {
 	language, about, text string
 	line                  int
 }
 
+// A page is a file of the repository with its blocks.
 type page struct {
 	name   string
 	text   string
@@ -24,6 +26,7 @@ type page struct {
 
 var fence = regexp.MustCompile("(?ms)^```(\\w+)[ \t]*([^\n]*)\n(.*?)^```$")
 
+// pages returns the READMEs and the files of docs.
 func pages(t *testing.T) []page {
 	t.Helper()
 	var pages []page
@@ -39,6 +42,7 @@ func pages(t *testing.T) []page {
 	return pages
 }
 
+// read reads a page.
 func read(t *testing.T, path string) page {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -85,7 +89,7 @@ func (b *block) commands(t *testing.T) []command {
 	goesOn := false
 	for i, line := range strings.Split(strings.TrimSuffix(b.text, "\n"), "\n") {
 		text, prompted := strings.CutPrefix(line, "$ ")
-		if b.language == "sh" {
+		if b.language == "sh" { // each line is a command, except comments
 			prompted = !strings.HasPrefix(line, "#") && line != ""
 		}
 		last := len(found) - 1

@@ -35,7 +35,7 @@ var (
 	elsewhere = []string{"docker", "go", "make", "goose", "migrate", "kubectl", "systemctl"}
 )
 
-// shop is the schema of docs/moving.md, by the scheme of the database.
+// shop is the schema of docs/moving.md, by the scheme of the database's URL.
 var shop = map[string]string{
 	"sqlite": `CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, customer TEXT NOT NULL);
 CREATE TABLE order_lines (id INTEGER PRIMARY KEY AUTOINCREMENT, order_id INTEGER NOT NULL REFERENCES orders, product TEXT NOT NULL);
@@ -51,13 +51,16 @@ CREATE TABLE audit (order_id INT NOT NULL, what VARCHAR(100) NOT NULL);
 `,
 }
 
+// rows inserts the rows of docs/moving.md.
 const rows = `INSERT INTO orders (customer) VALUES ('Ada'), ('Grace');
 INSERT INTO order_lines (order_id, product) VALUES (1, 'pen'), (1, 'ink'), (2, 'paper');
 INSERT INTO audit (order_id, what) VALUES (1, 'paid');
 `
 
+// targets are the databases that run a page's commands, by the scheme of the URLs in it.
 var targets = map[string]testdb.Target{"sqlite": testdb.SQLite, "mysql": testdb.MySQL, "postgres": testdb.Postgres}
 
+// database matches the URL of a database on a page.
 var database = regexp.MustCompile(`\b(sqlite|postgres|mysql)://[\w./@-]+`)
 
 // setting matches environment variables that are set for one command.
@@ -154,6 +157,8 @@ type session struct {
 	code    int               // exit code of the last command
 }
 
+// run runs a command of the page, unless another test runs it. A page shows "echo $?" after
+// each command that fails, so a command that follows a failure is a mistake of the page.
 func (s *session) run(c command) {
 	s.t.Helper()
 	name, _, _ := strings.Cut(setting.ReplaceAllString(c.text, ""), " ")
@@ -173,7 +178,8 @@ func (s *session) run(c command) {
 	}
 }
 
-// real replaces the databases and the address in a command by those of this test.
+// real replaces the URLs of databases and the address of the service in a command by those of
+// this test.
 func (s *session) real(text, address string) string {
 	text = strings.ReplaceAll(text, "127.0.0.1:8080", address)
 	return database.ReplaceAllStringFunc(text, func(name string) string {
@@ -184,7 +190,8 @@ func (s *session) real(text, address string) string {
 	})
 }
 
-// make creates a database with the shop, and returns its URL.
+// make creates a database with the shop in place of the page's URL name, and returns the URL
+// of this database.
 func (s *session) make(name string) (url string) {
 	s.t.Helper()
 	url = "sqlite://" + filepath.Join(s.dir, strings.TrimPrefix(name, "sqlite://"))
@@ -214,6 +221,8 @@ func (s *session) make(name string) (url string) {
 	return url
 }
 
+// shell returns a command of the shell that runs in the folder of the page, with gormflake on
+// the PATH.
 func (s *session) shell(ctx context.Context, text string) *exec.Cmd {
 	shell := exec.CommandContext(ctx, "sh", "-c", text)
 	shell.Dir = s.dir
@@ -221,6 +230,8 @@ func (s *session) shell(ctx context.Context, text string) *exec.Cmd {
 	return shell
 }
 
+// execute runs a command until its end, and compares its output with the page. If the page
+// shows no output, the command must succeed.
 func (s *session) execute(c command) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -239,6 +250,7 @@ func (s *session) execute(c command) {
 	s.compare(c, string(out))
 }
 
+// compare compares the output of a command with the page.
 func (s *session) compare(c command, out string) {
 	s.t.Helper()
 	if !c.quiet && !same(c.shown, own(lines(out)), certain.MatchString(c.text)) {
@@ -251,7 +263,7 @@ var listening = regexp.MustCompile(`(?m)^listening on http://(.*)$`)
 // serve starts a service that runs until the end of the session.
 func (s *session) serve(c command) {
 	s.t.Helper()
-	s.address = "" // the page may have started a service before
+	s.address = "" // of an earlier service of the page
 	var out output
 	shell := s.shell(s.t.Context(), "exec "+strings.TrimSuffix(s.real(c.text, "127.0.0.1:0"), " &"))
 	shell.Stdout, shell.Stderr = &out, &out
@@ -274,6 +286,7 @@ func (s *session) serve(c command) {
 	s.compare(c, out.String())
 }
 
+// An output collects what a running service prints.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
