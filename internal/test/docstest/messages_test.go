@@ -138,7 +138,8 @@ func (r *reachable) CompareAndSwap(ctx context.Context, worker int, old, next le
 	return r.Memory.CompareAndSwap(ctx, worker, old, next)
 }
 
-// said records the logged messages without their attributes.
+// said is a handler that records the level and text of logged messages, without their
+// attributes.
 type said struct {
 	slog.Handler
 	mu   sync.Mutex
@@ -169,6 +170,8 @@ func (s *said) alarms() []string {
 	})
 }
 
+// leased returns a generator of worker 3 of the store, which has issued an ID, and the log of
+// its lease.
 func leased(t *testing.T, store lease.Store, opts ...lease.Option) (*snowflake.Generator, *said) {
 	t.Helper()
 	log := newSaid()
@@ -184,6 +187,7 @@ func leased(t *testing.T, store lease.Store, opts ...lease.Option) (*snowflake.G
 	return gen, log
 }
 
+// fixed returns a generator of the source.
 func fixed(t *testing.T, source snowflake.WorkerSource, opts ...snowflake.Option) *snowflake.Generator {
 	t.Helper()
 	gen, err := snowflake.New(source, opts...)

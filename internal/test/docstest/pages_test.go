@@ -50,6 +50,7 @@ func (p document) prose() string {
 	return code.ReplaceAllString(fence.ReplaceAllString(p.text, ""), "")
 }
 
+// TestLinksInPages checks that links to files and headings of the repository lead somewhere.
 func TestLinksInPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
@@ -61,6 +62,8 @@ func TestLinksInPages(t *testing.T) {
 	}
 }
 
+// follow returns an error if a link of the page leads nowhere. It does not follow links to
+// web sites.
 func (p document) follow(target string) error {
 	if strings.Contains(target, "://") {
 		return nil
@@ -101,6 +104,7 @@ func anchors(text string) []string {
 	return names
 }
 
+// anchor returns the name that GitHub gives to a heading that is the first with its text.
 func anchor(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -355,6 +359,8 @@ func declares(fragment string) bool {
 	return true
 }
 
+// given declares the names that the statements of a fragment may use. Its imports have
+// names of their own, so that they do not collide with those of importFor.
 const given = `
 import (
 	givenContext "context"

@@ -72,6 +72,8 @@ func numbered(text string) string {
 	})
 }
 
+// checkReadme runs the program of a README in the folder, and checks that its output matches
+// and that it releases its worker.
 func checkReadme(t *testing.T, program, dir string, want *regexp.Regexp) {
 	t.Helper()
 	var log strings.Builder
@@ -102,6 +104,7 @@ func runProgram(t *testing.T, source []byte) {
 	}
 }
 
+// buildProgram compiles a program in this module, and returns its path.
 func buildProgram(t *testing.T, source []byte) (path string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -52,8 +52,7 @@ func NewLayoutCounter() *LayoutCounter {
 	return &LayoutCounter{IDLayout: snowflake.TwitterLayout()}
 }
 
-// Made returns the number of IDs that a counter whose first ID follows start has
-// returned.
+// Made returns the number of IDs that a counter has returned. Its first ID was start + 1.
 func Made(c *Counter, start types.ID) int {
 	if c.Calls == 0 {
 		return 0

@@ -134,7 +134,7 @@ func Unset(model, field, cause string) string {
 }
 
 // Version is a field type that adds its own clause to creates, as plugins for optimistic
-// locks do.
+// locks do. The plugin must not replace this clause by its own.
 type Version int64
 
 // CreateClauses implements schema.CreateClausesInterface.
@@ -142,6 +142,7 @@ func (Version) CreateClauses(f *schema.Field) []clause.Interface {
 	return []clause.Interface{setVersion{field: f}}
 }
 
+// setVersion sets the field to 1 in each row that is created.
 type setVersion struct {
 	clause.Insert
 	field *schema.Field

@@ -62,7 +62,7 @@ var (
 		Key: func(row any) types.ID {
 			r := row.(*Receipt)
 			if IDOf(r.Number) < 1<<40 {
-				panic("the number is not from a fresh ID: " + r.Number)
+				panic("the number is not from a fresh ID: " + r.Number) // the IDs of tests such as Preset are small
 			}
 			return r.ID
 		},
@@ -111,7 +111,8 @@ type Product struct {
 	Price  int
 }
 
-// CanTell reports whether the database returns the rows of an INSERT.
+// CanTell reports whether the database returns the rows of an INSERT, so that the plugin
+// can tell which rows an upsert has inserted.
 func CanTell(db *gorm.DB) bool {
 	return slices.Contains(db.Callback().Create().Clauses, "RETURNING")
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The watcher sleeps for pause again and again. A delay of less than tolerated is
-// ordinary scheduling.
+// A goroutine, the watcher, sleeps for pause again and again. If it wakes up more than
+// tolerated too late, the process did not run. A shorter delay is ordinary scheduling.
 const (
 	pause     = 10 * time.Millisecond
 	tolerated = 40 * time.Millisecond
@@ -21,7 +21,7 @@ type gap struct{ from, to time.Time }
 var (
 	mu    sync.Mutex
 	awake = time.Now() // when the watcher last ran
-	late  []gap
+	late  []gap        // of the process so far
 )
 
 func init() {

@@ -65,6 +65,7 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// TestTook checks that Took and Since together are the time since began.
 func TestTook(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

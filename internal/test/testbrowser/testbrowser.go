@@ -36,6 +36,7 @@ func Start(t testing.TB) context.Context {
 	return ctx
 }
 
+// flags returns the options of a browser whose data is in the folder.
 func flags(chromium, folder string) []chromedp.ExecAllocatorOption {
 	flags := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(chromium),

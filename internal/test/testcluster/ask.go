@@ -7,6 +7,8 @@ import (
 	"time"
 )
 
+// askTimeout limits a question to a server. A server that does not answer in time counts
+// as lost.
 const askTimeout = time.Second
 
 // ask connects to the address, sends a question, and reads the answer.
@@ -25,4 +27,5 @@ func ask[T any](address, question string, read func(io.Reader) (T, error)) (answ
 	return read(conn)
 }
 
+// address returns the address of a port of this machine, host:port.
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

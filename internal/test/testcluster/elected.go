@@ -14,10 +14,11 @@ type elected struct {
 	mesh    mesh
 	leads   func(*testserver.Server) bool // asks the server whether it leads
 	ready   func() error                  // returns nil if the leader has a replica that could replace it
-	isWhole func() error
+	isWhole func() error                  // returns nil if all members follow the leader
 }
 
-// startElected starts such a cluster. It skips the test on systems other than Linux.
+// startElected starts a cluster that elects its leader. It skips the test on systems other
+// than Linux, where the mesh cannot identify servers.
 func startElected(t testing.TB, service string, build func(c *elected, e testserver.Engine) error) *Cluster {
 	t.Helper()
 	e := testserver.EngineOf(service)

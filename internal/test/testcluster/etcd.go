@@ -64,6 +64,7 @@ func etcdStatusOf(s *testserver.Server) (status etcdStatus, err error) {
 	return status, json.NewDecoder(response.Body).Decode(&status)
 }
 
+// leadsEtcd reports whether the member says that it leads.
 func leadsEtcd(s *testserver.Server) bool {
 	status, err := etcdStatusOf(s)
 	return err == nil && status.Leader != "" && status.Leader == status.Header.Member

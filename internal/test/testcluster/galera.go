@@ -21,8 +21,8 @@ const galeraNodes = 3
 // the last node first, then the node before it, and so on.
 type galera struct {
 	*Cluster
-	alone testserver.Engine // MariaDB
-	turn  int
+	alone testserver.Engine    // MariaDB, without the operations of a cluster
+	turn  int                  // the number of nodes that tests have broken
 	down  []*testserver.Server // after a loss of all nodes, the nodes that are to join the first node
 	first bool                 // the next node to start creates a new cluster
 	empty bool                 // nodes that start copy all data from another node
@@ -101,6 +101,9 @@ func (g *galera) node(i int) testserver.Engine {
 // galeraPorts are the ports on which a node listens for the other nodes.
 type galeraPorts struct{ group, state, snapshot int }
 
+// configure gives each node its own ports and the addresses of all nodes. The timeouts are
+// shorter than Galera's, so that tests need not wait as long until the other nodes go on
+// without a lost node.
 func (g *galera) configure(library string) error {
 	ports, groups := make([]galeraPorts, len(g.members)), make([]string, len(g.members))
 	for i := range ports {
@@ -217,6 +220,7 @@ func (g *galera) whole() error {
 	return nil
 }
 
+// galeraStatus returns a status variable of a node.
 func galeraStatus(s *testserver.Server, name string) (string, error) {
 	line, err := s.Query("SHOW GLOBAL STATUS LIKE '" + name + "'")
 	_, value, _ := strings.Cut(line, "\t")

@@ -11,9 +11,10 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// mesh contains the gates through which the members of a cluster reach each other. It
-// knows which server opened each connection. It can separate servers as a broken network
-// does, by dropping their data without closing connections.
+// mesh contains the gates through which the members of a cluster reach each other. A gate
+// is an address that forwards connections to a member. The mesh knows which server opened
+// each connection. It can separate servers as a broken network does, by dropping their
+// data without closing connections.
 type mesh struct {
 	t testing.TB
 
@@ -23,6 +24,7 @@ type mesh struct {
 	links   map[*meshLink]bool
 }
 
+// know adds servers whose connections the mesh identifies.
 func (m *mesh) know(servers []*testserver.Server) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,7 +35,7 @@ func (m *mesh) know(servers []*testserver.Server) {
 type meshLink struct {
 	from, to       *testserver.Server // from is nil for a client
 	client, server net.Conn
-	mute           atomic.Bool
+	mute           atomic.Bool // whether its data is dropped
 }
 
 func (l *meshLink) close() {
@@ -63,6 +65,7 @@ func (m *mesh) gate(to *testserver.Server, listen, target string) (net.Listener,
 	return listener, nil
 }
 
+// pass forwards a connection through a gate until either side closes it.
 func (m *mesh) pass(client net.Conn, to *testserver.Server, target string) {
 	from, known := m.owner(client)
 	if !known {
@@ -107,6 +110,7 @@ func (m *mesh) connect(l *meshLink, server net.Conn) {
 	l.server = server
 }
 
+// remove closes the link and forgets it.
 func (m *mesh) remove(l *meshLink) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,6 +128,7 @@ func (l *meshLink) swallow() {
 	}
 }
 
+// forward copies the data in one direction, and drops it while the link is mute.
 func (l *meshLink) forward(from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -159,7 +164,8 @@ func (m *mesh) isolate(s *testserver.Server) {
 	m.part(func(from, to *testserver.Server) bool { return from != nil && (from == s) != (to == s) })
 }
 
-// ownerTries is the number of attempts to find the owner of a connection.
+// ownerTries is the number of attempts to find the owner of a connection, of which the
+// system may not have the peer socket yet.
 const ownerTries = 20
 
 // owner returns the server that opened a connection, or nil for a client. It returns
@@ -174,6 +180,7 @@ func (m *mesh) owner(client net.Conn) (s *testserver.Server, known bool) {
 	return nil, false
 }
 
+// holderOf returns the server that has the socket open, or nil for a client's.
 func (m *mesh) holderOf(socket string) *testserver.Server {
 	m.mu.Lock()
 	servers := slices.Clone(m.servers)

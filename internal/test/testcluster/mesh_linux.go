@@ -48,7 +48,7 @@ func socketOf(conn net.Conn) string {
 }
 
 // diagRequest returns the request for the socket whose local address is conn's remote
-// address.
+// address. Its layout is struct inet_diag_req_v2 of linux/inet_diag.h, after a header.
 func diagRequest(conn net.Conn) []byte {
 	from, to := conn.RemoteAddr().(*net.TCPAddr), conn.LocalAddr().(*net.TCPAddr)
 	b := binary.NativeEndian.AppendUint32(nil, syscall.NLMSG_HDRLEN+diagRequestBytes)
@@ -65,6 +65,7 @@ func diagRequest(conn net.Conn) []byte {
 	return binary.NativeEndian.AppendUint64(b, ^uint64(0)) // without a cookie
 }
 
+// hasSocket reports whether the process has the socket open.
 func hasSocket(pid int, socket string) bool {
 	folder := fmt.Sprintf("/proc/%d/fd/", pid)
 	dir, err := os.Open(folder)

@@ -140,13 +140,17 @@ func (p *patroni) follows(what string) error {
 	return p.is(p.other(leader), what)
 }
 
+// other returns the member that is not s.
 func (p *patroni) other(s *testserver.Server) *testserver.Server { return p.members[1-p.number(s)] }
 
 // is returns nil if a member's REST interface reports the state.
 func (p *patroni) is(s *testserver.Server, state string) error { return is(p.apis[p.number(s)], state) }
 
+// number returns the number of the member in its name, member0 or member1.
 func (p *patroni) number(s *testserver.Server) int { return slices.Index(p.members, s) }
 
+// is returns nil if the REST interface on the port reports the state, such as primary,
+// replica or synchronous.
 func is(api int, state string) error {
 	client := http.Client{Timeout: askTimeout}
 	response, err := client.Get("http://" + address(api) + "/" + state)
@@ -171,6 +175,7 @@ func (p *patroni) inject(f Fault, leader *testserver.Server) error {
 	return noFault(f)
 }
 
+// post sends a command to a member's REST interface.
 func (p *patroni) post(s *testserver.Server, what, body string) error {
 	client := http.Client{Timeout: leaderTimeout}
 	response, err := client.Post("http://"+address(p.apis[p.number(s)])+"/"+what, "application/json", strings.NewReader(body))

@@ -174,6 +174,7 @@ func (p *postgres) waitForSync() error {
 	return err
 }
 
+// streams returns nil if the primary sends its writes to the standby of this name.
 func (p *postgres) streams(name string) error {
 	n, err := p.primary.server.Query("SELECT count(*) FROM pg_stat_replication WHERE application_name = '" + name + "' AND state = 'streaming'")
 	if err == nil && n != "1" {
@@ -182,6 +183,7 @@ func (p *postgres) streams(name string) error {
 	return err
 }
 
+// waits returns nil if the commits of the primary wait for the synchronous standby.
 func (p *postgres) waits() error {
 	name, err := p.primary.server.Query("SHOW synchronous_standby_names")
 	if err == nil && name != "sync" {
@@ -194,6 +196,7 @@ func (p *postgres) whole() error {
 	return errors.Join(p.streams("sync"), p.streams("async"), p.waits())
 }
 
+// set changes a setting of the server that runs now.
 func (h *host) set(setting, value string) error {
 	for _, statement := range []string{fmt.Sprintf("ALTER SYSTEM SET %s = '%s'", setting, value), "SELECT pg_reload_conf()"} {
 		if _, err := h.server.Query(statement); err != nil {

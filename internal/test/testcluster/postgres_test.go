@@ -67,7 +67,8 @@ func write(ctx context.Context, db *sql.DB, value string) error {
 	return err
 }
 
-// kept repeats the query until a server answers.
+// kept returns the smallest or largest value of the table, by which, MIN or MAX. It repeats
+// the query until a server answers.
 func kept(t *testing.T, db *sql.DB, which string) (value string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -38,8 +38,9 @@ func (c *elected) readyRedis() error {
 	return nil
 }
 
-// follows returns an error unless a server is the master with all its replicas, or a
-// replica that is in sync.
+// follows returns an error unless a server that leads is the master of this number of
+// replicas, and a server that does not lead is a replica in sync of the master on the port
+// leader.
 func follows(s *testserver.Server, leads bool, leader string, replicas int) error {
 	info := infoOf(s)
 	role, link, port, slaves := info("role"), info("master_link_status"), info("master_port"), info("connected_slaves")
@@ -61,6 +62,8 @@ func askRedis(s *testserver.Server, command string) (string, error) {
 	return reply, nil
 }
 
+// readRedis reads a reply. Its first character is the kind, - for an error, $ for a text
+// after its length, and * for an array after its size. Other kinds are a line.
 func readRedis(r *bufio.Reader) (string, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {

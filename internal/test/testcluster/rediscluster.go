@@ -25,6 +25,7 @@ func RedisCluster(t testing.TB, settings ...string) *Cluster {
 // Cluster.
 type place struct{ clients, peers net.Listener }
 
+// clusterSlots is the number of hash slots of every Redis Cluster.
 const clusterSlots = 16384
 
 func (c *elected) buildRedis(e testserver.Engine, settings []string) (err error) {
@@ -49,6 +50,7 @@ func (c *elected) buildRedis(e testserver.Engine, settings []string) (err error)
 	return c.joinRedis(places)
 }
 
+// placeRedis opens the gates of a member, and makes it announce them to clients and nodes.
 func (c *elected) placeRedis(s *testserver.Server) (p place, err error) {
 	bus, err := testserver.FreePort() // port on which it listens for other nodes
 	if err != nil {
@@ -66,7 +68,10 @@ func (c *elected) placeRedis(s *testserver.Server) (p place, err error) {
 	return p, nil
 }
 
-// joinRedis joins the nodes to a cluster.
+// joinRedis joins the nodes to a cluster. It assigns the slots to the three masters, lets
+// the first master meet all other nodes, and makes the other members its replicas. Each
+// master gets its own epoch, because masters with the same epoch would first have to agree
+// on new epochs.
 func (c *elected) joinRedis(places map[*testserver.Server]place) error {
 	voters := append([]*testserver.Server{c.members[0]}, c.others...)
 	ends := []int{clusterSlots - len(c.others), clusterSlots - 1, clusterSlots}
@@ -114,11 +119,14 @@ func sees(s *testserver.Server, port string) bool {
 	return false
 }
 
+// clusterOK reports whether the node sees a master for every slot.
 func clusterOK(s *testserver.Server) bool {
 	reply, _ := askRedis(s, "CLUSTER INFO")
 	return strings.Contains(reply, "cluster_state:ok")
 }
 
+// wholeRedis returns an error unless the leader has both replicas, and all nodes see each
+// other.
 func (c *elected) wholeRedis(places map[*testserver.Server]place) error {
 	leader := c.leader()
 	if leader == nil {

@@ -72,6 +72,8 @@ func (c *elected) buildSentinel(e testserver.Engine, settings []string) (err err
 
 func sentinelConf(s *testserver.Server) string { return s.File("sentinel.conf") }
 
+// setUpSentinel writes the configuration of a sentinel. Two of the three sentinels must
+// agree that the master, on the port master, is down.
 func setUpSentinel(s *testserver.Server, master string) error {
 	_, port, err := net.SplitHostPort(s.Address())
 	if err != nil {

@@ -58,8 +58,8 @@ const (
 )
 
 const (
-	leaderTimeout = 2 * time.Minute
-	wholeTimeout  = 90 * time.Second
+	leaderTimeout = 2 * time.Minute  // to elect a leader
+	wholeTimeout  = 90 * time.Second // until all members follow
 	startAttempts = 3
 )
 
@@ -90,6 +90,7 @@ func (c *Cluster) Break(f Fault) error {
 	return nil
 }
 
+// noFault returns the error of a fault that the kind of cluster does not support.
 func noFault(f Fault) error { return fmt.Errorf("testcluster: this cluster has no fault %q", f) }
 
 // Broken returns the server that the current fault affects, or nil.
@@ -98,6 +99,7 @@ func (c *Cluster) Broken() *testserver.Server {
 	return broken
 }
 
+// present returns the current fault and the broken server.
 func (c *Cluster) present() (Fault, *testserver.Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,6 +142,7 @@ func revive(s *testserver.Server) error {
 	return s.Start()
 }
 
+// awaitLeader waits until the cluster has a leader other than the broken server.
 func (c *Cluster) awaitLeader() (leader *testserver.Server, err error) {
 	err = c.await(leaderTimeout, "a leader", func() error {
 		leader = c.kind.leader()
@@ -151,6 +154,7 @@ func (c *Cluster) awaitLeader() (leader *testserver.Server, err error) {
 	return leader, err
 }
 
+// await waits until ready returns nil. what names the goal in the error.
 func (c *Cluster) await(timeout time.Duration, what string, ready func() error) error {
 	if err := testserver.Await(timeout, ready); err != nil {
 		return fmt.Errorf("testcluster: want %s, not there after %v: %w; the end of its members' logs:\n%s", what, timeout, err, c.logTails())
@@ -158,6 +162,7 @@ func (c *Cluster) await(timeout time.Duration, what string, ready func() error) 
 	return nil
 }
 
+// all returns the members and the servers that watch them.
 func (c *Cluster) all() []*testserver.Server { return slices.Concat(c.members, c.others) }
 
 func (c *Cluster) logTails() string {
@@ -210,6 +215,7 @@ func kill(s *testserver.Server) error {
 	return nil
 }
 
+// together calls do for all servers at the same time.
 func together(servers []*testserver.Server, do func(*testserver.Server) error) error {
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup

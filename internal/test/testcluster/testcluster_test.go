@@ -23,8 +23,8 @@ var elected = []struct {
 }
 
 // TestFailover checks that another member leads after the leader is cut off, and that the
-// old leader follows after Heal. The members only notice that the leader is silent. Tests
-// of leases kill leaders.
+// old leader follows after Heal. A leader that is cut off is harder to replace than a
+// killed leader, because its connections stay open. Tests of leases kill leaders.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	for _, kind := range elected {

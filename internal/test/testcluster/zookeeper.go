@@ -20,11 +20,12 @@ const gateHost = "127.0.0.2"
 
 // anyHost is the host that a server has for itself in its configuration. Because it is
 // the wildcard, other servers connect to the address in their own configuration, which is
-// a gate. With another host, the server would send it to the other servers, and those
-// with a higher number would connect to it directly.
+// a gate. With another host, the server would tell the other servers this host, and
+// servers with a higher number would connect to it past the gate.
 const anyHost = "0.0.0.0"
 
-// zooPorts are a server's ports for followers and for elections.
+// zooPorts are a server's own ports, the first for followers and the second for elections,
+// and the ports of their gates.
 type zooPorts struct{ own, gates [2]int }
 
 // ZooKeeper starts a ZooKeeper ensemble of three servers.
@@ -89,6 +90,7 @@ func (c *elected) writeNumber(s *testserver.Server) error {
 	return os.WriteFile(filepath.Join(s.Data(), "myid"), []byte(strconv.Itoa(number)), 0o600)
 }
 
+// zooMode returns the mode that a server reports, such as leader or follower.
 func zooMode(s *testserver.Server) string {
 	reply, _ := ask(s.Address(), "srvr", io.ReadAll)
 	_, mode, _ := strings.Cut(string(reply), "Mode: ")
@@ -98,6 +100,7 @@ func zooMode(s *testserver.Server) string {
 
 func leadsZooKeeper(s *testserver.Server) bool { return zooMode(s) == "leader" }
 
+// wholeZooKeeper returns an error unless a member leads and all others follow.
 func (c *elected) wholeZooKeeper() error {
 	modes := map[string]int{}
 	for _, s := range c.members {

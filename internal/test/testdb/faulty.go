@@ -34,8 +34,8 @@ const (
 type Faults struct {
 	mu         sync.Mutex
 	fault      Fault
-	nth, count int
-	injected   bool
+	nth, count int  // number of the statement that has the fault, and of the last statement
+	injected   bool // whether the fault has occurred
 }
 
 // Faulty opens the database of db once more, with a pool into whose statements the
@@ -108,12 +108,15 @@ func (f *Faults) ask() (Fault, error) {
 	return f.fault, nil
 }
 
+// inject records that the fault occurs now.
 func (f *Faults) inject() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.injected = true
 }
 
+// named connects to a database by the driver and the database's name, for drivers without
+// a connector.
 type named struct {
 	driver driver.Driver
 	dsn    string
@@ -122,6 +125,7 @@ type named struct {
 func (n named) Connect(context.Context) (driver.Conn, error) { return n.driver.Open(n.dsn) }
 func (n named) Driver() driver.Driver                        { return n.driver }
 
+// faultyConnector opens connections with faults.
 type faultyConnector struct {
 	driver.Connector
 	faults *Faults
@@ -132,7 +136,8 @@ func (c faultyConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &faultyConn{conn, c.faults}, err
 }
 
-// faultyConn has only the methods of the driver's connection that a statement needs.
+// faultyConn is a connection whose statements have the faults. It has only the methods of
+// the driver's connection that a statement needs.
 type faultyConn struct {
 	driver.Conn
 	faults *Faults
@@ -181,6 +186,8 @@ func (c *faultyConn) QueryContext(ctx context.Context, statement string, args []
 	return &faultyRows{Rows: rows, faults: c.faults, fault: fault}, nil
 }
 
+// query runs a query. Like package database/sql, it prepares the statement if the driver
+// cannot run it directly, as MySQL's driver if there are arguments.
 func (c *faultyConn) query(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, statement, args)
 	if !errors.Is(err, driver.ErrSkip) {
@@ -197,6 +204,7 @@ func (c *faultyConn) query(ctx context.Context, statement string, args []driver.
 	return preparedRows{rows, prepared}, nil
 }
 
+// faultyTx is a transaction whose end has the faults.
 type faultyTx struct {
 	driver.Tx
 	faults *Faults
@@ -217,6 +225,8 @@ type preparedRows struct {
 
 func (r preparedRows) Close() error { return errors.Join(r.Rows.Close(), r.statement.Close()) }
 
+// faultyRows are rows of which the first is unreadable, or after whose first row the
+// connection is lost.
 type faultyRows struct {
 	driver.Rows
 	faults *Faults
@@ -233,7 +243,7 @@ func (r *faultyRows) Next(dest []driver.Value) error {
 	if err == nil && !r.read && r.fault == Unreadable {
 		r.faults.inject()
 		for i := range dest {
-			dest[i] = r
+			dest[i] = r // a type that cannot be scanned
 		}
 	}
 	r.read = r.read || err == nil

@@ -22,6 +22,8 @@ func Main(m *testing.M) {
 	run(m, skippedNote()+missingNote(testserver.Missing()))
 }
 
+// run runs the tests and then prints the note, if go test runs them. It prints nothing if
+// a user lists tests or starts the binary by hand, or in a worker of a fuzz test.
 func run(m *testing.M, note string) {
 	flag.Parse()
 	if note == "" || isSet("test.list") || isSet("test.fuzzworker") || !isSet("test.paniconexit0") {

@@ -14,6 +14,8 @@ import (
 )
 
 // role is the variable that makes a second process of this test binary play another role.
+// The test starts a process that plays go test, which starts a process that plays a
+// package.
 const (
 	role        = "GORMFLAKE_TESTDB_ROLE"
 	roleGoTest  = "go test"                  // runs the tests of a package and discards their output
@@ -54,6 +56,8 @@ func playGoTest() {
 const notInstalled = "note: tests that start their own redis, etcd are skipped, here and in the modules under lease/; " +
 	"to run them too:\n  redis\n  etcd\n  make test\n"
 
+// TestNote checks that the note reaches the standard error of go test, although go test
+// discards the output of a package that passes.
 func TestNote(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -129,6 +133,8 @@ func TestNoteInRegularFile(t *testing.T) {
 	}
 }
 
+// TestNoteIsPrintedOnceWithVerbose checks that with -v, with which go test shows the output
+// of the package, the note is not printed on go test's standard error as well.
 func TestNoteIsPrintedOnceWithVerbose(t *testing.T) {
 	t.Parallel()
 	out, err := binary(t, rolePackage, "", "", underGoTest, "-test.v").CombinedOutput()
@@ -156,6 +162,8 @@ func TestSkippedIsNotCached(t *testing.T) {
 // underGoTest is the flag that go test passes to every test binary.
 const underGoTest = "-test.paniconexit0"
 
+// binary returns the command that runs this test binary in a role. The variables of MariaDB
+// and MySQL are mysql, and the variable of PostgreSQL is postgres.
 func binary(t *testing.T, part, mysql, postgres string, args ...string) *exec.Cmd {
 	t.Helper()
 	if runtime.GOOS != "linux" {

@@ -17,6 +17,7 @@ import (
 // waits forever for a transaction that a test left open.
 const adminTimeout = 30 * time.Second
 
+// mysqlDatabase creates a database on a server of MariaDB or MySQL.
 func mysqlDatabase(t testing.TB, s service) gorm.Dialector {
 	t.Helper()
 	server, ok := parse(t, s.url(t)).(*mysql.Dialector)
@@ -32,6 +33,8 @@ func mysqlDatabase(t testing.TB, s service) gorm.Dialector {
 	return mysql.New(mysql.Config{DSNConfig: config})
 }
 
+// postgresSchema creates a schema, in which connections of the dialector find and create
+// their tables.
 func postgresSchema(t testing.TB) gorm.Dialector {
 	t.Helper()
 	server, ok := parse(t, postgresService.url(t)).(*postgres.Dialector)
@@ -78,6 +81,8 @@ func create(t testing.TB, s service, driver, dsn, up, down string) {
 	})
 }
 
+// exec runs a statement, for at most adminTimeout. It uses no context of a test, because
+// that has ended during the cleanup.
 func exec(db *sql.DB, statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()

@@ -15,9 +15,9 @@ import (
 // service is a server that the tests use if an environment variable names it.
 type service struct {
 	name     string // name in GORMFLAKE_TEST_REQUIRE
-	title    string
-	variable string
-	example  string
+	title    string // name in messages
+	variable string // the variable that contains the server's URL
+	example  string // such a URL
 }
 
 var (

@@ -8,6 +8,9 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
+// TestMissingServers checks the messages if a server is not named, not reachable or of
+// another kind, and that they do not show the password of the URL. A test is skipped only
+// if its server is neither named nor required.
 func TestMissingServers(t *testing.T) {
 	const (
 		noMySQL    = "testdb: no MySQL server: set GORMFLAKE_TEST_MYSQL, e.g. to mysql://root@127.0.0.1:3307/test"

@@ -183,6 +183,7 @@ func DSN(t testing.TB, target Target) string {
 	}
 }
 
+// dialector returns the dialector of an empty database of the target.
 func dialector(t testing.TB, target Target) gorm.Dialector {
 	t.Helper()
 	testserver.CheckRequired(t)
@@ -211,6 +212,7 @@ func sqliteMattn(t testing.TB) gorm.Dialector {
 	return sqlite.Open("file:" + path + "?_busy_timeout=5000&_foreign_keys=1&_journal_mode=WAL&_txlock=immediate")
 }
 
+// parse returns the dialector of a URL in the form of package dsn.
 func parse(t testing.TB, url string) gorm.Dialector {
 	t.Helper()
 	d, err := dsn.Open(url)

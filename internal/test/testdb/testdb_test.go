@@ -48,6 +48,8 @@ func TestEachIsFreshAndIsolated(t *testing.T) {
 	}
 }
 
+// TestTargetOf checks that a database is recognized as the target for which it was opened,
+// which the name of the subtest ends with.
 func TestTargetOf(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -57,6 +59,8 @@ func TestTargetOf(t *testing.T) {
 	})
 }
 
+// TestOptionsArePassed checks that the options reach GORM, and that the databases of
+// several targets do not share the caller's gorm.Config, into which GORM writes.
 func TestOptionsArePassed(t *testing.T) {
 	t.Parallel()
 	config := &gorm.Config{SkipDefaultTransaction: true, PrepareStmt: true}
@@ -73,6 +77,8 @@ func TestOptionsArePassed(t *testing.T) {
 	}, config)
 }
 
+// TestForeignKeysAreEnforced checks that every database rejects a row whose parent is
+// missing. SQLite does so only by a setting, without which wrong foreign keys would pass.
 func TestForeignKeysAreEnforced(t *testing.T) {
 	t.Parallel()
 	type master struct {
@@ -106,6 +112,7 @@ func TestReturning(t *testing.T) {
 	})
 }
 
+// TestPostgresURL checks that pgx finds the tables of the test's schema under the URL.
 func TestPostgresURL(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -153,6 +160,7 @@ func TestDatabasesAreDropped(t *testing.T) {
 	}
 }
 
+// databaseName returns the name of the database, or schema, of the connection.
 func databaseName(t *testing.T, db *gorm.DB) (name string) {
 	t.Helper()
 	query := "SELECT current_schema()"

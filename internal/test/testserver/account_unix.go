@@ -31,6 +31,7 @@ func (s *Server) setAttributes(command *exec.Cmd) error {
 	return nil
 }
 
+// credentialOf returns the user and group of an account, by its name.
 func credentialOf(name string) (*syscall.Credential, error) {
 	u, err := user.Lookup(name)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+// askTimeout limits a question to a server. A server that does not answer in time is not
+// ready.
 const askTimeout = time.Second
 
 // ask connects to the server, sends a question if it is not empty, and returns the first

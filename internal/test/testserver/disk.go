@@ -60,6 +60,7 @@ func OnDisk(t testing.TB, service string, change func(*Engine), settings ...stri
 	return s, disk
 }
 
+// needLoopDevice skips t, or fails it, if this process cannot mount a file as a disk.
 func needLoopDevice(t testing.TB) {
 	t.Helper()
 	CheckRequired(t)
@@ -136,8 +137,10 @@ func (d *Disk) Revert() error {
 	return errors.Join(d.unmount(), os.Rename(d.copied(), d.image), d.mount())
 }
 
+// copied returns the path of the copy.
 func (d *Disk) copied() string { return d.image + ".copy" }
 
+// run runs a program of the system, and returns its output in the error.
 func run(program string, args ...string) error {
 	out, err := exec.Command(program, args...).CombinedOutput()
 	if err != nil {

@@ -26,16 +26,16 @@ type Engine struct {
 	Account string                 // account that runs it instead of root; its Debian package creates it
 
 	service string // name in GORMFLAKE_TEST_REQUIRE
-	title   string
+	title   string // name in messages
 	pkg     string // Debian package, or ""
 	get     string // the command that gets the program, if there is no package
 	url     string // format with the port as its operand
 
-	find       func() (program string, err error)
+	find       func() (program string, err error)                                // returns the path of the program
 	client     func(s *Server, statement string) (program string, args []string) // client of a database
-	stopSignal syscall.Signal
-	env        []string // of the server process
-	version    []string // arguments with which the program prints its version; nil for a database, which a query asks
+	stopSignal syscall.Signal                                                    // asks the server to end
+	env        []string                                                          // of the server process
+	version    []string                                                          // arguments with which the program prints its version; nil for a database, which a query asks
 }
 
 // EngineOf returns the engine of a service, by its name in GORMFLAKE_TEST_REQUIRE.
@@ -81,6 +81,7 @@ func FreePort() (int, error) {
 	return 0, fmt.Errorf("testserver: no free port from %d to %d", first, end-1)
 }
 
+// address returns the address of a port of this machine, host:port.
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // File returns the path of a file in the server's folder.
@@ -150,6 +151,7 @@ func (s *Server) Query(statement string) (string, error) {
 	return strings.TrimSpace(answer.String()), err
 }
 
+// logPath returns the file to which the server and the commands that set it up write.
 func (s *Server) logPath() string { return s.File("log") }
 
 // LogTail returns the end of the server's log.

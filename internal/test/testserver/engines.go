@@ -16,6 +16,7 @@ import (
 	"syscall"
 )
 
+// engines are all engines, in the order in which messages list them.
 var engines = []*Engine{mariadb, mysql, postgres, redis, valkey, etcd, zookeeper, pgbouncer, galera, patroni, haproxy, tidb}
 
 var postgres = &Engine{
@@ -93,7 +94,7 @@ var mariadb = &Engine{
 
 // greets returns nil if a MariaDB or MySQL server greets a new connection.
 func greets(s *Server) error {
-	const protocolVersion = 10 // the first byte of a greeting; an error has another
+	const protocolVersion = 10 // begins a greeting, after four bytes of length and number; an error begins otherwise
 	greeting, err := ask(s, "", 5)
 	if err == nil && greeting[4] != protocolVersion {
 		return ErrNotReady
@@ -110,6 +111,7 @@ func mariadbClient(s *Server, statement string) (string, []string) {
 	}
 }
 
+// mariadbArgs returns the arguments with which MariaDB both creates and serves its data.
 func mariadbArgs(s *Server) []string {
 	args := []string{"--no-defaults", "--datadir=" + s.Data(), "--tmpdir=" + s.dir, "--innodb-log-file-size=8M"}
 	return append(args, asRoot(s)...)
@@ -160,6 +162,7 @@ func findMySQL() (string, error) {
 	return program, err
 }
 
+// mysqlArgs returns the arguments with which MySQL both creates and serves its data.
 func mysqlArgs(s *Server) []string {
 	args := []string{
 		"--no-defaults", "--datadir=" + s.Data(), "--tmpdir=" + s.dir, "--secure-file-priv=",
@@ -222,7 +225,7 @@ func redisEngine(service, title, program string) *Engine {
 		},
 		Answers: func(s *Server) error {
 			reply, err := ask(s, "PING\r\n", 5)
-			if err == nil && reply != "+PONG" && reply != "-NOAU" { // not -LOADING
+			if err == nil && reply != "+PONG" && reply != "-NOAU" { // while it loads its data, it replies -LOADING
 				return ErrNotReady
 			}
 			return err
@@ -265,7 +268,8 @@ var etcd = &Engine{
 	},
 }
 
-// zookeeperJar is the path of Debian's package, and zookeeperPath is the class path.
+// zookeeperJar is where Debian's package installs ZooKeeper, and zookeeperPath is Java's
+// class path for it.
 const (
 	zookeeperJar  = "/usr/share/java/zookeeper.jar"
 	zookeeperPath = zookeeperJar + ":/usr/share/java/slf4j-simple.jar"
@@ -307,6 +311,7 @@ var zookeeper = &Engine{
 	},
 }
 
+// zooCfg returns the path of the server's configuration.
 func (s *Server) zooCfg() string { return s.File("zoo.cfg") }
 
 // galera is the engine by which tests find Galera. The nodes are MariaDB servers, and its

@@ -16,12 +16,13 @@ type process struct {
 	guard func()        // while paused, ends the shell that would kill it
 }
 
-// startProcess starts command and closes the parent's copy of its output.
+// startProcess starts command and closes this process's copy of the file to which it
+// writes. Linux ends a child together with the thread that started it, so a thread starts
+// the command and does nothing else until the command has ended.
 func startProcess(command *exec.Cmd) (*process, error) {
 	p := &process{done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// Linux ends the child together with the thread that started it.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := command.Start()

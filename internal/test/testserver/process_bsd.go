@@ -13,6 +13,7 @@ import (
 // reach it.
 func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// processes returns all processes of the system, by their numbers.
 func processes() map[int]family {
 	out, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=,state=").Output()
 	all := make(map[int]family)

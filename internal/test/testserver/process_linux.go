@@ -15,6 +15,7 @@ func sysProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// processes returns all processes of the system, by their numbers.
 func processes() map[int]family {
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
 	all := make(map[int]family, len(paths))

@@ -11,6 +11,7 @@ import (
 	"time"
 )
 
+// stateTimeout limits how long awaitState waits.
 const stateTimeout = 10 * time.Second
 
 // family is an entry of the system's list of processes.
@@ -43,7 +44,8 @@ func (p *process) pause() error {
 	return p.watch()
 }
 
-// freeze stops the process before its children, so that it cannot start more children.
+// freeze stops all processes, the parent before its children, so that it cannot start more
+// children.
 func (p *process) freeze() {
 	sendSignal(p.pid, syscall.SIGSTOP)
 	awaitState([]int{p.pid}, "TZ")
@@ -77,7 +79,7 @@ func (p *process) watch() error {
 	return nil
 }
 
-// dismiss ends the shell, so that it does not kill the processes.
+// dismiss ends the shell of watch, so that it does not kill the processes.
 func (p *process) dismiss() {
 	if p.guard != nil {
 		p.guard()
@@ -85,6 +87,7 @@ func (p *process) dismiss() {
 	}
 }
 
+// resume lets all processes continue after pause.
 func (p *process) resume() {
 	p.dismiss()
 	for _, pid := range p.tree() {
@@ -120,6 +123,7 @@ func awaitState(pids []int, states string) {
 	}
 }
 
+// allIn reports whether each of the processes is gone or in one of the states.
 func allIn(all map[int]family, pids []int, states string) bool {
 	for _, pid := range pids {
 		if f, ok := all[pid]; ok && strings.IndexByte(states, f.state) < 0 {

@@ -27,6 +27,8 @@ func (v *outcome) Skipf(format string, args ...any) {
 	panic(v)
 }
 
+// TestProgram checks that Program finds a program by its variable, and skips or fails a
+// test whose program is missing.
 func TestProgram(t *testing.T) {
 	tests := []struct{ name, node, required, want string }{
 		{"is there", os.Args[0], "node", os.Args[0]},

@@ -15,28 +15,29 @@ import (
 // server has executed its request.
 type Proxy struct {
 	listener net.Listener
-	lose     atomic.Bool
-	cut      atomic.Int32 // counts down; the proxy cuts the reply that makes it zero
-	some     atomic.Pointer[losses]
-	lost     atomic.Int64 // replies that some has dropped
-	repeats  atomic.Pointer[losses]
-	repeated atomic.Int64
+	lose     atomic.Bool            // set by Lose
+	cut      atomic.Int32           // counts down; the proxy cuts the reply that makes it zero
+	some     atomic.Pointer[losses] // set by LoseSome
+	lost     atomic.Int64           // replies that LoseSome has dropped
+	repeats  atomic.Pointer[losses] // set by RepeatSome
+	repeated atomic.Int64           // requests that RepeatSome has sent twice
 
 	mu      sync.Mutex
 	servers []string // if empty, the proxy closes connections at once
-	next    int
+	next    int      // index of the server that the next connection tries first
 	links   map[*link]bool
 }
 
-// losses chooses the requests whose replies LoseSome drops.
+// losses chooses every nth request that contains a mark, for LoseSome and RepeatSome.
 type losses struct {
 	mark    []byte
 	every   int64
-	silence time.Duration
-	marked  atomic.Int64
+	silence time.Duration // see LoseSome
+	marked  atomic.Int64  // requests with the mark so far
 }
 
-// carryOut is the minimum time that a server has for a request whose reply is dropped.
+// carryOut is the time that a server has at least to execute a request whose reply is
+// dropped, before the proxy closes the connection.
 const carryOut = 10 * time.Millisecond
 
 // NewProxy starts a proxy for the servers at these addresses, host:port, as [Proxy.Lead]
@@ -113,6 +114,7 @@ func (p *Proxy) RepeatSome(mark string, n int) {
 // Repeated returns the number of requests that RepeatSome has sent twice.
 func (p *Proxy) Repeated() int { return int(p.repeated.Load()) }
 
+// accept forwards the connections of clients until the listener is closed.
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
@@ -132,8 +134,9 @@ func (p *Proxy) accept() {
 	}
 }
 
-// link holds the mutex while it dials, so that Lead misses no connection. This does not
-// block for long, because a server on this machine accepts or refuses at once.
+// link connects a client to the next server that accepts, or returns nil if none does. It
+// holds the mutex while it dials, so that Lead misses no connection. This does not block
+// for long, because a server on this machine accepts or refuses at once.
 func (p *Proxy) link(client net.Conn) *link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +158,7 @@ func (p *Proxy) unlink(l *link) {
 	delete(p.links, l)
 }
 
-// link is a connection through the proxy.
+// link is a connection of a client through the proxy to a server.
 type link struct {
 	proxy          *Proxy
 	client, server net.Conn
@@ -169,6 +172,8 @@ func (l *link) close() {
 	_ = l.server.Close()
 }
 
+// requests forwards the client's requests to the server, until either side closes the
+// connection.
 func (l *link) requests() {
 	defer func() { _ = l.server.Close() }()
 	buffer := make([]byte, 32<<10)
@@ -200,10 +205,12 @@ func (l *link) first(request []byte) bool {
 	return <-l.swallowed
 }
 
+// hit counts the request if it contains the mark, and reports whether it is an nth.
 func (s *losses) hit(request []byte) bool {
 	return bytes.Contains(request, s.mark) && s.marked.Add(1)%s.every == 0
 }
 
+// delay returns the time after which LoseSome closes the connection.
 func (s *losses) delay() time.Duration {
 	if rand.IntN(2) == 0 {
 		return carryOut
@@ -211,6 +218,9 @@ func (s *losses) delay() time.Duration {
 	return carryOut + rand.N(s.silence)
 }
 
+// replies forwards the server's replies to the client, except those that a fault drops,
+// until either side closes the connection. A connection that has lost a reply is mute,
+// because its later replies would answer other requests than the client expects.
 func (l *link) replies() {
 	defer close(l.swallowed)
 	defer l.close()

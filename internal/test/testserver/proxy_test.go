@@ -37,6 +37,8 @@ func echo(t *testing.T) (address string, lines <-chan string) {
 	return listener.Addr().String(), received
 }
 
+// TestProxyLosesSome checks that the server executes each marked request, but its client
+// gets no reply, while other requests on the same connection are answered.
 func TestProxyLosesSome(t *testing.T) {
 	t.Parallel()
 	address, received := echo(t)
@@ -69,6 +71,8 @@ func TestProxyLosesSome(t *testing.T) {
 	}
 }
 
+// TestProxyRepeatsSome checks that the server receives every second marked request twice,
+// and that its client gets only one reply.
 func TestProxyRepeatsSome(t *testing.T) {
 	t.Parallel()
 	address, received := echo(t)

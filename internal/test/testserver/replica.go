@@ -36,6 +36,7 @@ func MariaDBPair(t testing.TB, semiSync bool, settings ...string) (primary, repl
 	return primary, replica, replication
 }
 
+// follow makes the server a replica of the primary behind the proxy.
 func (s *Server) follow(primary *Proxy) error {
 	host, port, err := net.SplitHostPort(primary.Address())
 	if err != nil {
@@ -46,7 +47,8 @@ func (s *Server) follow(primary *Proxy) error {
 	return err
 }
 
-// following returns nil if both threads of a replica run.
+// following returns nil if both threads of a replica run, of which one receives the
+// primary's events and the other applies them.
 func (s *Server) following() error {
 	text, err := s.Query("SHOW SLAVE STATUS")
 	if err == nil && strings.Count(text, "Yes") < 2 {

@@ -54,6 +54,7 @@ func Serve(t testing.TB, program string, args ...string) string {
 	return address
 }
 
+// interrupt ends the program as Ctrl-C does, and waits for its end.
 func interrupt(t testing.TB, serve *exec.Cmd) {
 	if runtime.GOOS == "windows" {
 		_ = serve.Process.Kill() // Windows has no signal that asks a process to end

@@ -36,7 +36,7 @@ import (
 const (
 	startTimeout = time.Minute
 	stopTimeout  = 30 * time.Second
-	portAttempts = 3
+	portAttempts = 3 // to start a server on a free port
 )
 
 // Server is a server process. Its methods may be called concurrently.
@@ -214,6 +214,8 @@ func (s *Server) Resume() {
 	}
 }
 
+// start starts a server for the test. If it does not start, start tries again on another
+// port.
 func start(t testing.TB, e *Engine, settings []string) *Server {
 	t.Helper()
 	program := Find(t, *e)
@@ -232,7 +234,7 @@ func start(t testing.TB, e *Engine, settings []string) *Server {
 }
 
 // Find returns the program of an engine. If it is not installed, the test is skipped, or
-// fails.
+// fails if GORMFLAKE_TEST_REQUIRE names the service.
 func Find(t testing.TB, e Engine) string {
 	t.Helper()
 	CheckRequired(t)
@@ -249,6 +251,7 @@ func Place(t testing.TB, e Engine, settings ...string) (*Server, error) {
 	return place(t, e, Find(t, e), settings)
 }
 
+// place is [Place] for a program that has been found.
 func place(t testing.TB, e Engine, program string, settings []string) (s *Server, err error) {
 	s = &Server{t: t, engine: &e, program: program, settings: slices.Clone(settings)}
 	if s.port, err = FreePort(); err != nil {

@@ -30,8 +30,8 @@ type client struct {
 	read  func(ctx context.Context) (string, error)
 }
 
-// kinds are the servers, with settings under which they lose no data when they are
-// killed.
+// kinds are the servers. A durable server has settings under which it loses no data when
+// it is killed.
 var kinds = []struct {
 	name    string
 	durable bool
@@ -56,6 +56,8 @@ var kinds = []struct {
 	{"zookeeper", false, func(t *testing.T) *testserver.Server { return testserver.ZooKeeper(t) }, zookeeperClient},
 }
 
+// TestKilledAndStartedAgain checks that a server can be killed, stopped and started again,
+// and that a durable server still has its data.
 func TestKilledAndStartedAgain(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -86,6 +88,8 @@ func TestKilledAndStartedAgain(t *testing.T) {
 	}
 }
 
+// TestPaused checks that a paused server does not answer until it is resumed, and that it
+// can be killed and stopped while it is paused.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {
@@ -119,6 +123,8 @@ func TestPaused(t *testing.T) {
 	}
 }
 
+// TestSettings checks that servers run with the settings of the test. Redis' settings are
+// checked by kinds, whose data would be lost without them.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -177,6 +183,8 @@ func TestTemporaryTablesOfOthers(t *testing.T) {
 	}
 }
 
+// TestMissingProgram checks that a test is skipped if a server is not installed, and fails
+// if the server is required. Otherwise CI would pass without running the tests.
 func TestMissingProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("GORMFLAKE_TEST_SERVERS", "all")
@@ -253,6 +261,8 @@ func refusal(t *testing.T, start func(t testing.TB)) (r *recorder) {
 // server until it is killed.
 const roleVariable = "GORMFLAKE_TESTSERVER_ROLE"
 
+// TestServerDiesWithTheTest checks that no process of a server, even of a paused server,
+// outlives a test process that is killed and runs no cleanup.
 func TestServerDiesWithTheTest(t *testing.T) {
 	if os.Getenv(roleVariable) != "" {
 		waitToBeKilled(t)
@@ -304,6 +314,7 @@ func openFolder(t *testing.T) string {
 	return dir
 }
 
+// waitToBeKilled starts a server, prints the numbers of its processes, and waits.
 func waitToBeKilled(t *testing.T) {
 	server := testserver.Postgres(t)
 	if os.Getenv(roleVariable) == "paused" {
@@ -333,6 +344,7 @@ func descendants(t *testing.T, pid string) []string {
 	return all
 }
 
+// awaitEnd fails the test unless the process ends within a minute.
 func awaitEnd(t *testing.T, pid string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -395,6 +407,7 @@ func zookeeperClient(_ *testing.T, url string) client {
 	}
 }
 
+// talk sends a question, and returns what the server replies at once.
 func talk(url, question string) (string, error) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "redis://"))
 	if err != nil {

@@ -28,6 +28,7 @@ func Versions(t testing.TB) map[string]string {
 	return versions
 }
 
+// versionOf returns the version in the output of the command.
 func versionOf(t testing.TB, asked *exec.Cmd) string {
 	t.Helper()
 	out, err := asked.Output()

@@ -52,8 +52,7 @@ func TestTheDatabaseContinuesFromTheLargestKey(t *testing.T) {
 }
 
 // A program can use types.ID, so that keys are strings in JSON, while the database still
-// assigns the keys. Without the tag autoIncrement, GORM would insert a zero key, so the create
-// fails.
+// assigns the keys. Without the tag autoIncrement, a create of a row without a key fails.
 func TestStringsWhileTheDatabaseAssigns(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
