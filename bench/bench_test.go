@@ -15,6 +15,7 @@ import (
 // measured contains the metrics of a run for each peer, by their units.
 type measured map[string]metrics
 
+// metrics contains numbers by their units, such as ns/op.
 type metrics map[string]float64
 
 // compare reports the results of measure for all peers as sub-benchmarks, one for each
@@ -60,6 +61,7 @@ type window struct {
 	run  func() float64
 }
 
+// peersOf returns the names of the windows' peers.
 func peersOf(windows []window) (names []string) {
 	for _, w := range windows {
 		names = append(names, w.peer)
@@ -92,6 +94,7 @@ func collect(windows []window, n int) map[string][]float64 {
 	return times
 }
 
+// quantiles returns a quantile of the times of each peer.
 func quantiles(times map[string][]float64, quantile float64) measured {
 	all := measured{}
 	for peer, ns := range times {
@@ -125,8 +128,10 @@ func atMillisecond() {
 	}
 }
 
+// openPeers creates the contenders once, because a process may use a worker only once.
 var openPeers = sync.OnceValues(peers.Open)
 
+// contenders returns all generators, and more.
 func contenders(b *testing.B, more ...peers.Contender) []peers.Contender {
 	b.Helper()
 	all, err := openPeers()

@@ -64,6 +64,7 @@ func newCodec[T any](name string, id T) codec {
 	}
 }
 
+// repeated returns a window of 100 calls, because one call is too short to be timed.
 func repeated(b *testing.B, peer string, call func() error) window {
 	b.Helper()
 	const calls = 100

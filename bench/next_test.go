@@ -40,6 +40,7 @@ func BenchmarkNext(b *testing.B) {
 	})
 }
 
+// readClock reads the monotonic clock n times.
 func readClock(n int) error {
 	for range n {
 		busy.sink += int(time.Since(busy.start))
@@ -71,7 +72,8 @@ func BenchmarkNextParallel(b *testing.B) {
 	})
 }
 
-// together returns the nanoseconds per ID. It returns false if one thread was late.
+// together runs the contender on two threads at once, and returns the nanoseconds per ID. It
+// returns false if one thread began more than maxSkew later than the other.
 func together(b *testing.B, c peers.Contender) (ns float64, ok bool) {
 	b.Helper()
 	const ids, maxSkew = 800, 3 * time.Microsecond
@@ -118,6 +120,8 @@ func BenchmarkCap(b *testing.B) {
 	}
 }
 
+// saturate takes IDs for some time at the full rate. It returns the time and the CPU time per
+// ID, and the share of the rate that 12 bits of sequence allow.
 func saturate(b *testing.B, c peers.Contender, goroutines int) metrics {
 	b.Helper()
 	atMillisecond()
@@ -199,6 +203,7 @@ func BenchmarkLag(b *testing.B) {
 	})
 }
 
+// generator returns a generator of gormflake under a worker of its own.
 func generator(b *testing.B, worker int64, opts ...snowflake.Option) *snowflake.Generator {
 	b.Helper()
 	gen, err := snowflake.New(snowflake.Static(0, worker), opts...)

@@ -42,6 +42,7 @@ func BenchmarkOrders(b *testing.B) {
 	})
 }
 
+// eachDatabase runs the benchmark on each database that is available.
 func eachDatabase(b *testing.B, run func(*testing.B, *gorm.DB)) {
 	b.Helper()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.Postgres, testdb.MariaDB, testdb.MySQL} {
@@ -141,6 +142,8 @@ func insertOneByOne(db *gorm.DB) func() error {
 	}
 }
 
+// insertBatches creates the orders in memory, and returns a function that assigns their keys
+// and inserts them in batches.
 func insertBatches(db *gorm.DB) func() error {
 	orders, rows := newOrders(), 1000
 	if db.Name() == "sqlite" {
@@ -180,6 +183,7 @@ func copyIn(db *gorm.DB) func() error {
 	}
 }
 
+// copyOrders copies the orders and then their lines, in one transaction.
 func copyOrders(ctx context.Context, db *gorm.DB, conn *pgx.Conn, orders []order) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		for _, rows := range []any{orders, linesOf(orders)} {
@@ -202,7 +206,7 @@ func copyOrders(ctx context.Context, db *gorm.DB, conn *pgx.Conn, orders []order
 func BenchmarkFirst(b *testing.B) {
 	eachDatabase(b, func(b *testing.B, db *gorm.DB) {
 		for i := 0; b.Loop(); i++ {
-			if i%100 == 0 { // the lease might have to wait for a worker that was used a moment ago
+			if i%100 == 0 { // a full table would make the lease wait for a worker that was used a moment ago
 				b.StopTimer()
 				must(b, db.Migrator().DropTable("snowflake_workers"))
 				must(b, untilFirst(db))
@@ -213,6 +217,7 @@ func BenchmarkFirst(b *testing.B) {
 	})
 }
 
+// untilFirst leases a worker, issues an ID and releases the worker.
 func untilFirst(db *gorm.DB) error {
 	ctx, log := context.Background(), slog.New(slog.DiscardHandler)
 	l, err := lease.Acquire(ctx, sqllease.New(db, sqllease.WithLogger(log)), snowflake.TwitterLayout(), lease.WithLogger(log))

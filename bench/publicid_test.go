@@ -66,6 +66,7 @@ const publicSample = 2124442649149294496
 
 var errOther = errors.New("another ID")
 
+// check returns err, or an error if the value that was parsed is not the expected one.
 func check[T comparable](got, want T, err error) error {
 	if err == nil && got != want {
 		err = errOther

@@ -55,6 +55,8 @@ func coldCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, g
 // caches hold, and runs more code.
 var busy = &worker{start: time.Now(), memory: make([]byte, 16<<20)}
 
+// worker reads its memory from start to end, again and again. sink keeps the results, so
+// that the compiler does not remove the reading.
 type worker struct {
 	start  time.Time
 	memory []byte

@@ -18,6 +18,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestPflag checks that a flag is an ID, and that an empty flag is an error.
 func TestPflag(t *testing.T) {
 	t.Parallel()
 	flags := pflag.NewFlagSet("orders", pflag.ContinueOnError)
@@ -29,6 +30,8 @@ func TestPflag(t *testing.T) {
 	wantError(t, flags.Parse([]string{"--after="}), "--after", "empty: want decimal digits")
 }
 
+// TestEnv checks that variables are IDs. An empty variable leaves 0, unless its tag has
+// notEmpty.
 func TestEnv(t *testing.T) {
 	t.Parallel()
 	type config struct {
@@ -52,6 +55,8 @@ func TestEnv(t *testing.T) {
 	wantError(t, env.ParseWithOptions(&strict, empty), `"AFTER"`)
 }
 
+// TestViper checks that the hook for texts reads IDs, and works beside the other hooks of an
+// application. A number in JSON loses its digits, because viper reads it as a float64.
 func TestViper(t *testing.T) {
 	t.Parallel()
 	type config struct {
@@ -85,6 +90,7 @@ func TestViper(t *testing.T) {
 	wantError(t, err, "empty: want decimal digits")
 }
 
+// TestMapstructure checks that the hook for texts reads IDs from texts, IDs and integers.
 func TestMapstructure(t *testing.T) {
 	t.Parallel()
 	var got struct{ ID types.ID }
@@ -101,6 +107,8 @@ func TestMapstructure(t *testing.T) {
 	wantError(t, decoder.Decode(map[string]any{"id": ""}), "'ID'", "empty: want decimal digits")
 }
 
+// TestCopier checks that IDs become texts and back by converters. Without them, copier
+// converts an ID to a string of one character, as Go converts an integer.
 func TestCopier(t *testing.T) {
 	t.Parallel()
 	type view struct{ ID string }

@@ -26,12 +26,15 @@ func TestXML(t *testing.T) {
 
 const orderYAML = "id: \"7529595880471527425\"\nparent: \"7529595880471527424\"\n"
 
+// TestYAMLv3 checks that IDs are texts in YAML, and that a number is read too.
 func TestYAMLv3(t *testing.T) {
 	t.Parallel()
 	wantText(t, codec{yamlv3.Marshal, yamlv3.Unmarshal}.roundTrips(t), orderYAML)
 	readsNumber(t, yamlv3.Unmarshal, "id: 7529595880471527425")
 }
 
+// TestGoccyYAML checks that IDs are texts in YAML, and that a number is read too. A number
+// with a leading zero is read as octal.
 func TestGoccyYAML(t *testing.T) {
 	t.Parallel()
 	wantText(t, codec{goccy.Marshal, goccy.Unmarshal}.roundTrips(t), orderYAML)
@@ -80,6 +83,7 @@ func TestCBOR(t *testing.T) {
 	readsNumber(t, cbor.Unmarshal, string(must(cbor.Marshal(map[string]int64{"id": sample.Int64()}))(t)))
 }
 
+// TestGob checks that gob keeps IDs. A field that was an int64 cannot be read as an ID.
 func TestGob(t *testing.T) {
 	t.Parallel()
 	codec{func(v any) ([]byte, error) {

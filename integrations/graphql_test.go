@@ -47,6 +47,8 @@ type orderResolver struct {
 func (o *orderResolver) ID() GraphID     { return o.id }
 func (o *orderResolver) After() *GraphID { return o.after }
 
+// TestGraphGophers checks that arguments and fields of the type ID are IDs, also where they
+// are absent.
 func TestGraphGophers(t *testing.T) {
 	t.Parallel()
 	schema := graphql.MustParseSchema(`

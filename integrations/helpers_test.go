@@ -31,6 +31,7 @@ func (o order) equal(other order) bool {
 	return o.ID == other.ID && *o.Parent == *other.Parent
 }
 
+// codec contains the functions of an encoding.
 type codec struct {
 	marshal   func(any) ([]byte, error)
 	unmarshal func([]byte, any) error
@@ -78,6 +79,8 @@ func wantError(t *testing.T, err error, parts ...string) {
 	}
 }
 
+// must returns a function that returns value, or ends the test if there is an error. A test
+// calls must(f())(t), because Go does not allow another argument beside the results of f.
 func must[T any](value T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()

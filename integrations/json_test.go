@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// orderJSON is the order with a parent, and mapJSON is a map from its key to its parent.
 const (
 	orderJSON = `{"id":"7529595880471527425","parent":"7529595880471527424"}`
 	mapJSON   = `{"7529595880471527425":"7529595880471527424"}`

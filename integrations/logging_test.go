@@ -28,6 +28,7 @@ level=INFO msg=created order=7529595880471527425
 `)
 }
 
+// TestZap checks that zap writes IDs as texts, so that a log keeps the digits in JavaScript.
 func TestZap(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -40,6 +41,8 @@ func TestZap(t *testing.T) {
 `)
 }
 
+// TestZerolog checks that zerolog writes IDs as texts, so that a log keeps the digits in
+// JavaScript.
 func TestZerolog(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

@@ -20,6 +20,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestKoanf checks that koanf reads IDs from texts. A number loses its digits, because koanf
+// reads it as a float64.
 func TestKoanf(t *testing.T) {
 	t.Parallel()
 	parse := func(in string) (types.ID, error) {
@@ -90,6 +92,8 @@ func TestGobSession(t *testing.T) {
 	}
 }
 
+// TestGocsv checks that a CSV file keeps IDs. An empty field is an absent ID only with the tag
+// omitempty.
 func TestGocsv(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -108,8 +112,8 @@ func TestGocsv(t *testing.T) {
 	wantError(t, gocsv.UnmarshalString("id\nx\n", &rows), "line 2, column 1", "want decimal digits only")
 }
 
-// TestExcelize checks that a spreadsheet keeps 15 digits of a number, and all digits of a
-// text.
+// TestExcelize checks that an ID is a text in a spreadsheet, which keeps only 15 digits of a
+// number.
 func TestExcelize(t *testing.T) {
 	t.Parallel()
 	f := excelize.NewFile()
@@ -122,6 +126,7 @@ func TestExcelize(t *testing.T) {
 	}
 }
 
+// TestAvro checks that an ID can be a long or a string in the schema.
 func TestAvro(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -136,6 +141,7 @@ func TestAvro(t *testing.T) {
 	}
 }
 
+// TestFx checks that fx injects an ID by its type.
 func TestFx(t *testing.T) {
 	t.Parallel()
 	var got types.ID

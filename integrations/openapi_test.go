@@ -34,6 +34,8 @@ func (ID) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]{1,19}$", Examples: []any{"7529595880471527425"}}
 }
 
+// humaServer returns an API of huma that answers with the IDs of its path and query, and its
+// OpenAPI document.
 func humaServer(t *testing.T) (server, *huma.OpenAPI) {
 	t.Helper()
 	router := chi.NewRouter()
@@ -60,6 +62,7 @@ func humaServer(t *testing.T) (server, *huma.OpenAPI) {
 	return serve(router), api.OpenAPI()
 }
 
+// TestHuma checks that huma reads and writes IDs, and describes them as texts of digits.
 func TestHuma(t *testing.T) {
 	t.Parallel()
 	s, document := humaServer(t)
@@ -114,6 +117,8 @@ func schemaOfID(_ string, t reflect.Type, _ reflect.StructTag, schema *openapi3.
 	return nil
 }
 
+// TestKinOpenAPI checks that the schema of a struct describes IDs as texts of digits, and
+// accepts no other values.
 func TestKinOpenAPI(t *testing.T) {
 	t.Parallel()
 	schema := must(openapi3gen.NewSchemaRefForValue(order{}, nil, openapi3gen.SchemaCustomizer(schemaOfID)))(t)

@@ -11,6 +11,8 @@ import (
 	"testing"
 )
 
+// testFunc matches a test in a source file. libraryRow matches a row of the page, quoted a
+// library in it, and fragment a block of code.
 var (
 	testFunc   = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	libraryRow = regexp.MustCompile(`(?m)^- (.*?): `)

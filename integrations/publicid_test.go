@@ -36,6 +36,7 @@ func (s *sale) BeforeCreate(*gorm.DB) error {
 	return nil
 }
 
+// saleItem is a row that belongs to a sale. Clients see only the public IDs of both.
 type saleItem struct {
 	gormflake.Model `form:"-" json:"-"`
 
@@ -52,6 +53,8 @@ type saleAPI struct {
 	items publicid.Kind[types.ID]
 }
 
+// newSaleAPI returns an API of sales. Two APIs with different secrets have different public
+// IDs for the same key.
 func newSaleAPI(t *testing.T, db *gorm.DB, secret byte) http.Handler {
 	t.Helper()
 	codec, err := publicid.New(bytes.Repeat([]byte{secret}, publicid.SecretSize))

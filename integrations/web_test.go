@@ -29,6 +29,8 @@ type filter struct {
 	Only  []types.ID `form:"only" json:"only" query:"only" schema:"only"`
 }
 
+// filterPath is a request with all keys, and filterJSON is the filter that it must bind.
+// noFilter is the filter of a request with only the key in the path.
 const (
 	filterPath = "/orders/" + text + "?after=7529595880471527424&only=1&only=" + text
 	filterJSON = `{"id":"7529595880471527425","after":"7529595880471527424","only":["1","7529595880471527425"]}`
@@ -38,18 +40,21 @@ const (
 // server answers a GET with the bound filter, or with the binder's error.
 type server func(target string) (status int, body string)
 
+// serve returns the server of a handler.
 func serve(handler http.Handler) server {
 	return func(target string) (int, string) {
 		return answer(handler, httptest.NewRequest(http.MethodGet, target, nil))
 	}
 }
 
+// answer returns the handler's answer to a request.
 func answer(handler http.Handler, r *http.Request) (status int, body string) {
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
+// want checks the status of the answer to a GET, and that its body contains the text.
 func (s server) want(t *testing.T, target string, status int, body string) {
 	t.Helper()
 	if gotStatus, got := s(target); gotStatus != status || !strings.Contains(got, body) {
@@ -57,6 +62,8 @@ func (s server) want(t *testing.T, target string, status int, body string) {
 	}
 }
 
+// TestGin checks that gin binds keys in the path and the query, and that a text that is no
+// number, or empty, is an error.
 func TestGin(t *testing.T) {
 	t.Parallel()
 	gin.SetMode(gin.ReleaseMode)
@@ -77,6 +84,8 @@ func TestGin(t *testing.T) {
 	s.want(t, "/orders/1?only=1&only=", http.StatusBadRequest, `types: ID.UnmarshalParam(""): empty`)
 }
 
+// TestEchoV5 checks that echo binds keys in the path and the query, and names the wrong
+// parameter in its error.
 func TestEchoV5(t *testing.T) {
 	t.Parallel()
 	router := echo.New()
@@ -131,6 +140,8 @@ func TestEchoV4NamesParameter(t *testing.T) {
 	s.want(t, "/orders?after=", http.StatusOK, `"0"`)
 }
 
+// TestFiber checks that fiber binds keys in the path and the query. In a list it reads an empty
+// text as 0.
 func TestFiber(t *testing.T) {
 	t.Parallel()
 	router := fiber.New()
@@ -182,6 +193,7 @@ func decodeWith(decode func(dst any, values map[string][]string) error) server {
 	return serve(router)
 }
 
+// TestChiWithForm checks that a decoder with a function for IDs binds keys in the query.
 func TestChiWithForm(t *testing.T) {
 	t.Parallel()
 	decoder := form.NewDecoder()
@@ -195,6 +207,8 @@ func TestChiWithForm(t *testing.T) {
 	s.want(t, "/orders/1?only=1&only=", http.StatusBadRequest, `Field Namespace:only ERROR:types: ParseID("")`)
 }
 
+// TestGorillaSchema checks that the decoder binds keys in the query. In a list it drops an
+// empty text.
 func TestGorillaSchema(t *testing.T) {
 	t.Parallel()
 	s := decodeWith(schema.NewDecoder().Decode)

@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// bwmarrinNode returns a function that takes IDs from a new node 1.
 func bwmarrinNode(t *testing.T) func() (bwmarrin.ID, error) {
 	t.Helper()
 	node, err := bwmarrin.NewNode(1)
@@ -21,6 +22,7 @@ func bwmarrinNode(t *testing.T) func() (bwmarrin.ID, error) {
 	return func() (bwmarrin.ID, error) { return node.Generate(), nil }
 }
 
+// The library does not notice that two nodes of a process have the same number.
 func TestBwmarrinEqualNodesRepeat(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {
@@ -31,6 +33,8 @@ func TestBwmarrinEqualNodesRepeat(t *testing.T) {
 	})
 }
 
+// The library does not store until when a node has issued IDs, so a restarted process issues
+// them again if its clock was set back.
 func TestBwmarrinRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	var runs [2][]bwmarrin.ID
@@ -42,6 +46,8 @@ func TestBwmarrinRestartWithTheClockSetBackRepeats(t *testing.T) {
 	}
 }
 
+// The sequence begins at 0 in each millisecond, so the IDs of slow programs are multiples of
+// 4096, which would all fall into one shard.
 func TestBwmarrinLowBitsAreZeroAtLowRates(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {
@@ -55,6 +61,7 @@ func TestBwmarrinLowBitsAreZeroAtLowRates(t *testing.T) {
 	})
 }
 
+// The library writes IDs as strings in JSON, and accepts nothing else.
 func TestBwmarrinJSONIsAString(t *testing.T) {
 	t.Parallel()
 	id := bwmarrin.ID(2067891234567890123)
@@ -68,6 +75,7 @@ func TestBwmarrinJSONIsAString(t *testing.T) {
 	}
 }
 
+// The parser of Base58 accepts texts that are too long or empty, as wrong IDs.
 func TestBwmarrinParsersTakeWhatOverflows(t *testing.T) {
 	t.Parallel()
 	long := []byte(strings.Repeat("Z", 13))
@@ -91,6 +99,7 @@ func TestBwmarrinNegativeIDsPanic(t *testing.T) {
 	}
 }
 
+// panics reports whether f panics.
 func panics(f func()) (did bool) {
 	defer func() { did = recover() != nil }()
 	f()

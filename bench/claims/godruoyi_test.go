@@ -10,6 +10,7 @@ import (
 // The library keeps its whole state in variables of its package, so these tests do not
 // run in parallel.
 
+// Two processes that both do not set their machine issue the same IDs.
 func TestGodruoyiMachineIsZeroUnlessSet(t *testing.T) { //nolint:paralleltest // see above
 	id, err := godruoyi.NextID()
 	if err != nil {
@@ -20,8 +21,9 @@ func TestGodruoyiMachineIsZeroUnlessSet(t *testing.T) { //nolint:paralleltest //
 	}
 }
 
-// TestGodruoyiWaitsForAStepBack simulates a clock that is set back by the argument of the
-// resolver, which is an earlier millisecond.
+// TestGodruoyiWaitsForAStepBack checks that the library waits until a clock that was set back
+// has caught up. The test calls the function that returns the sequence number of a
+// millisecond, with an earlier millisecond.
 func TestGodruoyiWaitsForAStepBack(t *testing.T) { //nolint:paralleltest // see above
 	now := time.Now().UnixMilli()
 	if _, err := godruoyi.AtomicResolver(now); err != nil {
@@ -38,6 +40,7 @@ func TestGodruoyiMachineBeyondTheRangePanics(t *testing.T) { //nolint:parallelte
 	}
 }
 
+// The library's IDs are numbers in JSON, of which JavaScript rounds some.
 func TestGodruoyiNumbersLoseDigitsInJavaScript(t *testing.T) { //nolint:paralleltest // see above
 	lost := 0
 	for _, id := range take(t, 1000, godruoyi.NextID) {

@@ -21,7 +21,8 @@ type detail struct {
 }
 
 // TestGORMGuessesKeysWithoutRETURNING checks that GORM without RETURNING only learns the
-// first key of a batch, and assumes that the other keys follow it.
+// first key of a batch, and assumes that the other keys follow it by steps of 1. Here the
+// server assigns them by steps of 3, so the details refer to masters that do not exist.
 func TestGORMGuessesKeysWithoutRETURNING(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MySQL)
@@ -52,6 +53,7 @@ func TestGORMGuessesKeysWithoutRETURNING(t *testing.T) {
 	}
 }
 
+// With RETURNING, GORM knows the key of each master that the database has assigned.
 func TestGORMReadsKeysBack(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -81,6 +83,7 @@ type note struct {
 	Title string
 }
 
+// BeforeCreate sets the key, here always the same.
 func (n *note) BeforeCreate(*gorm.DB) error {
 	if n.ID == 0 {
 		n.ID = 1001
@@ -88,6 +91,7 @@ func (n *note) BeforeCreate(*gorm.DB) error {
 	return nil
 }
 
+// A hook sets no key if the row is a map or the session skips hooks.
 func TestGORMHooksCanBePassedBy(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

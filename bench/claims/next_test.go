@@ -16,13 +16,14 @@ type ticket struct {
 	InHook int64 `gorm:"-"`
 }
 
+// BeforeCreate records the key that the hook sees.
 func (t *ticket) BeforeCreate(*gorm.DB) error {
 	t.InHook = t.ID
 	return nil
 }
 
-// ticketsBy returns a database whose tickets the plugin numbers from 1001 on, and the
-// number of calls for a key.
+// ticketsBy returns a database whose tickets the plugin numbers from 1001 on, and a counter of
+// the plugin's calls for a key.
 func ticketsBy(t *testing.T) (db *gorm.DB, calls *int64) {
 	t.Helper()
 	calls = new(int64)
@@ -44,6 +45,7 @@ func ticketsBy(t *testing.T) (db *gorm.DB, calls *int64) {
 	return db, calls
 }
 
+// The plugin calls its function for each row without a key, and keeps the keys that are set.
 func TestNextFillsRowsAndSlices(t *testing.T) {
 	t.Parallel()
 	db, calls := ticketsBy(t)
@@ -59,6 +61,7 @@ func TestNextFillsRowsAndSlices(t *testing.T) {
 	}
 }
 
+// The plugin sets no key of a row that is a map.
 func TestNextDoesNotFillMaps(t *testing.T) {
 	t.Parallel()
 	db, calls := ticketsBy(t)
@@ -73,6 +76,7 @@ func TestNextDoesNotFillMaps(t *testing.T) {
 	}
 }
 
+// A hook BeforeCreate does not see the key, because the plugin sets it afterwards.
 func TestNextFillsAfterTheHooks(t *testing.T) {
 	t.Parallel()
 	db, _ := ticketsBy(t)

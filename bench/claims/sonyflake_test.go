@@ -7,6 +7,7 @@ import (
 	"github.com/sony/sonyflake/v2"
 )
 
+// sonyFlake returns a function that takes IDs from a new generator of machine 1.
 func sonyFlake(t *testing.T) func() (int64, error) {
 	t.Helper()
 	flake, err := sonyflake.New(sonyflake.Settings{MachineID: func() (int, error) { return 1, nil }})
@@ -16,6 +17,8 @@ func sonyFlake(t *testing.T) func() (int64, error) {
 	return flake.NextID
 }
 
+// The library does not store until when a machine has issued IDs, so a restarted process
+// issues them again if its clock was set back.
 func TestSonyflakeRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	var runs [2][]int64
@@ -27,6 +30,7 @@ func TestSonyflakeRestartWithTheClockSetBackRepeats(t *testing.T) {
 	}
 }
 
+// The library does not notice that two generators of a process have the same machine.
 func TestSonyflakeEqualMachinesRepeat(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {
@@ -49,6 +53,7 @@ func TestSonyflakeRate(t *testing.T) {
 	})
 }
 
+// The library's IDs are numbers in JSON, of which JavaScript rounds some.
 func TestSonyflakeNumbersLoseDigitsInJavaScript(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {

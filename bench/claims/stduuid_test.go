@@ -10,6 +10,7 @@ import (
 
 func stdUUID() (uuid.UUID, error) { return uuid.NewV7(), nil }
 
+// UUIDs of version 7 sort by the order in which a process creates them.
 func TestStandardUUIDv7Rises(t *testing.T) {
 	t.Parallel()
 	ids := take(t, 10_000, stdUUID)

@@ -8,6 +8,8 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
+// UUIDs of version 7 sort by the order in which a process creates them, even within a
+// millisecond.
 func TestUUIDv7RisesInOneProcess(t *testing.T) {
 	t.Parallel()
 	ids := take(t, 10_000, uuid.NewV7)
@@ -30,8 +32,8 @@ func TestULIDRisesWithinAMillisecond(t *testing.T) {
 	})
 }
 
-// TestUUIDAndULIDSurviveAClockSetBack checks that they do not repeat. They need no
-// agreement and no correct clock, and depend only on chance, of 62 and of 80 bits.
+// TestUUIDAndULIDSurviveAClockSetBack checks that UUIDs and ULIDs do not repeat if a process
+// restarts after its clock was set back, because they contain 62 and 80 random bits.
 func TestUUIDAndULIDSurviveAClockSetBack(t *testing.T) {
 	t.Parallel()
 	var uuids [2][]uuid.UUID

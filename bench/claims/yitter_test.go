@@ -7,6 +7,8 @@ import (
 	"github.com/yitter/idgenerator-go/idgen"
 )
 
+// yitter returns a function that takes IDs from a new generator. Method 1 takes IDs of the
+// future when the sequence is used up. Method 2 waits for the next millisecond.
 func yitter(worker uint16, workerBits, sequenceBits byte, method uint16) func() (int64, error) {
 	options := idgen.NewIdGeneratorOptions(worker)
 	options.Method = method

@@ -17,8 +17,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// again is the delay after which a failed lease is tried again, as if a supervisor
-// restarted the process.
+// again is the delay after which a lease that could not be acquired is tried again, as if
+// a supervisor restarted the process.
 const again = time.Second
 
 // crowd is the process that holds the leases. It executes a command for each line of its
@@ -28,13 +28,14 @@ type crowd struct {
 	store    watched
 	gens     []*snowflake.Generator
 	leases   []*lease.Lease
-	attempts atomic.Int64
+	attempts atomic.Int64 // that have failed during the present command
 
-	// turns has one place per connection. Leases that are released wait here, because the
-	// benchmark does not measure the queue of a pool.
+	// turns has one place per connection. When all leases are released at once, each waits
+	// for a place, because the benchmark does not measure the queue of a pool.
 	turns chan struct{}
 }
 
+// holdLeases runs the process that holds the leases, until its input ends.
 func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 	db, err := o.open(o.connections)
 	if err != nil {
@@ -62,6 +63,7 @@ func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 	return lines.Err()
 }
 
+// do executes a command, and returns the figures of this time.
 func (c *crowd) do(command string) (figures, error) {
 	c.store.watch.reset()
 	before, err := cpu.Time()
@@ -83,7 +85,7 @@ func (c *crowd) do(command string) (figures, error) {
 	}
 	f.ClientCPU = (after - before).Seconds()
 	f.Attempts = int(c.attempts.Swap(0))
-	if command != release {
+	if command != release { // after a release, no generator issues an ID
 		f.Distinct, err = c.distinct()
 	}
 	for _, l := range c.leases {
@@ -94,6 +96,7 @@ func (c *crowd) do(command string) (figures, error) {
 	return f, err
 }
 
+// each calls do for all leases at the same time.
 func (c *crowd) each(do func(i int)) {
 	var wg sync.WaitGroup
 	for i := range c.gens {
@@ -102,6 +105,7 @@ func (c *crowd) each(do func(i int)) {
 	wg.Wait()
 }
 
+// inTurn returns a function that calls do when a place of turns is free.
 func (c *crowd) inTurn(do func(i int)) func(i int) {
 	return func(i int) {
 		c.turns <- struct{}{}
@@ -110,6 +114,8 @@ func (c *crowd) inTurn(do func(i int)) func(i int) {
 	}
 }
 
+// acquire acquires a lease, and tries again until it succeeds. It logs only the first
+// error of a command.
 func (c *crowd) acquire(i int) {
 	for {
 		err := c.try(i)
@@ -123,6 +129,7 @@ func (c *crowd) acquire(i int) {
 	}
 }
 
+// try acquires a lease and starts its generator.
 func (c *crowd) try(i int) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	c.leases[i], err = lease.Acquire(context.Background(), c.store, c.layout(), lease.WithWindow(c.window), lease.WithLogger(quiet))
@@ -133,6 +140,7 @@ func (c *crowd) try(i int) (err error) {
 	return err
 }
 
+// close closes the generator of a lease, which releases the lease.
 func (c *crowd) close(i int) {
 	if err := c.gens[i].Close(context.Background()); err != nil {
 		c.attempts.Add(1)

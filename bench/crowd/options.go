@@ -20,12 +20,13 @@ type options struct {
 	dsn         string
 	leases      int
 	connections int
-	bits        uint
+	bits        uint // of the worker
 	window      time.Duration
 	hold        time.Duration
 	crowd       bool // this is the process that holds the leases
 }
 
+// parse returns the options in the command's arguments.
 func parse(args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("crowd", flag.ContinueOnError)

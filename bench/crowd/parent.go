@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// child is the process of the crowd, from the view of the process that measures.
+// child is the process that holds the leases, from the view of the process that measures.
 type child struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
@@ -20,6 +20,8 @@ type child struct {
 	server  string // the name of the server's processes
 }
 
+// startChild starts the command again as the process that holds the leases. args are the
+// arguments of this command.
 func startChild(server string, args []string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -55,7 +57,7 @@ func (c *child) kill() {
 	_ = c.command.Wait()
 }
 
-// round is the list of commands that a process of the crowd executes until it is killed.
+// round is the list of commands that a child executes until it is killed.
 type round struct {
 	title    string
 	commands []string
@@ -67,6 +69,8 @@ var rounds = []round{
 	{"after all were killed", []string{start, release}},
 }
 
+// measure runs all rounds, and prints a row of figures for each command. The table stays
+// between the rounds.
 func measure(o options, args []string) (err error) {
 	db, err := o.open(1)
 	if err != nil {
@@ -93,6 +97,7 @@ func measure(o options, args []string) (err error) {
 	return nil
 }
 
+// run starts a child, and prints a row for each command. At the end it kills the child.
 func (r round) run(server string, args []string) error {
 	c, err := startChild(server, args)
 	if err != nil {
@@ -112,6 +117,7 @@ func (r round) run(server string, args []string) error {
 const header = `| what | seconds | workers | attempts that failed | writes/s | most in a second | p50, p99, most, ms | with the connection, ms | CPU of server, clients, s | failed, lost |
 |---|---|---|---|---|---|---|---|---|---|`
 
+// row returns the row of the table under header.
 func (f figures) row(what string) string {
 	cells := []string{
 		what, fmt.Sprintf("%.1f", f.Seconds), strconv.Itoa(f.Distinct), strconv.Itoa(f.Attempts),

@@ -13,17 +13,19 @@ import (
 type watch struct {
 	mu      sync.Mutex
 	began   time.Time
-	writes  []float64 // milliseconds, of the statement
-	waits   []float64 // milliseconds, from the request for a connection until it is returned
-	seconds map[int64]int
-	refused int
-	failed  int
+	writes  []float64     // milliseconds, of the statement
+	waits   []float64     // milliseconds, from the request for a connection until it is returned
+	seconds map[int64]int // successful writes in each second
+	refused int           // writes that found another record than they expected
+	failed  int           // writes with an error
 }
 
 func newWatch() *watch { return &watch{began: time.Now(), seconds: map[int64]int{}} }
 
+// since returns the milliseconds since t.
 func since(t time.Time) float64 { return float64(time.Since(t)) / float64(time.Millisecond) }
 
+// wrote counts a write that began at the given time, with the results of CompareAndSwap.
 func (w *watch) wrote(began time.Time, ok bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,6 +40,7 @@ func (w *watch) wrote(began time.Time, ok bool, err error) {
 	}
 }
 
+// waited counts a use of a connection that was requested at the given time.
 func (w *watch) waited(began time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,6 +62,8 @@ func (w *watch) reset() figures {
 	return f
 }
 
+// quantiles returns the median, the 99th percentile and the maximum, or zeros if there are
+// no numbers.
 func quantiles(xs []float64) (half, most, all float64) {
 	if len(xs) == 0 {
 		return 0, 0, 0
@@ -84,6 +89,7 @@ var (
 	_ lease.Queue     = watched{}
 )
 
+// CompareAndSwap implements [lease.Store].
 func (s watched) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	began := time.Now()
 	ok, err := s.sqlStore.CompareAndSwap(ctx, worker, old, next)

@@ -62,8 +62,8 @@ func main() {
 	}
 }
 
-// open returns a database that keeps no connection open, because hundreds of processes
-// have such a database.
+// open returns a database that keeps no idle connection open, because hundreds of processes
+// use the server at the same time.
 func (o options) open() (*gorm.DB, error) {
 	dialector, err := dsn.Open(o.dsn)
 	if err != nil {
@@ -123,11 +123,14 @@ func (t *tally) start(args []string, kill time.Duration) {
 	t.starts = append(t.starts, float64(id.at.Sub(began))/float64(time.Millisecond))
 }
 
+// issued is the ID that a job has printed, and the time at which it did.
 type issued struct {
 	text string
 	at   time.Time
 }
 
+// once starts a job, and returns its ID after the job has ended. If kill is not zero, once
+// kills the job this time after it has printed its ID.
 func once(args []string, kill time.Duration) (issued, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -155,6 +158,7 @@ func once(args []string, kill time.Duration) (issued, error) {
 	return id, command.Wait()
 }
 
+// measure starts all jobs, counts the workers that they hold, and prints the results.
 func measure(o options) (err error) {
 	db, err := o.open()
 	if err != nil {
@@ -196,7 +200,7 @@ func (t *tally) startAll(o options) {
 
 // busy contains the numbers of workers that were held.
 type busy struct {
-	most, left int
+	most, left int           // at most at once, and after the last job
 	free       time.Duration // from the last job until all workers were free
 }
 

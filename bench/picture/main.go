@@ -21,6 +21,7 @@ type chart struct {
 	bars  []bar
 }
 
+// bar is a benchmark of a chart.
 type bar struct {
 	label, benchmark string
 	class            string // the style of gormflake's bar
@@ -75,6 +76,7 @@ func read(r io.Reader) (map[string][]float64, error) {
 	return figures, lines.Err()
 }
 
+// Sizes in the picture, in pixels.
 const (
 	width      = 880
 	barStart   = 250
@@ -116,6 +118,8 @@ func draw(w io.Writer, figures map[string][]float64) error {
 	return err
 }
 
+// drawBar writes a bar, with its label on the left and its time on the right. The longest
+// bar of its chart stands for longest.
 func drawBar(w *strings.Builder, b bar, y int, ns, longest float64) {
 	length := barWidth * ns / longest
 	fmt.Fprintf(w, "<text class=\"label\" x=\"%d\" y=\"%d\">%s</text>", barStart-8, y, b.label)

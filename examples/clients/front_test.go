@@ -25,6 +25,7 @@ type front struct {
 // fault changes a response. A nil fault changes no response.
 type fault func(r *http.Request, answer string) string
 
+// newFront starts a proxy in front of the server at the address.
 func newFront(t *testing.T, address string, change fault) *front {
 	t.Helper()
 	target, err := url.Parse(address)
@@ -41,6 +42,7 @@ func newFront(t *testing.T, address string, change fault) *front {
 	return f
 }
 
+// pass records a response, and changes it by the fault.
 func (f *front) pass(r *http.Response, change fault) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 //go:embed index.html client.js ids.mjs
 var files embed.FS
 
+// policy allows the page to load only scripts of this program, and to send requests only to
+// it.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; img-src data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -34,6 +36,7 @@ func newHandler(ids, orders string) (http.Handler, error) {
 	return mux, nil
 }
 
+// withPolicy adds the policy to the responses of next.
 func withPolicy(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)

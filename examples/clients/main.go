@@ -20,6 +20,7 @@ import (
 	"time"
 )
 
+// shutdownTimeout is how long requests may take to end after Ctrl-C.
 const shutdownTimeout = 10 * time.Second
 
 func main() {

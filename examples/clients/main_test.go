@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
+// build builds the programs once.
 var build = sync.OnceValue(func() error {
 	for _, folder := range []string{"../../cmd/gormflake", "../orderapi", "../clients"} {
 		build := exec.Command("go", "build", "-o", program(filepath.Base(folder)), ".")
@@ -44,6 +45,7 @@ var build = sync.OnceValue(func() error {
 	return nil
 })
 
+// program returns the path of a built program.
 func program(name string) string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
@@ -51,16 +53,19 @@ func program(name string) string {
 	return filepath.Join(programs, name)
 }
 
+// startService starts gormflake serve, which issues IDs under worker 1.
 func startService(t *testing.T, args ...string) string {
 	t.Helper()
 	return start(t, "gormflake", append([]string{"serve", "--worker", "1", "--addr", "127.0.0.1:0"}, args...)...)
 }
 
+// startOrders starts examples/orderapi.
 func startOrders(t *testing.T) string {
 	t.Helper()
 	return start(t, "orderapi", "-addr", "127.0.0.1:0")
 }
 
+// startPage starts the page for a service of IDs and an API of orders.
 func startPage(t *testing.T, ids, orders string) string {
 	t.Helper()
 	return start(t, "clients", "-addr", "127.0.0.1:0", "-ids", ids, "-orders", orders)

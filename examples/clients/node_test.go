@@ -12,6 +12,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
+// TestNodeClient checks that the client in Node.js keeps every digit in strings and BigInt,
+// and shows the digits that numbers lose.
 func TestNodeClient(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")
@@ -41,8 +43,10 @@ func TestNodeClientAndSafeLayout(t *testing.T) {
 	}
 }
 
+// quoted matches an ID that is a string in JSON.
 var quoted = regexp.MustCompile(`"(\d{16,})"`)
 
+// withoutQuotes sends IDs as numbers, which JavaScript rounds.
 func withoutQuotes(_ *http.Request, answer string) string {
 	return quoted.ReplaceAllString(answer, "$1")
 }
@@ -57,6 +61,7 @@ func otherID(r *http.Request, answer string) string {
 	return answer[:digit] + string('0'+(answer[digit]-'0'+1)%10) + answer[digit+1:]
 }
 
+// sameIDs replaces all IDs that the service issues at once by the first.
 func sameIDs(r *http.Request, answer string) string {
 	if r.URL.Path != "/v1/ids" {
 		return answer
@@ -93,6 +98,8 @@ func TestNodeClientFindsLostDigits(t *testing.T) {
 	}
 }
 
+// TestNodeClientCannotTry checks that the client explains why it could not try. It ends with
+// status 2 then, and not with status 1 as for a lost digit.
 func TestNodeClientCannotTry(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")
@@ -121,6 +128,7 @@ func TestNodeClientCannotTry(t *testing.T) {
 	}
 }
 
+// runClient runs client.mjs to its end.
 func runClient(t *testing.T, node string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -133,8 +141,11 @@ func runClient(t *testing.T, node string, args ...string) (status int, stdout, s
 	return run.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
+// printed matches a line of the client's output, which is an ID, or a way of storing it with
+// the digits that were sent and a note.
 var printed = regexp.MustCompile(`(?m)^ {2}(?:(\d+)| {2}(\w+(?: \w+)?) +(\d+) {2}(.*))$`)
 
+// rowsOf returns the rows in the client's output.
 func rowsOf(stdout string) []row {
 	var rows []row
 	id := ""

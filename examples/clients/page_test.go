@@ -21,6 +21,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
+// TestPage checks that the page keeps every digit in strings and BigInt, and marks the digits
+// that numbers lose.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	testserver.Program(t, "chromium")
@@ -37,6 +39,7 @@ func TestPage(t *testing.T) {
 	p.wantQuiet(rows)
 }
 
+// TestPageShowsLostDigits checks that the page notices a server that changes an ID.
 func TestPageShowsLostDigits(t *testing.T) {
 	t.Parallel()
 	testserver.Program(t, "chromium")
@@ -45,6 +48,7 @@ func TestPageShowsLostDigits(t *testing.T) {
 	p.wantVerdict("bad", "as a string was sent as")
 }
 
+// TestPageWithoutServer checks that the page names the server that does not answer.
 func TestPageWithoutServer(t *testing.T) {
 	t.Parallel()
 	testserver.Program(t, "chromium")
@@ -76,6 +80,7 @@ func wantCrowd(t *testing.T, text string) {
 	}
 }
 
+// tableRows evaluates to the rows of the page's tables.
 const tableRows = `[...document.querySelectorAll("tbody tr")].map((tr) => ({
 	ID: tr.closest("table").querySelector("caption .digits").textContent,
 	Way: tr.cells[0].textContent, Sent: tr.cells[1].textContent, Note: tr.cells[2].textContent }))`
@@ -107,8 +112,9 @@ func (m *messages) add(event any) {
 	}
 }
 
-// wantQuiet accepts Chromium's own messages about the 404 of a number. It also requires
-// them, because without them the console would not show other mistakes either.
+// wantQuiet checks that the console shows only Chromium's own messages about each number
+// that the API did not find. It also requires a message, because without it the test would
+// not see other mistakes either.
 func (p page) wantQuiet(rows []row) {
 	p.t.Helper()
 	p.saw.mu.Lock()

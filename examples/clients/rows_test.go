@@ -69,6 +69,7 @@ func wantRow(t *testing.T, r row, refusal string) int {
 	return 1
 }
 
+// wrongDigits returns how many digits of the number differ from the ID, in words.
 func wrongDigits(id, number string) string {
 	n := 0
 	for i := range id {

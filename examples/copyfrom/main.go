@@ -86,6 +86,7 @@ func run(ctx context.Context, w io.Writer, url string) (err error) {
 	return report(log.New(w, "", 0), db, orders)
 }
 
+// sample returns 1,000 orders of 10 lines, without keys.
 func sample() []Order {
 	orders := make([]Order, 1000)
 	for i := range orders {

@@ -14,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestRun checks that the rows that the program prints are in the tables.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -78,6 +79,7 @@ func TestFailedCopyLeavesNothing(t *testing.T) {
 	wantRows(t, db, &Line{}, 30)
 }
 
+// wantRows checks the number of rows of the model.
 func wantRows(t *testing.T, db *gorm.DB, model any, want int64) {
 	t.Helper()
 	var got int64

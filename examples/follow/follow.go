@@ -69,7 +69,9 @@ func (f *overlapFollower) poll() ([]Event, error) {
 			unseen = append(unseen, e)
 		}
 	}
-	f.since, f.seen = begun, read // later polls do not read an event again that this poll did not read again
+	// Forget the events that this poll did not read again. Later polls begin later, so they
+	// do not read these events either.
+	f.since, f.seen = begun, read
 	return unseen, nil
 }
 
@@ -81,7 +83,8 @@ type transactionFollower struct {
 	next string // the first transaction that was not read; store it to continue after a restart
 }
 
-// followTransactions starts after the transactions that have ended.
+// followTransactions returns a follower that begins with the oldest transaction that still
+// runs.
 func followTransactions(db *gorm.DB) (*transactionFollower, error) {
 	next, err := oldestRunning(db)
 	return &transactionFollower{db, next}, err
@@ -100,6 +103,7 @@ func (f *transactionFollower) poll() ([]Event, error) {
 	return events, err
 }
 
+// oldestRunning returns the number of the oldest transaction that still runs.
 func oldestRunning(db *gorm.DB) (transaction string, err error) {
 	err = db.Raw("SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text)").Scan(&transaction).Error
 	return transaction, err

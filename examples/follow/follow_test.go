@@ -108,6 +108,7 @@ func writeLate(t *testing.T, db *gorm.DB, text string) (commit func()) {
 	}
 }
 
+// textsOf polls the follower, and returns the texts of its events.
 func textsOf(t *testing.T, f follower) (texts string) {
 	t.Helper()
 	events, err := f.poll()
@@ -167,6 +168,7 @@ func TestEachEventOnce(t *testing.T) {
 	})
 }
 
+// TestRun checks that the program runs on each database, and that the overlap misses no event.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres} {

@@ -94,6 +94,7 @@ func prepare(db *gorm.DB) error {
 	return errors.Join(add.Error, index.Error)
 }
 
+// writers goroutines write events in total.
 const writers, eventsPerWriter, events = 6, 50, 6 * 50
 
 // way is a follower in the demonstration.
@@ -156,6 +157,7 @@ func followWhileWriting(db *gorm.DB, ways []*way) (err error) {
 	return err
 }
 
+// writeAll writes all events, and returns after the last commit.
 func writeAll(db *gorm.DB) error {
 	errs := make([]error, writers)
 	var wg sync.WaitGroup

@@ -101,6 +101,7 @@ func write(db *gorm.DB) error {
 	}).Error
 }
 
+// report prints each key, and what a spreadsheet shows of it.
 func report(out *log.Logger, db *gorm.DB, layout snowflake.Layout) error {
 	var customers []Customer
 	if err := db.Preload("Invoices").Order("id").Find(&customers).Error; err != nil {
@@ -119,8 +120,8 @@ func report(out *log.Logger, db *gorm.DB, layout snowflake.Layout) error {
 }
 
 const (
-	digits           = 15 // that Excel and similar programs keep of a number
-	tooLong types.ID = 1_000_000_000_000_000
+	digits           = 15                    // that Excel and similar programs keep of a number
+	tooLong types.ID = 1_000_000_000_000_000 // the first ID with more digits
 )
 
 // spreadsheet replaces the digits that are lost with zeros.

@@ -8,6 +8,7 @@ import (
 
 var keyLine = regexp.MustCompile(`(?m)^(customer|invoice ) {2}(\d+) +(\d+)$`)
 
+// TestRun checks that a spreadsheet changes the customers' keys, but not the invoices'.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -98,6 +98,7 @@ func openMemory() (*gorm.DB, error) {
 // pageSize is the number of messages on a page.
 const pageSize = 100
 
+// handler returns the API.
 func handler(db *gorm.DB) http.Handler {
 	mux := http.NewServeMux()
 
@@ -143,6 +144,7 @@ func handler(db *gorm.DB) http.Handler {
 	return mux
 }
 
+// answer writes the body as JSON, or the status that fits the error of the database.
 func answer(w http.ResponseWriter, status int, body any, err error) {
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound):

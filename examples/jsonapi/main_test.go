@@ -12,6 +12,8 @@ import (
 	"testing"
 )
 
+// TestRun checks that clients get keys as strings, can send them back as strings or numbers,
+// and cannot choose the key of a message.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	base := start(t)
@@ -56,6 +58,7 @@ func wantPage(t *testing.T, url string, want ...string) {
 	}
 }
 
+// keyOf returns the key in the JSON of a message.
 func keyOf(t *testing.T, message string) string {
 	t.Helper()
 	key := regexp.MustCompile(`"id":"(\d+)"`).FindStringSubmatch(message)

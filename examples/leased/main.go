@@ -78,6 +78,7 @@ type process struct {
 	gen  *snowflake.Generator
 }
 
+// demo runs the processes on one file, and prints what happens with the time since it began.
 type demo struct {
 	out   *log.Logger
 	file  string
@@ -101,6 +102,8 @@ func (d *demo) start(ctx context.Context, name string) (*process, error) {
 	return &process{name, db, gen}, db.AutoMigrate(&Order{})
 }
 
+// open leases the worker. While another process has it, open waits for as long as the error
+// says.
 func (d *demo) open(ctx context.Context, name string, db *gorm.DB) (*snowflake.Generator, error) {
 	for {
 		gen, err := gormflake.Open(ctx, db, gormflake.WithLease(

@@ -10,6 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestRun checks that the processes get the worker one after another, and that the keys rise
+// although all processes issue under one worker.
 func TestRun(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)

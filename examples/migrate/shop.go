@@ -25,6 +25,7 @@ type shop struct {
 	written         int // number of acknowledged orders
 }
 
+// openShop opens the database once for each program.
 func openShop(dsn, file string) (*shop, error) {
 	s := &shop{}
 	for _, db := range []**gorm.DB{&s.old, &s.new, &s.mover} {
@@ -68,6 +69,7 @@ func (s *shop) run(ctx context.Context, out io.Writer, pause time.Duration) erro
 	return s.check(ctx)
 }
 
+// build creates the old program's tables.
 func (s *shop) build() error {
 	if err := s.old.Migrator().DropTable(&oldLine{}, &oldOrder{}); err != nil {
 		return err
@@ -75,10 +77,12 @@ func (s *shop) build() error {
 	return s.old.AutoMigrate(&oldOrder{}, &oldLine{})
 }
 
+// inspect returns the plan of the move, or of its rest.
 func (s *shop) inspect(ctx context.Context) (*sqlmigrate.Plan, error) {
 	return sqlmigrate.Inspect(ctx, s.mover, &newOrder{}, &newLine{})
 }
 
+// underOldProgram widens the columns while the old program writes.
 func (s *shop) underOldProgram(ctx context.Context, plan *sqlmigrate.Plan) error {
 	w := startWriter(ctx, s.old, func() any {
 		return &oldOrder{Customer: "old", Lines: []oldLine{{Article: "pen"}, {Article: "ink"}}}
@@ -87,6 +91,8 @@ func (s *shop) underOldProgram(ctx context.Context, plan *sqlmigrate.Plan) error
 	return s.apply(ctx, plan, w, sqlmigrate.Widen)
 }
 
+// underNewProgram deploys the new program, and makes the database stop assigning keys while
+// the new program writes.
 func (s *shop) underNewProgram(ctx context.Context, plan *sqlmigrate.Plan) (err error) {
 	gen, err := gormflake.Open(ctx, s.new)
 	if err != nil {

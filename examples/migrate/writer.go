@@ -17,11 +17,12 @@ type writer struct {
 	done chan struct{}
 
 	mu      sync.Mutex
-	written int
+	written int           // since the last lap, like the fields below
 	errs    []error       // errors after which the order was tried again
 	longest time.Duration // between two orders
 }
 
+// startWriter starts a program that writes the orders that order returns, until end.
 func startWriter(ctx context.Context, db *gorm.DB, order func() any) *writer {
 	ctx, stop := context.WithCancel(ctx)
 	w := &writer{db: db.WithContext(ctx), order: order, stop: stop, done: make(chan struct{})}
@@ -29,6 +30,7 @@ func startWriter(ctx context.Context, db *gorm.DB, order func() any) *writer {
 	return w
 }
 
+// run writes orders until ctx ends.
 func (w *writer) run(ctx context.Context) {
 	defer close(w.done)
 	for last := time.Now(); ctx.Err() == nil; {
@@ -44,6 +46,7 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
+// note records an order that was written after a gap, or an error.
 func (w *writer) note(gap time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -47,6 +47,7 @@ func serve(ctx context.Context, address string, h http.Handler, out *log.Logger)
 	}
 }
 
+// api answers requests for orders.
 type api struct{ db *gorm.DB }
 
 func (a api) handler() http.Handler {
@@ -58,6 +59,8 @@ func (a api) handler() http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
+// create places an order. A request with an Idempotency-Key that has placed an order already
+// gets this order, because the client may repeat a request whose answer was lost.
 func (a api) create(r *http.Request) (int, Order, error) {
 	order, err := readOrder(r)
 	if err != nil {
@@ -67,7 +70,8 @@ func (a api) create(r *http.Request) (int, Order, error) {
 	if err = db.Create(&order).Error; err == nil {
 		return http.StatusCreated, order, nil
 	}
-	placed, missing := find(db, "request_key = ?", order.RequestKey) // maybe the request came before
+	// The unique index rejects the order if its request has come before.
+	placed, missing := find(db, "request_key = ?", order.RequestKey)
 	switch {
 	case missing != nil:
 		return http.StatusCreated, order, err
@@ -84,6 +88,7 @@ func sameContent(a, b Order) bool {
 	})
 }
 
+// get returns the order in the path.
 func (a api) get(r *http.Request) (int, Order, error) {
 	// Parse the ID first, because GORM treats a condition that is a string as SQL.
 	id, err := types.ParseID(r.PathValue("id"))
@@ -97,6 +102,7 @@ func (a api) get(r *http.Request) (int, Order, error) {
 	return http.StatusOK, order, err
 }
 
+// find returns the order that meets the condition, with its lines.
 func find(db *gorm.DB, condition ...any) (order Order, err error) {
 	err = db.Preload("Lines", byID).Take(&order, condition...).Error
 	return order, err
@@ -104,6 +110,7 @@ func find(db *gorm.DB, condition ...any) (order Order, err error) {
 
 func byID(db *gorm.DB) *gorm.DB { return db.Order("id") }
 
+// requestKey matches an Idempotency-Key. A short key might be used for two orders.
 var requestKey = regexp.MustCompile(`^[0-9A-Za-z_-]{16,64}$`)
 
 // orderRequest has the fields of an order that clients choose, which do not include keys.
@@ -117,6 +124,7 @@ type orderRequest struct {
 	} `json:"lines"`
 }
 
+// readOrder returns the order in the request, or an error that explains the first mistake.
 func readOrder(r *http.Request) (order Order, err error) {
 	var request orderRequest
 	key, err := r.Header.Get("Idempotency-Key"), json.NewDecoder(r.Body).Decode(&request)

@@ -20,8 +20,10 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
+// goodOrder is the body of a request. Its IDs are ignored, because clients do not choose keys.
 const goodOrder = `{"id":"1","customer":"Zoë","lines":[{"sku":"TEA","quantity":2,"unit_cents":450},{"id":"2","sku":"CUP","quantity":1,"unit_cents":0}]}`
 
+// TestAPI checks that an order can be placed and read again by its key, a string in JSON.
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -56,6 +58,7 @@ func TestAPI(t *testing.T) {
 	})
 }
 
+// TestBadRequests checks that a wrong request stores nothing, and that its client learns why.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -138,6 +141,8 @@ func TestRepeatedRequestIsOneOrder(t *testing.T) {
 	})
 }
 
+// TestOtherSitesAreRefused checks that a page of another site cannot place an order through a
+// visitor's browser.
 func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequest(http.MethodPost, "/orders", strings.NewReader(goodOrder))
@@ -154,6 +159,8 @@ func TestOtherSitesAreRefused(t *testing.T) {
 	wantStatus(t, got, http.StatusForbidden)
 }
 
+// TestDatabaseErrorsAreNotShown checks that a client does not see the database's error, which
+// may contain names of tables.
 func TestDatabaseErrorsAreNotShown(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -222,7 +229,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// postExpecting sends the body only after the handler asks for it.
+// postExpecting sends the body only after the handler asks for it, so that the caller knows
+// that the request has begun.
 func postExpecting(url string, body io.Reader) (*http.Response, error) {
 	r, err := http.NewRequest(http.MethodPost, url, body)
 	if err != nil {

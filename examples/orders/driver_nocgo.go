@@ -4,6 +4,7 @@ package main
 
 import _ "modernc.org/sqlite" // the driver "sqlite", which needs no C compiler
 
+// driver is SQLite in Go, which is compiled if there is no C compiler.
 const driver = "sqlite"
 
 // settings make connections wait for each other's transactions instead of failing.

@@ -31,6 +31,7 @@ func insertAssigned(db *gorm.DB, orders []Order) error {
 	})
 }
 
+// linesOf returns the lines of all orders.
 func linesOf(orders []Order) []Line {
 	var lines []Line
 	for _, o := range orders {

@@ -43,6 +43,7 @@ func wantStored(t *testing.T, db *gorm.DB, insert func(*gorm.DB, []Order) error)
 	}
 }
 
+// equal reports whether two orders have the same key, which is set, and the same content.
 func equal(a, b Order) bool {
 	return a.ID == b.ID && !a.ID.IsZero() && a.Customer == b.Customer && slices.Equal(a.Lines, b.Lines)
 }
@@ -54,6 +55,8 @@ func TestFailureLeavesNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) { wantAllOrNothing(t, db, insertAssigned) })
 }
 
+// wantAllOrNothing inserts orders of which two lines have the same key, and then inserts them
+// again without this mistake.
 func wantAllOrNothing(t *testing.T, db *gorm.DB, insert func(*gorm.DB, []Order) error) {
 	t.Helper()
 	use(t, db)

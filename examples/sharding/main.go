@@ -90,6 +90,7 @@ func run(ctx context.Context, w io.Writer, open func(*gorm.Config) (*gorm.DB, er
 	return nil
 }
 
+// newConfig returns a new configuration for each database, because GORM changes it.
 func newConfig() *gorm.Config {
 	return &gorm.Config{
 		// To log a failed statement, sharding v0.6.2 would read a result that is nil.
@@ -114,12 +115,14 @@ func openMemory(config *gorm.Config) (*gorm.DB, error) {
 	return db, nil
 }
 
+// shards is the number of tables of each model.
 const shards = 4
 
 // shard returns the shard that holds an order. Keys spread evenly over the shards because
 // their sequence starts at random.
 func shard(order types.ID) int64 { return order.Int64() % shards }
 
+// withPlugin shards orders and lines by the key of the order, which the plugin sets.
 func withPlugin(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflake.Generator) error {
 	err := shardTables(db, sharding.Config{
 		ShardingKey:    "order_id",
@@ -194,6 +197,7 @@ func insertBatch(db *gorm.DB, orders []Order) error {
 	return db.Create(&lines).Error
 }
 
+// reportOrder prints the number of orders in the shard, and the first order of its batch.
 func reportOrder(out *log.Logger, db *gorm.DB, number int, batch []Order) error {
 	var order Order
 	if err := db.Preload("Lines").First(&order, batch[0].ID).Error; err != nil {
@@ -207,6 +211,8 @@ func reportOrder(out *log.Logger, db *gorm.DB, number int, batch []Order) error 
 	return nil
 }
 
+// asKeyFunction shards events by account. The generator is the function that sharding calls
+// for keys.
 func asKeyFunction(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflake.Generator) error {
 	err := shardTables(db, sharding.Config{
 		ShardingKey:         "account_id",

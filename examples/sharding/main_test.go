@@ -14,6 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestRun checks that orders are in the shard that their keys name, and that the keys of
+// events come from the generator.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { check(t, openMemory) })
@@ -29,6 +31,8 @@ var (
 	eventLine = regexp.MustCompile(`(?m)^  shard (\d)  account (\d)  event (\d+)$`)
 )
 
+// check runs the program on a database, and compares its output with the rows and shards that
+// it must have.
 func check(t *testing.T, open func(*gorm.Config) (*gorm.DB, error)) {
 	t.Helper()
 	var out bytes.Buffer

@@ -82,6 +82,7 @@ func openMemory() (*gorm.DB, error) {
 	return db, nil
 }
 
+// feeds stores a feed of Monday and of Tuesday, which both have product B-2.
 func feeds(out *log.Logger, db *gorm.DB) error {
 	if err := db.AutoMigrate(&Product{}, &Offer{}); err != nil {
 		return err

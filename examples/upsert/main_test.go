@@ -10,6 +10,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
+// TestRun checks that an upsert of an existing product returns the key of its row, on each
+// database.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
@@ -26,6 +28,7 @@ func TestRun(t *testing.T) {
 
 var productLine = regexp.MustCompile(`(?m)^  (\S+)  (.{10})  key (\d+)(?:  offers (\d))?$`)
 
+// check runs the program on a database, and compares the keys that it prints.
 func check(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	var out bytes.Buffer

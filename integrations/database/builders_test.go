@@ -13,6 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestSquirrel checks that the builder binds keys, also those of a list, and reads them.
 func TestSquirrel(t *testing.T) {
 	t.Parallel()
 	pool, err := open(t, testdb.SQLite, &order{}).DB()

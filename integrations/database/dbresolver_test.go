@@ -15,12 +15,14 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
+// first and second are records of worker 1, of which the second replaces the first.
 var (
 	first  = lease.Record{Bound: 1000, Owner: "first"}
 	second = lease.Record{Bound: 2000, Owner: "second"}
 )
 
-// files are the databases of a test.
+// files are the paths of the databases of a test. root is the database that gorm.Open
+// receives. The resolver sends writes to source and reads to replica.
 type files struct {
 	root, source, replica string
 }
@@ -58,6 +60,7 @@ func (f files) open(t *testing.T, config *gorm.Config, resolver dbresolver.Confi
 	return db
 }
 
+// closePool closes a pool of the resolver, also behind GORM's cache of prepared statements.
 func closePool(pool gorm.ConnPool) error {
 	switch pool := pool.(type) {
 	case interface{ Close() error }:
@@ -68,8 +71,9 @@ func closePool(pool gorm.ConnPool) error {
 	return nil
 }
 
-// TestLeaseWithDBResolver checks that the store uses the database that gorm.Open
-// received, whatever the handle is for.
+// TestLeaseWithDBResolver checks that the store of leases uses the database that gorm.Open
+// received, although the handle is for reads, writes or prepared statements. A lease in a
+// replica could be older than the lease in its source.
 func TestLeaseWithDBResolver(t *testing.T) {
 	t.Parallel()
 	for name, handle := range map[string]func(*gorm.DB) *gorm.DB{
@@ -112,8 +116,8 @@ func TestLeaseWithDBResolver(t *testing.T) {
 	}
 }
 
-// TestLeaseWithReplicasOnly checks that a resolver without sources also writes to the
-// root.
+// TestLeaseWithReplicasOnly checks that the store writes to the root, which is the source of
+// a resolver without sources, and not to its replica.
 func TestLeaseWithReplicasOnly(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
@@ -130,6 +134,9 @@ func TestLeaseWithReplicasOnly(t *testing.T) {
 	}
 }
 
+// TestLeaseInTransactionOfDBResolver checks that a store on a transaction returns an error,
+// because a rollback would revert its leases. A store on the database beside the transaction
+// is not affected.
 func TestLeaseInTransactionOfDBResolver(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
@@ -152,6 +159,7 @@ func TestLeaseInTransactionOfDBResolver(t *testing.T) {
 	}
 }
 
+// swap replaces the record of worker 1.
 func swap(t *testing.T, store lease.Store, from, to lease.Record) {
 	t.Helper()
 	if written, err := store.CompareAndSwap(context.Background(), 1, from, to); err != nil || !written {
@@ -159,6 +167,7 @@ func swap(t *testing.T, store lease.Store, from, to lease.Record) {
 	}
 }
 
+// hasTable reports whether the database has a table of workers.
 func hasTable(t *testing.T, path string) bool {
 	t.Helper()
 	db, err := gorm.Open(dialector(t, path), &gorm.Config{Logger: logger.Discard})

@@ -14,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestPgx checks that pgx itself copies, binds and reads keys, absent keys and lists of keys.
 func TestPgx(t *testing.T) {
 	t.Parallel()
 	url := testdb.PostgresURL(t, open(t, testdb.Postgres, &order{}))
@@ -48,7 +49,8 @@ func TestLibPQ(t *testing.T) {
 	checkSQL(t, "postgres")
 }
 
-// checkSQL uses database/sql.
+// checkSQL checks that a driver of PostgreSQL binds and reads keys, absent keys and lists of
+// keys by database/sql.
 func checkSQL(t *testing.T, driver string) {
 	t.Helper()
 	db, err := sql.Open(driver, testdb.PostgresURL(t, open(t, testdb.Postgres, &order{})))
@@ -67,6 +69,7 @@ func checkSQL(t *testing.T, driver string) {
 	equal(t, optional.Valid, false)
 }
 
+// TestSqlx checks that sqlx binds the fields of rows and a list of keys, and reads rows.
 func TestSqlx(t *testing.T) {
 	t.Parallel()
 	pool, err := open(t, testdb.SQLite, &order{}).DB()

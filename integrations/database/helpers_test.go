@@ -25,6 +25,7 @@ type order struct {
 	Parent *types.ID
 }
 
+// ok ends the test if there is an error.
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -39,7 +40,8 @@ func equal[T comparable](t *testing.T, got, want T) {
 	}
 }
 
-// open returns a database with the plugin and empty tables of the models.
+// open returns a database with the plugin, whose first key is 1001, and with empty tables of
+// the models.
 func open(t *testing.T, target testdb.Target, models ...any) *gorm.DB {
 	t.Helper()
 	db := testdb.Open(t, target)

@@ -52,13 +52,15 @@ type page struct {
 	Text string
 }
 
+// counted is a row of a model that the plugin fills by WithModels.
 type counted struct {
 	ID   uint `gorm:"primaryKey"`
 	Text string
 }
 
 // TestDBResolverLooksAtTheSource checks that Open and Check read a table in the database
-// to which the statements of its model go.
+// to which the statements of its model go. The root has tables of the same names without a
+// counter, so an error about a counter shows that the source was read.
 func TestDBResolverLooksAtTheSource(t *testing.T) {
 	t.Parallel()
 	dir := filepath.ToSlash(t.TempDir())
@@ -123,6 +125,7 @@ func TestDatatypes(t *testing.T) {
 	equal(t, read.Items[0], sample)
 }
 
+// TestSoftDelete checks that rows with keys of the plugin can be deleted softly.
 func TestSoftDelete(t *testing.T) {
 	t.Parallel()
 	type deletable struct {

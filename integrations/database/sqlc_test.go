@@ -10,6 +10,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
+// TestSqlc checks that the code that sqlc generates for pgx takes and returns keys. A list of
+// keys is a []int64 in it.
 func TestSqlc(t *testing.T) {
 	t.Parallel()
 	conn, err := pgx.Connect(t.Context(), testdb.PostgresURL(t, open(t, testdb.Postgres, &order{})))

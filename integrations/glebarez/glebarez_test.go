@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/integrations/internal/sqlitetest"
 )
 
+// TestGlebarezSQLite checks leases and keys with this dialector of SQLite.
 func TestGlebarezSQLite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")

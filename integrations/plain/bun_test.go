@@ -22,6 +22,7 @@ type bunOrder struct {
 	Parent *types.ID
 }
 
+// bunShop uses bun's builder of queries.
 type bunShop struct{ *bun.DB }
 
 func openBun(t *testing.T, db database) (shop, *sql.DB) {

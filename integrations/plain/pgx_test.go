@@ -23,6 +23,8 @@ func openStdlib(t *testing.T, db database) (shop, *sql.DB) {
 	return stdlibShop{pool}, pool
 }
 
+// insert stores the first row, and then the other rows, which are its children, by an array
+// of their keys.
 func (s stdlibShop) insert(ctx context.Context, rows []order) error {
 	var ids types.IDs
 	for _, row := range rows[1:] {
@@ -60,6 +62,7 @@ func openPgx(t *testing.T, db database) (shop, *sql.DB) {
 	return pgxShop{p}, pool
 }
 
+// openPool opens a pool of pgx, and a pool of database/sql that uses its connections.
 func openPool(t *testing.T, db database) (*pgxpool.Pool, *sql.DB) {
 	t.Helper()
 	p, err := pgxpool.New(t.Context(), db.url)

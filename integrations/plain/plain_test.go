@@ -88,6 +88,7 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
+// rowsOfSale is the number of rows that sell stores, a parent and its children.
 const rowsOfSale = 4
 
 // sell stores an order with children, finds them and returns their keys.
@@ -137,6 +138,7 @@ func generator(t *testing.T, pool *sql.DB, dialect string) *snowflake.Generator 
 	return gen
 }
 
+// count returns the number of rows of a table, or of a table with a condition.
 func count(t *testing.T, db database, table string) (rows int) {
 	t.Helper()
 	ok(t, db.pool.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&rows))
@@ -150,6 +152,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
+// equal checks a value, which what names in the error.
 func equal[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if got != want {

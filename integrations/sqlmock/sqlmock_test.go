@@ -22,7 +22,7 @@ type user struct {
 	Name string
 }
 
-// listed keeps its uint key.
+// listed is a model with a uint key, which the plugin fills by WithModels.
 type listed struct {
 	ID   uint
 	Name string
@@ -72,6 +72,7 @@ func each(t *testing.T, gen func(*testing.T) gormflake.Generator, test func(t *t
 	}
 }
 
+// TestKeys checks that a test that knows the keys can expect them in the statements.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	gen := func(*testing.T) gormflake.Generator { return gormflaketest.Keys(1001, 1002) }

@@ -71,6 +71,7 @@ func Open() ([]Contender, error) {
 	}, nil
 }
 
+// gormflake returns a generator of gormflake under a fixed worker.
 func gormflake() (func(int) error, error) { return nexts(snowflake.Static(0, 1)) }
 
 // leased returns a generator of gormflake under a leased worker. Its store costs no time,
@@ -84,6 +85,7 @@ func leased() (func(int) error, error) {
 	return nexts(l)
 }
 
+// nexts returns a loop that takes IDs of the source.
 func nexts(source snowflake.WorkerSource) (func(int) error, error) {
 	gen, err := snowflake.New(source)
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
+// TestOrderIsReopenedByItsKey checks that the page finds an order again by the key in its
+// address and by a key that a user enters, but not by the key as a number.
 func TestOrderIsReopenedByItsKey(t *testing.T) {
 	t.Parallel()
 	address := startOrders(t)
@@ -43,6 +45,7 @@ func TestOrderIsReopenedByItsKey(t *testing.T) {
 	p.screenshot("phone", 360)
 }
 
+// Selectors of the fields of the order's first line.
 const (
 	firstQuantity = ".row [name=Quantity]"
 	firstPrice    = ".row [name=Price]"
@@ -126,8 +129,10 @@ func value[T any](p page, action chromedp.Action[T]) T {
 	return got
 }
 
+// order is an order as the page shows it.
 type order struct{ Key, Customer, Placed, Lines string }
 
+// order waits until the page shows an order, and returns it.
 func (p page) order() order {
 	p.t.Helper()
 	p.do(chromedp.WaitVisible("#order"))

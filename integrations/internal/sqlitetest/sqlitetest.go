@@ -23,8 +23,8 @@ type line struct {
 	OrderID types.ID
 }
 
-// CheckKeys leases a worker from an empty database, creates a row with a child, and
-// checks that the key is the row's number.
+// CheckKeys leases a worker from an empty database, creates a row with a child, and checks
+// that SQLite uses the key as the row's number (rowid), so that the key needs no index.
 func CheckKeys(t *testing.T, dialector gorm.Dialector) {
 	t.Helper()
 	db, err := gorm.Open(dialector)

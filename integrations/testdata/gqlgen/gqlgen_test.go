@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/integrations/gqlgen"
 )
 
-// The generated code reads arguments and writes fields through the methods of
-// types.ID, also where they are absent.
+// The code that gqlgen generates reads arguments and writes fields by the methods of
+// types.ID, also if an argument or a field is absent.
 func TestGqlgenGenerated(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, query, want, err string }{

@@ -1,4 +1,5 @@
-// Package gqlgen has the resolvers of what gqlgen generates from schema.graphqls.
+// Package gqlgen contains the resolvers for the code that gqlgen generates from
+// schema.graphqls.
 package gqlgen
 
 import (
@@ -7,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Order is the model of the schema's type, as it could be GORM's.
+// Order is the Go type of the schema's order. It could also be a model of GORM.
 type Order struct {
 	ID     types.ID
 	Parent *types.ID
@@ -43,7 +44,7 @@ func (query) Line(context.Context) (*Line, error) {
 	return &Line{ID: 7529595880471527425, Order: 7529595880471527424}, nil
 }
 
-// Order returns an order of what it has been asked for.
+// Order returns an order with the key and the parent of the query's arguments.
 func (query) Order(_ context.Context, id types.ID, after *types.ID) (*Order, error) {
 	return &Order{ID: id, Parent: after}, nil
 }

@@ -1,4 +1,4 @@
-// Command swag is read, and never run, by the test of swag.
+// Command swag is read by the test of swag, and never run.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Order is described as JSON has it.
+// Order is the struct whose fields swag must describe as they are in JSON.
 type Order struct {
 	ID     types.ID `json:"id"`
 	Typed  OrderID  `json:"typed"`

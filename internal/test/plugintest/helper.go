@@ -134,7 +134,7 @@ func Unset(model, field, cause string) string {
 }
 
 // Version is a field type that adds its own clause to creates, as plugins for optimistic
-// locks do. The plugin must not replace this clause by its own.
+// locks do. This clause and the plugin's own clause must both apply.
 type Version int64
 
 // CreateClauses implements schema.CreateClausesInterface.

@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// One row, many rows, and a condition, by what ent generates.
+// The code that ent generates creates one row and several rows, and finds rows by a key.
 func TestEnt(t *testing.T) {
 	const key types.ID = 7529595880471527425
 	db, err := sql.Open("sqlite", t.TempDir()+"/test.db")

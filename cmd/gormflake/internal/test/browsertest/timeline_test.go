@@ -67,7 +67,7 @@ func TestTimeline(t *testing.T) {
 }
 
 // wantThreeColours checks that the timeline shows the colour of each worker in its lane, and
-// no colour within the gap, which takes the minute from 0.15 to 0.9 of the width.
+// no colour within the gap, the minute from about 0.15 to 0.9 of the width.
 func (p page) wantThreeColours() {
 	p.t.Helper()
 	const draw = `(async () => {

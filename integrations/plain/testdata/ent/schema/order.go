@@ -1,4 +1,4 @@
-// Package schema is what ent generates code from.
+// Package schema is the schema from which ent generates code.
 package schema
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Order has keys of gormflake.
+// Order has keys that gormflake generates.
 type Order struct{ ent.Schema }
 
 func (Order) Fields() []ent.Field {
