@@ -44,9 +44,9 @@ func coldCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, g
 			times[all[i].Name] = append(times[all[i].Name], ns)
 		}
 	}
-	m, own := measured{}, stats.Median(times[nothing])
+	m, empty := measured{}, stats.Median(times[nothing])
 	for peer, ns := range times {
-		m[peer] = metrics{"ns/op": stats.Median(ns) - own, "p90-ns/op": stats.Quantile(ns, 0.9) - own}
+		m[peer] = metrics{"ns/op": stats.Median(ns) - empty, "p90-ns/op": stats.Quantile(ns, 0.9) - empty}
 	}
 	return m
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// again is the delay after which a lease that could not be acquired is tried again, as if
+// retryDelay is the delay after which a lease that could not be acquired is tried again, as if
 // a supervisor restarted the process.
-const again = time.Second
+const retryDelay = time.Second
 
-// crowd is the process that holds the leases. It executes a command for each line of its
+// holder is the process that holds the leases. It executes a command for each line of its
 // input, and answers with figures.
-type crowd struct {
+type holder struct {
 	options
 	store    watched
 	gens     []*snowflake.Generator
@@ -45,7 +45,7 @@ func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 	if !ok {
 		return fmt.Errorf("the store of %s has no clock: want PostgreSQL, MySQL or MariaDB", db.Name())
 	}
-	c := &crowd{
+	c := &holder{
 		options: o, store: watched{store, newWatch()},
 		gens: make([]*snowflake.Generator, o.leases), leases: make([]*lease.Lease, o.leases),
 		turns: make(chan struct{}, o.connections),
@@ -64,7 +64,7 @@ func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 }
 
 // do executes a command, and returns the figures of this time.
-func (c *crowd) do(command string) (figures, error) {
+func (c *holder) do(command string) (figures, error) {
 	c.store.watch.reset()
 	before, err := cpu.Time()
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *crowd) do(command string) (figures, error) {
 }
 
 // each calls do for all leases at the same time.
-func (c *crowd) each(do func(i int)) {
+func (c *holder) each(do func(i int)) {
 	var wg sync.WaitGroup
 	for i := range c.gens {
 		wg.Go(func() { do(i) })
@@ -106,7 +106,7 @@ func (c *crowd) each(do func(i int)) {
 }
 
 // inTurn returns a function that calls do when a place of turns is free.
-func (c *crowd) inTurn(do func(i int)) func(i int) {
+func (c *holder) inTurn(do func(i int)) func(i int) {
 	return func(i int) {
 		c.turns <- struct{}{}
 		defer func() { <-c.turns }()
@@ -116,7 +116,7 @@ func (c *crowd) inTurn(do func(i int)) func(i int) {
 
 // acquire acquires a lease, and tries again until it succeeds. It logs only the first
 // error of a command.
-func (c *crowd) acquire(i int) {
+func (c *holder) acquire(i int) {
 	for {
 		err := c.try(i)
 		if err == nil {
@@ -125,12 +125,12 @@ func (c *crowd) acquire(i int) {
 		if c.attempts.Add(1) == 1 {
 			slog.Warn("the first attempt that failed", "error", err)
 		}
-		time.Sleep(again)
+		time.Sleep(retryDelay)
 	}
 }
 
 // try acquires a lease and starts its generator.
-func (c *crowd) try(i int) (err error) {
+func (c *holder) try(i int) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	c.leases[i], err = lease.Acquire(context.Background(), c.store, c.layout(), lease.WithWindow(c.window), lease.WithLogger(quiet))
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *crowd) try(i int) (err error) {
 }
 
 // close closes the generator of a lease, which releases the lease.
-func (c *crowd) close(i int) {
+func (c *holder) close(i int) {
 	if err := c.gens[i].Close(context.Background()); err != nil {
 		c.attempts.Add(1)
 	}
@@ -149,7 +149,7 @@ func (c *crowd) close(i int) {
 
 // distinct returns the number of workers that hold a lease at once. Each generator shows
 // its worker by an ID.
-func (c *crowd) distinct() (int, error) {
+func (c *holder) distinct() (int, error) {
 	workers := map[int64]bool{}
 	for _, gen := range c.gens {
 		id, err := gen.TryNext()

@@ -32,7 +32,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.crowd {
+	if o.holding {
 		return holdLeases(o, os.Stdin, os.Stdout)
 	}
 	return measure(o, args)

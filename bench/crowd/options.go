@@ -23,7 +23,7 @@ type options struct {
 	bits        uint // of the worker
 	window      time.Duration
 	hold        time.Duration
-	crowd       bool // this is the process that holds the leases
+	holding     bool // this is the process that holds the leases
 }
 
 // parse returns the options in the command's arguments.
@@ -36,7 +36,7 @@ func parse(args []string) (options, error) {
 	flags.UintVar(&o.bits, "bits", 15, "of the worker; the sequence has 22 less these")
 	flags.DurationVar(&o.window, "window", time.Minute, "of each lease")
 	flags.DurationVar(&o.hold, "hold", 3*time.Minute, "how long the leases are held")
-	flags.BoolVar(&o.crowd, "crowd", false, "hold the leases; for the command itself")
+	flags.BoolVar(&o.holding, "crowd", false, "hold the leases; for the command itself")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

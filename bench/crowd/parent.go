@@ -90,15 +90,15 @@ func measure(o options, args []string) (err error) {
 		db.Name(), runtime.NumCPU(), runtime.Version(), load(), o.leases, o.connections, o.bits)
 	fmt.Println(header)
 	for _, r := range rounds {
-		if err := r.run(server, args); err != nil {
+		if err := r.execute(server, args); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// run starts a child, and prints a row for each command. At the end it kills the child.
-func (r round) run(server string, args []string) error {
+// execute starts a child, and prints a row for each command. At the end it kills the child.
+func (r round) execute(server string, args []string) error {
 	c, err := startChild(server, args)
 	if err != nil {
 		return err

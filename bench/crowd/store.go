@@ -64,7 +64,7 @@ func (w *watch) reset() figures {
 
 // quantiles returns the median, the 99th percentile and the maximum, or zeros if there are
 // no numbers.
-func quantiles(xs []float64) (half, most, all float64) {
+func quantiles(xs []float64) (p50, p99, maximum float64) {
 	if len(xs) == 0 {
 		return 0, 0, 0
 	}

@@ -111,7 +111,7 @@ type tally struct {
 // start runs a job, and kills it halfway if kill is not zero.
 func (t *tally) start(args []string, kill time.Duration) {
 	began := time.Now()
-	id, err := once(args, kill)
+	id, err := runJob(args, kill)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil || id.text == "" || t.ids[id.text] {
@@ -123,31 +123,31 @@ func (t *tally) start(args []string, kill time.Duration) {
 	t.starts = append(t.starts, float64(id.at.Sub(began))/float64(time.Millisecond))
 }
 
-// issued is the ID that a job has printed, and the time at which it did.
-type issued struct {
+// printedID is the ID that a job has printed, and the time at which it did.
+type printedID struct {
 	text string
 	at   time.Time
 }
 
-// once starts a job, and returns its ID after the job has ended. If kill is not zero, once
+// runJob starts a job, and returns its ID after the job has ended. If kill is not zero, runJob
 // kills the job this time after it has printed its ID.
-func once(args []string, kill time.Duration) (issued, error) {
+func runJob(args []string, kill time.Duration) (printedID, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return issued{}, err
+		return printedID{}, err
 	}
 	command := exec.Command(self, append([]string{"-job"}, args...)...)
 	command.Stderr = os.Stderr
 	out, err := command.StdoutPipe()
 	if err != nil {
-		return issued{}, err
+		return printedID{}, err
 	}
 	if err := command.Start(); err != nil {
-		return issued{}, err
+		return printedID{}, err
 	}
 	lines := bufio.NewScanner(out)
 	lines.Scan()
-	id := issued{lines.Text(), time.Now()}
+	id := printedID{lines.Text(), time.Now()}
 	if kill > 0 {
 		time.Sleep(kill)
 		_ = command.Process.Kill()
@@ -170,7 +170,7 @@ func measure(o options) (err error) {
 	}
 	defer func() { _ = drop() }()
 	t := &tally{ids: map[string]bool{}}
-	began, held := time.Now(), make(chan busy)
+	began, held := time.Now(), make(chan usage)
 	jobs, cancel := context.WithCancel(context.Background())
 	go func() { held <- watch(jobs, db) }()
 	t.startAll(o)
@@ -180,7 +180,7 @@ func measure(o options) (err error) {
 	fmt.Printf("%s, %d CPUs, %s, window %v\n", db.Name(), runtime.NumCPU(), runtime.Version(), o.window)
 	fmt.Printf("%d jobs in %.1fs, %d failed; an ID after %.0f ms (p50), %.0f ms (p99)\n",
 		o.jobs, ended.Seconds(), t.failed, stats.Quantile(t.starts, 0.5), stats.Quantile(t.starts, 0.99))
-	fmt.Printf("workers held at once: %d at most, %d after the last job, none %.0fs later\n", b.most, b.left, b.free.Seconds())
+	fmt.Printf("workers held at once: %d at most, %d after the last job, none %.0fs later\n", b.most, b.atEnd, b.free.Seconds())
 	return nil
 }
 
@@ -198,21 +198,21 @@ func (t *tally) startAll(o options) {
 	wg.Wait()
 }
 
-// busy contains the numbers of workers that were held.
-type busy struct {
-	most, left int           // at most at once, and after the last job
-	free       time.Duration // from the last job until all workers were free
+// usage contains the numbers of workers that were held.
+type usage struct {
+	most, atEnd int           // at most at once, and after the last job
+	free        time.Duration // from the last job until all workers were free
 }
 
 // watch counts workers until the jobs are done and all workers are free.
-func watch(jobs context.Context, db *gorm.DB) (b busy) {
+func watch(jobs context.Context, db *gorm.DB) (b usage) {
 	store := sqllease.New(db, sqllease.WithTable(table))
 	var done time.Time
 	for ; ; time.Sleep(200 * time.Millisecond) {
 		n := count(store)
 		b.most = max(b.most, n)
 		if jobs.Err() != nil && done.IsZero() {
-			done, b.left = time.Now(), n
+			done, b.atEnd = time.Now(), n
 		}
 		if !done.IsZero() && n == 0 {
 			b.free = time.Since(done)

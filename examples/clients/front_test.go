@@ -69,8 +69,8 @@ func (f *front) issued(id string) bool {
 	return strings.Contains(f.answers.String(), `"`+id+`"`)
 }
 
-// asked counts the requests for /v1/ids/… or /orders/… of this ID.
-func (f *front) asked(id string) int {
+// requestsFor counts the requests for /v1/ids/… or /orders/… of this ID.
+func (f *front) requestsFor(id string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := 0

@@ -90,16 +90,16 @@ type page struct {
 	t       *testing.T
 	ctx     context.Context
 	address string
-	saw     *messages
+	console *consoleLog
 }
 
-// messages are the messages on the console.
-type messages struct {
+// consoleLog contains the messages on the console.
+type consoleLog struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (m *messages) add(event any) {
+func (m *consoleLog) add(event any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch event := event.(type) {
@@ -117,8 +117,8 @@ func (m *messages) add(event any) {
 // not see other mistakes either.
 func (p page) wantQuiet(rows []row) {
 	p.t.Helper()
-	p.saw.mu.Lock()
-	defer p.saw.mu.Unlock()
+	p.console.mu.Lock()
+	defer p.console.mu.Unlock()
 	allowed := map[string]bool{}
 	for _, r := range rows {
 		if _, refused, _ := strings.Cut(r.Note, "404, there is no order "); refused != "" {
@@ -126,7 +126,7 @@ func (p page) wantQuiet(rows []row) {
 		}
 	}
 	seen := 0
-	for _, message := range p.saw.all {
+	for _, message := range p.console.all {
 		text, path, _ := strings.Cut(message, " "+p.address)
 		if !strings.Contains(text, "responded with a status of 404") || !allowed[path] {
 			p.t.Errorf("the console shows %s", message)
@@ -207,8 +207,8 @@ func (p page) fit(name string, width int64) {
 // open shows the page in a new browser and presses its button.
 func open(t *testing.T, address string) page {
 	t.Helper()
-	p := page{t, testbrowser.Start(t), address, &messages{}}
-	if err := chromedp.Listen(p.ctx, p.saw.add); err != nil {
+	p := page{t, testbrowser.Start(t), address, &consoleLog{}}
+	if err := chromedp.Listen(p.ctx, p.console.add); err != nil {
 		t.Fatal(err)
 	}
 	p.do(chromedp.Navigate(address), chromedp.Click("#run"))

@@ -27,8 +27,8 @@ func wantRows(t *testing.T, rows []row, ids, orders *front) {
 		if way := []string{"string", "BigInt", "Number", "JSON number"}[i%4]; r.Way != way {
 			t.Errorf("row %d is of %s, want %s", i, r.Way, way)
 		}
-		if !server.issued(r.ID) || server.asked(r.Sent) == 0 {
-			t.Errorf("%+v: the server issued this ID: %v; it was asked for what was sent %d times", r, server.issued(r.ID), server.asked(r.Sent))
+		if !server.issued(r.ID) || server.requestsFor(r.Sent) == 0 {
+			t.Errorf("%+v: the server issued this ID: %v; it was asked for what was sent %d times", r, server.issued(r.ID), server.requestsFor(r.Sent))
 		}
 		lost += wantRow(t, r, refusal)
 	}

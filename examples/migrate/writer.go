@@ -38,7 +38,7 @@ func (w *writer) run(ctx context.Context) {
 		if ctx.Err() != nil && err != nil {
 			return // its transaction was rolled back
 		}
-		w.note(time.Since(last), err)
+		w.record(time.Since(last), err)
 		if err == nil {
 			last = time.Now()
 		}
@@ -46,8 +46,8 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// note records an order that was written after a gap, or an error.
-func (w *writer) note(gap time.Duration, err error) {
+// record counts an order that was written after a gap, or an error.
+func (w *writer) record(gap time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {

@@ -32,7 +32,7 @@ func TestTextFormsInMySQLColumns(t *testing.T) {
 				if err := db.Exec("CREATE TABLE " + table + " (code " + c.column + " NOT NULL UNIQUE)").Error; err != nil {
 					t.Fatal(err)
 				}
-				one, other := alikeButForCase(c.format)
+				one, other := differInCase(c.format)
 				if err := db.Exec("INSERT INTO "+table+" VALUES (?)", one).Error; err != nil {
 					t.Fatal(err)
 				}
@@ -52,9 +52,9 @@ func TestTextFormsInMySQLColumns(t *testing.T) {
 	})
 }
 
-// alikeButForCase returns the forms of two of 100 consecutive IDs that differ only in
+// differInCase returns the forms of two of 100 consecutive IDs that differ only in
 // case. If there are no such IDs, it returns forms that differ in more than case.
-func alikeButForCase(format func(types.ID) string) (one, other string) {
+func differInCase(format func(types.ID) string) (one, other string) {
 	const first = types.ID(2124189853926044565)
 	seen := map[string]string{}
 	for i := range types.ID(100) {

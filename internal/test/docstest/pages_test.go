@@ -335,7 +335,7 @@ func compileFragment(t *testing.T, fragment string) {
 	if declares(fragment) {
 		source.WriteString(fragment)
 	} else {
-		fmt.Fprintf(&source, given, fragment)
+		fmt.Fprintf(&source, fragmentTemplate, fragment)
 	}
 	file := filepath.Join(t.TempDir(), "fragment.go")
 	if err := os.WriteFile(file, []byte(source.String()), 0o600); err != nil {
@@ -359,9 +359,9 @@ func declares(fragment string) bool {
 	return true
 }
 
-// given declares the names that the statements of a fragment may use. Its imports have
+// fragmentTemplate declares the names that the statements of a fragment may use. Its imports have
 // names of their own, so that they do not collide with those of importFor.
-const given = `
+const fragmentTemplate = `
 import (
 	givenContext "context"
 	givenGORM "gorm.io/gorm"

@@ -19,9 +19,9 @@ const (
 type gap struct{ from, to time.Time }
 
 var (
-	mu    sync.Mutex
-	awake = time.Now() // when the watcher last ran
-	late  []gap        // of the process so far
+	mu        sync.Mutex
+	lastRan   = time.Now() // when the watcher last ran
+	gapsSoFar []gap        // of the process so far
 )
 
 func init() {
@@ -29,7 +29,7 @@ func init() {
 		for {
 			time.Sleep(pause)
 			mu.Lock()
-			late, awake = gaps(), time.Now()
+			gapsSoFar, lastRan = gaps(), time.Now()
 			mu.Unlock()
 		}
 	}()
@@ -37,11 +37,11 @@ func init() {
 
 // gaps returns all gaps until now. The caller holds mu.
 func gaps() []gap {
-	now, due := time.Now(), awake.Add(pause)
+	now, due := time.Now(), lastRan.Add(pause)
 	if now.Sub(due) <= tolerated {
-		return late
+		return gapsSoFar
 	}
-	return append(slices.Clip(late), gap{due, now})
+	return append(slices.Clip(gapsSoFar), gap{due, now})
 }
 
 // Since returns for how long the process did not run since t.

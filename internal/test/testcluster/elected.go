@@ -36,7 +36,7 @@ func startElected(t testing.TB, service string, build func(c *elected, e testser
 // place adds the servers to the mesh, so that the mesh can identify their connections.
 func (c *elected) place(n int, e testserver.Engine, settings ...string) ([]*testserver.Server, error) {
 	placed, err := c.Cluster.place(n, e, settings...)
-	c.mesh.know(placed)
+	c.mesh.addServers(placed)
 	return placed, err
 }
 
@@ -65,7 +65,7 @@ func (c *elected) cutReplicas(leader *testserver.Server) error {
 	for _, s := range c.others {
 		watches[s] = true
 	}
-	c.mesh.part(func(from, to *testserver.Server) bool {
+	c.mesh.separate(func(from, to *testserver.Server) bool {
 		return from != nil && !watches[from] && !watches[to] && (from == leader) != (to == leader)
 	})
 	return nil
@@ -77,7 +77,7 @@ func (c *elected) failover(Fault, *testserver.Server) error {
 }
 
 func (c *elected) heal(_ Fault, broken *testserver.Server) error {
-	c.mesh.part(nil)
+	c.mesh.separate(nil)
 	if broken != nil {
 		if err := revive(broken); err != nil {
 			return err

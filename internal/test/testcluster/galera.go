@@ -21,11 +21,11 @@ const galeraNodes = 3
 // the last node first, then the node before it, and so on.
 type galera struct {
 	*Cluster
-	alone testserver.Engine    // MariaDB, without the operations of a cluster
-	turn  int                  // the number of nodes that tests have broken
-	down  []*testserver.Server // after a loss of all nodes, the nodes that are to join the first node
-	first bool                 // the next node to start creates a new cluster
-	empty bool                 // nodes that start copy all data from another node
+	single        testserver.Engine    // MariaDB, without the operations of a cluster
+	faults        int                  // the number of nodes that tests have broken
+	rejoining     []*testserver.Server // after a loss of all nodes, the nodes that are to join the first node
+	bootstrapNext bool                 // the next node to start creates a new cluster
+	copyAll       bool                 // nodes that start copy all data from another node
 }
 
 // Galera starts a cluster of three MariaDB servers. Settings are like those of
@@ -34,7 +34,7 @@ func Galera(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	library := testserver.Find(t, testserver.EngineOf("galera"))
 	return start(t, func(c *Cluster) error {
-		g := &galera{Cluster: c, alone: testserver.EngineOf("mariadb"), first: true}
+		g := &galera{Cluster: c, single: testserver.EngineOf("mariadb"), bootstrapNext: true}
 		c.kind = g
 		return g.build(library, settings)
 	})
@@ -69,15 +69,15 @@ func writes(s *testserver.Server) error {
 
 // node returns the engine of MariaDB as a node of the cluster.
 func (g *galera) node(i int) testserver.Engine {
-	e := g.alone
+	e := g.single
 	e.Account = "mysql" // under root, the account nobody would write the copy of a node
 	e.Args = func(s *testserver.Server) []string {
-		args := g.alone.Args(s)
+		args := g.single.Args(s)
 		if s.PID() != 0 { // it has run before
 			args = append(args, "--wsrep-start-position="+g.position(s).String())
 		}
-		if g.first {
-			g.first = false
+		if g.bootstrapNext {
+			g.bootstrapNext = false
 			return append(args, "--wsrep-new-cluster")
 		}
 		return args
@@ -86,7 +86,7 @@ func (g *galera) node(i int) testserver.Engine {
 		e.SetUp = func(s *testserver.Server) error { return s.Run("mkdir", s.Data()) }
 	}
 	e.Answers = func(s *testserver.Server) error {
-		if err := g.alone.Answers(s); err != nil {
+		if err := g.single.Answers(s); err != nil {
 			return err
 		}
 		state, err := galeraStatus(s, "wsrep_local_state_comment")
@@ -131,7 +131,7 @@ func (g *galera) configure(library string) error {
 }
 
 func (g *galera) leader() *testserver.Server {
-	return g.members[len(g.members)-1-g.turn%len(g.members)]
+	return g.members[len(g.members)-1-g.faults%len(g.members)]
 }
 
 func (g *galera) inject(f Fault, leader *testserver.Server) error {
@@ -139,7 +139,7 @@ func (g *galera) inject(f Fault, leader *testserver.Server) error {
 	case CutOff:
 		return isolate(leader, 1)
 	case AllKilled:
-		return together(g.members, kill)
+		return forAll(g.members, kill)
 	}
 	return noFault(f)
 }
@@ -161,7 +161,7 @@ func (g *galera) failover(f Fault, broken *testserver.Server) error {
 		if err := g.bootstrap(); err != nil {
 			return err
 		}
-		lost = g.down
+		lost = g.rejoining
 	}
 	return g.await(leaderTimeout, "nodes that write", func() error {
 		for _, s := range g.members {
@@ -181,7 +181,7 @@ func (g *galera) heal(f Fault, broken *testserver.Server) error {
 	case "":
 		return nil
 	case AllKilled:
-		if g.down == nil {
+		if g.rejoining == nil {
 			if err := g.bootstrap(); err != nil {
 				return err
 			}
@@ -198,7 +198,7 @@ func (g *galera) heal(f Fault, broken *testserver.Server) error {
 	if err := revive(broken); err != nil {
 		return err
 	}
-	g.turn++
+	g.faults++
 	return g.Whole()
 }
 
@@ -245,7 +245,7 @@ var recovered = regexp.MustCompile(`Recovered position: ([0-9a-f-]{36}):(-?\d+)`
 func (g *galera) position(s *testserver.Server) position {
 	log := s.File("recovery")
 	defer func() { _ = os.Remove(log) }()
-	if g.empty || s.RunProgram(append(g.alone.Args(s), "--wsrep-recover", "--log-error="+log)...) != nil {
+	if g.copyAll || s.RunProgram(append(g.single.Args(s), "--wsrep-recover", "--log-error="+log)...) != nil {
 		return nowhere
 	}
 	text, err := os.ReadFile(log)
@@ -273,15 +273,15 @@ func (g *galera) bootstrap() error {
 	if err := makeSafe(filepath.Join(order[0].Data(), "grastate.dat")); err != nil {
 		return fmt.Errorf("testcluster: bootstrap: %w", err)
 	}
-	g.first, g.down = true, order[1:]
+	g.bootstrapNext, g.rejoining = true, order[1:]
 	return order[0].Start()
 }
 
 // rejoin starts the nodes that are down. They copy all data from the running nodes.
 func (g *galera) rejoin() error {
-	g.empty = true
-	defer func() { g.empty, g.down = false, nil }()
-	for _, s := range g.down {
+	g.copyAll = true
+	defer func() { g.copyAll, g.rejoining = false, nil }()
+	for _, s := range g.rejoining {
 		if err := s.Start(); err != nil {
 			return err
 		}

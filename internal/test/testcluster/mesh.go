@@ -18,14 +18,14 @@ import (
 type mesh struct {
 	t testing.TB
 
-	mu      sync.Mutex
-	servers []*testserver.Server                   // servers that the mesh identifies; it treats all other processes as clients
-	parted  func(from, to *testserver.Server) bool // nil if no servers are separated
-	links   map[*meshLink]bool
+	mu        sync.Mutex
+	servers   []*testserver.Server                   // servers that the mesh identifies; it treats all other processes as clients
+	separated func(from, to *testserver.Server) bool // nil if no servers are separated
+	links     map[*meshLink]bool
 }
 
-// know adds servers whose connections the mesh identifies.
-func (m *mesh) know(servers []*testserver.Server) {
+// addServers adds servers whose connections the mesh identifies.
+func (m *mesh) addServers(servers []*testserver.Server) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.servers = append(m.servers, servers...)
@@ -95,14 +95,14 @@ func (m *mesh) pass(client net.Conn, to *testserver.Server, target string) {
 func (m *mesh) add(l *meshLink) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l.mute.Store(m.parted != nil && m.parted(l.from, l.to))
+	l.mute.Store(m.separated != nil && m.separated(l.from, l.to))
 	if m.links == nil {
 		m.links = map[*meshLink]bool{}
 	}
 	m.links[l] = true
 }
 
-// connect sets l.server under the lock, because [mesh.part] may close the link at any
+// connect sets l.server under the lock, because [mesh.separate] may close the link at any
 // time.
 func (m *mesh) connect(l *meshLink, server net.Conn) {
 	m.mu.Lock()
@@ -145,14 +145,14 @@ func (l *meshLink) forward(from, to net.Conn) {
 	}
 }
 
-// part mutes the connections between the servers for which parted is true. It closes
+// separate mutes the connections between the servers for which separated is true. It closes
 // connections that are no longer muted, because data of them is missing.
-func (m *mesh) part(parted func(from, to *testserver.Server) bool) {
+func (m *mesh) separate(separated func(from, to *testserver.Server) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.parted = parted
+	m.separated = separated
 	for l := range m.links {
-		was := l.mute.Swap(parted != nil && parted(l.from, l.to))
+		was := l.mute.Swap(separated != nil && separated(l.from, l.to))
 		if was && !l.mute.Load() {
 			l.close()
 		}
@@ -161,7 +161,7 @@ func (m *mesh) part(parted func(from, to *testserver.Server) bool) {
 
 // isolate separates a server from all other servers, but not from clients.
 func (m *mesh) isolate(s *testserver.Server) {
-	m.part(func(from, to *testserver.Server) bool { return from != nil && (from == s) != (to == s) })
+	m.separate(func(from, to *testserver.Server) bool { return from != nil && (from == s) != (to == s) })
 }
 
 // ownerTries is the number of attempts to find the owner of a connection, of which the
@@ -173,15 +173,15 @@ const ownerTries = 20
 func (m *mesh) owner(client net.Conn) (s *testserver.Server, known bool) {
 	for range ownerTries {
 		if socket := socketOf(client); socket != "" {
-			return m.holderOf(socket), true
+			return m.serverWith(socket), true
 		}
 		time.Sleep(time.Millisecond)
 	}
 	return nil, false
 }
 
-// holderOf returns the server that has the socket open, or nil for a client's.
-func (m *mesh) holderOf(socket string) *testserver.Server {
+// serverWith returns the server that has the socket open, or nil for a client's.
+func (m *mesh) serverWith(socket string) *testserver.Server {
 	m.mu.Lock()
 	servers := slices.Clone(m.servers)
 	m.mu.Unlock()

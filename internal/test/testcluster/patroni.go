@@ -38,7 +38,7 @@ func Patroni(t testing.TB, settings ...string) *Cluster {
 	return startElected(t, "patroni", func(c *elected, e testserver.Engine) error {
 		p := &patroni{elected: c, settings: settings, etcd: testserver.Etcd(t)}
 		c.kind = p
-		c.leads, c.ready, c.isWhole = p.isLeader, func() error { return p.follows("replica") }, p.safe
+		c.leads, c.ready, c.isWhole = p.isLeader, func() error { return p.follows("replica") }, p.hasReplacement
 		return p.build(e, filepath.Dir(program))
 	})
 }
@@ -123,8 +123,8 @@ func (p *patroni) buildProxy() error {
 
 func (p *patroni) isLeader(s *testserver.Server) bool { return p.is(s, "primary") == nil }
 
-// safe returns nil if Patroni would replace a lost leader.
-func (p *patroni) safe() error {
+// hasReplacement returns nil if Patroni would replace a lost leader.
+func (p *patroni) hasReplacement() error {
 	if slices.Contains(p.settings, "synchronous_mode: true") {
 		return p.follows("synchronous")
 	}

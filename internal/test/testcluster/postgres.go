@@ -13,12 +13,12 @@ import (
 // The code also acts as their operator, which changes the host of the primary.
 type postgres struct {
 	*Cluster
-	settings []string
-	hosts    []*host
-	primary  *host
-	sync     *host
-	async    *host
-	lagging  bool // the asynchronous standby is the next primary
+	settings     []string
+	hosts        []*host
+	primary      *host
+	sync         *host
+	async        *host
+	promoteAsync bool // the asynchronous standby is the next primary
 }
 
 // host has a fixed address, in front of the server that it runs now.
@@ -80,7 +80,7 @@ func (p *postgres) inject(f Fault, _ *testserver.Server) error {
 
 func (p *postgres) cutReplicas(*testserver.Server) error {
 	p.async.upstream.Lose()
-	p.lagging = true
+	p.promoteAsync = true
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (p *postgres) failover(f Fault, broken *testserver.Server) error {
 		return nil
 	}
 	next := p.sync
-	if p.lagging {
+	if p.promoteAsync {
 		next = p.async
 	}
 	if err := next.server.Promote(); err != nil {
@@ -100,7 +100,7 @@ func (p *postgres) failover(f Fault, broken *testserver.Server) error {
 	if err := next.set("synchronous_standby_names", ""); err != nil {
 		return err
 	}
-	p.primary, p.lagging = next, false
+	p.primary, p.promoteAsync = next, false
 	return nil
 }
 

@@ -21,9 +21,9 @@ func RedisCluster(t testing.TB, settings ...string) *Cluster {
 	return startElected(t, "redis", func(c *elected, e testserver.Engine) error { return c.buildRedis(e, settings) })
 }
 
-// place contains the gates by which clients and other nodes reach a member of a Redis
+// nodeGates contains the gates by which clients and other nodes reach a member of a Redis
 // Cluster.
-type place struct{ clients, peers net.Listener }
+type nodeGates struct{ clients, peers net.Listener }
 
 // clusterSlots is the number of hash slots of every Redis Cluster.
 const clusterSlots = 16384
@@ -35,23 +35,23 @@ func (c *elected) buildRedis(e testserver.Engine, settings []string) (err error)
 	if c.others, err = c.place(2, e, settings...); err != nil {
 		return err
 	}
-	places := map[*testserver.Server]place{}
+	gates := map[*testserver.Server]nodeGates{}
 	for _, s := range c.all() {
-		if places[s], err = c.placeRedis(s); err != nil {
+		if gates[s], err = c.placeRedis(s); err != nil {
 			return err
 		}
-		c.urls = append(c.urls, places[s].clients.Addr().String())
+		c.urls = append(c.urls, gates[s].clients.Addr().String())
 	}
-	c.leads = func(s *testserver.Server) bool { return sees(c.others[0], portOf(places[s].clients)) }
-	c.ready, c.isWhole = c.readyRedis, func() error { return c.wholeRedis(places) }
+	c.leads = func(s *testserver.Server) bool { return seesMaster(c.others[0], portOf(gates[s].clients)) }
+	c.ready, c.isWhole = c.readyRedis, func() error { return c.wholeRedis(gates) }
 	if err := create(c.all()); err != nil {
 		return err
 	}
-	return c.joinRedis(places)
+	return c.joinRedis(gates)
 }
 
 // placeRedis opens the gates of a member, and makes it announce them to clients and nodes.
-func (c *elected) placeRedis(s *testserver.Server) (p place, err error) {
+func (c *elected) placeRedis(s *testserver.Server) (p nodeGates, err error) {
 	bus, err := testserver.FreePort() // port on which it listens for other nodes
 	if err != nil {
 		return p, err
@@ -72,7 +72,7 @@ func (c *elected) placeRedis(s *testserver.Server) (p place, err error) {
 // the first master meet all other nodes, and makes the other members its replicas. Each
 // master gets its own epoch, because masters with the same epoch would first have to agree
 // on new epochs.
-func (c *elected) joinRedis(places map[*testserver.Server]place) error {
+func (c *elected) joinRedis(gates map[*testserver.Server]nodeGates) error {
 	voters := append([]*testserver.Server{c.members[0]}, c.others...)
 	ends := []int{clusterSlots - len(c.others), clusterSlots - 1, clusterSlots}
 	first := 0
@@ -85,7 +85,7 @@ func (c *elected) joinRedis(places map[*testserver.Server]place) error {
 		first = ends[i]
 	}
 	for _, s := range slices.Concat(c.members[1:], c.others) {
-		p := places[s]
+		p := gates[s]
 		command := fmt.Sprintf("CLUSTER MEET 127.0.0.1 %s %s", portOf(p.clients), portOf(p.peers))
 		if _, err := askRedis(c.members[0], command); err != nil {
 			return err
@@ -107,9 +107,9 @@ func (c *elected) joinRedis(places map[*testserver.Server]place) error {
 	return nil
 }
 
-// sees reports whether a node regards the node with the port as the master of the first
+// seesMaster reports whether a node regards the node with the port as the master of the first
 // slots, and as alive.
-func sees(s *testserver.Server, port string) bool {
+func seesMaster(s *testserver.Server, port string) bool {
 	nodes, _ := askRedis(s, "CLUSTER NODES")
 	for line := range strings.Lines(nodes) {
 		if strings.Contains(line, "127.0.0.1:"+port+"@") {
@@ -127,19 +127,19 @@ func clusterOK(s *testserver.Server) bool {
 
 // wholeRedis returns an error unless the leader has both replicas, and all nodes see each
 // other.
-func (c *elected) wholeRedis(places map[*testserver.Server]place) error {
+func (c *elected) wholeRedis(gates map[*testserver.Server]nodeGates) error {
 	leader := c.leader()
 	if leader == nil {
 		return testserver.ErrNotReady
 	}
 	for _, s := range c.members {
-		if err := follows(s, s == leader, portOf(places[leader].clients), len(c.members)-1); err != nil {
+		if err := follows(s, s == leader, portOf(gates[leader].clients), len(c.members)-1); err != nil {
 			return err
 		}
 	}
 	for _, s := range c.all() {
 		reply, _ := askRedis(s, "CLUSTER NODES")
-		if !clusterOK(s) || strings.Contains(reply, "fail") || strings.Count(reply, "connected") != len(places) {
+		if !clusterOK(s) || strings.Contains(reply, "fail") || strings.Count(reply, "connected") != len(gates) {
 			return fmt.Errorf("nodes %q", reply)
 		}
 	}

@@ -62,7 +62,7 @@ func (c *elected) buildSentinel(e testserver.Engine, settings []string) (err err
 	for _, s := range c.others {
 		c.urls = append(c.urls, s.Address())
 	}
-	c.leads = func(s *testserver.Server) bool { return c.wanted() == portOf(gates[s]) && roleOf(s) == "master" }
+	c.leads = func(s *testserver.Server) bool { return c.electedPort() == portOf(gates[s]) && roleOf(s) == "master" }
 	c.ready, c.isWhole = c.readyRedis, func() error { return c.wholeSentinel(gates) }
 	if err := create(c.members); err != nil {
 		return err
@@ -88,8 +88,8 @@ func setUpSentinel(s *testserver.Server, master string) error {
 	return os.WriteFile(sentinelConf(s), []byte(strings.Join(lines, "\n")+"\n"), 0o600)
 }
 
-// wanted returns the port of the master that most sentinels name.
-func (c *elected) wanted() string {
+// electedPort returns the port of the master that most sentinels name.
+func (c *elected) electedPort() string {
 	votes := map[string]int{}
 	for _, s := range c.others {
 		reply, _ := askRedis(s, "SENTINEL GET-MASTER-ADDR-BY-NAME "+SentinelMaster)
@@ -108,15 +108,15 @@ func (c *elected) wanted() string {
 // wholeSentinel returns an error unless the master has its replicas, and the sentinels
 // know them and each other.
 func (c *elected) wholeSentinel(gates map[*testserver.Server]net.Listener) error {
-	wanted := c.wanted()
+	electedPort := c.electedPort()
 	for _, s := range c.members {
-		if err := follows(s, portOf(gates[s]) == wanted, wanted, len(c.members)-1); err != nil {
+		if err := follows(s, portOf(gates[s]) == electedPort, electedPort, len(c.members)-1); err != nil {
 			return err
 		}
 	}
 	for _, s := range c.others {
 		reply, _ := askRedis(s, "INFO sentinel")
-		if want := "status=ok,address=127.0.0.1:" + wanted + ",slaves=2,sentinels=3"; !strings.Contains(reply, want) {
+		if want := "status=ok,address=127.0.0.1:" + electedPort + ",slaves=2,sentinels=3"; !strings.Contains(reply, want) {
 			return fmt.Errorf("sentinel: %q, want %s", reply, want)
 		}
 	}

@@ -95,12 +95,12 @@ func noFault(f Fault) error { return fmt.Errorf("testcluster: this cluster has n
 
 // Broken returns the server that the current fault affects, or nil.
 func (c *Cluster) Broken() *testserver.Server {
-	_, broken := c.present()
+	_, broken := c.current()
 	return broken
 }
 
-// present returns the current fault and the broken server.
-func (c *Cluster) present() (Fault, *testserver.Server) {
+// current returns the current fault and the broken server.
+func (c *Cluster) current() (Fault, *testserver.Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.fault, c.broken
@@ -119,7 +119,7 @@ func (c *Cluster) CutReplicas() error {
 }
 
 // Failover returns when the cluster has a leader other than the broken server.
-func (c *Cluster) Failover() error { return c.kind.failover(c.present()) }
+func (c *Cluster) Failover() error { return c.kind.failover(c.current()) }
 
 // Heal removes the fault, and returns when the cluster could survive another fault.
 func (c *Cluster) Heal() error {
@@ -186,7 +186,7 @@ func start(t testing.TB, build func(c *Cluster) error) *Cluster {
 		if err == nil {
 			return c
 		}
-		_ = together(c.all(), kill)
+		_ = forAll(c.all(), kill)
 	}
 	t.Fatal(err)
 	return nil
@@ -207,7 +207,7 @@ func (c *Cluster) place(n int, e testserver.Engine, settings ...string) (placed 
 
 // create starts servers concurrently, because some answer only when most of them run.
 func create(servers []*testserver.Server) error {
-	return together(servers, (*testserver.Server).Create)
+	return forAll(servers, (*testserver.Server).Create)
 }
 
 func kill(s *testserver.Server) error {
@@ -215,8 +215,8 @@ func kill(s *testserver.Server) error {
 	return nil
 }
 
-// together calls do for all servers at the same time.
-func together(servers []*testserver.Server, do func(*testserver.Server) error) error {
+// forAll calls do for all servers at the same time.
+func forAll(servers []*testserver.Server, do func(*testserver.Server) error) error {
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {

@@ -26,7 +26,7 @@ const anyHost = "0.0.0.0"
 
 // zooPorts are a server's own ports, the first for followers and the second for elections,
 // and the ports of their gates.
-type zooPorts struct{ own, gates [2]int }
+type zooPorts struct{ direct, gates [2]int }
 
 // ZooKeeper starts a ZooKeeper ensemble of three servers.
 func ZooKeeper(t testing.TB, settings ...string) *Cluster {
@@ -35,10 +35,10 @@ func ZooKeeper(t testing.TB, settings ...string) *Cluster {
 }
 
 func (c *elected) buildZooKeeper(e testserver.Engine, settings []string) (err error) {
-	alone := e
-	e.SetUp = func(s *testserver.Server) error { return errors.Join(alone.SetUp(s), c.writeNumber(s)) }
+	single := e
+	e.SetUp = func(s *testserver.Server) error { return errors.Join(single.SetUp(s), c.writeNumber(s)) }
 	e.Args = func(s *testserver.Server) []string {
-		return append([]string{"-Djava.net.preferIPv4Stack=true"}, alone.Args(s)...)
+		return append([]string{"-Djava.net.preferIPv4Stack=true"}, single.Args(s)...)
 	}
 	ports := make([]zooPorts, 3)
 	if c.members, err = c.place(len(ports), e, "initLimit=6", "syncLimit=4"); err != nil {
@@ -59,11 +59,11 @@ func (c *elected) buildZooKeeper(e testserver.Engine, settings []string) (err er
 
 // zooGates returns free ports for a server, each with a gate.
 func (c *elected) zooGates(s *testserver.Server) (ports zooPorts, err error) {
-	for i := range ports.own {
-		if ports.own[i], err = testserver.FreePort(); err != nil {
+	for i := range ports.direct {
+		if ports.direct[i], err = testserver.FreePort(); err != nil {
 			return ports, err
 		}
-		gate, err := c.mesh.gate(s, net.JoinHostPort(gateHost, "0"), address(ports.own[i]))
+		gate, err := c.mesh.gate(s, net.JoinHostPort(gateHost, "0"), address(ports.direct[i]))
 		if err != nil {
 			return ports, err
 		}
@@ -77,7 +77,7 @@ func zooServers(self int, ports []zooPorts) (lines []string) {
 	for i := range ports {
 		host, p := gateHost, ports[i].gates
 		if i == self {
-			host, p = anyHost, ports[i].own
+			host, p = anyHost, ports[i].direct
 		}
 		lines = append(lines, fmt.Sprintf("server.%d=%s:%d:%d", i+1, host, p[0], p[1]))
 	}

@@ -64,7 +64,7 @@ func Faulty(t testing.TB, db *gorm.DB) (*gorm.DB, *Faults) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return OpenWith(t, sqlite.New(sqlite.Config{Conn: open(named{pool.Driver(), d.DSN})})), f
+		return OpenWith(t, sqlite.New(sqlite.Config{Conn: open(dsnConnector{pool.Driver(), d.DSN})})), f
 	}
 	t.Fatalf("testdb: no faults for %T", db.Dialector)
 	return nil, nil
@@ -93,8 +93,8 @@ func (f *Faults) Reached() bool {
 	return f.count >= f.nth
 }
 
-// ask counts a statement, and returns the fault that is to occur in it.
-func (f *Faults) ask() (Fault, error) {
+// nextFault counts a statement, and returns the fault that is to occur in it.
+func (f *Faults) nextFault() (Fault, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count++
@@ -108,22 +108,22 @@ func (f *Faults) ask() (Fault, error) {
 	return f.fault, nil
 }
 
-// inject records that the fault occurs now.
-func (f *Faults) inject() {
+// markInjected records that the fault occurs now.
+func (f *Faults) markInjected() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.injected = true
 }
 
-// named connects to a database by the driver and the database's name, for drivers without
-// a connector.
-type named struct {
+// dsnConnector connects to a database by the driver and the database's name, for drivers
+// without a connector.
+type dsnConnector struct {
 	driver driver.Driver
 	dsn    string
 }
 
-func (n named) Connect(context.Context) (driver.Conn, error) { return n.driver.Open(n.dsn) }
-func (n named) Driver() driver.Driver                        { return n.driver }
+func (n dsnConnector) Connect(context.Context) (driver.Conn, error) { return n.driver.Open(n.dsn) }
+func (n dsnConnector) Driver() driver.Driver                        { return n.driver }
 
 // faultyConnector opens connections with faults.
 type faultyConnector struct {
@@ -151,7 +151,7 @@ func (c *faultyConn) CheckNamedValue(v *driver.NamedValue) error {
 }
 
 func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if _, err := c.faults.ask(); err != nil {
+	if _, err := c.faults.nextFault(); err != nil {
 		return nil, err
 	}
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
@@ -159,7 +159,7 @@ func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver
 }
 
 func (c *faultyConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
-	if _, err := c.faults.ask(); err != nil {
+	if _, err := c.faults.nextFault(); err != nil {
 		return nil, err
 	}
 	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, statement, args)
@@ -175,7 +175,7 @@ func (c *faultyConn) ExecContext(ctx context.Context, statement string, args []d
 }
 
 func (c *faultyConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
-	fault, err := c.faults.ask()
+	fault, err := c.faults.nextFault()
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ type faultyTx struct {
 }
 
 func (t faultyTx) Commit() error {
-	if _, err := t.faults.ask(); err != nil {
+	if _, err := t.faults.nextFault(); err != nil {
 		return errors.Join(err, t.Tx.Rollback())
 	}
 	return t.Tx.Commit()
@@ -229,23 +229,23 @@ func (r preparedRows) Close() error { return errors.Join(r.Rows.Close(), r.state
 // connection is lost.
 type faultyRows struct {
 	driver.Rows
-	faults *Faults
-	fault  Fault
-	read   bool
+	faults    *Faults
+	fault     Fault
+	firstRead bool
 }
 
 func (r *faultyRows) Next(dest []driver.Value) error {
-	if r.read && r.fault == CutOff {
-		r.faults.inject()
+	if r.firstRead && r.fault == CutOff {
+		r.faults.markInjected()
 		return ErrFault
 	}
 	err := r.Rows.Next(dest)
-	if err == nil && !r.read && r.fault == Unreadable {
-		r.faults.inject()
+	if err == nil && !r.firstRead && r.fault == Unreadable {
+		r.faults.markInjected()
 		for i := range dest {
 			dest[i] = r // a type that cannot be scanned
 		}
 	}
-	r.read = r.read || err == nil
+	r.firstRead = r.firstRead || err == nil
 	return err
 }

@@ -57,10 +57,10 @@ func freshName() string {
 	return "gormflake_" + strings.ToLower(rand.Text())
 }
 
-// create runs up, which creates a database. When t ends it runs down, which drops the
-// database. Cleanups run in reverse order, so down runs after t's own connections are
+// create creates a database by createSQL. When t ends it drops the database by dropSQL.
+// Cleanups run in reverse order, so the database is dropped after t's own connections are
 // closed.
-func create(t testing.TB, s service, driver, dsn, up, down string) {
+func create(t testing.TB, s service, driver, dsn, createSQL, dropSQL string) {
 	t.Helper()
 	admin, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -69,14 +69,14 @@ func create(t testing.TB, s service, driver, dsn, up, down string) {
 	t.Cleanup(func() { admin.Close() })
 	err = s.check(admin)
 	if err == nil {
-		err = exec(admin, up)
+		err = exec(admin, createSQL)
 	}
 	if err != nil {
 		t.Fatalf("testdb: %s is set, but the server cannot be used: %v", s.variable, err)
 	}
 	t.Cleanup(func() {
-		if err := exec(admin, down); err != nil {
-			t.Errorf("testdb: %s: %v (has the test left a transaction open?)", down, err)
+		if err := exec(admin, dropSQL); err != nil {
+			t.Errorf("testdb: %s: %v (has the test left a transaction open?)", dropSQL, err)
 		}
 	})
 }

@@ -98,7 +98,7 @@ func Open(t testing.TB, target Target, opts ...gorm.Option) *gorm.DB {
 // nothing unless opts set a logger.
 func OpenWith(t testing.TB, dialector gorm.Dialector, opts ...gorm.Option) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(dialector, private(opts)...)
+	db, err := gorm.Open(dialector, copyOptions(opts)...)
 	if err != nil {
 		t.Fatalf("testdb: open %s: %v", dialector.Name(), err)
 	}
@@ -222,30 +222,30 @@ func parse(t testing.TB, url string) gorm.Dialector {
 	return d
 }
 
-// private copies opts for a call of [gorm.Open], because that sorts the slice and uses a
+// copyOptions copies opts for a call of [gorm.Open], because that sorts the slice and uses a
 // *gorm.Config, including its pool, as the configuration of the database.
-func private(opts []gorm.Option) []gorm.Option {
+func copyOptions(opts []gorm.Option) []gorm.Option {
 	opts = slices.Clone(opts)
 	for i, opt := range opts {
 		if config, ok := opt.(*gorm.Config); ok {
-			own := *config
-			own.Plugins = maps.Clone(config.Plugins)
-			own.ClauseBuilders = maps.Clone(config.ClauseBuilders)
-			opts[i] = &own
+			copied := *config
+			copied.Plugins = maps.Clone(config.Plugins)
+			copied.ClauseBuilders = maps.Clone(config.ClauseBuilders)
+			opts[i] = &copied
 		}
 	}
-	return append(opts, quiet{})
+	return append(opts, discardByDefault{})
 }
 
-// quiet replaces GORM's default logger only. It must come after a *gorm.Config, because
+// discardByDefault replaces GORM's default logger only. It must come after a *gorm.Config, because
 // that replaces all earlier settings.
-type quiet struct{}
+type discardByDefault struct{}
 
-func (quiet) Apply(config *gorm.Config) error {
+func (discardByDefault) Apply(config *gorm.Config) error {
 	if config.Logger == nil {
 		config.Logger = logger.Discard
 	}
 	return nil
 }
 
-func (quiet) AfterInitialize(*gorm.DB) error { return nil }
+func (discardByDefault) AfterInitialize(*gorm.DB) error { return nil }

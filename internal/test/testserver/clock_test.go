@@ -67,7 +67,7 @@ func sqlNow(question string) func(*testing.T, string) time.Time {
 
 func redisNow(t *testing.T, url string) time.Time {
 	t.Helper()
-	reply, err := talk(url, "TIME\r\n") // *2, $10, the seconds, and so on
+	reply, err := exchange(url, "TIME\r\n") // *2, $10, the seconds, and so on
 	lines := strings.Split(reply, "\r\n")
 	if err != nil || len(lines) < 3 {
 		t.Fatalf("TIME: %q, %v", reply, err)

@@ -122,23 +122,23 @@ func (d *Disk) Sync() error { return run("sync", "--file-system", d.dir) }
 
 // Copy copies the data that has reached the disk. No process may write to the disk during
 // the call, so the caller pauses the server.
-func (d *Disk) Copy() error { return run("cp", "--sparse=always", d.image, d.copied()) }
+func (d *Disk) Copy() error { return run("cp", "--sparse=always", d.image, d.copyPath()) }
 
 // CopyFrozen stops this process and all its writes, copies the disk, and lets the process
 // continue.
 func (d *Disk) CopyFrozen() error {
 	const script = `trap 'kill -CONT "$1"' EXIT; kill -STOP "$1" && sleep 0.05 && cp --sparse=always "$2" "$3"`
-	return run("sh", "-c", script, "sh", strconv.Itoa(os.Getpid()), d.image, d.copied())
+	return run("sh", "-c", script, "sh", strconv.Itoa(os.Getpid()), d.image, d.copyPath())
 }
 
 // Revert replaces the disk by the copy, as if the power had failed when the copy was
 // made. No process may use the disk any more.
 func (d *Disk) Revert() error {
-	return errors.Join(d.unmount(), os.Rename(d.copied(), d.image), d.mount())
+	return errors.Join(d.unmount(), os.Rename(d.copyPath(), d.image), d.mount())
 }
 
-// copied returns the path of the copy.
-func (d *Disk) copied() string { return d.image + ".copy" }
+// copyPath returns the path of the copy.
+func (d *Disk) copyPath() string { return d.image + ".copy" }
 
 // run runs a program of the system, and returns its output in the error.
 func run(program string, args ...string) error {

@@ -25,11 +25,11 @@ type Engine struct {
 	Answers func(*Server) error    // returns nil once the server is ready
 	Account string                 // account that runs it instead of root; its Debian package creates it
 
-	service string // name in GORMFLAKE_TEST_REQUIRE
-	title   string // name in messages
-	pkg     string // Debian package, or ""
-	get     string // the command that gets the program, if there is no package
-	url     string // format with the port as its operand
+	service    string // name in GORMFLAKE_TEST_REQUIRE
+	title      string // name in messages
+	pkg        string // Debian package, or ""
+	getCommand string // the command that gets the program, if there is no package
+	url        string // format with the port as its operand
 
 	find       func() (program string, err error)                                // returns the path of the program
 	client     func(s *Server, statement string) (program string, args []string) // client of a database
@@ -46,7 +46,7 @@ func EngineOf(service string) Engine {
 // install returns the command that installs the engine.
 func (e *Engine) install() string {
 	if e.pkg == "" {
-		return e.get
+		return e.getCommand
 	}
 	return "apt-get install " + e.pkg
 }

@@ -126,7 +126,7 @@ const (
 var mysql = &Engine{
 	service:    "mysql",
 	title:      "MySQL",
-	get:        "export " + mysqldVariable + "=$(.ci/mysqld FOLDER)",
+	getCommand: "export " + mysqldVariable + "=$(.ci/mysqld FOLDER)",
 	url:        "mysql://root@127.0.0.1:%d/test",
 	stopSignal: syscall.SIGTERM,
 	find:       findMySQL,
@@ -176,7 +176,7 @@ func mysqlArgs(s *Server) []string {
 var tidb = &Engine{
 	service:    "tidb",
 	title:      "TiDB",
-	get:        "make tidb",
+	getCommand: "make tidb",
 	url:        "mysql://root@127.0.0.1:%d/test",
 	stopSignal: syscall.SIGTERM,
 	find:       func() (string, error) { return inPath(os.Getenv(tidbVariable)) },

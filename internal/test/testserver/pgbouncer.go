@@ -14,11 +14,11 @@ import (
 // such as "default_pool_size = 2".
 func PgBouncer(t testing.TB, server *Server, settings ...string) *Server {
 	t.Helper()
-	behind := []string{
+	database := []string{
 		"[databases]", fmt.Sprintf("* = host=127.0.0.1 port=%d user=postgres", server.port),
 		"[pgbouncer]", "pool_mode = transaction",
 	}
-	return start(t, pgbouncer, append(behind, settings...))
+	return start(t, pgbouncer, append(database, settings...))
 }
 
 var pgbouncer = &Engine{

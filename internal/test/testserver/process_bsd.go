@@ -14,12 +14,12 @@ import (
 func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // processes returns all processes of the system, by their numbers.
-func processes() map[int]family {
+func processes() map[int]processState {
 	out, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=,state=").Output()
-	all := make(map[int]family)
+	all := make(map[int]processState)
 	for line := range strings.Lines(string(out)) {
 		var pid int
-		var f family
+		var f processState
 		if _, err := fmt.Sscanf(line, "%d %d %c", &pid, &f.parent, &f.state); err == nil {
 			all[pid] = f
 		}

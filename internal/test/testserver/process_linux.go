@@ -16,9 +16,9 @@ func sysProcAttr() *syscall.SysProcAttr {
 }
 
 // processes returns all processes of the system, by their numbers.
-func processes() map[int]family {
+func processes() map[int]processState {
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
-	all := make(map[int]family, len(paths))
+	all := make(map[int]processState, len(paths))
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -29,7 +29,7 @@ func processes() map[int]family {
 			continue
 		}
 		// A line is: 17 (name, which may contain any characters) S 1 …
-		var f family
+		var f processState
 		if _, err := fmt.Sscanf(string(text[bytes.LastIndexByte(text, ')')+1:]), " %c %d", &f.state, &f.parent); err == nil {
 			all[pid] = f
 		}

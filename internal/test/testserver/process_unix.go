@@ -14,8 +14,8 @@ import (
 // stateTimeout limits how long awaitState waits.
 const stateTimeout = 10 * time.Second
 
-// family is an entry of the system's list of processes.
-type family struct {
+// processState is an entry of the system's list of processes.
+type processState struct {
 	parent int
 	state  byte // T if stopped, Z if ended
 }
@@ -41,7 +41,7 @@ func (p *process) pause() error {
 		return nil // paused already
 	}
 	p.freeze()
-	return p.watch()
+	return p.startGuard()
 }
 
 // freeze stops all processes, the parent before its children, so that it cannot start more
@@ -56,9 +56,9 @@ func (p *process) freeze() {
 	awaitState(pids, "TZ")
 }
 
-// watch starts a shell that kills the paused processes if this process dies, because
+// startGuard starts a shell that kills the paused processes if this process dies, because
 // stopped children do not notice that their parent is gone.
-func (p *process) watch() error {
+func (p *process) startGuard() error {
 	args := []string{"-c", `read -r _ || kill -KILL "$@"`, "sh"}
 	for _, pid := range p.tree() {
 		args = append(args, strconv.Itoa(pid))
@@ -79,8 +79,8 @@ func (p *process) watch() error {
 	return nil
 }
 
-// dismiss ends the shell of watch, so that it does not kill the processes.
-func (p *process) dismiss() {
+// endGuard ends the shell of startGuard, so that it does not kill the processes.
+func (p *process) endGuard() {
 	if p.guard != nil {
 		p.guard()
 		p.guard = nil
@@ -89,7 +89,7 @@ func (p *process) dismiss() {
 
 // resume lets all processes continue after pause.
 func (p *process) resume() {
-	p.dismiss()
+	p.endGuard()
 	for _, pid := range p.tree() {
 		sendSignal(pid, syscall.SIGCONT)
 	}
@@ -98,7 +98,7 @@ func (p *process) resume() {
 // kill stops all processes first. Otherwise children that survive their parent would no
 // longer be found as its descendants.
 func (p *process) kill() {
-	p.dismiss()
+	p.endGuard()
 	select {
 	case <-p.done:
 		return // another process may have the number now
@@ -117,14 +117,14 @@ func (p *process) kill() {
 // system stops and kills them some time after the signal.
 func awaitState(pids []int, states string) {
 	for deadline := time.Now().Add(stateTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if all := processes(); allIn(all, pids, states) {
+		if all := processes(); allInStates(all, pids, states) {
 			return
 		}
 	}
 }
 
-// allIn reports whether each of the processes is gone or in one of the states.
-func allIn(all map[int]family, pids []int, states string) bool {
+// allInStates reports whether each of the processes is gone or in one of the states.
+func allInStates(all map[int]processState, pids []int, states string) bool {
 	for _, pid := range pids {
 		if f, ok := all[pid]; ok && strings.IndexByte(states, f.state) < 0 {
 			return false

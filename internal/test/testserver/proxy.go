@@ -14,13 +14,13 @@ import (
 // can drop the server's replies. A client whose reply is dropped cannot know that the
 // server has executed its request.
 type Proxy struct {
-	listener net.Listener
-	lose     atomic.Bool            // set by Lose
-	cut      atomic.Int32           // counts down; the proxy cuts the reply that makes it zero
-	some     atomic.Pointer[losses] // set by LoseSome
-	lost     atomic.Int64           // replies that LoseSome has dropped
-	repeats  atomic.Pointer[losses] // set by RepeatSome
-	repeated atomic.Int64           // requests that RepeatSome has sent twice
+	listener     net.Listener
+	loseAll      atomic.Bool              // set by Lose
+	cutCountdown atomic.Int32             // counts down; the proxy cuts the reply that makes it zero
+	loseRule     atomic.Pointer[lossRule] // set by LoseSome
+	lost         atomic.Int64             // replies that LoseSome has dropped
+	repeatRule   atomic.Pointer[lossRule] // set by RepeatSome
+	repeated     atomic.Int64             // requests that RepeatSome has sent twice
 
 	mu      sync.Mutex
 	servers []string // if empty, the proxy closes connections at once
@@ -28,17 +28,17 @@ type Proxy struct {
 	links   map[*link]bool
 }
 
-// losses chooses every nth request that contains a mark, for LoseSome and RepeatSome.
-type losses struct {
+// lossRule chooses every nth request that contains a mark, for LoseSome and RepeatSome.
+type lossRule struct {
 	mark    []byte
 	every   int64
 	silence time.Duration // see LoseSome
 	marked  atomic.Int64  // requests with the mark so far
 }
 
-// carryOut is the time that a server has at least to execute a request whose reply is
+// minReplyDelay is the time that a server has at least to execute a request whose reply is
 // dropped, before the proxy closes the connection.
-const carryOut = 10 * time.Millisecond
+const minReplyDelay = 10 * time.Millisecond
 
 // NewProxy starts a proxy for the servers at these addresses, host:port, as [Proxy.Lead]
 // describes. The proxy ends with the test.
@@ -69,16 +69,16 @@ func (s *Server) Proxy(t testing.TB) (p *Proxy, url string) {
 
 // Pass forwards all replies again, on new connections and on connections that have lost
 // no reply.
-func (p *Proxy) Pass() { p.lose.Store(false) }
+func (p *Proxy) Pass() { p.loseAll.Store(false) }
 
 // Lose drops replies from now on. A connection that has lost a reply stays open and stays
 // mute.
-func (p *Proxy) Lose() { p.lose.Store(true) }
+func (p *Proxy) Lose() { p.loseAll.Store(true) }
 
 // CutAfter forwards the given number of replies. It then closes the connection of the
 // next reply instead of forwarding it. Later replies pass. Data that arrives in one piece
 // counts as one reply.
-func (p *Proxy) CutAfter(replies int) { p.cut.Store(int32(replies) + 1) }
+func (p *Proxy) CutAfter(replies int) { p.cutCountdown.Store(int32(replies) + 1) }
 
 // Lead closes all connections. It forwards new connections to the servers at these
 // addresses, host:port, in turn, and skips servers that do not accept. If no server
@@ -98,7 +98,7 @@ func (p *Proxy) Lead(servers ...string) {
 // closes it at once in half of the cases, and within the duration silence in the other
 // cases.
 func (p *Proxy) LoseSome(mark string, n int, silence time.Duration) {
-	p.some.Store(&losses{mark: []byte(mark), every: int64(n), silence: silence})
+	p.loseRule.Store(&lossRule{mark: []byte(mark), every: int64(n), silence: silence})
 }
 
 // Lost returns the number of replies that LoseSome has dropped.
@@ -108,7 +108,7 @@ func (p *Proxy) Lost() int { return int(p.lost.Load()) }
 // forwards only the second reply, as proxies do that have lost the first reply. Data that
 // arrives in one piece counts as one request or reply.
 func (p *Proxy) RepeatSome(mark string, n int) {
-	p.repeats.Store(&losses{mark: []byte(mark), every: int64(n)})
+	p.repeatRule.Store(&lossRule{mark: []byte(mark), every: int64(n)})
 }
 
 // Repeated returns the number of requests that RepeatSome has sent twice.
@@ -144,7 +144,7 @@ func (p *Proxy) link(client net.Conn) *link {
 		server, err := net.Dial("tcp", p.servers[p.next%len(p.servers)])
 		p.next++
 		if err == nil {
-			l := &link{proxy: p, client: client, server: server, swallowed: make(chan bool)}
+			l := &link{proxy: p, client: client, server: server, replyDropped: make(chan bool)}
 			p.links[l] = true
 			return l
 		}
@@ -163,8 +163,8 @@ type link struct {
 	proxy          *Proxy
 	client, server net.Conn
 	losing         atomic.Bool // set by LoseSome
-	swallow        atomic.Bool // drop the next reply, for RepeatSome
-	swallowed      chan bool   // receives a value per dropped reply, and is closed after the last reply
+	dropReply      atomic.Bool // drop the next reply, for RepeatSome
+	replyDropped   chan bool   // receives a value per dropped reply, and is closed after the last reply
 }
 
 func (l *link) close() {
@@ -182,10 +182,10 @@ func (l *link) requests() {
 		if err != nil {
 			return
 		}
-		if some := l.proxy.some.Load(); some != nil && some.hit(buffer[:n]) && l.losing.CompareAndSwap(false, true) {
-			time.AfterFunc(some.delay(), l.close)
+		if loseRule := l.proxy.loseRule.Load(); loseRule != nil && loseRule.selects(buffer[:n]) && l.losing.CompareAndSwap(false, true) {
+			time.AfterFunc(loseRule.delay(), l.close)
 		}
-		if some := l.proxy.repeats.Load(); some != nil && some.hit(buffer[:n]) && !l.first(buffer[:n]) {
+		if repeatRule := l.proxy.repeatRule.Load(); repeatRule != nil && repeatRule.selects(buffer[:n]) && !l.sendFirst(buffer[:n]) {
 			return
 		}
 		if _, err := l.server.Write(buffer[:n]); err != nil {
@@ -194,57 +194,57 @@ func (l *link) requests() {
 	}
 }
 
-// first sends a request whose reply the proxy drops, and reports whether the server
+// sendFirst sends a request whose reply the proxy drops, and reports whether the server
 // replied.
-func (l *link) first(request []byte) bool {
-	l.swallow.Store(true)
+func (l *link) sendFirst(request []byte) bool {
+	l.dropReply.Store(true)
 	if _, err := l.server.Write(request); err != nil {
 		return false
 	}
 	l.proxy.repeated.Add(1)
-	return <-l.swallowed
+	return <-l.replyDropped
 }
 
-// hit counts the request if it contains the mark, and reports whether it is an nth.
-func (s *losses) hit(request []byte) bool {
+// selects counts the request if it contains the mark, and reports whether it is an nth.
+func (s *lossRule) selects(request []byte) bool {
 	return bytes.Contains(request, s.mark) && s.marked.Add(1)%s.every == 0
 }
 
 // delay returns the time after which LoseSome closes the connection.
-func (s *losses) delay() time.Duration {
+func (s *lossRule) delay() time.Duration {
 	if rand.IntN(2) == 0 {
-		return carryOut
+		return minReplyDelay
 	}
-	return carryOut + rand.N(s.silence)
+	return minReplyDelay + rand.N(s.silence)
 }
 
 // replies forwards the server's replies to the client, except those that a fault drops,
 // until either side closes the connection. A connection that has lost a reply is mute,
 // because its later replies would answer other requests than the client expects.
 func (l *link) replies() {
-	defer close(l.swallowed)
+	defer close(l.replyDropped)
 	defer l.close()
 	buffer := make([]byte, 32<<10)
-	for mute, counted := false, false; ; {
+	for mute, lossCounted := false, false; ; {
 		n, err := l.server.Read(buffer)
 		if err != nil {
 			return
 		}
-		if l.swallow.CompareAndSwap(true, false) {
-			l.swallowed <- true
+		if l.dropReply.CompareAndSwap(true, false) {
+			l.replyDropped <- true
 			continue
 		}
 		if l.losing.Load() {
-			if !counted {
+			if !lossCounted {
 				l.proxy.lost.Add(1)
 			}
-			counted = true
+			lossCounted = true
 			continue
 		}
-		if l.proxy.cut.Add(-1) == 0 {
+		if l.proxy.cutCountdown.Add(-1) == 0 {
 			return
 		}
-		if mute = mute || l.proxy.lose.Load(); mute {
+		if mute = mute || l.proxy.loseAll.Load(); mute {
 			continue
 		}
 		if _, err := l.client.Write(buffer[:n]); err != nil {

@@ -240,7 +240,7 @@ func Find(t testing.TB, e Engine) string {
 	CheckRequired(t)
 	program, err := e.locate()
 	if err != nil {
-		missing(t, &e, err)
+		skipMissing(t, &e, err)
 	}
 	return program
 }
@@ -280,8 +280,8 @@ func (s *Server) Create() error {
 	return s.Start()
 }
 
-// missing skips t, or fails it, because the programs of e are not installed.
-func missing(t testing.TB, e *Engine, err error) {
+// skipMissing skips t, or fails it, because the programs of e are not installed.
+func skipMissing(t testing.TB, e *Engine, err error) {
 	t.Helper()
 	hint := fmt.Sprintf("testserver: no %s server: %v", e.title, err)
 	if Required(e.service) {

@@ -173,12 +173,12 @@ func TestRefusedSetting(t *testing.T) {
 func TestTemporaryTablesOfOthers(t *testing.T) {
 	dir := openFolder(t)
 	t.Setenv("TMPDIR", dir)
-	theirs := filepath.Join(dir, "#sql-temptable-1-2-3.MAI")
-	if err := os.WriteFile(theirs, nil, 0o600); err != nil {
+	otherTable := filepath.Join(dir, "#sql-temptable-1-2-3.MAI")
+	if err := os.WriteFile(otherTable, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	testserver.MariaDB(t)
-	if _, err := os.Stat(theirs); err != nil {
+	if _, err := os.Stat(otherTable); err != nil {
 		t.Error("the server has deleted a temporary table of another one:", err)
 	}
 }
@@ -387,11 +387,11 @@ func pgbouncerClient(t *testing.T, url string) client {
 func redisClient(_ *testing.T, url string) client {
 	return client{
 		write: func(_ context.Context, value string) error {
-			_, err := talk(url, "SET key "+value+"\r\n")
+			_, err := exchange(url, "SET key "+value+"\r\n")
 			return err
 		},
 		read: func(context.Context) (string, error) {
-			reply, err := talk(url, "GET key\r\n")
+			reply, err := exchange(url, "GET key\r\n")
 			_, value, _ := strings.Cut(reply, "\r\n") // the line before it is the length, $3
 			return strings.TrimSpace(value), err
 		},
@@ -400,15 +400,15 @@ func redisClient(_ *testing.T, url string) client {
 
 // zookeeperClient only asks for the state, because ZooKeeper's protocol is binary.
 func zookeeperClient(_ *testing.T, url string) client {
-	ask := func() (string, error) { return talk(url, "srvr") }
+	ask := func() (string, error) { return exchange(url, "srvr") }
 	return client{
 		write: func(context.Context, string) error { _, err := ask(); return err },
 		read:  func(context.Context) (string, error) { return ask() },
 	}
 }
 
-// talk sends a question, and returns what the server replies at once.
-func talk(url, question string) (string, error) {
+// exchange sends a question, and returns what the server replies at once.
+func exchange(url, question string) (string, error) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "redis://"))
 	if err != nil {
 		return "", err

@@ -29,12 +29,12 @@ func Versions(t testing.TB) map[string]string {
 }
 
 // versionOf returns the version in the output of the command.
-func versionOf(t testing.TB, asked *exec.Cmd) string {
+func versionOf(t testing.TB, command *exec.Cmd) string {
 	t.Helper()
-	out, err := asked.Output()
+	out, err := command.Output()
 	version := versionNumber.FindString(string(out))
 	if version == "" {
-		t.Errorf("testserver: %s: no version in %q, %v", asked, out, err)
+		t.Errorf("testserver: %s: no version in %q, %v", command, out, err)
 	}
 	return version
 }

@@ -24,7 +24,7 @@ func TestAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
 	}
-	handler := open(t, fixed(t))
+	handler := open(t, fixedGenerator(t))
 	cost := func(target string) float64 {
 		r := httptest.NewRequest(http.MethodGet, target, nil)
 		w := &sink{header: http.Header{}}
@@ -43,7 +43,7 @@ func TestAllocations(t *testing.T) {
 func BenchmarkIssue(b *testing.B) {
 	for name, target := range map[string]string{"1": "/v1/ids", "1000": "/v1/ids?count=1000"} {
 		b.Run(name, func(b *testing.B) {
-			handler := open(b, fixed(b))
+			handler := open(b, fixedGenerator(b))
 			r := httptest.NewRequest(http.MethodGet, target, nil)
 			w := &sink{header: http.Header{}}
 			b.ReportAllocs()
@@ -56,7 +56,7 @@ func BenchmarkIssue(b *testing.B) {
 
 // BenchmarkFill measures the IDs without HTTP, as a lower limit for BenchmarkIssue.
 func BenchmarkFill(b *testing.B) {
-	gen, dst := fixed(b), make([]types.ID, 1000)
+	gen, dst := fixedGenerator(b), make([]types.ID, 1000)
 	for b.Loop() {
 		if err := gen.Fill(b.Context(), dst); err != nil {
 			b.Fatal(err)

@@ -18,10 +18,10 @@ type answer func(http.ResponseWriter, *http.Request) error
 // A problem is a response with a status other than 200. It is an error, so that an answer
 // can return it.
 type problem struct {
-	status int
-	text   string
-	body   any  // the body, if it is not the details of RFC 9457
-	passes bool // whether the same request may succeed in a moment, so that the client is told to retry
+	status    int
+	text      string
+	body      any  // the body, if it is not the details of RFC 9457
+	temporary bool // whether the same request may succeed in a moment, so that the client is told to retry
 }
 
 // details are the members of a problem that RFC 9457 defines. Because there is no type,
@@ -41,7 +41,7 @@ func failf(status int, format string, args ...any) error {
 
 // unavailable returns a problem for a request that may succeed later without a change.
 func unavailable(format string, args ...any) error {
-	return &problem{status: http.StatusServiceUnavailable, text: fmt.Sprintf(format, args...), passes: true}
+	return &problem{status: http.StatusServiceUnavailable, text: fmt.Sprintf(format, args...), temporary: true}
 }
 
 // errGone means that the client has closed the connection. Metrics and the log show it as
@@ -63,7 +63,7 @@ func refuse(w http.ResponseWriter, err error) {
 		w.WriteHeader(statusGone)
 		return
 	}
-	if p.passes {
+	if p.temporary {
 		w.Header().Set("Retry-After", "1")
 	}
 	kind, body := jsonType, p.body

@@ -13,9 +13,9 @@ import (
 
 var wholeNumber = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 
-// oracle returns how many IDs a query requests, computed with net/url, or 0 if the query is
+// wantedCount returns how many IDs a query requests, computed with net/url, or 0 if the query is
 // invalid.
-func oracle(query string, most int) int {
+func wantedCount(query string, most int) int {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return 0
@@ -43,13 +43,13 @@ func FuzzCount(f *testing.F) {
 		f.Add(query)
 	}
 	const most = 500
-	handler := open(f, fixed(f), func(c *service.Config) { c.MaxCount = most })
+	handler := open(f, fixedGenerator(f), func(c *service.Config) { c.MaxCount = most })
 	f.Fuzz(func(t *testing.T, query string) {
 		r := httptest.NewRequest(http.MethodGet, "/v1/ids", nil)
 		r.URL.RawQuery = query
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
-		want := oracle(query, most)
+		want := wantedCount(query, most)
 		if want == 0 {
 			if w.Code != http.StatusBadRequest {
 				t.Fatalf("%q: %d, want 400", query, w.Code)

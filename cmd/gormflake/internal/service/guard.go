@@ -20,7 +20,7 @@ var (
 
 // endpoint returns the handler of a path. It accepts a request with an allowed method and
 // no body. If guarded is true, the request must also have an accepted host and the token.
-func (s *service) endpoint(answer answer, guarded bool) http.HandlerFunc {
+func (s *service) endpoint(write answer, guarded bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header["Cache-Control"] = noStore
@@ -33,7 +33,7 @@ func (s *service) endpoint(answer answer, guarded bool) http.HandlerFunc {
 		}
 		err := s.admit(w, r, guarded)
 		if err == nil {
-			err = answer(w, r)
+			err = write(w, r)
 		}
 		if err != nil {
 			refuse(w, err)

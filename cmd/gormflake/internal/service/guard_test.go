@@ -17,7 +17,7 @@ func withToken(c *service.Config) { c.Token = secret }
 
 func TestToken(t *testing.T) {
 	t.Parallel()
-	handler := open(t, fixed(t), withToken, func(c *service.Config) { c.Page = http.NotFoundHandler() })
+	handler := open(t, fixedGenerator(t), withToken, func(c *service.Config) { c.Page = http.NotFoundHandler() })
 	for _, test := range []struct {
 		name, header string
 		want         int
@@ -54,7 +54,7 @@ func TestToken(t *testing.T) {
 func TestOpenToAll(t *testing.T) {
 	t.Parallel()
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("page")) })
-	handler := open(t, fixed(t), withToken, func(c *service.Config) { c.Page = page })
+	handler := open(t, fixedGenerator(t), withToken, func(c *service.Config) { c.Page = page })
 	for path, want := range map[string]string{"/": "page", "/style.css": "page", "/healthz": `{"status":"ok"}`} {
 		if w := get(handler, path); w.Code != http.StatusOK || body(t, w.Body) != want {
 			t.Errorf("%s: %d", path, w.Code)
@@ -67,7 +67,7 @@ func TestOpenToAll(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	t.Parallel()
-	gen := fixed(t)
+	gen := fixedGenerator(t)
 	handler := open(t, gen)
 	for path, want := range map[string]string{
 		"/v1/ids": "GET, HEAD", "/v1/ids/5": "GET, HEAD", "/v1/layout": "GET, HEAD",
@@ -90,7 +90,7 @@ func TestMethods(t *testing.T) {
 // reads it.
 func TestBody(t *testing.T) {
 	t.Parallel()
-	handler := open(t, fixed(t))
+	handler := open(t, fixedGenerator(t))
 	for name, length := range map[string]int64{"known length": 4, "unknown length": -1} {
 		r := httptest.NewRequest(http.MethodGet, "/v1/ids", strings.NewReader("body"))
 		r.ContentLength = length
@@ -120,7 +120,7 @@ func TestBodyOfRefused(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequest(test.method, "http://"+test.host+"/v1/ids", strings.NewReader("GET /v1/ids HTTP/1.1\r\n\r\n"))
 			w := httptest.NewRecorder()
-			open(t, fixed(t), test.change).ServeHTTP(w, r)
+			open(t, fixedGenerator(t), test.change).ServeHTTP(w, r)
 			if w.Code != test.status || w.Header().Get("Connection") != "close" {
 				t.Errorf("status %d, Connection %q, want %d and close", w.Code, w.Header().Get("Connection"), test.status)
 			}
@@ -130,7 +130,7 @@ func TestBodyOfRefused(t *testing.T) {
 
 func TestNotFound(t *testing.T) {
 	t.Parallel()
-	handler := open(t, fixed(t))
+	handler := open(t, fixedGenerator(t))
 	for _, path := range []string{"/v1/", "/v1/id", "/v1/ids/", "/v1/ids/1/2", "/v2/ids", "/"} {
 		expect(t, get(handler, path), http.StatusNotFound, `{"title":"Not Found","status":404,"detail":"no such path \"`+path+
 			`\": see /openapi.json"}`)
@@ -172,7 +172,7 @@ func TestOrigins(t *testing.T) {
 		{"curl", nil, []string{"User-Agent", "curl/8.5.0"}, "", 200},
 		{"null", []string{site}, []string{"Origin", "null", "Sec-Fetch-Site", "cross-site"}, "", 403},
 	} {
-		w := get(open(t, fixed(t), origins(test.allowed...)), "/v1/ids", test.headers...)
+		w := get(open(t, fixedGenerator(t), origins(test.allowed...)), "/v1/ids", test.headers...)
 		if got := w.Header().Get("Access-Control-Allow-Origin"); w.Code != test.status || got != test.want {
 			t.Errorf("%s: %d, allowed %q, want %d, %q", test.name, w.Code, got, test.status, test.want)
 		}
@@ -215,7 +215,7 @@ func TestForeignHosts(t *testing.T) {
 		{"[::1]", nil, http.StatusOK},
 		{"", nil, http.StatusOK},
 	} {
-		handler := open(t, fixed(t), test.change...)
+		handler := open(t, fixedGenerator(t), test.change...)
 		for _, path := range []string{"/v1/ids", "/v1/layout", "/metrics"} {
 			r := httptest.NewRequest(http.MethodGet, path, nil)
 			r.Host = test.host
@@ -233,7 +233,7 @@ func TestForeignHosts(t *testing.T) {
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	const site = "https://app.example.com"
-	handler := open(t, fixed(t), withToken, func(c *service.Config) { c.Origins = []string{site} })
+	handler := open(t, fixedGenerator(t), withToken, func(c *service.Config) { c.Origins = []string{site} })
 	w := ask(handler, http.MethodOptions, "/v1/ids", "Origin", site, "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "authorization")
 	want := map[string]string{
 		"Access-Control-Allow-Origin": site, "Access-Control-Allow-Headers": "Authorization", "Access-Control-Allow-Methods": "GET, HEAD",
@@ -273,14 +273,14 @@ func TestConfigIsChecked(t *testing.T) {
 		{"origin without a scheme", `service: origin "a.b"`, func(c *service.Config) { c.Origins = []string{"https://a.b", "a.b"} }},
 		{"capitals in the origin", `service: origin "https://A.b"`, func(c *service.Config) { c.Origins = []string{"https://A.b"} }},
 	} {
-		cfg := valid()
+		cfg := validConfig()
 		test.change(&cfg)
 		if _, err := service.New(cfg); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want an error with %q", test.name, err, test.want)
 		}
 	}
-	cfg := valid()
-	cfg.Generator = fixed(t)
+	cfg := validConfig()
+	cfg.Generator = fixedGenerator(t)
 	cfg.Layout = snowflake.JSSafeLayout()
 	if _, err := service.New(cfg); err == nil || !strings.Contains(err.Error(), "is not the generator's") {
 		t.Errorf("layout of another generator: %v", err)

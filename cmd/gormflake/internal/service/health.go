@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// health is the body of an answer about health. openapi.json lists the values of Status.
-type health struct {
+// healthReport is the body of an answer about health. openapi.json lists the values of Status.
+type healthReport struct {
 	Status       string `json:"status"`
 	Until        string `json:"until,omitempty"`         // end of the lease's window
 	Since        string `json:"since,omitempty"`         // end of the window of a fenced generator
@@ -19,24 +19,24 @@ type health struct {
 
 // alive answers GET /livez. A process that can answer does not have to be restarted.
 func (s *service) alive(w http.ResponseWriter, _ *http.Request) error {
-	return reply(w, health{Status: "ok"})
+	return reply(w, healthReport{Status: "ok"})
 }
 
 // health answers GET /readyz and /healthz. It does not read the store.
 func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 	if s.draining() {
-		return &problem{status: http.StatusServiceUnavailable, passes: true, body: health{Status: "draining", Detail: "the server is shutting down"}}
+		return &problem{status: http.StatusServiceUnavailable, temporary: true, body: healthReport{Status: "draining", Detail: "the server is shutting down"}}
 	}
 	if s.Generator == nil {
-		return reply(w, health{Status: "ok"})
+		return reply(w, healthReport{Status: "ok"})
 	}
-	h, l := health{Status: "ok"}, s.lease()
+	h, l := healthReport{Status: "ok"}, s.lease()
 	if err := s.Generator.Health(); err != nil {
 		h.Status, h.Detail = s.reason(err)
 		if l != nil && errors.Is(err, snowflake.ErrFenced) {
 			h.Since = stamp(l.Stats().Until)
 		}
-		return &problem{status: http.StatusServiceUnavailable, passes: true, body: h}
+		return &problem{status: http.StatusServiceUnavailable, temporary: true, body: h}
 	}
 	if l != nil {
 		stats := l.Stats()
@@ -55,7 +55,7 @@ func (s *service) reason(err error) (status, sentence string) {
 	case errors.Is(err, snowflake.ErrClosed):
 		return "closed", "the server is shutting down"
 	case errors.Is(err, snowflake.ErrFenced):
-		return "fenced", s.fenced()
+		return "fenced", s.whyFenced()
 	case errors.Is(err, snowflake.ErrClockBackwards):
 		return "clock", "the clock of the server has been set back"
 	case errors.Is(err, snowflake.ErrClockJumped):
@@ -66,8 +66,8 @@ func (s *service) reason(err error) (status, sentence string) {
 	return "failing", "the log of the server says why"
 }
 
-// fenced returns why the generator is fenced, without the error text of the store.
-func (s *service) fenced() string {
+// whyFenced returns why the generator is fenced, without the error text of the store.
+func (s *service) whyFenced() string {
 	l := s.lease()
 	if l == nil {
 		return "the window of the worker has ended"

@@ -16,16 +16,16 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// numbers counts the workers that fixed has given to tests.
-var numbers atomic.Int64
+// workersGiven counts the workers that fixedGenerator has given to tests.
+var workersGiven atomic.Int64
 
-// fixed returns a generator with a worker that no other test uses, because a process must
+// fixedGenerator returns a generator with a worker that no other test uses, because a process must
 // not have two generators for one worker. A datacenter has 32 workers.
-func fixed(t testing.TB) *snowflake.Generator {
+func fixedGenerator(t testing.TB) *snowflake.Generator {
 	t.Helper()
-	n := numbers.Add(1)
+	n := workersGiven.Add(1)
 	return generator(t, snowflake.Static(n/32, n%32))
 }
 
@@ -39,9 +39,9 @@ func generator(t testing.TB, src snowflake.WorkerSource) *snowflake.Generator {
 	return gen
 }
 
-// valid returns a configuration with the default limits of the command.
-func valid() service.Config {
-	return service.Config{Layout: snowflake.TwitterLayout(), Log: quiet(), MaxCount: 10_000, MaxMemory: 256 << 20, Timeout: 5 * time.Second}
+// validConfig returns a configuration with the default limits of the command.
+func validConfig() service.Config {
+	return service.Config{Layout: snowflake.TwitterLayout(), Log: quietLog(), MaxCount: 10_000, MaxMemory: 256 << 20, Timeout: 5 * time.Second}
 }
 
 // open returns a service that issues IDs of the generator, whose layout it has. If gen is
@@ -49,7 +49,7 @@ func valid() service.Config {
 // the host of requests of httptest, or as x.
 func open(t testing.TB, gen *snowflake.Generator, change ...func(*service.Config)) http.Handler {
 	t.Helper()
-	cfg := valid()
+	cfg := validConfig()
 	cfg.Generator, cfg.Hosts = gen, []string{"example.com", "x"}
 	if gen != nil {
 		cfg.Layout = gen.Layout()

@@ -33,7 +33,7 @@ func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	memory, size := s.memory(count), blockSize(count)
 	if err := memory.Acquire(ctx, size); err != nil {
-		return s.full(r)
+		return s.noMemory(r)
 	}
 	defer memory.Release(size)
 	b := takeBlock(count)
@@ -54,13 +54,13 @@ func (s *service) wouldIssue(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// full returns the error for a request that got no memory, because other answers are
+// noMemory returns the error for a request that got no memory, because other answers are
 // still being sent.
-func (s *service) full(r *http.Request) error {
+func (s *service) noMemory(r *http.Request) error {
 	if r.Context().Err() != nil {
 		return errGone
 	}
-	s.note("answers wait for memory: clients read slowly, or --max-memory is too small", nil)
+	s.logError("answers wait for memory: clients read slowly, or --max-memory is too small", nil)
 	return unavailable("the server is sending as much as it may: ask again, or for fewer IDs")
 }
 
@@ -102,7 +102,7 @@ func (s *service) notIssued(r *http.Request, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) { // not logged, because one slow request does not mean that the service has failed
 		return unavailable("no ID could be had within %v", s.Timeout)
 	}
-	s.note("no IDs can be issued", err)
+	s.logError("no IDs can be issued", err)
 	if errors.Is(err, snowflake.ErrExpired) { // another request would fail too, so the client is not told to retry
 		return failf(http.StatusServiceUnavailable, "no IDs can be issued: %s", reason)
 	}

@@ -37,7 +37,7 @@ func ids(t testing.TB, w *httptest.ResponseRecorder) []types.ID {
 // are more than a tick has sequence numbers, and more than a pooled block has.
 func TestIssue(t *testing.T) {
 	t.Parallel()
-	gen := fixed(t)
+	gen := fixedGenerator(t)
 	handler := open(t, gen)
 	var last types.ID
 	for _, test := range []struct {
@@ -73,7 +73,7 @@ func TestIssue(t *testing.T) {
 // Clients depend on the exact form of the answer.
 func TestIssueGolden(t *testing.T) {
 	t.Parallel()
-	w := get(open(t, fixed(t)), "/v1/ids?count=2")
+	w := get(open(t, fixedGenerator(t)), "/v1/ids?count=2")
 	text := regexp.MustCompile(`\d{15,19}`).ReplaceAllString(w.Body.String(), "N")
 	if want := `{"ids":["N","N"]}` + "\n"; text != want {
 		t.Errorf("got %q, want %q", text, want)
@@ -93,7 +93,7 @@ func TestIssueGolden(t *testing.T) {
 // misspelled or repeated parameter, instead of issuing one ID by default.
 func TestIssueRefuses(t *testing.T) {
 	t.Parallel()
-	handler := open(t, fixed(t), func(c *service.Config) { c.MaxCount = 100 })
+	handler := open(t, fixedGenerator(t), func(c *service.Config) { c.MaxCount = 100 })
 	count := func(text string) string {
 		return fmt.Sprintf(`{"title":"Bad Request","status":400,"detail":"count=%s: want a whole number from 1 to 100"}`, text)
 	}
@@ -128,7 +128,7 @@ func TestIssueRefuses(t *testing.T) {
 // Neither a rejected request nor HEAD uses a sequence number.
 func TestRefusedUsesNothing(t *testing.T) {
 	t.Parallel()
-	gen := fixed(t)
+	gen := fixedGenerator(t)
 	handler := open(t, gen, func(c *service.Config) { c.Token = "0123456789abcdef" })
 	auth := []string{"Authorization", "Bearer 0123456789abcdef"}
 	for _, w := range []*httptest.ResponseRecorder{
@@ -150,7 +150,7 @@ func TestRefusedUsesNothing(t *testing.T) {
 
 func TestConcurrentRequestsShareNoID(t *testing.T) {
 	t.Parallel()
-	handler := open(t, fixed(t))
+	handler := open(t, fixedGenerator(t))
 	var mu sync.Mutex
 	var all []types.ID
 	var wg sync.WaitGroup
@@ -233,7 +233,7 @@ func TestWhatTheGeneratorRefuses(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	t.Parallel()
-	gen := fixed(t)
+	gen := fixedGenerator(t)
 	handler := open(t, gen)
 	gen.Close(t.Context())
 	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable, `{"title":"Service Unavailable","status":503,"detail":"the server is shutting down"}`)
@@ -256,10 +256,10 @@ func TestClientHasGone(t *testing.T) {
 	}
 }
 
-// leased returns a generator whose worker is leased in the store.
-func leased(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Generator {
+// leasedGenerator returns a generator whose worker is leased in the store.
+func leasedGenerator(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Generator {
 	t.Helper()
-	l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), append(opts, lease.WithLogger(quiet()))...)
+	l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), append(opts, lease.WithLogger(quietLog()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,8 +268,8 @@ func leased(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Ge
 
 var times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 
-// golden replaces each time in the answer by T, and checks the answer.
-func golden(t *testing.T, w *httptest.ResponseRecorder, status int, want string) {
+// expectWithoutTimes replaces each time in the answer by T, and checks the answer.
+func expectWithoutTimes(t *testing.T, w *httptest.ResponseRecorder, status int, want string) {
 	t.Helper()
 	w.Body = bufferOf(times.ReplaceAllString(w.Body.String(), "T"))
 	expect(t, w, status, want)
@@ -280,11 +280,11 @@ func golden(t *testing.T, w *httptest.ResponseRecorder, status int, want string)
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
-	gen := leased(t, store, lease.WithWindow(150*time.Millisecond))
+	gen := leasedGenerator(t, store, lease.WithWindow(150*time.Millisecond))
 	handler := open(t, gen, func(c *service.Config) { c.Store = store })
 	var w *httptest.ResponseRecorder
 	await(t, func() bool { w = get(handler, "/healthz"); return w.Code == http.StatusOK })
-	golden(t, w, http.StatusOK, `{"status":"ok","until":"T"}`)
+	expectWithoutTimes(t, w, http.StatusOK, `{"status":"ok","until":"T"}`)
 
 	store.Down()
 	await(t, func() bool { return get(handler, "/healthz").Code == http.StatusServiceUnavailable })
@@ -293,9 +293,9 @@ func TestFenced(t *testing.T) {
 	if w.Header().Get("Retry-After") != "1" {
 		t.Errorf("headers %v, want Retry-After", w.Header())
 	}
-	golden(t, w, http.StatusServiceUnavailable,
+	expectWithoutTimes(t, w, http.StatusServiceUnavailable,
 		`{"status":"fenced","since":"T","detail":"the window of the worker ended at T, and the database has failed since T"}`)
-	golden(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
+	expectWithoutTimes(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
 		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at T, and the database has failed since T"}`)
 	expect(t, get(handler, "/v1/workers"), http.StatusServiceUnavailable,
 		`{"title":"Service Unavailable","status":503,"detail":"the database cannot be read: the log of the server says why"}`)
@@ -310,10 +310,10 @@ func TestFenced(t *testing.T) {
 func TestHealthWithinTheWindow(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
-	gen := leased(t, store, lease.WithWindow(10*time.Second))
+	gen := leasedGenerator(t, store, lease.WithWindow(10*time.Second))
 	store.Down()
 	await(t, func() bool { return !gen.Source().(*lease.Lease).Stats().FailingSince.IsZero() })
-	golden(t, get(open(t, gen), "/healthz"), http.StatusOK, `{"status":"ok","until":"T","failing_since":"T"}`)
+	expectWithoutTimes(t, get(open(t, gen), "/healthz"), http.StatusOK, `{"status":"ok","until":"T","failing_since":"T"}`)
 }
 
 // If another process takes the only worker that the lease may have, the reason is not
@@ -321,11 +321,11 @@ func TestHealthWithinTheWindow(t *testing.T) {
 func TestFencedForWantOfAWorker(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
-	gen := leased(t, store, lease.WithWorker(3), lease.WithWindow(150*time.Millisecond))
+	gen := leasedGenerator(t, store, lease.WithWorker(3), lease.WithWindow(150*time.Millisecond))
 	store.Put(3, lease.Record{Bound: time.Now().Add(time.Hour).UnixMilli(), Owner: "robber"})
 	handler := open(t, gen)
 	await(t, func() bool { return get(handler, "/healthz").Code == http.StatusServiceUnavailable })
-	golden(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
+	expectWithoutTimes(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
 		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at T, and no worker is free"}`)
 }
 

@@ -11,7 +11,7 @@ import (
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	handler := open(t, leased(t, leasetest.NewMemory(), lease.WithWorker(7)))
+	handler := open(t, leasedGenerator(t, leasetest.NewMemory(), lease.WithWorker(7)))
 	get(handler, "/v1/ids?count=41")
 	get(handler, "/v1/ids")
 	get(handler, "/v1/ids?count=0")

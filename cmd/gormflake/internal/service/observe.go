@@ -25,16 +25,16 @@ func newDurations() *prometheus.HistogramVec {
 	}, []string{"route", "code"})
 }
 
-// observed counts the requests of a route and, if AccessLog is set, logs them.
-func (s *service) observed(route string, handler http.Handler) http.Handler {
+// observe counts the requests of a route and, if AccessLog is set, logs them.
+func (s *service) observe(route string, handler http.Handler) http.Handler {
 	if s.AccessLog {
-		handler = s.logged(handler)
+		handler = s.logRequests(handler)
 	}
 	return promhttp.InstrumentHandlerDuration(s.durations.MustCurryWith(prometheus.Labels{"route": route}), handler)
 }
 
-// logged writes a log line after each request.
-func (s *service) logged(handler http.Handler) http.Handler {
+// logRequests writes a log line after each request.
+func (s *service) logRequests(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start, rec := time.Now(), &recorder{ResponseWriter: w}
 		handler.ServeHTTP(rec, r)

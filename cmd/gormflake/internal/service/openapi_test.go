@@ -44,7 +44,7 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := leasetest.NewMemory()
-	gen := leased(t, store, lease.WithWorker(2))
+	gen := leasedGenerator(t, store, lease.WithWorker(2))
 	withStore := func(c *service.Config) { c.Store = store }
 	issuing, guarded, decoding := open(t, gen, withStore), open(t, gen, withStore, withToken), open(t, nil)
 	stopped := open(t, generator(t, source{func(context.Context) error { return errors.New("down") }}))
@@ -108,7 +108,7 @@ func checkAnswer(t *testing.T, router routers.Router, target string, w *httptest
 func TestOpenAPIHasEveryPath(t *testing.T) {
 	t.Parallel()
 
-	handler := open(t, fixed(t))
+	handler := open(t, fixedGenerator(t))
 	var counted []string
 	for path, item := range document(t).Paths.Map() {
 		if item.Get.Security == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// parts are the parts of an ID and its other forms, as in the answer to GET /v1/ids/{id}.
-type parts struct {
+// idFields are the parts of an ID and its other forms, as in the answer to GET /v1/ids/{id}.
+type idFields struct {
 	ID         types.ID `json:"id"`
 	Time       string   `json:"time"`
 	Datacenter int64    `json:"datacenter"`
@@ -36,8 +36,8 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 		return failf(http.StatusBadRequest, "as=%.40q: want base32, base58 or base62, or no such parameter for a decimal number", form)
 	}
 	text := r.PathValue("id")
-	if len(text) > longest {
-		return failf(http.StatusBadRequest, "an ID of %d characters: want at most %d", len(text), longest)
+	if len(text) > longestForm {
+		return failf(http.StatusBadRequest, "an ID of %d characters: want at most %d", len(text), longestForm)
 	}
 	id, err := parse(text)
 	if err != nil {
@@ -52,8 +52,8 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, s.parts(id))
 }
 
-// longest is the length of the largest ID in decimal, which is the longest form.
-const longest = len("9223372036854775807")
+// longestForm is the length of the largest ID in decimal, which is the longest form.
+const longestForm = len("9223372036854775807")
 
 // parsers maps each value of the parameter "as" to the function that parses this form.
 var parsers = map[string]func(string) (types.ID, error){
@@ -62,16 +62,16 @@ var parsers = map[string]func(string) (types.ID, error){
 	"base62": types.ParseBase62,
 }
 
-func (s *service) parts(id types.ID) parts {
+func (s *service) parts(id types.ID) idFields {
 	p := s.Layout.Decompose(id)
-	return parts{
+	return idFields{
 		ID: id, Time: stamp(p.Time), Datacenter: p.Datacenter, Worker: p.Worker, Sequence: p.Sequence,
 		Base32: id.Base32(), Base58: id.Base58(), Base62: id.Base62(),
 	}
 }
 
-// layout is the layout of the service, as in the answer to GET /v1/layout.
-type layout struct {
+// layoutFields are the layout of the service, as in the answer to GET /v1/layout.
+type layoutFields struct {
 	Epoch          string `json:"epoch"`
 	TickMS         int64  `json:"tick_ms"`
 	DatacenterBits uint8  `json:"datacenter_bits"`
@@ -87,7 +87,7 @@ func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := s.Layout
-	return reply(w, layout{
+	return reply(w, layoutFields{
 		Epoch: stamp(l.Epoch), TickMS: l.Tick.Milliseconds(),
 		DatacenterBits: l.DatacenterBits, WorkerBits: l.WorkerBits, SequenceBits: l.SequenceBits,
 		TotalBits: cmp.Or(l.TotalBits, 63), Expires: stamp(l.Expires()), // a TotalBits of zero means 63

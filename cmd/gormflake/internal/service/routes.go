@@ -30,10 +30,10 @@ func New(cfg Config) (http.Handler, error) {
 func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(route string, handler http.Handler) {
-		mux.Handle(route, s.observed(route, handler))
+		mux.Handle(route, s.observe(route, handler))
 	}
-	open := func(route string, answer answer) { handle(route, s.endpoint(answer, false)) }
-	guarded := func(route string, answer answer) { handle(route, s.endpoint(answer, true)) }
+	open := func(route string, write answer) { handle(route, s.endpoint(write, false)) }
+	guarded := func(route string, write answer) { handle(route, s.endpoint(write, true)) }
 	guarded("/v1/ids", s.issue)
 	guarded("/v1/ids/{id}", s.read)
 	guarded("/v1/layout", s.layout)

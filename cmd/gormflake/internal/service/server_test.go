@@ -21,7 +21,7 @@ func listen(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := service.NewServer(open(t, fixed(t)), 5*time.Second, quiet())
+	server := service.NewServer(open(t, fixedGenerator(t)), 5*time.Second, quietLog())
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() {

@@ -22,12 +22,12 @@ import (
 // A service answers the requests of clients. Its handlers run concurrently.
 type service struct {
 	Config
-	token     *[sha256.Size]byte // hash of the token; nil if no token is required
-	anyone    bool               // whether pages of all sites may read the answers
-	last      types.ID           // the last ID of the layout
-	durations *prometheus.HistogramVec
-	noted     atomic.Bool // whether note has logged an error within noteEvery
-	workers   workerList
+	token       *[sha256.Size]byte // hash of the token; nil if no token is required
+	anyone      bool               // whether pages of all sites may read the answers
+	last        types.ID           // the last ID of the layout
+	durations   *prometheus.HistogramVec
+	errorLogged atomic.Bool // whether logError has logged an error within errorInterval
+	workers     workerList
 
 	// small and large count the bytes of the blocks in use, of up to pooledIDs IDs and of
 	// more.
@@ -51,16 +51,16 @@ func (s *service) draining() bool {
 	}
 }
 
-// noteEvery is the shortest interval between two calls of note that write a log line.
-const noteEvery = 10 * time.Second
+// errorInterval is the shortest interval between two calls of logError that write a log line.
+const errorInterval = 10 * time.Second
 
-// note logs an error of a request. It skips all errors within noteEvery after an error
+// logError logs an error of a request. It skips all errors within errorInterval after an error
 // that it has logged, because otherwise every request would log the same failure of the
 // store.
-func (s *service) note(what string, err error) {
-	if s.noted.Swap(true) {
+func (s *service) logError(what string, err error) {
+	if s.errorLogged.Swap(true) {
 		return
 	}
-	time.AfterFunc(noteEvery, func() { s.noted.Store(false) })
+	time.AfterFunc(errorInterval, func() { s.errorLogged.Store(false) })
 	s.Log.Error(what, "error", err)
 }

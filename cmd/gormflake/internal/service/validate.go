@@ -48,9 +48,9 @@ func checkToken(token string) error {
 // as text.
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
-	plain := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+	isOrigin := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
 		origin == u.Scheme+"://"+strings.ToLower(u.Host)
-	if origin == "*" || plain {
+	if origin == "*" || isOrigin {
 		return nil
 	}
 	return fmt.Errorf("service: origin %q: want one such as https://app.example.com, in lower case and without a path, or *", origin)

@@ -40,21 +40,21 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	workers, err := s.listed(ctx)
+	workers, err := s.cachedWorkers(ctx)
 	switch {
 	case r.Context().Err() != nil:
 		return errGone
 	case err != nil:
-		s.note("the workers cannot be listed", err)
+		s.logError("the workers cannot be listed", err)
 		return unavailable("the database cannot be read: the log of the server says why")
 	}
 	return reply(w, map[string][]worker{"workers": workers})
 }
 
-// listed returns the workers, from the store or from the last list if it is fresh. It
+// cachedWorkers returns the workers, from the store or from the last list if it is fresh. It
 // includes the owners only if the server has a token, because then every client has sent
 // it.
-func (s *service) listed(ctx context.Context) ([]worker, error) {
+func (s *service) cachedWorkers(ctx context.Context) ([]worker, error) {
 	l := &s.workers
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,13 +64,13 @@ func (s *service) listed(ctx context.Context) ([]worker, error) {
 	if time.Since(l.at) < freshFor {
 		return l.workers, nil
 	}
-	in, err := lease.Inspect(ctx, s.Store)
+	inspection, err := lease.Inspect(ctx, s.Store)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	workers := make([]worker, len(in.Holders))
-	for i, h := range in.Holders {
+	workers := make([]worker, len(inspection.Holders))
+	for i, h := range inspection.Holders {
 		workers[i] = worker{h.Datacenter, h.Worker, h.Owner, stamp(h.Until), h.State(now).String()}
 		if s.token == nil {
 			workers[i].Owner = ""

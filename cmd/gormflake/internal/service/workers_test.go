@@ -18,7 +18,7 @@ import (
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
-	handler := open(t, leased(t, store, lease.WithWorker(2), lease.WithDatacenter(1)), withToken, func(c *service.Config) { c.Store = store })
+	handler := open(t, leasedGenerator(t, store, lease.WithWorker(2), lease.WithDatacenter(1)), withToken, func(c *service.Config) { c.Store = store })
 	in, err := lease.Inspect(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestWorkers(t *testing.T) {
 
 func TestNoWorkers(t *testing.T) {
 	t.Parallel()
-	expect(t, get(open(t, fixed(t)), "/v1/workers"), http.StatusNotFound,
+	expect(t, get(open(t, fixedGenerator(t)), "/v1/workers"), http.StatusNotFound,
 		`{"title":"Not Found","status":404,"detail":"this server has no database with workers: start it with --dsn"}`)
 	empty := open(t, nil, func(c *service.Config) { c.Store = leasetest.NewMemory() })
 	expect(t, get(empty, "/v1/workers"), http.StatusOK, `{"workers":[]}`)

@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// named lists controls without a name, references to missing elements, repeated IDs, and
+// accessMistakes lists controls without a name, references to missing elements, repeated IDs, and
 // sections or tables that a screen reader cannot announce.
-const named = `(() => {
+const accessMistakes = `(() => {
 	const wrong = [];
 	const name = (e) => e.ariaLabel || document.getElementById(e.getAttribute("aria-labelledby"))?.textContent.trim() || [...(e.labels ?? [])].map((l) => l.textContent).join("").trim() || (e.tagName === "BUTTON" || e.tagName === "A" ? e.textContent.trim() : "");
 	for (const e of document.querySelectorAll("input, select, textarea, button, a, [role=slider], [role=group], [role=img]")) if (!name(e)) wrong.push("no name: " + e.outerHTML);
@@ -38,7 +38,7 @@ func TestEverythingHasAName(t *testing.T) {
 	_, log := thousandIDs(t)
 	for _, text := range []string{"", "kVw2Mt8RzB", log} {
 		p.enter("#input", text)
-		for _, wrong := range value[[]string](p, named) {
+		for _, wrong := range value[[]string](p, accessMistakes) {
 			t.Errorf("%.12q: %s", text, wrong)
 		}
 	}
@@ -98,7 +98,7 @@ func TestOffline(t *testing.T) {
 	server := newServer(t)
 	p := open(t, server.URL, "/")
 	server.Close()
-	before := p.saw.count()
+	before := p.log.requestCount()
 	id := compose(t, snowflake.TwitterLayout(), time.Hour, 5, 6)
 	p.enter("#input", id.Base32())
 	p.wantID(snowflake.TwitterLayout(), id)
@@ -107,13 +107,13 @@ func TestOffline(t *testing.T) {
 	p.wantContains("#timeline-summary", "1000 IDs")
 	p.do(chromedp.Click("#compose"))
 	p.wantContains("#generated-label", "not a unique key")
-	if after := p.saw.count(); after != before {
+	if after := p.log.requestCount(); after != before {
 		t.Errorf("%d requests after the page was loaded", after-before)
 	}
 }
 
-// count returns the number of requests so far.
-func (s *sightings) count() int {
+// requestCount returns the number of requests so far.
+func (s *eventLog) requestCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.requests)

@@ -27,12 +27,12 @@ import (
 type page struct {
 	t   *testing.T
 	ctx context.Context // of the browser
-	saw *sightings
+	log *eventLog
 }
 
-// sightings are the console messages and requests of a page. Each unexpected message, and each
-// request to another origin, is an error.
-type sightings struct {
+// An eventLog contains the console messages and requests of a page. Each unexpected message,
+// and each request to another origin, is an error.
+type eventLog struct {
 	mu       sync.Mutex
 	messages []string
 	requests []string
@@ -40,7 +40,7 @@ type sightings struct {
 }
 
 // add records an event of the browser.
-func (s *sightings) add(event any) {
+func (s *eventLog) add(event any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch event := event.(type) {
@@ -67,19 +67,19 @@ func open(t *testing.T, origin, path string) page {
 // start opens a new browser with the checks of open, but loads no address.
 func start(t *testing.T, origin string) page {
 	t.Helper()
-	p := page{t, testbrowser.Start(t), &sightings{}}
-	if err := chromedp.Listen(p.ctx, p.saw.add); err != nil {
+	p := page{t, testbrowser.Start(t), &eventLog{}}
+	if err := chromedp.Listen(p.ctx, p.log.add); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := chromedp.Call(p.ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.saw.check(t, origin) })
+	t.Cleanup(func() { p.log.check(t, origin) })
 	return p
 }
 
 // expect adds a message that the console must show after the messages of earlier calls.
-func (s *sightings) expect(message string) {
+func (s *eventLog) expect(message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expected = append(s.expected, message)
@@ -87,7 +87,7 @@ func (s *sightings) expect(message string) {
 
 // check compares the messages with those that are expected, and checks that the page
 // requests only its own origin, as the package comment of the page promises.
-func (s *sightings) check(t *testing.T, origin string) {
+func (s *eventLog) check(t *testing.T, origin string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Equal(s.messages, s.expected) {
@@ -136,7 +136,7 @@ func (p page) until(condition string) {
 	p.t.Helper()
 	for {
 		met, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](condition, chromedp.EvalAwaitPromise))
-		if err != nil && !pageLeft(err) {
+		if err != nil && !hasNavigated(err) {
 			p.t.Fatalf("%s: %v", condition, err)
 		}
 		if met {
@@ -150,8 +150,8 @@ func (p page) until(condition string) {
 	}
 }
 
-// pageLeft reports whether an evaluation failed because the page has navigated.
-func pageLeft(err error) bool {
+// hasNavigated reports whether an evaluation failed because the page has navigated.
+func hasNavigated(err error) bool {
 	var e *cdproto.Error
 	return errors.As(err, &e) && (e.Message == "Inspected target navigated or closed" || e.Message == "Execution context was destroyed.")
 }
@@ -210,8 +210,8 @@ func (p page) scheme(name string) {
 func (p page) fit(name string, width int64) {
 	p.t.Helper()
 	p.do(chromedp.EmulateViewport(width, 800))
-	if over := value[int](p, fmt.Sprintf(`document.documentElement.scrollWidth - %d`, width)); over > 0 {
-		p.t.Errorf("%s: the page is %d pixels wider than its window of %d: %s", name, over, width, value[string](p, tooWide))
+	if excess := value[int](p, fmt.Sprintf(`document.documentElement.scrollWidth - %d`, width)); excess > 0 {
+		p.t.Errorf("%s: the page is %d pixels wider than its window of %d: %s", name, excess, width, value[string](p, tooWide))
 	}
 	folder := os.Getenv("SCREENSHOTS")
 	if folder == "" {

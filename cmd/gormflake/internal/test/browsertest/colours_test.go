@@ -12,8 +12,8 @@ import (
 	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
 )
 
-// ground evaluates to the colour of the page's background.
-const ground = `getComputedStyle(document.body).backgroundColor`
+// background evaluates to the colour of the page's background.
+const background = `getComputedStyle(document.body).backgroundColor`
 
 // The page follows the colour scheme of the system until the reader chooses one. The choice
 // survives a reload.
@@ -22,21 +22,21 @@ func TestDarkMode(t *testing.T) {
 	p := open(t, serve(t), "/#ids=2032119384791810048")
 	const light, dark = "rgb(246, 247, 249)", "rgb(18, 21, 26)"
 	p.scheme("light")
-	p.wantGround(light)
+	p.wantBackground(light)
 	p.fit("light-1280", 1280)
 	p.scheme("dark")
-	p.wantGround(dark)
+	p.wantBackground(dark)
 	p.fit("dark-1280", 1280)
 	p.theme("light")
-	p.wantGround(light)
+	p.wantBackground(light)
 	p.do(chromedp.Reload())
 	p.until(`document.documentElement?.dataset.ready === "true"`)
-	p.wantGround(light)
+	p.wantBackground(light)
 	p.theme("auto")
-	p.wantGround(dark)
+	p.wantBackground(dark)
 	p.scheme("light")
 	p.theme("dark")
-	p.wantGround(dark)
+	p.wantBackground(dark)
 }
 
 // theme clicks the button until it shows the wanted choice.
@@ -51,10 +51,10 @@ func (p page) theme(want string) {
 	p.t.Fatalf("the button has no choice %q", want)
 }
 
-// wantGround checks the colour of the page's background.
-func (p page) wantGround(want string) {
+// wantBackground checks the colour of the page's background.
+func (p page) wantBackground(want string) {
 	p.t.Helper()
-	if got := value[string](p, ground); got != want {
+	if got := value[string](p, background); got != want {
 		p.t.Errorf("the ground is %s, want %s", got, want)
 	}
 }
@@ -173,7 +173,7 @@ func TestNoFlashOfOtherColours(t *testing.T) {
 	hold.Store(true)
 	value[bool](p, `(document.documentElement.id = "old", location.reload(), true)`)
 	p.until(`document.documentElement?.id !== "old" && document.querySelector("footer p") !== null`)
-	p.wantGround("rgb(18, 21, 26)")
+	p.wantBackground("rgb(18, 21, 26)")
 	if value[bool](p, `document.documentElement.dataset.ready === "true"`) {
 		t.Error("the page has started before its modules")
 	}

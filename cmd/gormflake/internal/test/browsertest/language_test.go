@@ -21,9 +21,9 @@ func openIn(t *testing.T, origin, languages string) page {
 	return p
 }
 
-// english returns the texts and labels of the page, including hidden texts, that contain an
+// englishTexts returns the texts and labels of the page, including hidden texts, that contain an
 // English word. Names, code and the reader's input do not count.
-const english = `(() => {
+const englishTexts = `(() => {
 	const known = /^(gormflake|Snowflake|IDs?|UTC|JavaScript|JSON|CSV|HTTP|API|Discord|Instagram|Leaf|TSID|Yitter|Sonyflake|Twitter|JS|PAY|CODE|Bearer|Unix|base\d*|Base|number|WHERE|id|ms|Shift|Page|Up|Down|Home|End|Esc|ASCII|layout|order|bits|epoch|tick|custom|now|js-safe|mastodon|twitter|discord|instagram|leaf|tsid|yitter|sonyflake)$/;
 	const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
 	const texts = [document.querySelector("meta[name=description]").content];
@@ -61,7 +61,7 @@ func TestChineseService(t *testing.T) {
 // the name of axe's screenshots.
 func (p page) wantChinese(name string) {
 	p.t.Helper()
-	for _, found := range value[[]string](p, english) {
+	for _, found := range value[[]string](p, englishTexts) {
 		p.t.Errorf("in English: %q", found)
 	}
 	if os.Getenv("GORMFLAKE_TEST_AXE") == "" {
@@ -73,12 +73,12 @@ func (p page) wantChinese(name string) {
 	}
 }
 
-// On the English page, the script english finds many texts. If it found none, it would find
+// On the English page, the script englishTexts finds many texts. If it found none, it would find
 // none in Chinese either, and TestChinese would pass in any case.
 func TestEnglishIsFound(t *testing.T) {
 	t.Parallel()
 	p := openIn(t, serve(t), "en-GB")
-	if found := value[[]string](p, english); len(found) < 100 {
+	if found := value[[]string](p, englishTexts); len(found) < 100 {
 		t.Errorf("found %q", found)
 	}
 }

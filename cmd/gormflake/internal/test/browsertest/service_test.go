@@ -94,7 +94,7 @@ func (p page) refuseTokens() {
 		p.until(`document.getElementById("token-value-error").textContent.includes("` + want + `") && !document.getElementById("token").hidden`)
 		p.wantFocus("token-value")
 	}
-	p.saw.expect("log: Failed to load resource: the server responded with a status of 401 (Unauthorized) " + value[string](p, `new URL("v1/layout", location).href`))
+	p.log.expect("log: Failed to load resource: the server responded with a status of 401 (Unauthorized) " + value[string](p, `new URL("v1/layout", location).href`))
 }
 
 // If the reader chooses a layout before a slow service has sent its own, the choice stays. A

@@ -10,9 +10,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// names returns the names of the fields in the drawing that are legible. Such a name is inside
+// fieldNames returns the names of the fields in the drawing that are legible. Such a name is inside
 // the window, is not cut off, and has visible bits.
-const names = `[...document.querySelectorAll("#drawing .part")].filter((part) => {
+const fieldNames = `[...document.querySelectorAll("#drawing .part")].filter((part) => {
 	const name = part.querySelector("h3"), box = name.getBoundingClientRect();
 	const bits = part.querySelector(".bits").getBoundingClientRect();
 	return name.checkVisibility() && box.left >= 0 && box.right <= innerWidth && name.scrollWidth <= name.clientWidth && bits.width > 0 && bits.left < innerWidth;
@@ -30,7 +30,7 @@ func TestStartExplainsItself(t *testing.T) {
 			"js-safe": "unused time worker sequence",
 		} {
 			p.enter("#layout", layout)
-			if got := value[string](p, names); got != want {
+			if got := value[string](p, fieldNames); got != want {
 				t.Errorf("%s at %d: the drawing names %q, want %q", layout, width, got, want)
 			}
 		}
@@ -87,7 +87,7 @@ func TestSonyflake(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#layout=sonyflake&ids=436207616016842755")
 	p.wantContains("#sentence", "by worker 3, with sequence 1.")
-	if got := value[string](p, names); got != "unused time sequence worker" {
+	if got := value[string](p, fieldNames); got != "unused time sequence worker" {
 		t.Errorf("the drawing names %q", got)
 	}
 	p.enter("#input", "436207616016842755 436207616016842756")

@@ -173,10 +173,10 @@ func TestTableOnATelephone(t *testing.T) {
 	_, log := thousandIDs(t)
 	p.enter("#input", log)
 	p.fit("table-375", 375)
-	const over = `(() => { const cell = document.querySelector("#ids-table tbody .when"), text = document.createRange();
+	const cutPixels = `(() => { const cell = document.querySelector("#ids-table tbody .when"), text = document.createRange();
 		text.selectNodeContents(cell);
 		return Math.round(text.getBoundingClientRect().right - cell.closest(".scroll").getBoundingClientRect().right) })()`
-	if got := value[int](p, over); got > 0 {
+	if got := value[int](p, cutPixels); got > 0 {
 		t.Errorf("the time is cut by %d pixels", got)
 	}
 	if got := value[int](p, `Math.round(document.querySelector("#ids-table tbody .when").getBoundingClientRect().height)`); got > 60 {

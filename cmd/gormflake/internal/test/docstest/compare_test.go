@@ -7,11 +7,12 @@ import (
 	"testing"
 )
 
-// certain matches commands that print the same in every run.
-var certain = regexp.MustCompile(`gormflake (parse|min|max|workers ddl)\b|/v1/(ids/|layout)`)
+// deterministic matches commands that print the same in every run.
+var deterministic = regexp.MustCompile(`gormflake (parse|min|max|workers ddl)\b|/v1/(ids/|layout)`)
 
-// forms are the parts of an output that differ between runs, with the names that replace them.
-var forms = []struct {
+// variableParts are the parts of an output that differ between runs, with the names that
+// replace them.
+var variableParts = []struct {
 	text *regexp.Regexp
 	name string
 }{
@@ -29,50 +30,50 @@ var forms = []struct {
 // server at the same time.
 var foreign = regexp.MustCompile(`there are other tables of workers`)
 
-// own returns the lines without those about other tests.
-func own(lines []string) []string {
+// withoutForeign returns the lines without those about other tests.
+func withoutForeign(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), foreign.MatchString)
 }
 
 var blanks = regexp.MustCompile(`[ \t]+`)
 
-// form returns the line with single blanks. Unless exactly is set, names replace the parts
+// normalize returns the line with single blanks. Unless exactly is set, names replace the parts
 // that differ between runs.
-func form(line string, exactly bool) string {
+func normalize(line string, exactly bool) string {
 	line = blanks.ReplaceAllString(strings.TrimSpace(line), " ")
 	if exactly {
 		return line
 	}
-	for _, f := range forms {
+	for _, f := range variableParts {
 		line = f.text.ReplaceAllString(line, f.name)
 	}
 	return line
 }
 
-// same reports whether the printed lines match the lines of the page. A line "…" on the page
+// matches reports whether the printed lines match the lines of the page. A line "…" on the page
 // matches any number of lines, and "…" within a line matches any text.
-func same(shown, printed []string, exactly bool) bool {
+func matches(shown, printed []string, exactly bool) bool {
 	if len(shown) == 0 {
 		return len(printed) == 0
 	}
 	if strings.TrimSpace(shown[0]) == "…" {
 		for skip := range len(printed) + 1 {
-			if same(shown[1:], printed[skip:], exactly) {
+			if matches(shown[1:], printed[skip:], exactly) {
 				return true
 			}
 		}
 		return false
 	}
-	return len(printed) > 0 && sameLine(shown[0], printed[0], exactly) && same(shown[1:], printed[1:], exactly)
+	return len(printed) > 0 && matchesLine(shown[0], printed[0], exactly) && matches(shown[1:], printed[1:], exactly)
 }
 
-// sameLine reports whether a printed line matches a line of the page.
-func sameLine(shown, printed string, exactly bool) bool {
-	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(form(shown, exactly)), "…", ".*") + "$"
-	return regexp.MustCompile(pattern).MatchString(form(printed, exactly))
+// matchesLine reports whether a printed line matches a line of the page.
+func matchesLine(shown, printed string, exactly bool) bool {
+	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(normalize(shown, exactly)), "…", ".*") + "$"
+	return regexp.MustCompile(pattern).MatchString(normalize(printed, exactly))
 }
 
-// If same accepted too much, the pages could show output that the program never prints. If it
+// If matches accepted too much, the pages could show output that the program never prints. If it
 // accepted too little, correct pages would fail.
 func TestSame(t *testing.T) {
 	t.Parallel()
@@ -99,7 +100,7 @@ func TestSame(t *testing.T) {
 		{"workers", "28  5  held  x", "1  31  held  x", false, true},
 		{"states", "28  5  held  x", "28  5  free  x", false, false},
 	} {
-		if got := same(lines(test.shown), lines(test.printed), test.exactly); got != test.want {
+		if got := matches(lines(test.shown), lines(test.printed), test.exactly); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

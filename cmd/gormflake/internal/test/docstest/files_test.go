@@ -111,8 +111,8 @@ func checkCompose(t *testing.T, b block) {
 	}
 }
 
-// write writes a file in a temporary folder.
-func write(t *testing.T, name, text string) (path string) {
+// writeFile writes a file in a temporary folder.
+func writeFile(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -131,7 +131,7 @@ func TestUnitsInPages(t *testing.T) {
 	program := build(t)
 	for _, p := range append(pages(t), files(t)...) {
 		for _, b := range p.of("ini") {
-			unit := write(t, "gormflake.service", strings.ReplaceAll(b.text, "/usr/local/bin/gormflake", program))
+			unit := writeFile(t, "gormflake.service", strings.ReplaceAll(b.text, "/usr/local/bin/gormflake", program))
 			out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", unit).CombinedOutput()
 			if err != nil || strings.Contains(string(out), "gormflake.service") {
 				t.Errorf("%s:%d: %v\n%s", p.name, b.line, err, out)

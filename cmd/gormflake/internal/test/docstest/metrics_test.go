@@ -101,12 +101,12 @@ func TestAlertsInPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	runbooks := groups(regexp.MustCompile(`(?m)^### (Snowflake\w+)$`), read(t, filepath.Join(root, "docs", "runbooks.md")).text)
-	there := groups(regexp.MustCompile(`(?m)^ +- alert: (\w+)$`), string(rules))
-	if len(there) == 0 || !slices.Equal(runbooks, there) {
-		t.Errorf("the page has runbooks for\n%q\nand alerts.yaml has\n%q", runbooks, there)
+	alerts := groups(regexp.MustCompile(`(?m)^ +- alert: (\w+)$`), string(rules))
+	if len(alerts) == 0 || !slices.Equal(runbooks, alerts) {
+		t.Errorf("the page has runbooks for\n%q\nand alerts.yaml has\n%q", runbooks, alerts)
 	}
 	links := groups(regexp.MustCompile(`(?m)^ +runbook_url: \S+/docs/runbooks\.md#(\w+)$`), string(rules))
-	if want := strings.Fields(strings.ToLower(strings.Join(there, " "))); !slices.Equal(links, want) {
+	if want := strings.Fields(strings.ToLower(strings.Join(alerts, " "))); !slices.Equal(links, want) {
 		t.Errorf("alerts.yaml links to\n%q\nwant\n%q", links, want)
 	}
 }
@@ -131,7 +131,7 @@ func TestAlerts(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", "rules", "--lint-fatal", "alerts.yaml"},
 		{"test", "rules", "alerts_test.yaml"},
-		{"check", "rules", write(t, "panels.yaml", panels(t, filepath.Join(folder, "dashboard.json")))},
+		{"check", "rules", writeFile(t, "panels.yaml", panels(t, filepath.Join(folder, "dashboard.json")))},
 	} {
 		command := exec.CommandContext(t.Context(), promtool, args...)
 		command.Dir = folder

@@ -86,7 +86,7 @@ type command struct {
 func (b *block) commands(t *testing.T) []command {
 	t.Helper()
 	var found []command
-	goesOn := false
+	continued := false
 	for i, line := range strings.Split(strings.TrimSuffix(b.text, "\n"), "\n") {
 		text, prompted := strings.CutPrefix(line, "$ ")
 		if b.language == "sh" { // each line is a command, except comments
@@ -94,7 +94,7 @@ func (b *block) commands(t *testing.T) []command {
 		}
 		last := len(found) - 1
 		switch {
-		case goesOn:
+		case continued:
 			found[last].text += "\n" + line
 			text = line
 		case prompted:
@@ -107,7 +107,7 @@ func (b *block) commands(t *testing.T) []command {
 			found[last].shown = append(found[last].shown, line)
 			continue
 		}
-		goesOn = strings.HasSuffix(text, `\`)
+		continued = strings.HasSuffix(text, `\`)
 	}
 	return found
 }

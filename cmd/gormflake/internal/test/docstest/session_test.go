@@ -28,11 +28,11 @@ import (
 // patience is how long the tests wait for events on a loaded machine.
 const patience = time.Minute
 
-// executed are the programs that the tests run. elsewhere are programs that other tests run,
+// runHere are the programs that these tests run. runElsewhere are programs that other tests run,
 // or that need a cluster or a service manager.
 var (
-	executed  = []string{"gormflake", "curl", "echo", "cat", "ls"}
-	elsewhere = []string{"docker", "go", "make", "goose", "migrate", "kubectl", "systemctl"}
+	runHere      = []string{"gormflake", "curl", "echo", "cat", "ls"}
+	runElsewhere = []string{"docker", "go", "make", "goose", "migrate", "kubectl", "systemctl"}
 )
 
 // shop is the schema of docs/moving.md, by the scheme of the database's URL.
@@ -116,14 +116,14 @@ func ofScheme(t *testing.T, blocks []block, scheme string) []block {
 // TestMain removes the built program at the end.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := built(); err == nil {
+	if path, err := buildOnce(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
 	os.Exit(code)
 }
 
-// built builds the program once, and returns its path.
-var built = sync.OnceValues(func() (string, error) {
+// buildOnce builds the program once, and returns its path.
+var buildOnce = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "gormflake")
 	if err != nil {
 		return "", err
@@ -138,7 +138,7 @@ var built = sync.OnceValues(func() (string, error) {
 
 func build(t *testing.T) string {
 	t.Helper()
-	path, err := built()
+	path, err := buildOnce()
 	if err != nil {
 		t.Fatalf("build the program: %v", err)
 	}
@@ -163,11 +163,11 @@ func (s *session) run(c command) {
 	s.t.Helper()
 	name, _, _ := strings.Cut(setting.ReplaceAllString(c.text, ""), " ")
 	switch {
-	case slices.Contains(elsewhere, name):
+	case slices.Contains(runElsewhere, name):
 	case c.text == "echo $?":
 		s.compare(c, strconv.Itoa(s.code))
 		s.code = 0
-	case !slices.Contains(executed, name):
+	case !slices.Contains(runHere, name):
 		s.t.Fatalf("line %d: %s is neither run nor known to be run elsewhere", c.line, name)
 	case s.code != 0:
 		s.t.Fatalf("line %d: the command before has ended with %d, and the page does not show that", c.line, s.code)
@@ -178,21 +178,21 @@ func (s *session) run(c command) {
 	}
 }
 
-// real replaces the URLs of databases and the address of the service in a command by those of
+// withRealURLs replaces the URLs of databases and the address of the service in a command by those of
 // this test.
-func (s *session) real(text, address string) string {
+func (s *session) withRealURLs(text, address string) string {
 	text = strings.ReplaceAll(text, "127.0.0.1:8080", address)
 	return database.ReplaceAllStringFunc(text, func(name string) string {
 		if _, made := s.urls[name]; !made {
-			s.urls[name] = s.make(name)
+			s.urls[name] = s.makeDatabase(name)
 		}
 		return "'" + s.urls[name] + "'"
 	})
 }
 
-// make creates a database with the shop in place of the page's URL name, and returns the URL
+// makeDatabase creates a database with the shop in place of the page's URL name, and returns the URL
 // of this database.
-func (s *session) make(name string) (url string) {
+func (s *session) makeDatabase(name string) (url string) {
 	s.t.Helper()
 	url = "sqlite://" + filepath.Join(s.dir, strings.TrimPrefix(name, "sqlite://"))
 	if s.scheme != "sqlite" {
@@ -236,7 +236,7 @@ func (s *session) execute(c command) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	out, err := s.shell(ctx, s.real(c.text, s.address)).CombinedOutput()
+	out, err := s.shell(ctx, s.withRealURLs(c.text, s.address)).CombinedOutput()
 	s.code = 0
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -253,7 +253,7 @@ func (s *session) execute(c command) {
 // compare compares the output of a command with the page.
 func (s *session) compare(c command, out string) {
 	s.t.Helper()
-	if !c.quiet && !same(c.shown, own(lines(out)), certain.MatchString(c.text)) {
+	if !c.quiet && !matches(c.shown, withoutForeign(lines(out)), deterministic.MatchString(c.text)) {
 		s.t.Errorf("line %d: %s\nprints\n%s\nand the page shows\n%s", c.line, c.text, out, strings.Join(c.shown, "\n"))
 	}
 }
@@ -265,7 +265,7 @@ func (s *session) serve(c command) {
 	s.t.Helper()
 	s.address = "" // of an earlier service of the page
 	var out output
-	shell := s.shell(s.t.Context(), "exec "+strings.TrimSuffix(s.real(c.text, "127.0.0.1:0"), " &"))
+	shell := s.shell(s.t.Context(), "exec "+strings.TrimSuffix(s.withRealURLs(c.text, "127.0.0.1:0"), " &"))
 	shell.Stdout, shell.Stderr = &out, &out
 	shell.Cancel = func() error { return shell.Process.Signal(os.Interrupt) }
 	if err := shell.Start(); err != nil {
