@@ -74,6 +74,7 @@ func check[T comparable](got, want T, err error) error {
 	return err
 }
 
+// sealed returns the form of package publicid, which encrypts the key.
 func sealed(tb testing.TB) textForm {
 	tb.Helper()
 	codec, err := publicid.New(bytes.Repeat([]byte{1}, publicid.SecretSize))
@@ -86,6 +87,7 @@ func sealed(tb testing.TB) textForm {
 	}}
 }
 
+// sqid returns the form of Sqids, which shuffles the digits of the key.
 func sqid(tb testing.TB) textForm {
 	tb.Helper()
 	s, err := sqids.New()
@@ -95,6 +97,7 @@ func sqid(tb testing.TB) textForm {
 	}}
 }
 
+// hashid returns the form of hashids, which shuffles the digits of the key by a salt.
 func hashid(tb testing.TB) textForm {
 	tb.Helper()
 	data := hashids.NewData()
@@ -110,6 +113,7 @@ func hashid(tb testing.TB) textForm {
 	}}
 }
 
+// typeID returns the form of TypeID, a UUID of version 7 after a prefix.
 func typeID(tb testing.TB) textForm {
 	tb.Helper()
 	id, err := typeid.WithPrefix("ord")

@@ -56,6 +56,8 @@ func readsNumber(t *testing.T, unmarshal func([]byte, any) error, in string) {
 
 const orderTOML = "id = \"7529595880471527425\"\nparent = \"7529595880471527424\"\n"
 
+// TestBurntSushiTOML checks that IDs are texts in TOML, and that a number is read too. A map
+// whose keys are IDs cannot be written.
 func TestBurntSushiTOML(t *testing.T) {
 	t.Parallel()
 	wantText(t, codec{burntsushi.Marshal, burntsushi.Unmarshal}.roundTrips(t), orderTOML)

@@ -87,6 +87,7 @@ func (api saleAPI) publishItems(items []saleItem) {
 	}
 }
 
+// create stores the sale of a client, whose IDs in the body are ignored.
 func (api saleAPI) create(c *gin.Context) {
 	var s sale
 	if err := c.ShouldBindJSON(&s); err != nil {
@@ -100,6 +101,8 @@ func (api saleAPI) create(c *gin.Context) {
 	c.JSON(http.StatusCreated, api.publish(&s))
 }
 
+// show returns a sale by its public ID. It answers 404 to an invalid ID and to an unknown ID,
+// so that clients cannot tell which IDs are valid.
 func (api saleAPI) show(c *gin.Context) {
 	id, err := api.sales.Parse(c.Param("id"))
 	if err != nil {
@@ -114,6 +117,7 @@ func (api saleAPI) show(c *gin.Context) {
 	c.JSON(http.StatusOK, api.publish(&s))
 }
 
+// add adds an item to the sale that the body names by its public ID.
 func (api saleAPI) add(c *gin.Context) {
 	var item saleItem
 	err := c.ShouldBindJSON(&item)
@@ -133,6 +137,7 @@ func (api saleAPI) add(c *gin.Context) {
 	c.JSON(http.StatusCreated, items[0])
 }
 
+// list returns the items of the sale that the query names by its public ID.
 func (api saleAPI) list(c *gin.Context) {
 	var query saleItem
 	err := c.ShouldBindQuery(&query)

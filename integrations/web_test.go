@@ -104,6 +104,8 @@ func TestEchoV5(t *testing.T) {
 	s.want(t, "/orders/1?only=1&only=", http.StatusBadRequest, `err=only: types: ID.UnmarshalParam("")`)
 }
 
+// TestEchoV4 checks that echo binds keys in the path and the query. Its error does not name
+// the wrong parameter.
 func TestEchoV4(t *testing.T) {
 	t.Parallel()
 	router := echov4.New()

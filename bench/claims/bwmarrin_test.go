@@ -87,6 +87,7 @@ func TestBwmarrinParsersTakeWhatOverflows(t *testing.T) {
 	}
 }
 
+// A negative ID, which ParseBase58 returns for a long text, makes the encoders panic.
 func TestBwmarrinNegativeIDsPanic(t *testing.T) {
 	t.Parallel()
 	for name, encode := range map[string]func(){

@@ -41,6 +41,7 @@ func TestStandardUUIDIsAStringInJSON(t *testing.T) {
 	}
 }
 
+// database/sql passes a UUID of the standard library as text, because it has no driver.Valuer.
 func TestStandardUUIDIsAParameterAsText(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()

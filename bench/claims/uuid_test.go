@@ -20,6 +20,7 @@ func TestUUIDv7RisesInOneProcess(t *testing.T) {
 	}
 }
 
+// ULIDs sort by the order in which a process creates them, even within a millisecond.
 func TestULIDRisesWithinAMillisecond(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) { // in the same millisecond
@@ -49,6 +50,7 @@ func TestUUIDAndULIDSurviveAClockSetBack(t *testing.T) {
 	}
 }
 
+// UUIDs and ULIDs are strings in JSON, of 36 and 26 characters. Both are 16 bytes in a column.
 func TestUUIDAndULIDAreStringsInJSON(t *testing.T) {
 	t.Parallel()
 	id, err := uuid.NewV7()

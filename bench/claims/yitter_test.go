@@ -55,6 +55,8 @@ func TestYitterBorrowsFromTheFuture(t *testing.T) {
 	})
 }
 
+// The library does not store until when a worker has issued IDs, so a restarted process issues
+// them again if its clock was set back, with both methods.
 func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	for _, method := range []uint16{1, 2} {
@@ -126,6 +128,8 @@ func TestYitterMethod2RepeatsAfterAStepBack(t *testing.T) {
 	})
 }
 
+// The default layout has 12 bits below the milliseconds, so its IDs are exact in JavaScript
+// until 2089.
 func TestYitterDefaultsFitInto53Bits(t *testing.T) {
 	t.Parallel()
 	end := time.UnixMilli(idgen.NewIdGeneratorOptions(1).BaseTime + 1<<(53-12))

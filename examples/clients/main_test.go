@@ -102,6 +102,8 @@ func TestOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
+// TestWrongFlagsAreExplained checks that a wrong address is an error at the start, and not at
+// the first request.
 func TestWrongFlagsAreExplained(t *testing.T) {
 	t.Parallel()
 	if err := build(); err != nil {

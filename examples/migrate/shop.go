@@ -38,6 +38,7 @@ func openShop(dsn, file string) (*shop, error) {
 	return s, nil
 }
 
+// close closes the databases that are open.
 func (s *shop) close() {
 	for _, db := range []*gorm.DB{s.old, s.new, s.mover} {
 		if db == nil {

@@ -50,6 +50,7 @@ func serve(ctx context.Context, address string, h http.Handler, out *log.Logger)
 // api answers requests for orders.
 type api struct{ db *gorm.DB }
 
+// handler returns the API and its page.
 func (a api) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", servePage)

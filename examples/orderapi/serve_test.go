@@ -173,6 +173,7 @@ func TestDatabaseErrorsAreNotShown(t *testing.T) {
 	wantRows(t, db, &Order{}, 0)
 }
 
+// TestPage checks that the page needs no files from other sites.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	got := request(api{}.handler(), "GET", "/", "")

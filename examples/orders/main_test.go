@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+// TestRun checks that both ways store all orders, and that the program leaves no files.
 func TestRun(t *testing.T) { //nolint:paralleltest // changes the environment
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)

@@ -115,6 +115,7 @@ func bwmarrinNode() (func(int) error, error) {
 	}, nil
 }
 
+// sony returns a generator of Sonyflake with ticks of a millisecond, instead of its 10 ms.
 func sony() (func(int) error, error) {
 	gen, err := sonyflake.New(sonyflake.Settings{
 		BitsSequence:  12,
@@ -153,6 +154,7 @@ func yitter() func(int) error {
 	}
 }
 
+// druoyi returns the generator of godruoyi/go-snowflake, of which a process has only one.
 func druoyi() func(int) error {
 	godruoyi.SetStartTime(epoch)
 	godruoyi.SetMachineID(1)

@@ -212,6 +212,8 @@ func textsOf(t *testing.T, errs ...error) []string {
 	return messages
 }
 
+// provokeOutage makes the store unreachable until the lease's window has ended. It returns the
+// errors of creates and of the generator, and the log until the store is back.
 func provokeOutage(t *testing.T) []string {
 	store := &outageStore{Memory: leasetest.NewMemory()}
 	gen, log := leasedGenerator(t, store)
@@ -230,6 +232,7 @@ func provokeOutage(t *testing.T) []string {
 	return append(errs, log.alarms()...)
 }
 
+// provokeNoFreeWorker acquires the only wanted worker, which another lease holds.
 func provokeNoFreeWorker(t *testing.T) []string {
 	store := leasetest.NewMemory()
 	leasedGenerator(t, store)
@@ -237,6 +240,8 @@ func provokeNoFreeWorker(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
+// provokeSetBack acquires a worker again after the clock was set back by an hour, so that the
+// worker has issued IDs of a later time.
 func provokeSetBack(t *testing.T) []string {
 	store := leasetest.NewMemory()
 	gen, _ := leasedGenerator(t, store)
@@ -248,6 +253,7 @@ func provokeSetBack(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
+// provokeLost lets another process take the only worker that the lease may hold.
 func provokeLost(t *testing.T) []string {
 	store := leasetest.NewMemory()
 	gen, log := leasedGenerator(t, store)
@@ -264,6 +270,8 @@ func takeWorker3(store *leasetest.Memory, later time.Duration) {
 	store.Put(3, lease.Record{Bound: bound, Owner: "web-2/1/ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
 }
 
+// provokeForgotten reverts the record to its state before the last renewals, as a failover to
+// a replica that lags does. If taken is true, another process has taken the worker then.
 func provokeForgotten(t *testing.T, taken bool) []string {
 	store := leasetest.NewMemory()
 	gen, log := leasedGenerator(t, store)
@@ -280,11 +288,13 @@ func provokeForgotten(t *testing.T, taken bool) []string {
 	return log.alarms()[:1]
 }
 
+// provokeShortSettling acquires a lease whose settle time is too short for lagging clocks.
 func provokeShortSettling(t *testing.T) []string {
 	_, log := leasedGenerator(t, leasetest.NewMemory(), lease.WithSettle(time.Second))
 	return log.alarms()
 }
 
+// provokeAbsurdClock sets the clock a year ahead while a lease is held.
 func provokeAbsurdClock(t *testing.T) []string {
 	var ahead atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
@@ -294,6 +304,7 @@ func provokeAbsurdClock(t *testing.T) []string {
 	return textsOf(t, gen.Source().(*lease.Lease).Stats().Failure)
 }
 
+// provokeFarAhead acquires a lease with a clock that is decades ahead of the store's.
 func provokeFarAhead(t *testing.T) []string {
 	store := leasetest.WithTime(leasetest.NewMemory(), time.Now)
 	in2050 := func() time.Time { return time.Now().AddDate(24, 0, 0) }
@@ -301,6 +312,8 @@ func provokeFarAhead(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
+// provokeLead sets the clock back by five minutes while a lease is held, and waits until it
+// has caught up.
 func provokeLead(t *testing.T) []string {
 	var ahead atomic.Int64
 	gen, log := leasedGenerator(t, leasetest.NewMemory(), lease.WithClock(func() time.Time {
@@ -316,6 +329,7 @@ func provokeLead(t *testing.T) []string {
 	return log.alarms()
 }
 
+// provokeOtherLayout acquires a lease in another layout than the store's leases have.
 func provokeOtherLayout(t *testing.T) []string {
 	store := leasetest.NewMemory()
 	leasedGenerator(t, store)
@@ -333,6 +347,8 @@ func freshLayout() snowflake.Option {
 
 var layouts atomic.Int64
 
+// provokeFixedClock sets the clock of a generator with a fixed worker an hour back, and then a
+// year ahead.
 func provokeFixedClock(t *testing.T) []string {
 	var offset atomic.Int64
 	gen := newGenerator(t, snowflake.Static(0, 3), freshLayout(), snowflake.WithClock(func() time.Time {
@@ -360,6 +376,7 @@ func provokeExpired(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
+// provokeFullTick issues all IDs of a tick, and then wants more IDs than it waits for.
 func provokeFullTick(t *testing.T) []string {
 	gen := newGenerator(t, snowflake.Static(0, 3), freshLayout())
 	var err error
@@ -371,6 +388,7 @@ func provokeFullTick(t *testing.T) []string {
 	return textsOf(t, err, gen.Fill(ctx, make([]types.ID, 100_000)))
 }
 
+// provokeInUse creates two generators for one fixed worker.
 func provokeInUse(t *testing.T) []string {
 	layout := freshLayout()
 	newGenerator(t, snowflake.Static(0, 3), layout)
@@ -378,6 +396,7 @@ func provokeInUse(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
+// provokeNoNumber reads the worker from a variable that is not set.
 func provokeNoNumber(t *testing.T) []string {
 	t.Setenv("SNOWFLAKE_DATACENTER_ID", "0")
 	t.Setenv("SNOWFLAKE_WORKER_ID", "") // restores the variable after the test
@@ -397,6 +416,8 @@ func provokeClosed(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
+// provokeUnsetKey creates rows whose key nobody sets: without the plugin, from a map with a 0,
+// without a tag, and with a callback that resets the key.
 func provokeUnsetKey(t *testing.T) []string {
 	plugin := plugintest.NewPlugin(t)
 	messages := textsOf(t, createTagged(plugintest.Dry(t, nil), nil), createTagged(plugintest.Dry(t, plugin), map[string]any{"id": "0"}))

@@ -50,6 +50,7 @@ func NewAssignOrders(n int) *[]AssignOrder {
 	return &orders
 }
 
+// orderTables returns the orders of a tree, their lines and the lines' serials.
 func orderTables(tree any) []any {
 	var lines []*AssignLine
 	var serials []AssignSerial

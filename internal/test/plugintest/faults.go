@@ -12,10 +12,9 @@ import (
 // ErrInjected is the error that injected faults return.
 var ErrInjected = errors.New("injected")
 
-// Faults makes the statement with number Fail on a connection fail. BEGIN and COMMIT
-// count as statements.
+// Faults makes a statement of a session fail. BEGIN and COMMIT count as statements.
 type Faults struct {
-	Fail, Seen int
+	Fail, Seen int  // number of the statement that fails, and of the statements so far
 	Late       bool // the server executes the statement, and only its reply is lost
 }
 

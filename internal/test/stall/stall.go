@@ -24,6 +24,7 @@ var (
 	gapsSoFar []gap        // of the process so far
 )
 
+// init starts the watcher, which runs as long as the process.
 func init() {
 	go func() {
 		for {

@@ -52,6 +52,7 @@ func (c *elected) leader() *testserver.Server {
 	return nil
 }
 
+// inject cuts the leader off from the other servers.
 func (c *elected) inject(f Fault, leader *testserver.Server) error {
 	if f != CutOff {
 		return noFault(f)
@@ -60,6 +61,8 @@ func (c *elected) inject(f Fault, leader *testserver.Server) error {
 	return nil
 }
 
+// cutReplicas separates the leader from the other members, but not from the servers that watch
+// it, which therefore see no fault.
 func (c *elected) cutReplicas(leader *testserver.Server) error {
 	watches := map[*testserver.Server]bool{}
 	for _, s := range c.others {
@@ -76,6 +79,7 @@ func (c *elected) failover(Fault, *testserver.Server) error {
 	return err
 }
 
+// heal connects all servers, and makes the broken server run again.
 func (c *elected) heal(_ Fault, broken *testserver.Server) error {
 	c.mesh.separate(nil)
 	if broken != nil {

@@ -16,6 +16,8 @@ func Etcd(t testing.TB, settings ...string) *Cluster {
 	return startElected(t, "etcd", func(c *elected, e testserver.Engine) error { return c.buildEtcd(e, settings) })
 }
 
+// buildEtcd places three members, gives each a gate to which the other members connect, and
+// starts them.
 func (c *elected) buildEtcd(e testserver.Engine, settings []string) (err error) {
 	if c.members, err = c.place(3, e); err != nil {
 		return err

@@ -40,6 +40,8 @@ func Galera(t testing.TB, settings ...string) *Cluster {
 	})
 }
 
+// build starts three nodes one after another. The first node creates the cluster, and the
+// others copy its data. The table written is for [writes].
 func (g *galera) build(library string, settings []string) error {
 	for i := range galeraNodes {
 		placed, err := g.place(1, g.node(i), settings...)
@@ -134,6 +136,7 @@ func (g *galera) leader() *testserver.Server {
 	return g.members[len(g.members)-1-g.faults%len(g.members)]
 }
 
+// inject cuts a node off or kills all nodes.
 func (g *galera) inject(f Fault, leader *testserver.Server) error {
 	switch f {
 	case CutOff:
@@ -176,6 +179,7 @@ func (g *galera) failover(f Fault, broken *testserver.Server) error {
 	})
 }
 
+// heal makes the broken nodes join the cluster again. The next fault breaks another node.
 func (g *galera) heal(f Fault, broken *testserver.Server) error {
 	switch f {
 	case "":

@@ -43,6 +43,7 @@ func Patroni(t testing.TB, settings ...string) *Cluster {
 	})
 }
 
+// build starts two members and then HAProxy. programs is the folder of PostgreSQL's programs.
 func (p *patroni) build(e testserver.Engine, programs string) (err error) {
 	for n := range 2 {
 		api, err := testserver.FreePort()
@@ -92,6 +93,8 @@ func (p *patroni) configure(s *testserver.Server, n, api int, programs string) e
 	return os.WriteFile(s.File("patroni.yml"), []byte(text), 0o644) // the server's account reads it
 }
 
+// haproxyConfig checks each second which member leads, and closes the connections to a member
+// that no longer does.
 const haproxyConfig = `defaults
   mode tcp
   timeout connect 2s
@@ -106,6 +109,7 @@ listen postgres
   server member1 %s check port %d
 `
 
+// buildProxy starts HAProxy in front of both members.
 func (p *patroni) buildProxy() error {
 	e := testserver.EngineOf("haproxy")
 	e.SetUp = func(s *testserver.Server) error {

@@ -46,6 +46,7 @@ func Postgres(t testing.TB, settings ...string) *Cluster {
 	})
 }
 
+// build starts the primary on the first host, and standbys on the others.
 func (p *postgres) build() error {
 	var fronts []string
 	for range 3 {
@@ -62,6 +63,8 @@ func (p *postgres) build() error {
 
 func (p *postgres) leader() *testserver.Server { return p.primary.server }
 
+// inject cuts off or demotes the leader. It cuts the leader off from its clients and standbys
+// by dropping all replies, so that the connections stay open.
 func (p *postgres) inject(f Fault, _ *testserver.Server) error {
 	switch f {
 	case CutOff:
@@ -104,6 +107,8 @@ func (p *postgres) failover(f Fault, broken *testserver.Server) error {
 	return nil
 }
 
+// heal connects the standby again if only it was cut off. After other faults it promotes a
+// standby, unless a failover has done so, and replaces the lost server.
 func (p *postgres) heal(f Fault, broken *testserver.Server) error {
 	switch f {
 	case "":

@@ -37,6 +37,8 @@ func startSentinel(t testing.TB, service string, settings []string) *Cluster {
 	return startElected(t, service, func(c *elected, e testserver.Engine) error { return c.buildSentinel(e, settings) })
 }
 
+// buildSentinel starts a master with two replicas, each behind a gate, and then the sentinels
+// that watch them. A sentinel is the server's own program in another mode.
 func (c *elected) buildSentinel(e testserver.Engine, settings []string) (err error) {
 	if c.members, err = c.place(3, e, settings...); err != nil {
 		return err

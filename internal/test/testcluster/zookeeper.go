@@ -34,6 +34,7 @@ func ZooKeeper(t testing.TB, settings ...string) *Cluster {
 	return startElected(t, "zookeeper", func(c *elected, e testserver.Engine) error { return c.buildZooKeeper(e, settings) })
 }
 
+// buildZooKeeper starts three servers, which reach each other by their gates.
 func (c *elected) buildZooKeeper(e testserver.Engine, settings []string) (err error) {
 	single := e
 	e.SetUp = func(s *testserver.Server) error { return errors.Join(single.SetUp(s), c.writeNumber(s)) }

@@ -158,6 +158,8 @@ func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver
 	return faultyTx{tx, c.faults}, err
 }
 
+// ExecContext runs a statement unless it is refused. It prepares the statement if the driver
+// cannot run it directly.
 func (c *faultyConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
 	if _, err := c.faults.nextFault(); err != nil {
 		return nil, err
@@ -174,6 +176,8 @@ func (c *faultyConn) ExecContext(ctx context.Context, statement string, args []d
 	return prepared.(driver.StmtExecContext).ExecContext(ctx, args)
 }
 
+// QueryContext runs a query unless it is refused. A fault of its rows occurs when they are
+// read.
 func (c *faultyConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
 	fault, err := c.faults.nextFault()
 	if err != nil {
@@ -210,6 +214,7 @@ type faultyTx struct {
 	faults *Faults
 }
 
+// Commit rolls the transaction back if it is refused, so that it does not stay open.
 func (t faultyTx) Commit() error {
 	if _, err := t.faults.nextFault(); err != nil {
 		return errors.Join(err, t.Tx.Rollback())
@@ -234,6 +239,7 @@ type faultyRows struct {
 	firstRead bool
 }
 
+// Next makes the first row unreadable, or fails after the first row.
 func (r *faultyRows) Next(dest []driver.Value) error {
 	if r.firstRead && r.fault == CutOff {
 		r.faults.markInjected()

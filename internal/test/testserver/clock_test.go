@@ -54,6 +54,7 @@ func durableRedis(t testing.TB, _ ...string) *testserver.Server {
 	return testserver.Redis(t, "--appendonly yes", "--appendfsync always")
 }
 
+// sqlNow returns a function that asks a database for its time, in seconds since 1970.
 func sqlNow(question string) func(*testing.T, string) time.Time {
 	return func(t *testing.T, url string) time.Time {
 		t.Helper()
@@ -65,6 +66,7 @@ func sqlNow(question string) func(*testing.T, string) time.Time {
 	}
 }
 
+// redisNow returns the time of a Redis server.
 func redisNow(t *testing.T, url string) time.Time {
 	t.Helper()
 	reply, err := exchange(url, "TIME\r\n") // *2, $10, the seconds, and so on

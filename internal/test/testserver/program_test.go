@@ -58,6 +58,7 @@ func TestProgramWithoutVariable(t *testing.T) {
 	}
 }
 
+// program returns the path of a program, or how Program ended the test.
 func program(t *testing.T, name string) (result string) {
 	t.Helper()
 	v := &outcome{TB: t}

@@ -57,6 +57,7 @@ func Missing() (titles, commands []string) {
 	return titles, commands
 }
 
+// requiredNames returns the names in GORMFLAKE_TEST_REQUIRE.
 func requiredNames() []string {
 	value := os.Getenv(requireVariable)
 	if value == "" {

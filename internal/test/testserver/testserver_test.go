@@ -362,6 +362,7 @@ func openSQL(t *testing.T, url string) *sql.DB {
 	return testdb.OpenURL(t, url).ConnPool.(*sql.DB)
 }
 
+// sqlClient returns a client of a database, with a new table for its values.
 func sqlClient(t *testing.T, url string) client {
 	db := openSQL(t, url)
 	if _, err := db.Exec("CREATE TABLE kept (value VARCHAR(9))"); err != nil {
@@ -422,6 +423,7 @@ func exchange(url, question string) (string, error) {
 	return string(reply[:n]), err
 }
 
+// etcdClient uses etcd's JSON interface, in which keys and values are in Base64.
 func etcdClient(_ *testing.T, url string) client {
 	post := func(ctx context.Context, method, body string) (string, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v3/kv/"+method, strings.NewReader(body))

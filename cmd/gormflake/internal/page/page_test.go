@@ -14,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/page"
 )
 
+// get requests a path of the page. header contains pairs of name and value.
 func get(t *testing.T, cfg page.Config, method, path string, header ...string) (*http.Response, string) {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), method, path, nil)
@@ -31,6 +32,7 @@ func get(t *testing.T, cfg page.Config, method, path string, header ...string) (
 	return response, string(body)
 }
 
+// A browser does not run a module or apply a style of the wrong content type.
 func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{

@@ -136,6 +136,7 @@ type namedLayout struct {
 	layout snowflake.Layout
 }
 
+// vectorLayouts returns layouts with fields of extreme sizes.
 func vectorLayouts() []namedLayout {
 	epoch := time.Date(2024, time.February, 29, 12, 30, 0, 0, time.UTC)
 	return []namedLayout{
@@ -151,6 +152,7 @@ func vectorLayouts() []namedLayout {
 	}
 }
 
+// vectorOf computes the vector of a layout.
 func vectorOf(t *testing.T, name string, l snowflake.Layout) layoutVector {
 	t.Helper()
 	if err := l.Validate(); err != nil {

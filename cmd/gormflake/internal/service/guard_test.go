@@ -15,6 +15,8 @@ const secret = "kV3n-9_x.Qm~Zt+7/a=="
 
 func withToken(c *service.Config) { c.Token = secret }
 
+// Only a client that sends exactly the token reaches a guarded path. Other clients learn
+// which header is wanted, but not whether the path exists.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixedGenerator(t), withToken, func(c *service.Config) { c.Page = http.NotFoundHandler() })
@@ -65,6 +67,8 @@ func TestOpenToAll(t *testing.T) {
 	}
 }
 
+// No path accepts another method than GET and HEAD, because no request changes the server.
+// OPTIONS is a preflight only for a site of the Origins.
 func TestMethods(t *testing.T) {
 	t.Parallel()
 	gen := fixedGenerator(t)
@@ -251,6 +255,8 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
+// A mistake in the configuration is an error at the start, which names the wrong value and
+// the limit. 64262144 bytes are eight blocks of a million IDs.
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -148,6 +148,8 @@ func TestRefusedUsesNothing(t *testing.T) {
 	}
 }
 
+// Clients that ask at the same time must not get the same ID, although requests share pooled
+// memory for their IDs.
 func TestConcurrentRequestsShareNoID(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixedGenerator(t))
@@ -171,6 +173,7 @@ func TestConcurrentRequestsShareNoID(t *testing.T) {
 	}
 }
 
+// A server that only reads IDs says so, and is healthy.
 func TestNoGenerator(t *testing.T) {
 	t.Parallel()
 	handler := open(t, nil)
@@ -231,6 +234,7 @@ func TestWhatTheGeneratorRefuses(t *testing.T) {
 	}
 }
 
+// While the process ends, the generator may be closed before the last request.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	gen := fixedGenerator(t)

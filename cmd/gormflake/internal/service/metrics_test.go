@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
+// The metrics contain the generator, the requests of each route and status, and the process.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	handler := open(t, leasedGenerator(t, leasetest.NewMemory(), lease.WithWorker(7)))

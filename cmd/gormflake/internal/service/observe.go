@@ -59,6 +59,7 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
+// Write records 200 if the handler has not set a status, as net/http sends it.
 func (r *recorder) Write(text []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK

@@ -62,6 +62,7 @@ var parsers = map[string]func(string) (types.ID, error){
 	"base62": types.ParseBase62,
 }
 
+// parts returns the parts and forms of an ID of the layout.
 func (s *service) parts(id types.ID) idFields {
 	p := s.Layout.Decompose(id)
 	return idFields{

@@ -65,6 +65,7 @@ func TestReadBeyondTheLayout(t *testing.T) {
 		`{"title":"Bad Request","status":400,"detail":"ID 9007199254740992 is above 9007199254740991, the last one of the layout"}`)
 }
 
+// The page and other programs decompose IDs by the layout that the service states.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	expect(t, get(open(t, nil), "/v1/layout"), http.StatusOK,

@@ -47,6 +47,7 @@ func TestChinese(t *testing.T) {
 	}
 }
 
+// In Chinese, the texts about a service, its IDs and its workers are not in English either.
 func TestChineseService(t *testing.T) {
 	t.Parallel()
 	p := openIn(t, startProgram(t, "--layout", "js-safe"), "zh-CN")

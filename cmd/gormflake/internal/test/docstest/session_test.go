@@ -136,6 +136,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// build returns the path of the built program, or fails the test.
 func build(t *testing.T) string {
 	t.Helper()
 	path, err := buildOnce()
