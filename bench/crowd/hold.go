@@ -45,14 +45,14 @@ func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 	if !ok {
 		return fmt.Errorf("the store of %s has no clock: want PostgreSQL, MySQL or MariaDB", db.Name())
 	}
-	c := &holder{
+	h := &holder{
 		options: o, store: watched{store, newWatch()},
 		gens: make([]*snowflake.Generator, o.leases), leases: make([]*lease.Lease, o.leases),
 		turns: make(chan struct{}, o.connections),
 	}
 	lines := bufio.NewScanner(commands)
 	for lines.Scan() {
-		f, err := c.do(lines.Text())
+		f, err := h.do(lines.Text())
 		if err != nil {
 			return err
 		}
@@ -64,31 +64,31 @@ func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 }
 
 // do executes a command, and returns the figures of this time.
-func (c *holder) do(command string) (figures, error) {
-	c.store.watch.reset()
+func (h *holder) do(command string) (figures, error) {
+	h.store.watch.reset()
 	before, err := cpu.Time()
 	if err != nil {
 		return figures{}, err
 	}
 	switch command {
 	case start:
-		c.each(c.acquire)
+		h.each(h.acquire)
 	case hold:
-		time.Sleep(c.hold)
+		time.Sleep(h.hold)
 	case release:
-		c.each(c.inTurn(c.close))
+		h.each(h.inTurn(h.close))
 	}
-	f := c.store.watch.reset()
+	f := h.store.watch.reset()
 	after, err := cpu.Time()
 	if err != nil {
 		return figures{}, err
 	}
 	f.ClientCPU = (after - before).Seconds()
-	f.Attempts = int(c.attempts.Swap(0))
+	f.Attempts = int(h.attempts.Swap(0))
 	if command != release { // after a release, no generator issues an ID
-		f.Distinct, err = c.distinct()
+		f.Distinct, err = h.distinct()
 	}
-	for _, l := range c.leases {
+	for _, l := range h.leases {
 		s := l.Stats()
 		f.FailedExtensions += s.Failures
 		f.LostExtensions += s.Losses + s.Regressions
@@ -97,32 +97,32 @@ func (c *holder) do(command string) (figures, error) {
 }
 
 // each calls do for all leases at the same time.
-func (c *holder) each(do func(i int)) {
+func (h *holder) each(do func(i int)) {
 	var wg sync.WaitGroup
-	for i := range c.gens {
+	for i := range h.gens {
 		wg.Go(func() { do(i) })
 	}
 	wg.Wait()
 }
 
 // inTurn returns a function that calls do when a place of turns is free.
-func (c *holder) inTurn(do func(i int)) func(i int) {
+func (h *holder) inTurn(do func(i int)) func(i int) {
 	return func(i int) {
-		c.turns <- struct{}{}
-		defer func() { <-c.turns }()
+		h.turns <- struct{}{}
+		defer func() { <-h.turns }()
 		do(i)
 	}
 }
 
 // acquire acquires a lease, and tries again until it succeeds. It logs only the first
 // error of a command.
-func (c *holder) acquire(i int) {
+func (h *holder) acquire(i int) {
 	for {
-		err := c.try(i)
+		err := h.try(i)
 		if err == nil {
 			return
 		}
-		if c.attempts.Add(1) == 1 {
+		if h.attempts.Add(1) == 1 {
 			slog.Warn("the first attempt that failed", "error", err)
 		}
 		time.Sleep(retryDelay)
@@ -130,28 +130,28 @@ func (c *holder) acquire(i int) {
 }
 
 // try acquires a lease and starts its generator.
-func (c *holder) try(i int) (err error) {
+func (h *holder) try(i int) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
-	c.leases[i], err = lease.Acquire(context.Background(), c.store, c.layout(), lease.WithWindow(c.window), lease.WithLogger(quiet))
+	h.leases[i], err = lease.Acquire(context.Background(), h.store, h.layout(), lease.WithWindow(h.window), lease.WithLogger(quiet))
 	if err != nil {
 		return err
 	}
-	c.gens[i], err = snowflake.New(c.leases[i])
+	h.gens[i], err = snowflake.New(h.leases[i])
 	return err
 }
 
 // close closes the generator of a lease, which releases the lease.
-func (c *holder) close(i int) {
-	if err := c.gens[i].Close(context.Background()); err != nil {
-		c.attempts.Add(1)
+func (h *holder) close(i int) {
+	if err := h.gens[i].Close(context.Background()); err != nil {
+		h.attempts.Add(1)
 	}
 }
 
 // distinct returns the number of workers that hold a lease at once. Each generator shows
 // its worker by an ID.
-func (c *holder) distinct() (int, error) {
+func (h *holder) distinct() (int, error) {
 	workers := map[int64]bool{}
-	for _, gen := range c.gens {
+	for _, gen := range h.gens {
 		id, err := gen.TryNext()
 		if err != nil {
 			return len(workers), err

@@ -122,8 +122,8 @@ type dsnConnector struct {
 	dsn    string
 }
 
-func (n dsnConnector) Connect(context.Context) (driver.Conn, error) { return n.driver.Open(n.dsn) }
-func (n dsnConnector) Driver() driver.Driver                        { return n.driver }
+func (c dsnConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+func (c dsnConnector) Driver() driver.Driver                        { return c.driver }
 
 // faultyConnector opens connections with faults.
 type faultyConnector struct {

@@ -51,12 +51,13 @@ func (s *service) draining() bool {
 	}
 }
 
-// errorInterval is the shortest interval between two calls of logError that write a log line.
+// errorInterval is the shortest interval between two calls of logError that write a log
+// line.
 const errorInterval = 10 * time.Second
 
-// logError logs an error of a request. It skips all errors within errorInterval after an error
-// that it has logged, because otherwise every request would log the same failure of the
-// store.
+// logError logs an error of a request. It skips all errors within errorInterval after an
+// error that it has logged, because otherwise every request would log the same failure of
+// the store.
 func (s *service) logError(what string, err error) {
 	if s.errorLogged.Swap(true) {
 		return
