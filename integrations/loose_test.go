@@ -92,8 +92,8 @@ func TestGobSession(t *testing.T) {
 	}
 }
 
-// TestGocsv checks that a CSV file keeps IDs. An empty field is an absent ID only with the tag
-// omitempty.
+// TestGocsv checks that a CSV file keeps IDs. An empty field is an absent ID only with
+// the tag omitempty.
 func TestGocsv(t *testing.T) {
 	t.Parallel()
 	type row struct {

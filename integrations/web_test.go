@@ -142,8 +142,8 @@ func TestEchoV4NamesParameter(t *testing.T) {
 	s.want(t, "/orders?after=", http.StatusOK, `"0"`)
 }
 
-// TestFiber checks that fiber binds keys in the path and the query. In a list it reads an empty
-// text as 0.
+// TestFiber checks that fiber binds keys in the path and the query. In a list it reads an
+// empty text as 0.
 func TestFiber(t *testing.T) {
 	t.Parallel()
 	router := fiber.New()

@@ -22,8 +22,8 @@ func (t *ticket) BeforeCreate(*gorm.DB) error {
 	return nil
 }
 
-// ticketsBy returns a database whose tickets the plugin numbers from 1001 on, and a counter of
-// the plugin's calls for a key.
+// ticketsBy returns a database whose tickets the plugin numbers from 1001 on, and a
+// counter of the plugin's calls for a key.
 func ticketsBy(t *testing.T) (db *gorm.DB, calls *int64) {
 	t.Helper()
 	calls = new(int64)

@@ -41,7 +41,8 @@ func TestStandardUUIDIsAStringInJSON(t *testing.T) {
 	}
 }
 
-// database/sql passes a UUID of the standard library as text, because it has no driver.Valuer.
+// database/sql passes a UUID of the standard library as text, because it has no
+// driver.Valuer.
 func TestStandardUUIDIsAParameterAsText(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()

@@ -50,7 +50,8 @@ func TestUUIDAndULIDSurviveAClockSetBack(t *testing.T) {
 	}
 }
 
-// UUIDs and ULIDs are strings in JSON, of 36 and 26 characters. Both are 16 bytes in a column.
+// UUIDs and ULIDs are strings in JSON, of 36 and 26 characters. Both are 16 bytes in a
+// column.
 func TestUUIDAndULIDAreStringsInJSON(t *testing.T) {
 	t.Parallel()
 	id, err := uuid.NewV7()

@@ -55,8 +55,8 @@ func TestYitterBorrowsFromTheFuture(t *testing.T) {
 	})
 }
 
-// The library does not store until when a worker has issued IDs, so a restarted process issues
-// them again if its clock was set back, with both methods.
+// The library does not store until when a worker has issued IDs, so a restarted process
+// issues them again if its clock was set back, with both methods.
 func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	for _, method := range []uint16{1, 2} {

@@ -17,8 +17,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// retryDelay is the delay after which a lease that could not be acquired is tried again, as if
-// a supervisor restarted the process.
+// retryDelay is the delay after which a lease that could not be acquired is tried again,
+// as if a supervisor restarted the process.
 const retryDelay = time.Second
 
 // holder is the process that holds the leases. It executes a command for each line of its

@@ -129,8 +129,8 @@ type printedID struct {
 	at   time.Time
 }
 
-// runJob starts a job, and returns its ID after the job has ended. If kill is not zero, runJob
-// kills the job this time after it has printed its ID.
+// runJob starts a job, and returns its ID after the job has ended. If kill is not zero,
+// runJob kills the job this time after it has printed its ID.
 func runJob(args []string, kill time.Duration) (printedID, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -204,7 +204,8 @@ type usage struct {
 	free        time.Duration // from the last job until all workers were free
 }
 
-// watch counts workers until the jobs are done and all workers are free.
+// watch counts workers until all workers are free after the jobs, which end with the context
+// jobs.
 func watch(jobs context.Context, db *gorm.DB) (b usage) {
 	store := sqllease.New(db, sqllease.WithTable(table))
 	var done time.Time
@@ -221,7 +222,8 @@ func watch(jobs context.Context, db *gorm.DB) (b usage) {
 	}
 }
 
-// count returns the number of held workers, or 0 while there is no table.
+// count returns the number of workers that are not free, or 0 while there is no table. A
+// worker whose process was killed is not free until its window has ended.
 func count(store lease.Store) (n int) {
 	in, err := lease.Inspect(context.Background(), store)
 	if err != nil {

@@ -57,6 +57,7 @@ func main() {
 	}
 }
 
+// run opens the database and a generator, copies the sample, and prints what was written.
 func run(ctx context.Context, w io.Writer, url string) (err error) {
 	if url == "" {
 		return errors.New("COPY needs PostgreSQL: want -dsn postgres://user:password@localhost:5432/database")

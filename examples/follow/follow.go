@@ -30,6 +30,7 @@ type lastKeyFollower struct {
 	last types.ID
 }
 
+// poll returns the events whose keys are larger than the last key that it has returned.
 func (f *lastKeyFollower) poll() ([]Event, error) {
 	var events []Event
 	if err := f.db.Where("id > ?", f.last).Order("id").Find(&events).Error; err != nil {
@@ -55,6 +56,7 @@ type overlapFollower struct {
 	seen  map[types.ID]bool
 }
 
+// poll returns the events that were not visible to the previous poll.
 func (f *overlapFollower) poll() ([]Event, error) {
 	begun := time.Now() // before the query, so that the next poll reads rows that commit during it
 	var events []Event
@@ -90,6 +92,8 @@ func followTransactions(db *gorm.DB) (*transactionFollower, error) {
 	return &transactionFollower{db, next}, err
 }
 
+// poll returns the events of the transactions that have ended since the previous poll, but
+// not of transactions that began after a transaction that still runs.
 func (f *transactionFollower) poll() ([]Event, error) {
 	end, err := oldestRunning(f.db)
 	if err != nil {

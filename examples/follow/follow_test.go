@@ -168,7 +168,8 @@ func TestEachEventOnce(t *testing.T) {
 	})
 }
 
-// TestRun checks that the program runs on each database, and that the overlap misses no event.
+// TestRun checks that the program runs on each database, and that the overlap misses no
+// event.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres} {

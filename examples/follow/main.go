@@ -42,6 +42,7 @@ func main() {
 	}
 }
 
+// run opens the database and a generator, and demonstrates the followers.
 func run(ctx context.Context, dsn string, out *log.Logger) (err error) {
 	dir, err := os.MkdirTemp("", "follow-example-")
 	if err != nil {

@@ -44,6 +44,7 @@ func main() {
 	}
 }
 
+// run creates both generators, and lets the plugin use them by the tags of the models.
 func run(ctx context.Context, w io.Writer) (err error) {
 	// Each layout is a separate ID space, so both generators may have the same worker.
 	standard, err := snowflake.New(snowflake.Static(0, 0))
@@ -87,6 +88,7 @@ func openMemory() (*gorm.DB, error) {
 	return db, nil
 }
 
+// write creates customers with their invoices.
 func write(db *gorm.DB) error {
 	if err := db.AutoMigrate(&Customer{}, &Invoice{}); err != nil {
 		return err

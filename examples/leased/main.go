@@ -42,6 +42,8 @@ func main() {
 	}
 }
 
+// run lets process A lease the worker and die, process B wait for the worker and release it,
+// and process C get it at once.
 func run(ctx context.Context, out *log.Logger) (err error) {
 	dir, err := os.MkdirTemp("", "leased-example-")
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// goodOrder is the body of a request. Its IDs are ignored, because clients do not choose keys.
+// goodOrder is the body of a request. Its IDs are ignored, because clients do not choose
+// keys.
 const goodOrder = `{"id":"1","customer":"Zoë","lines":[{"sku":"TEA","quantity":2,"unit_cents":450},{"id":"2","sku":"CUP","quantity":1,"unit_cents":0}]}`
 
 // TestAPI checks that an order can be placed and read again by its key, a string in JSON.

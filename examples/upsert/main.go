@@ -148,6 +148,7 @@ func readKeys(tx *gorm.DB, products []Product) error {
 	return nil
 }
 
+// report prints the rows, whose keys must be those of the structs of the feeds.
 func report(out *log.Logger, db *gorm.DB) error {
 	var rows []Product
 	if err := db.Preload("Offers").Order("sku").Find(&rows).Error; err != nil {

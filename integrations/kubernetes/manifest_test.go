@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kinds are the kinds of objects in the manifests, by the version of their API and their name.
+// kinds are the kinds of objects in the manifests, by the version of their API and their
+// name.
 var kinds = map[string]func() any{
 	"apps/v1 Deployment":            func() any { return new(appsv1.Deployment) },
 	"apps/v1 StatefulSet":           func() any { return new(appsv1.StatefulSet) },

@@ -44,8 +44,8 @@ func TestQuantileOfNothing(t *testing.T) {
 	}
 }
 
-// TestQuantileKeepsItsInput checks that the caller's slice stays in its order, by which Ratios
-// pairs two measurements.
+// TestQuantileKeepsItsInput checks that the caller's slice stays in its order, by which
+// Ratios pairs two measurements.
 func TestQuantileKeepsItsInput(t *testing.T) {
 	t.Parallel()
 	xs := []float64{3, 1, 2}

@@ -212,8 +212,9 @@ func textsOf(t *testing.T, errs ...error) []string {
 	return messages
 }
 
-// provokeOutage makes the store unreachable until the lease's window has ended. It returns the
-// errors of creates and of the generator, and the log until the store is back.
+// provokeOutage makes the store unreachable until the lease's window has ended. It
+// returns the errors of creates and of the generator, and the log until the store is
+// back.
 func provokeOutage(t *testing.T) []string {
 	store := &outageStore{Memory: leasetest.NewMemory()}
 	gen, log := leasedGenerator(t, store)
@@ -347,8 +348,8 @@ func freshLayout() snowflake.Option {
 
 var layouts atomic.Int64
 
-// provokeFixedClock sets the clock of a generator with a fixed worker an hour back, and then a
-// year ahead.
+// provokeFixedClock sets the clock of a generator with a fixed worker an hour back, and
+// then a year ahead.
 func provokeFixedClock(t *testing.T) []string {
 	var offset atomic.Int64
 	gen := newGenerator(t, snowflake.Static(0, 3), freshLayout(), snowflake.WithClock(func() time.Time {
@@ -416,8 +417,8 @@ func provokeClosed(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
-// provokeUnsetKey creates rows whose key nobody sets: without the plugin, from a map with a 0,
-// without a tag, and with a callback that resets the key.
+// provokeUnsetKey creates rows without a key, first without the plugin. With the plugin, the
+// key is 0 in a map, has no tag, or is reset by a callback.
 func provokeUnsetKey(t *testing.T) []string {
 	plugin := plugintest.NewPlugin(t)
 	messages := textsOf(t, createTagged(plugintest.Dry(t, nil), nil), createTagged(plugintest.Dry(t, plugin), map[string]any{"id": "0"}))

@@ -359,8 +359,8 @@ func declares(fragment string) bool {
 	return true
 }
 
-// fragmentTemplate declares the names that the statements of a fragment may use. Its imports have
-// names of their own, so that they do not collide with those of importFor.
+// fragmentTemplate declares the names that the statements of a fragment may use. Its
+// imports have names of their own, so that they do not collide with those of importFor.
 const fragmentTemplate = `
 import (
 	givenContext "context"

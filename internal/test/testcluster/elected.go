@@ -61,8 +61,8 @@ func (c *elected) inject(f Fault, leader *testserver.Server) error {
 	return nil
 }
 
-// cutReplicas separates the leader from the other members, but not from the servers that watch
-// it, which therefore see no fault.
+// cutReplicas separates the leader from the other members, but not from the servers that
+// watch it, which therefore see no fault.
 func (c *elected) cutReplicas(leader *testserver.Server) error {
 	watches := map[*testserver.Server]bool{}
 	for _, s := range c.others {

@@ -28,8 +28,8 @@ type nodeGates struct{ clients, peers net.Listener }
 // clusterSlots is the number of hash slots of every Redis Cluster.
 const clusterSlots = 16384
 
-// buildRedis starts the first master with its two replicas, which are the members, and the two
-// other masters, which watch them.
+// buildRedis starts the first master with its two replicas, which are the members, and
+// the two other masters, which watch them.
 func (c *elected) buildRedis(e testserver.Engine, settings []string) (err error) {
 	if c.members, err = c.place(3, e, settings...); err != nil {
 		return err

@@ -79,7 +79,8 @@ func TestWrongServer(t *testing.T) {
 	}
 }
 
-// matches checks that a message contains the wanted text, or that there is none if want is "".
+// matches checks that a message contains the wanted text, or that there is none if want
+// is "".
 func matches(t *testing.T, what, got, want string) {
 	t.Helper()
 	if (got == "") != (want == "") || !strings.Contains(got, want) {

@@ -237,8 +237,8 @@ func copyOptions(opts []gorm.Option) []gorm.Option {
 	return append(opts, discardByDefault{})
 }
 
-// discardByDefault replaces GORM's default logger only. It must come after a *gorm.Config, because
-// that replaces all earlier settings.
+// discardByDefault replaces GORM's default logger only. It must come after a
+// *gorm.Config, because that replaces all earlier settings.
 type discardByDefault struct{}
 
 func (discardByDefault) Apply(config *gorm.Config) error {

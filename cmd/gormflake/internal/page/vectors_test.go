@@ -340,8 +340,8 @@ func refusedTexts(t *testing.T) []textVector {
 	return texts
 }
 
-// takenTexts returns valid texts that the formatters never write, and texts at the ends of the
-// range.
+// takenTexts returns valid texts that the formatters never write, and texts at the ends
+// of the range.
 func takenTexts(t *testing.T) []textVector {
 	t.Helper()
 	texts := []textVector{

@@ -28,7 +28,8 @@ const (
 	stallTimeout = 5 * time.Second
 )
 
-// blocks keeps small blocks for later requests, so that a request allocates no memory for IDs.
+// blocks keeps small blocks for later requests, so that a request allocates no memory for
+// IDs.
 var blocks = sync.Pool{New: func() any { return &block{text: make([]byte, 0, chunkSize)} }}
 
 // blockSize returns the part of [Config.MaxMemory] that a block of n IDs takes. A small

@@ -13,8 +13,8 @@ import (
 
 var wholeNumber = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 
-// wantedCount returns how many IDs a query requests, computed with net/url, or 0 if the query is
-// invalid.
+// wantedCount returns how many IDs a query requests, computed with net/url, or 0 if the
+// query is invalid.
 func wantedCount(query string, most int) int {
 	values, err := url.ParseQuery(query)
 	if err != nil {

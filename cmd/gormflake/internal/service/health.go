@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// healthReport is the body of an answer about health. openapi.json lists the values of Status.
+// healthReport is the body of an answer about health. openapi.json lists the values of
+// Status.
 type healthReport struct {
 	Status       string `json:"status"`
 	Until        string `json:"until,omitempty"`         // end of the lease's window

@@ -21,8 +21,8 @@ func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 // workersGiven counts the workers that fixedGenerator has given to tests.
 var workersGiven atomic.Int64
 
-// fixedGenerator returns a generator with a worker that no other test uses, because a process must
-// not have two generators for one worker. A datacenter has 32 workers.
+// fixedGenerator returns a generator with a worker that no other test uses, because a
+// process must not have two generators for one worker. A datacenter has 32 workers.
 func fixedGenerator(t testing.TB) *snowflake.Generator {
 	t.Helper()
 	n := workersGiven.Add(1)

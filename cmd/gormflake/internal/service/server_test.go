@@ -91,8 +91,8 @@ func TestSizeOfRequests(t *testing.T) {
 	}
 }
 
-// Clients that send a request slowly do not delay other clients, and are disconnected when the
-// time for a header is over.
+// Clients that send a request slowly do not delay other clients, and are disconnected
+// when the time for a header is over.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	address := listen(t)

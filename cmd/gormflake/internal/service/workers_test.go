@@ -44,8 +44,8 @@ func TestNoWorkers(t *testing.T) {
 	expect(t, get(empty, "/v1/workers"), http.StatusOK, `{"workers":[]}`)
 }
 
-// The service reads the store at most once a second, however many clients request /v1/workers,
-// and never writes to it.
+// The service reads the store at most once a second, however many clients request
+// /v1/workers, and never writes to it.
 func TestWorkersSpareTheStore(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

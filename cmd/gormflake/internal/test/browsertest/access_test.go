@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// accessMistakes lists controls without a name, references to missing elements, repeated IDs, and
-// sections or tables that a screen reader cannot announce.
+// accessMistakes lists controls without a name, references to missing elements, repeated
+// IDs, and sections or tables that a screen reader cannot announce.
 const accessMistakes = `(() => {
 	const wrong = [];
 	const name = (e) => e.ariaLabel || document.getElementById(e.getAttribute("aria-labelledby"))?.textContent.trim() || [...(e.labels ?? [])].map((l) => l.textContent).join("").trim() || (e.tagName === "BUTTON" || e.tagName === "A" ? e.textContent.trim() : "");

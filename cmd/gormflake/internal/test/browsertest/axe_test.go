@@ -81,8 +81,8 @@ func TestAxe(t *testing.T) {
 	}
 }
 
-// axe reports no violation in a page with a service, with IDs and workers, and in the form for
-// the token.
+// axe reports no violation in a page with a service, with IDs and workers, and in the
+// form for the token.
 func TestAxeOfService(t *testing.T) {
 	t.Parallel()
 	script := axe(t)

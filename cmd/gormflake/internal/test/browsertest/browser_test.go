@@ -129,9 +129,9 @@ func value[T any](p page, expression string) T {
 	return got
 }
 
-// until waits for a condition. It does not use chromedp.Poll, which compiles a function from a
-// text, because the page's policy forbids that. If the page navigates during an evaluation,
-// until tries again.
+// until waits for a condition. It does not use chromedp.Poll, which compiles a function
+// from a text, because the page's policy forbids that. If the page navigates during an
+// evaluation, until tries again.
 func (p page) until(condition string) {
 	p.t.Helper()
 	for {

@@ -141,8 +141,8 @@ func TestHundredThousand(t *testing.T) {
 	}
 }
 
-// When clocks are set back, an hour occurs twice. The local time shows its offset from UTC, so
-// that it is unambiguous.
+// When clocks are set back, an hour occurs twice. The local time shows its offset from
+// UTC, so that it is unambiguous.
 func TestLocalTime(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)

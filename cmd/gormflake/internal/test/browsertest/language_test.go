@@ -21,8 +21,8 @@ func openIn(t *testing.T, origin, languages string) page {
 	return p
 }
 
-// englishTexts returns the texts and labels of the page, including hidden texts, that contain an
-// English word. Names, code and the reader's input do not count.
+// englishTexts returns the texts and labels of the page, including hidden texts, that
+// contain an English word. Names, code and the reader's input do not count.
 const englishTexts = `(() => {
 	const known = /^(gormflake|Snowflake|IDs?|UTC|JavaScript|JSON|CSV|HTTP|API|Discord|Instagram|Leaf|TSID|Yitter|Sonyflake|Twitter|JS|PAY|CODE|Bearer|Unix|base\d*|Base|number|WHERE|id|ms|Shift|Page|Up|Down|Home|End|Esc|ASCII|layout|order|bits|epoch|tick|custom|now|js-safe|mastodon|twitter|discord|instagram|leaf|tsid|yitter|sonyflake)$/;
 	const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
@@ -74,8 +74,8 @@ func (p page) wantChinese(name string) {
 	}
 }
 
-// On the English page, the script englishTexts finds many texts. If it found none, it would find
-// none in Chinese either, and TestChinese would pass in any case.
+// On the English page, the script englishTexts finds many texts. If it found none, it
+// would find none in Chinese either, and TestChinese would pass in any case.
 func TestEnglishIsFound(t *testing.T) {
 	t.Parallel()
 	p := openIn(t, serve(t), "en-GB")

@@ -19,7 +19,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// With the built program and a database, the page shows the program's layout, IDs and workers.
+// With the built program and a database, the page shows the program's layout, IDs and
+// workers.
 func TestServiceOfTheProgram(t *testing.T) {
 	t.Parallel()
 	p := open(t, startProgram(t, "--layout", "js-safe"), "/")

@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fieldNames returns the names of the fields in the drawing that are legible. Such a name is inside
-// the window, is not cut off, and has visible bits.
+// fieldNames returns the names of the fields in the drawing that are legible. Such a name
+// is inside the window, is not cut off, and has visible bits.
 const fieldNames = `[...document.querySelectorAll("#drawing .part")].filter((part) => {
 	const name = part.querySelector("h3"), box = name.getBoundingClientRect();
 	const bits = part.querySelector(".bits").getBoundingClientRect();

@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// thousandIDs returns 1,000 IDs of three workers, and a log that contains them. The IDs are 20
-// ms apart, with a gap of a minute after the 600th.
+// thousandIDs returns 1,000 IDs of three workers, and a log that contains them. The IDs
+// are 20 ms apart, with a gap of a minute after the 600th.
 func thousandIDs(t *testing.T) ([]types.ID, string) {
 	t.Helper()
 	layout := snowflake.TwitterLayout()

@@ -37,8 +37,8 @@ func withoutForeign(lines []string) []string {
 
 var blanks = regexp.MustCompile(`[ \t]+`)
 
-// normalize returns the line with single blanks. Unless exactly is set, names replace the parts
-// that differ between runs.
+// normalize returns the line with single blanks. Unless exactly is set, names replace the
+// parts that differ between runs.
 func normalize(line string, exactly bool) string {
 	line = blanks.ReplaceAllString(strings.TrimSpace(line), " ")
 	if exactly {
@@ -50,8 +50,8 @@ func normalize(line string, exactly bool) string {
 	return line
 }
 
-// matches reports whether the printed lines match the lines of the page. A line "…" on the page
-// matches any number of lines, and "…" within a line matches any text.
+// matches reports whether the printed lines match the lines of the page. A line "…" on
+// the page matches any number of lines, and "…" within a line matches any text.
 func matches(shown, printed []string, exactly bool) bool {
 	if len(shown) == 0 {
 		return len(printed) == 0
@@ -73,8 +73,8 @@ func matchesLine(shown, printed string, exactly bool) bool {
 	return regexp.MustCompile(pattern).MatchString(normalize(printed, exactly))
 }
 
-// If matches accepted too much, the pages could show output that the program never prints. If it
-// accepted too little, correct pages would fail.
+// If matches accepted too much, the pages could show output that the program never
+// prints. If it accepted too little, correct pages would fail.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

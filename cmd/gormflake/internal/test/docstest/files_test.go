@@ -83,8 +83,8 @@ func checkScrapes(t *testing.T, b block) {
 	}
 }
 
-// checkCompose checks that the folders in a Compose file exist, and that a service that others
-// wait for has a health check.
+// checkCompose checks that the folders in a Compose file exist, and that a service that
+// others wait for has a health check.
 func checkCompose(t *testing.T, b block) {
 	t.Helper()
 	var doc struct {
@@ -140,8 +140,8 @@ func TestUnitsInPages(t *testing.T) {
 	}
 }
 
-// invocation matches gormflake in a line of a shell or a list of YAML, and its first group the
-// subcommand. flag matches a flag in it.
+// invocation matches gormflake in a line of a shell or a list of YAML, and its first
+// group the subcommand. flag matches a flag in it.
 var (
 	invocation = regexp.MustCompile(`gormflake,? ((?:[a-z]+,? )*)(?:[^\n|]*\\\n)*[^\n|]*`)
 	flag       = regexp.MustCompile(`(?:^|[\s\[,])(--[a-z][a-z-]+)`)

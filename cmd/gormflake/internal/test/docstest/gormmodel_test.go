@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// These are the models of "From gorm.Model" in docs/moving.md, as they are before the move, in
-// step 1 and in step 3. All use the same tables.
+// These are the models of "From gorm.Model" in docs/moving.md, as they are before the
+// move, in step 1 and in step 3. All use the same tables.
 type (
 	order struct {
 		gorm.Model
@@ -63,8 +63,8 @@ func (stringLine) TableName() string  { return "order_lines" }
 func (movedOrder) TableName() string  { return "orders" }
 func (movedLine) TableName() string   { return "order_lines" }
 
-// A program can follow "From gorm.Model" of docs/moving.md in its three steps, and create rows
-// with the models of each step. At the end, only the program assigns keys.
+// A program can follow "From gorm.Model" of docs/moving.md in its three steps, and create
+// rows with the models of each step. At the end, only the program assigns keys.
 func TestFromGormModel(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

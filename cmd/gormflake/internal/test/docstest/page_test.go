@@ -81,8 +81,8 @@ type command struct {
 	line  int
 }
 
-// commands returns the commands of a block. A line that ends with a backslash continues on the
-// next line.
+// commands returns the commands of a block. A line that ends with a backslash continues
+// on the next line.
 func (b *block) commands(t *testing.T) []command {
 	t.Helper()
 	var found []command

@@ -19,9 +19,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TestRekey runs the procedure of docs/runbooks.md that gives new keys to rows whose IDs were
-// issued under a wrong clock, here in 2040. Rows that refer to them must get the new keys too,
-// and other rows must stay as they are.
+// TestRekey runs the procedure of docs/runbooks.md that gives new keys to rows whose IDs
+// were issued under a wrong clock, here in 2040. Rows that refer to them must get the new
+// keys too, and other rows must stay as they are.
 func TestRekey(t *testing.T) {
 	t.Parallel()
 	testserver.Program(t, "psql")

@@ -28,8 +28,8 @@ import (
 // patience is how long the tests wait for events on a loaded machine.
 const patience = time.Minute
 
-// runHere are the programs that these tests run. runElsewhere are programs that other tests run,
-// or that need a cluster or a service manager.
+// runHere are the programs that these tests run. runElsewhere are programs that other
+// tests run, or that need a cluster or a service manager.
 var (
 	runHere      = []string{"gormflake", "curl", "echo", "cat", "ls"}
 	runElsewhere = []string{"docker", "go", "make", "goose", "migrate", "kubectl", "systemctl"}
@@ -179,8 +179,8 @@ func (s *session) run(c command) {
 	}
 }
 
-// withRealURLs replaces the URLs of databases and the address of the service in a command by those of
-// this test.
+// withRealURLs replaces the URLs of databases and the address of the service in a command
+// by those of this test.
 func (s *session) withRealURLs(text, address string) string {
 	text = strings.ReplaceAll(text, "127.0.0.1:8080", address)
 	return database.ReplaceAllStringFunc(text, func(name string) string {
@@ -191,8 +191,8 @@ func (s *session) withRealURLs(text, address string) string {
 	})
 }
 
-// makeDatabase creates a database with the shop in place of the page's URL name, and returns the URL
-// of this database.
+// makeDatabase creates a database with the shop in place of the page's URL name, and
+// returns the URL of this database.
 func (s *session) makeDatabase(name string) (url string) {
 	s.t.Helper()
 	url = "sqlite://" + filepath.Join(s.dir, strings.TrimPrefix(name, "sqlite://"))
