@@ -9,6 +9,7 @@ package service
 
 import (
 	"crypto/sha256"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,23 @@ type service struct {
 	// small and large count the bytes of the blocks in use, of up to pooledIDs IDs and of
 	// more.
 	small, large *semaphore.Weighted
+}
+
+// A workerList is the list of workers that was last read from the store. mu is held
+// during the read, so that requests wait for it instead of reading too.
+type workerList struct {
+	mu      sync.Mutex
+	workers []worker
+	at      time.Time
+}
+
+// A worker is a worker of the store in the answer to GET /v1/workers.
+type worker struct {
+	Datacenter int64  `json:"datacenter"`
+	Worker     int64  `json:"worker"`
+	Owner      string `json:"owner,omitempty"` // names a host and a process, so only clients with a token get it
+	Bound      string `json:"bound"`
+	State      string `json:"state"`
 }
 
 // lease returns the lease of the generator, or nil if the worker is fixed. The service

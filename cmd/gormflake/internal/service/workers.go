@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
@@ -12,23 +11,6 @@ import (
 // freshFor is how long a list of workers is used again, so that the database is read at
 // most once a second.
 const freshFor = time.Second
-
-// A worker is a worker of the store in the answer to GET /v1/workers.
-type worker struct {
-	Datacenter int64  `json:"datacenter"`
-	Worker     int64  `json:"worker"`
-	Owner      string `json:"owner,omitempty"` // names a host and a process, so only clients with a token get it
-	Bound      string `json:"bound"`
-	State      string `json:"state"`
-}
-
-// A workerList is the list of workers that was last read from the store. mu is held
-// during the read, so that requests wait for it instead of reading too.
-type workerList struct {
-	mu      sync.Mutex
-	workers []worker
-	at      time.Time
-}
 
 // listWorkers answers GET /v1/workers.
 func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
