@@ -48,7 +48,6 @@ type Record struct {
 //
 // A store may also implement [Clock], [Connector], [Getter], [Queue], [Checker] and
 // [Settler].
-// [Settler].
 type Store interface {
 	// Load returns the current value of every record that was ever written. It sees
 	// every write that was acknowledged to any process before the call.

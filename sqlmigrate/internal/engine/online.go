@@ -31,8 +31,8 @@ type Online interface {
 
 	// OpenMove acquires the exclusive right to run m on conn, sets up the connection, and
 	// records a new move. The caller passes the error of its work to release. release
-	// restores the connection, ends the server's session if it may still be running a
-	// statement, and returns err together with its own errors.
+	// restores the connection, and ends the server's session if it may still be running
+	// a statement. It returns err or, if err is nil, its own error.
 	OpenMove(ctx context.Context, conn *sql.Conn, m *Move, s Settings) (release func(err error) error, err error)
 
 	// SaveMove records the progress of the move.

@@ -209,8 +209,8 @@ func (r *trialRun) otherKeys(t plan.Table, column string, key types.ID) []map[st
 	delete(small, column)
 	combinations := []map[string]types.ID{large, small, {}}
 	if len(small) > 1 {
-		for name, other := range small {
-			combinations = append(combinations, map[string]types.ID{name: other})
+		for _, name := range slices.Sorted(maps.Keys(small)) {
+			combinations = append(combinations, map[string]types.ID{name: small[name]})
 		}
 	}
 	return combinations

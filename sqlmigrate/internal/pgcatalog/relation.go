@@ -19,6 +19,7 @@ type Relation struct {
 	Partition         bool
 	Inherits          bool // whether it has a parent or a child
 	ForcesRowSecurity bool // whether row security applies to the owner too
+	Attributes        int  // number of columns that it ever had, because a dropped column counts towards the limit of 1,600
 }
 
 // relationsSQL returns the kinds and properties of relations, and the rights of the
@@ -27,7 +28,7 @@ type Relation struct {
 const relationsSQL = `
 SELECT t.number - 1, c.oid::bigint, n.nspname, c.relname, c.relkind::text, pg_get_userbyid(c.relowner),
        pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(n.oid, 'CREATE'), c.reloftype <> 0, c.relispartition,
-       EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)), c.relforcerowsecurity
+       EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)), c.relforcerowsecurity, c.relnatts
 FROM source AS t (oid, number)
 JOIN pg_catalog.pg_class c ON c.oid = t.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`

@@ -67,14 +67,14 @@ func (b *block) send(w http.ResponseWriter, until time.Time) {
 	header["Content-Type"] = jsonType
 	header["Content-Length"] = []string{strconv.Itoa(b.length())}
 	w.WriteHeader(http.StatusOK)
-	text := b.text[:0]
+	text, chunks := b.text[:0], 0
 	text = append(text, head...)
 	for i, id := range b.ids {
 		if len(text)+longestID+len(tail) > chunkSize {
 			if !sendChunk(w, text, until) {
 				return
 			}
-			text = text[:0]
+			text, chunks = text[:0], chunks+1
 		}
 		if i > 0 {
 			text = append(text, ',')
@@ -83,10 +83,15 @@ func (b *block) send(w http.ResponseWriter, until time.Time) {
 		text = strconv.AppendInt(text, int64(id), 10)
 		text = append(text, '"')
 	}
-	_, _ = w.Write(append(text, tail...))
+	text = append(text, tail...)
+	if chunks > 0 {
+		sendChunk(w, text, until) // because the deadline of the chunk before it may be near
+		return
+	}
+	_, _ = w.Write(text)
 }
 
-// sendChunk sends a chunk that is not the last, and reports whether the client reads it in
+// sendChunk sends a chunk of an answer of several, and reports whether the client reads it in
 // time. It moves the write deadline of the connection, at most to until. A writer without
 // deadlines, as in tests, has no limit.
 func sendChunk(w http.ResponseWriter, text []byte, until time.Time) bool {

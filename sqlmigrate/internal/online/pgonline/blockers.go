@@ -94,8 +94,14 @@ func (f *findings) table(r *pgcatalog.Reader, t *table) {
 	f.blockIf(!t.MayChange, t, object, "role "+r.Role+" may not change it", "do this as "+t.Owner+", who owns it")
 	f.blockIf(t.MayChange && !t.MayCreate && len(t.columns) > 0 && t.root == t, t, "schema "+t.Schema, "role "+r.Role+" may not create the function of a trigger in it",
 		"GRANT CREATE ON SCHEMA "+pgsql.Quote(t.Schema)+" TO "+pgsql.Quote(r.Role))
+	f.blockIf(t.Attributes+len(t.columns) > mostColumns, t, object,
+		fmt.Sprintf("it has had %d columns, dropped ones included, and with the new ones would have more than the %d that PostgreSQL allows", t.Attributes, mostColumns),
+		"apply phase widen instead, or copy the table into a new one, which has no dropped columns")
 	f.blockIf(t.ForcesRowSecurity && !r.BypassesPolicies, t, object, "its policies hide rows from role "+r.Role+", which would not be copied", "do this as a role with BYPASSRLS")
 }
+
+// mostColumns is the limit of a table's columns in PostgreSQL, MaxHeapAttributeNumber.
+const mostColumns = 1600
 
 // column adds the blockers of a column. Most are properties that the new column would not
 // get.

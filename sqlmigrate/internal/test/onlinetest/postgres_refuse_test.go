@@ -27,6 +27,7 @@ var pgRefused = []struct{ name, ddl, object, reason string }{
 	{"column grant", "GRANT SELECT (id) ON t TO PUBLIC", "column id", "rights on the column"},
 	{"options", "ALTER TABLE t ALTER id SET (n_distinct = 5)", "column id", "options"},
 	{"name", "ALTER TABLE t ADD gormflake_old_id integer", "column id", "gormflake_old_id"},
+	{"no room for a column", "DO $$ BEGIN EXECUTE (SELECT 'ALTER TABLE t ' || string_agg('ADD c' || n || ' boolean', ', ') FROM generate_series(1, 1598) n); END $$; ALTER TABLE t DROP c1, DROP c2", "table t", "1600 columns, dropped ones included"},
 	{"child", "CREATE TABLE child () INHERITS (t)", "table t", "inherits"},
 	{"partition key", "DROP TABLE t; CREATE TABLE t (id serial PRIMARY KEY) PARTITION BY RANGE (id)", "partition key of table t", "it has column id"},
 	{"partition key of a child", "CREATE TABLE p (t_id integer REFERENCES t, x integer) PARTITION BY LIST (abs(t_id))", "partition key of table p", "it has column t_id"},

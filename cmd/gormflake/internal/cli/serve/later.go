@@ -101,6 +101,12 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 		}
 		return errors.Join(err, a.Close(cmd.Context(), f.shutdownTimeout))
 	case ctx.Err() != nil:
+		if first != nil {
+			a = <-first // It ends soon, because ctx has ended.
+		}
+		if a.err == nil {
+			return a.Close(cmd.Context(), f.shutdownTimeout)
+		}
 		cfg.Log.Info("ended before a worker was leased", "reason", a.err)
 		return nil
 	case !mayPass(a.err) && first == nil: // first is not nil if the try is still running
