@@ -42,7 +42,7 @@ func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 			}
 			discard(conn)
 		} else if !errors.Is(err, errSlow) {
-			dead = 0 // the pool dials only when it has no idle connection left to try
+			dead = min(dead, 0) // the pool dials only when it has no idle connection left to try
 		}
 		if ctx.Err() != nil || dead <= 0 && (dead <= -maxMoves || s.classify(err) != elsewhere) {
 			return nil, s.noConnectionError(ctx, began, err)

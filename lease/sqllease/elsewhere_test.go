@@ -100,6 +100,26 @@ func TestEveryServerRefuses(t *testing.T) {
 	})
 }
 
+// If no server lets the store in, the store returns their error after a few attempts. It
+// must not dial again and again, which would burden a cluster that is in trouble.
+func TestEveryServerRefusesConnections(t *testing.T) {
+	t.Parallel()
+	eachRefusal(t, func(t *testing.T, db *gorm.DB, refusal error) {
+		p := &proxy{}
+		storeDB := proxied(t, db, p)
+		store := newStore(storeDB)
+		load(t, store)
+		poolOf(t, storeDB).SetMaxIdleConns(0) // closes the idle connection
+		p.refuseDials(refusal)
+		if _, _, err := store.(lease.Connector).Connect(within(t, patience)); !errors.Is(err, refusal) {
+			t.Errorf("Connect: %v, want %v", err, refusal)
+		}
+		if p.dials > 20 {
+			t.Errorf("the store has dialed %d times, want a few", p.dials)
+		}
+	})
+}
+
 // A node that loses its cluster during a COMMIT may still apply it. The store must not
 // repeat the write or return true, and returns the error.
 func TestCutOffCommitIsUnknown(t *testing.T) {

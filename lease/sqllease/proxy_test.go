@@ -41,6 +41,10 @@ type proxy struct {
 	write, commit interception
 
 	connections int
+
+	// refuseDial makes each attempt to open a connection fail with it. Nil lets them pass.
+	refuseDial error
+	dials      int // the number of such attempts
 }
 
 // proxied opens the database of db through p.
@@ -84,6 +88,9 @@ func (c namedConnector) Connect(context.Context) (driver.Conn, error) { return c
 func (c namedConnector) Driver() driver.Driver                        { return c.driver }
 
 func (p *proxy) Connect(ctx context.Context) (driver.Conn, error) {
+	if err := p.dial(); err != nil {
+		return nil, err
+	}
 	conn, err := p.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -92,6 +99,21 @@ func (p *proxy) Connect(ctx context.Context) (driver.Conn, error) {
 	defer p.mu.Unlock()
 	p.connections++
 	return &proxyConn{conn, p, p.connections}, nil
+}
+
+// dial counts an attempt to open a connection, and returns its error.
+func (p *proxy) dial() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dials++
+	return p.refuseDial
+}
+
+// refuseDials makes each further attempt to open a connection fail with err.
+func (p *proxy) refuseDials(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuseDial, p.dials = err, 0
 }
 
 // loseServers sets the function lostServer, which chooses the error with which the server
