@@ -273,11 +273,10 @@ func ExampleCheck() {
 		panic(err)
 	}
 	fmt.Println(gormflake.Check(db, &Invoice{}, &Payment{}))
-	// Output: gormflake: model Invoice, field Public, tag snowflake:"id": type int32 has
-	// 32 bits, an ID needs 64: use types.ID or int64 gormflake: model Invoice, field ID:
-	// GORM makes the column auto-increment: add gorm:"autoIncrement:false" or use
-	// types.ID gormflake: model Payment, field ID: GORM makes the column auto-increment:
-	// add gorm:"autoIncrement:false" or use types.ID
+	// Output:
+	// gormflake: model Invoice, field Public, tag snowflake:"id": type int32 has 32 bits, an ID needs 64: use types.ID or int64
+	// gormflake: model Invoice, field ID: GORM makes the column auto-increment: add gorm:"autoIncrement:false" or use types.ID
+	// gormflake: model Payment, field ID: GORM makes the column auto-increment: add gorm:"autoIncrement:false" or use types.ID
 }
 
 func ExampleSkip() {

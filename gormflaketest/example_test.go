@@ -59,8 +59,8 @@ func ExampleKeys() {
 	db.Logger = db.Logger.LogMode(1) // silent
 	fmt.Println(db.Create(&User{}).Error)
 	// Output:
-	// <nil> {1001 Ada [{7 1001}]} gormflake: model User: generator: gormflaketest: 0 keys
-	// are left, and a statement needs 1: want more in Keys
+	// <nil> {1001 Ada [{7 1001}]}
+	// gormflake: model User: generator: gormflaketest: 0 keys are left, and a statement needs 1: want more in Keys
 }
 
 // WithModels lists a model that keeps its uint key.

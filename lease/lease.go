@@ -72,13 +72,13 @@ func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...
 func newLease(c *config, store Store) *Lease {
 	l := &Lease{
 		config:    c,
-		records:   records{store, c.timeout()},
+		records:   records{store: store, timeout: c.timeout()},
 		storeLock: make(storeLock, 1),
-		chooser:   chooser{c, map[int]int64{}, liveness{}},
+		chooser:   chooser{config: c, lostBounds: map[int]int64{}, liveness: liveness{}},
 		clocks:    clocks{config: c},
 		holdings:  holdings{config: c, retry: make(chan struct{}, 1), grants: map[*snowflake.Grant]*heldWorker{}},
 	}
-	l.keeper = keeper{c, l.records, &l.clocks}
+	l.keeper = keeper{config: c, records: l.records, clocks: &l.clocks}
 	l.ctx, l.holdings.cancel = context.WithCancel(context.Background())
 	return l
 }

@@ -50,9 +50,10 @@ func ExampleID_UnmarshalJSON() {
 		fmt.Println(id, err)
 	}
 	// Output:
-	// 42 <nil> 42 <nil> 0 types: ID.UnmarshalJSON("4.2e1"): unexpected '.' at offset 1:
-	// want decimal digits only 0 types: ID.UnmarshalJSON("-42"): unexpected '-' at offset
-	// 0: want decimal digits only
+	// 42 <nil>
+	// 42 <nil>
+	// 0 types: ID.UnmarshalJSON("4.2e1"): unexpected '.' at offset 1: want decimal digits only
+	// 0 types: ID.UnmarshalJSON("-42"): unexpected '-' at offset 0: want decimal digits only
 }
 
 func ExampleID_Scan() {

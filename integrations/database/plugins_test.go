@@ -52,7 +52,8 @@ type page struct {
 	Text string
 }
 
-// counted is a row of a model that the plugin fills by WithModels.
+// counted is a row of a model without a tag, which the plugin fills by WithModels. Only in
+// the source, its table has a counter (AUTOINCREMENT), about which Open must complain.
 type counted struct {
 	ID   uint `gorm:"primaryKey"`
 	Text string

@@ -47,7 +47,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 // must return. To a slice of maps it appends the returned rows.
 func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	c, _ := onConflict(stmt)
-	if c == nil || !updates(*c) || !returns(stmt) || !isList(stmt) || stmt.Name() == "mysql" || covers(target(stmt, *c), columnsNotFromKey(m)) {
+	if c == nil || !updates(*c) || !gormAddsReturning(stmt) || !isList(stmt) || stmt.Name() == "mysql" || covers(target(stmt, *c), columnsNotFromKey(m)) {
 		return nil
 	}
 	switch {

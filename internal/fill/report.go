@@ -40,8 +40,8 @@ func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 	case covers(target(stmt, *conflict), m.Columns): // so an existing row has the struct's keys
 		return sameKeys
 	case !updates(*conflict):
-		return reportOfNothing(stmt)
-	case returns(stmt) && canReturn(stmt, *conflict) && canAddReturning(stmt):
+		return reportOfDoNothing(stmt)
+	case gormAddsReturning(stmt) && canReturn(stmt, *conflict) && canAddReturning(stmt):
 		return byReturning
 	}
 	return unreported
@@ -52,7 +52,7 @@ func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 // declare.
 func reportOfMySQL(stmt *gorm.Statement, m *model.Model) reportKind {
 	switch {
-	case returns(stmt) && !isMaps(stmt) && settable(stmt) && canAddReturning(stmt):
+	case gormAddsReturning(stmt) && !isMaps(stmt) && settable(stmt) && canAddReturning(stmt):
 		return byReturning
 	// LastInsertId has room for one key, which must be an integer.
 	case isList(stmt) || len(m.Columns) > 1 || len(stmt.Schema.PrimaryFields) > 1 || !m.Columns[0].Primary || m.Columns[0].Kind.IsString():
@@ -61,12 +61,12 @@ func reportOfMySQL(stmt *gorm.Statement, m *model.Model) reportKind {
 	return byLastID
 }
 
-// reportOfNothing returns the report of DO NOTHING. It does not rely on the count of
-// affected rows for a list with RETURNING, because GORM also counts the rows that it
-// skips.
-func reportOfNothing(stmt *gorm.Statement) reportKind {
-	_, given := stmt.Clauses["RETURNING"]
-	if isList(stmt) && (given || returns(stmt) && len(stmt.Schema.FieldsWithDefaultDBValue) > 0) {
+// reportOfDoNothing returns how an INSERT with DO NOTHING reports that it has skipped
+// existing rows. The count of affected rows tells it, except for a list with RETURNING,
+// because GORM then also counts the rows that were skipped.
+func reportOfDoNothing(stmt *gorm.Statement) reportKind {
+	_, hasReturning := stmt.Clauses["RETURNING"]
+	if isList(stmt) && (hasReturning || gormAddsReturning(stmt) && len(stmt.Schema.FieldsWithDefaultDBValue) > 0) {
 		return unreported
 	}
 	return byCount

@@ -37,7 +37,7 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) {
 // not return the keys, because GORM skips each struct in which a returned column is
 // already set.
 func returnDefaults(stmt *gorm.Statement) {
-	if _, given := stmt.Clauses["RETURNING"]; given || !returns(stmt) {
+	if _, given := stmt.Clauses["RETURNING"]; given || !gormAddsReturning(stmt) {
 		return
 	}
 	var columns []clause.Column

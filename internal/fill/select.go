@@ -62,7 +62,7 @@ func checkOmitted(stmt *gorm.Statement, m *model.Model, selected model.Selection
 // readsBack reports whether GORM reads the value of the column after the INSERT, because
 // the database chooses its default.
 func readsBack(stmt *gorm.Statement, c *model.Column) bool {
-	return c.Field.HasDefaultValue && !isMaps(stmt) && (returns(stmt) || stmt.ReflectValue.Kind() == reflect.Map)
+	return c.Field.HasDefaultValue && !isMaps(stmt) && (gormAddsReturning(stmt) || stmt.ReflectValue.Kind() == reflect.Map)
 }
 
 // hasValue reports whether at least one row has a value in the column.

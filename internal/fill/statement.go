@@ -35,8 +35,10 @@ func isPlainInsert(stmt *gorm.Statement) bool {
 		c.Builder == nil && c.BeforeExpression == nil && c.AfterNameExpression == nil && c.AfterExpression == nil
 }
 
-// returns reports whether GORM adds RETURNING to an INSERT on this database.
-func returns(stmt *gorm.Statement) bool { return slices.Contains(stmt.BuildClauses, "RETURNING") }
+// gormAddsReturning reports whether GORM adds RETURNING to an INSERT on this database.
+func gormAddsReturning(stmt *gorm.Statement) bool {
+	return slices.Contains(stmt.BuildClauses, "RETURNING")
+}
 
 // canAddReturning reports whether the plugin can add the tagged columns to the columns
 // that the statement returns, because it has no RETURNING or one of GORM's type.

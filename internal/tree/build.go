@@ -56,7 +56,10 @@ type builder struct {
 	found []*node
 }
 
-// node returns the node of a model. For a new node it follows all relations of the model.
+// node returns the node of a model. For a new node, it follows all relations of the model,
+// and notes what they mean for the rows: whether a walk can reach a row twice, and whether
+// GORM may replace a key when it saves a relation. The comments of node and edge explain
+// the fields.
 func (b *builder) node(s *schema.Schema) (*node, error) {
 	if i := slices.IndexFunc(b.found, func(n *node) bool { return n.schema == s }); i >= 0 {
 		return b.found[i], nil
@@ -66,17 +69,17 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 		return nil, m.Err
 	}
 	n := &node{schema: s, groups: m.Groups}
-	b.found = append(b.found, n)
+	b.found = append(b.found, n) // before its relations, which may lead back to it
 	for _, rel := range model.Relations(s) {
 		e, err := b.edge(rel)
 		if err != nil {
 			return nil, err
 		}
-		e.refused = m.RefusedBy(rel)
+		e.refused = m.RefusedBy(rel) // an error if the foreign key cannot hold the key
 		e.target.shared = e.target.shared || throughPointer(rel.Field.FieldType)
 		e.target.keyMayChange = e.target.keyMayChange || e.mayChangeKey()
 		n.edges = append(n.edges, e)
-		if m.KeyReplacedBy(rel) {
+		if m.KeyReplacedBy(rel) { // because the model's own key is the foreign key of rel
 			n.keyMayChange, n.ownKeyIsForeign = true, true
 		}
 	}

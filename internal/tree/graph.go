@@ -67,8 +67,11 @@ func (e *edge) isBackPointer(back *edge) bool {
 	})
 }
 
-// markParents sets rowSize and backPointers of the edges, by which a countPass finds rows
-// that may have two parents.
+// markParents sets rowSize and backPointers of the edges from parents to children. By them,
+// a countPass notices a child that may have two parents: two slices of structs overlap in
+// memory, for which it needs the size of a row, or the child points back to another
+// parent. Shared nodes need no rowSize, because the walk records which of their rows it
+// has visited.
 func markParents(nodes []*node) {
 	for _, n := range nodes {
 		for _, e := range n.edges {

@@ -18,6 +18,8 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	}
 	p := &pin{conn: conn, busy: make(chan struct{}, 1)}
 	connected := &store{shared: s.shared, pin: p}
+	// At first use, onTable creates the table and checks it, so that Connect returns an
+	// error about it. There is nothing more to do with the table.
 	if _, err := onTable(ctx, connected, func(t tableName) (tableName, error) { return t, nil }); err != nil {
 		p.release()
 		return nil, nil, err
@@ -27,24 +29,27 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 
 // usableConn waits for a connection that answers and on which the store may write. It
 // discards connections of the pool that are dead after a restart of the server, or that
-// a program has left in a state in which the store must not write. It tries at most as
-// many as the pool had open, and after errors of kind elsewhere up to maxMoves more.
+// a program has left in a state in which the store must not write. All connections that
+// the pool had open may be dead, so it tries as many. After that it tries up to maxMoves
+// more, as long as the error is of kind elsewhere, which means that a new connection may
+// lead to a server that accepts the write.
 func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 	began := time.Now()
-	// dead counts down the connections that may be dead, and below zero the moves after
-	// errors of kind elsewhere.
-	for dead := s.pool.Stats().OpenConnections; ; dead-- {
+	// left is the number of open connections that may still be dead. Below zero, it
+	// counts the further tries.
+	for left := s.pool.Stats().OpenConnections; ; left-- {
 		conn, err := s.openConn(ctx)
 		if err == nil {
-			err = s.discardIfLost(ctx, conn, s.inspect(ctx, conn, statementLimit(ctx, dead)))
+			err = s.discardIfLost(ctx, conn, s.inspect(ctx, conn, statementLimit(ctx, left)))
 			if err == nil {
 				return conn, nil
 			}
 			discard(conn)
 		} else if !errors.Is(err, errSlow) {
-			dead = min(dead, 0) // the pool dials only when it has no idle connection left to try
+			left = min(left, 0) // the pool dials only when it has no idle connection left to try
 		}
-		if ctx.Err() != nil || dead <= 0 && (dead <= -maxMoves || s.classify(err) != elsewhere) {
+		mayMove := left > -maxMoves && s.classify(err) == elsewhere
+		if ctx.Err() != nil || left <= 0 && !mayMove {
 			return nil, s.noConnectionError(ctx, began, err)
 		}
 	}

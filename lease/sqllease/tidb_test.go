@@ -27,8 +27,10 @@ import (
 // untried is part of the errors that refuse TiDB.
 const untried = "on which leases were tried with its embedded storage, and not with the one-phase and the asynchronous commit of a cluster of TiKV"
 
-// TestTiDB tests features that TiDB has and MySQL lacks. "make tidb" also runs the
-// tests of MySQL on TiDB.
+// The store refuses TiDB without AllowVolatile, and a lease on it must settle for a window.
+// The store also handles the states of pooled connections (tidbDirt) and the properties of
+// tables (tidbBroken, tidbGood) that TiDB has in addition to MySQL. "make tidb" also runs
+// the tests of MySQL on TiDB.
 func TestTiDB(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)
@@ -49,11 +51,7 @@ func TestTiDB(t *testing.T) {
 	for _, shape := range tidbBroken {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()
-			db := freshOn(t, server)
-			if strings.HasPrefix(shape.name, "temporary") {
-				limitPool(t, db, 1)
-			}
-			refusesTable(t, db, shape)
+			refusesTable(t, freshOn(t, server), shape)
 		})
 	}
 	for name, statements := range tidbGood {

@@ -45,7 +45,8 @@ func planPark(g *graph, locks int) (plan.Phase, engine.Findings) {
 	return phase, found
 }
 
-// parkStep returns the step for the identities of a table.
+// parkStep returns the step that makes the identities GENERATED ALWAYS of a table GENERATED
+// BY DEFAULT, so that the table also takes the keys of programs.
 func parkStep(t *table) plan.Step {
 	columns := t.strictColumns()
 	strict := anyColumn(columns, "attidentity = 'a'")

@@ -210,7 +210,7 @@ func postgresAtEnd(t *testing.T, server *migratetest.PgServer) {
 }
 
 // Revert refuses keys that do not fit the former type, or from which a sequence could not
-// continue, before it changes the database, no matter which phase it takes back.
+// continue, before it changes the database. Different phases refuse the cases.
 func postgresLargeKeys(t *testing.T, server *migratetest.PgServer) {
 	const id = "361439850948198"
 	for _, test := range []struct{ name, ddl, insert, want string }{

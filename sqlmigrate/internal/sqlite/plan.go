@@ -109,8 +109,9 @@ func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings)
 	return found
 }
 
-// noteCascades adds a note on AutoMigrate, because many users run it next, and it can
-// delete rows by a cascade when it rebuilds a table.
+// noteCascades adds a note on AutoMigrate, because many users run it next. When it rebuilds
+// a table, it can delete rows of other tables by a cascade, and the trigger of phase guard
+// is dropped with the former table.
 func (s *schema) noteCascades() (found engine.Findings) {
 	parents := map[string]bool{}
 	for _, e := range s.edges {

@@ -151,8 +151,8 @@ func (v view) Check(ctx context.Context) error {
 // Began records the beginning of a call for IDs.
 func (r *Recorder) Began() { r.emit(model.Event{Kind: model.Began}) }
 
-// Issued records the end of a call that has issued IDs of the layout. It records only the
-// first ID of each tick, because the model knows no sequences.
+// Issued records the IDs of a call that has ended. It records only the first ID of each
+// tick, also across calls, because the model knows no sequences.
 func (r *Recorder) Issued(layout snowflake.Layout, ids []types.ID) {
 	for _, id := range ids {
 		p := layout.Decompose(id)

@@ -104,7 +104,10 @@ func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, w
 	return tables, nil
 }
 
-// findBlockers returns the objects that the move would lose, or that it does not support.
+// findBlockers returns the objects that the move would lose, or that it does not support. An
+// unfinished run of the phases of a plan is a blocker too, because reader.Journal then holds
+// foreign keys that the run has dropped and not added back. reader.Pairs are the foreign
+// keys of all databases, because other tables can refer to those of the move.
 func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []movingTable) ([]plan.Blocker, error) {
 	var blockers []plan.Blocker
 	if reader.Journal.Exists {

@@ -11,10 +11,11 @@ import (
 const (
 	serialsCheck = "serials"
 
-	newest = 1000 // number of rows that are read from a table, beginning with the newest
+	maxRows = 1000 // number of rows that are read from a table
 
-	// maxSerial is how many characters of a text are read. Every serial number is shorter.
-	maxSerial = 100
+	// maxChars is how many characters of a text are read. Serial numbers and IDs are
+	// shorter.
+	maxChars = 100
 )
 
 // A serialColumn is a text column in a table of Snowflake IDs.
@@ -132,6 +133,6 @@ func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
 // newestValues returns the values of the newest rows, without NULL.
 func (d *doctor) newestValues(c *serialColumn) ([]string, error) {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t ORDER BY %s DESC LIMIT %d) AS newest WHERE v IS NOT NULL",
-		d.Quote("t", c.name), maxSerial, d.Quote(c.Schema, c.Table.Name), d.Quote("t", c.Key), newest)
+		d.Quote("t", c.name), maxChars, d.Quote(c.Schema, c.Table.Name), d.Quote("t", c.Key), maxRows)
 	return readonly.Rows(d.Database, query, nil, func(value *string) []any { return []any{value} })
 }

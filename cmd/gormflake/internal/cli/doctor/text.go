@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A textColumn is a text column in a MySQL database. kind is its type, and null is YES or
-// NO.
+// A textColumn is a text column in a MySQL database. kind is its type, and nullable is YES
+// or NO.
 type textColumn struct{ table, name, kind, nullable string }
 
 // textColumnsSQL returns the text columns of all tables, except generated columns.
@@ -44,10 +44,10 @@ func (d *doctor) checkText() {
 }
 
 // checkTextColumn warns if at least half of a sample of the column are Snowflake IDs. The
-// sample is not of the newest rows, because the table may have no index for their order.
+// sample has any maxRows rows, because the table may have no index that finds the newest.
 func (d *doctor) checkTextColumn(c *textColumn) error {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s LIMIT %d) AS sample WHERE v IS NOT NULL",
-		d.Quote(c.name), maxSerial, d.Quote(c.table), newest)
+		d.Quote(c.name), maxChars, d.Quote(c.table), maxRows)
 	values, err := readonly.Rows(d.Database, query, nil, func(value *string) []any { return []any{value} })
 	if err != nil {
 		return err

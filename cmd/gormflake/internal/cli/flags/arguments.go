@@ -27,7 +27,8 @@ func ChoiceVar(cmd *cobra.Command, to *string, name, value, usage string, choice
 // ShowHelp prints the help of a command that only groups other commands.
 func ShowHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// NoArguments is [cobra.NoArgs] for commands without subcommands.
+// NoArguments rejects all arguments of a command without subcommands. The error of
+// [cobra.NoArgs] would speak of an unknown command.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

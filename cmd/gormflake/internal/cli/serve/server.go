@@ -104,7 +104,9 @@ func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.
 }
 
 // shutdown waits --shutdown-delay, so that load balancers stop sending requests, and then
-// waits until the running requests have been answered.
+// up to --shutdown-timeout until the running requests have been answered. Its error is
+// marked by [terminal.Ended], because a signal is the usual end of the service, so that
+// the command must not report an interruption.
 func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
 	time.Sleep(f.shutdownDelay)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.shutdownTimeout)
