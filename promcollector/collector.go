@@ -19,6 +19,7 @@
 //	gormflake_clock_backward_steps_total             steps back of the wall clock
 //	gormflake_clock_largest_backward_step_seconds    the largest of them
 //	gormflake_layout_expiry_timestamp_seconds        end of the layout's time
+//	gormflake_layout_workers                         number of workers of the layout
 //
 // If the generator has a lease, the metrics of the lease are:
 //
@@ -48,6 +49,7 @@ package promcollector
 import (
 	"errors"
 	"maps"
+	"math"
 	"strconv"
 	"time"
 
@@ -98,7 +100,7 @@ type metric struct {
 // they belong together.
 type reading struct {
 	generator snowflake.Stats
-	expires   time.Time
+	layout    snowflake.Layout
 	healthy   float64 // 1 or 0
 	lease     lease.Stats
 }
@@ -123,7 +125,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.NewInvalidMetric(desc, desc.Err())
 		return
 	}
-	r := &reading{generator: c.gen.Stats(), expires: c.gen.Layout().Expires()}
+	r := &reading{generator: c.gen.Stats(), layout: c.gen.Layout()}
 	if c.gen.Health() == nil {
 		r.healthy = 1
 	}
@@ -179,7 +181,9 @@ func (d *definer) generator() {
 	d.gauge("clock_largest_backward_step_seconds", "The largest step back of the wall clock.",
 		func(r *reading) float64 { return r.generator.LargestBackwardStep.Seconds() })
 	d.gauge("layout_expiry_timestamp_seconds", "The first instant that the layout cannot express, in Unix time.",
-		func(r *reading) float64 { return unix(r.expires) })
+		func(r *reading) float64 { return unix(r.layout.Expires()) })
+	d.gauge("layout_workers", "The number of workers of the layout, over all datacenters.",
+		func(r *reading) float64 { return math.Exp2(float64(r.layout.DatacenterBits + r.layout.WorkerBits)) })
 }
 
 // lease adds the metrics of the lease.

@@ -121,6 +121,7 @@ func TestFixedWorker(t *testing.T) {
 		"gormflake_clock_backward_steps_total":          0,
 		"gormflake_clock_largest_backward_step_seconds": 0,
 		"gormflake_layout_expiry_timestamp_seconds":     float64(snowflake.TwitterLayout().Expires().UnixMilli()) / 1000,
+		"gormflake_layout_workers":                      1024,
 	}
 	expect(t, got, want)
 	if len(got) != len(want) {
