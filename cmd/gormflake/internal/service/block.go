@@ -3,6 +3,7 @@ package service
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,34 +57,52 @@ func (b *block) free() {
 	}
 }
 
-// head and tail are the text of the answer before and after the IDs.
-const head, tail = `{"ids":[`, "]}\n"
+// A listing is a form of the answer: the texts before, around, between and after the IDs.
+type listing struct {
+	contentType                  []string
+	head, quote, separator, tail string
+}
+
+var (
+	asJSON  = &listing{jsonType, `{"ids":[`, `"`, ",", "]}\n"}
+	asLines = &listing{[]string{"text/plain; charset=utf-8"}, "", "", "\n", "\n"}
+)
+
+// listingFor returns lines if the client accepts text and does not mention JSON, as a shell
+// script does by curl -H 'Accept: text/plain'. Otherwise it returns JSON.
+func listingFor(r *http.Request) *listing {
+	accept := r.Header.Get("Accept")
+	if strings.Contains(accept, "text/plain") && !strings.Contains(accept, "json") {
+		return asLines
+	}
+	return asJSON
+}
 
 // send writes the answer in chunks, so that a slow client does not occupy memory for the
 // whole text. It stops if the client does not read a chunk in time. The client must have
 // read the whole answer at the time until.
-func (b *block) send(w http.ResponseWriter, until time.Time) {
+func (b *block) send(w http.ResponseWriter, form *listing, until time.Time) {
 	header := w.Header()
-	header["Content-Type"] = jsonType
-	header["Content-Length"] = []string{strconv.Itoa(b.length())}
+	header["Content-Type"] = form.contentType
+	header["Content-Length"] = []string{strconv.Itoa(b.length(form))}
 	w.WriteHeader(http.StatusOK)
 	text, chunks := b.text[:0], 0
-	text = append(text, head...)
+	text = append(text, form.head...)
 	for i, id := range b.ids {
-		if len(text)+longestID+len(tail) > chunkSize {
+		if len(text)+longestID+len(form.tail) > chunkSize {
 			if !sendChunk(w, text, until) {
 				return
 			}
 			text, chunks = text[:0], chunks+1
 		}
 		if i > 0 {
-			text = append(text, ',')
+			text = append(text, form.separator...)
 		}
-		text = append(text, '"')
+		text = append(text, form.quote...)
 		text = strconv.AppendInt(text, int64(id), 10)
-		text = append(text, '"')
+		text = append(text, form.quote...)
 	}
-	text = append(text, tail...)
+	text = append(text, form.tail...)
 	if chunks > 0 {
 		sendChunk(w, text, until) // because the deadline of the chunk before it may be near
 		return
@@ -105,8 +124,8 @@ func sendChunk(w http.ResponseWriter, text []byte, until time.Time) bool {
 }
 
 // length returns the number of bytes of the answer, for its Content-Length.
-func (b *block) length() int {
-	n := len(head) + len(tail) + len(`"",`)*len(b.ids) - 1 // no comma follows the last ID
+func (b *block) length(form *listing) int {
+	n := len(form.head) + len(form.tail) + (2*len(form.quote)+len(form.separator))*len(b.ids) - len(form.separator) // none follows the last ID
 	for _, id := range b.ids {
 		n += len(strconv.AppendInt(b.text[:0], int64(id), 10))
 	}

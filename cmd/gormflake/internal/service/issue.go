@@ -41,7 +41,7 @@ func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Generator.Fill(ctx, b.ids); err != nil {
 		return s.notIssued(r, err)
 	}
-	b.send(w, time.Now().Add(sendTimeout))
+	b.send(w, listingFor(r), time.Now().Add(sendTimeout))
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (s *service) wouldIssue(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Generator.Health(); err != nil {
 		return s.notIssued(r, err)
 	}
-	w.Header()["Content-Type"] = jsonType
+	w.Header()["Content-Type"] = listingFor(r).contentType
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -67,6 +68,26 @@ func TestIssue(t *testing.T) {
 	}
 	if parts := gen.Layout().Decompose(last); time.Since(parts.Time).Abs() > time.Minute {
 		t.Errorf("the last ID is of %v", parts.Time)
+	}
+}
+
+// A shell gets an ID on each line if it asks for text. JSON is the form for all others.
+func TestIssueLines(t *testing.T) {
+	t.Parallel()
+	handler := open(t, fixedGenerator(t))
+	for accept, lines := range map[string]bool{
+		"text/plain": true, "text/plain; charset=utf-8, */*;q=0.1": true, "text/plain, application/json": false,
+		"*/*": false, "text/html,application/xhtml+xml,*/*;q=0.8": false, "": false,
+	} {
+		for _, count := range []int{1, 3, 4097} {
+			w := get(handler, fmt.Sprintf("/v1/ids?count=%d", count), "Accept", accept)
+			if got := regexp.MustCompile(`^(\d{15,19}\n)+$`).MatchString(w.Body.String()); got != lines {
+				t.Errorf("Accept %q: lines %t, want %t: %.80q", accept, got, lines, w.Body)
+			}
+			if n := len(regexp.MustCompile(`\d{15,19}`).FindAllString(w.Body.String(), -1)); n != count || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
+				t.Errorf("Accept %q: %d IDs, want %d, Content-Length %s of %d bytes", accept, n, count, w.Header().Get("Content-Length"), w.Body.Len())
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -23,7 +24,8 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, line := range []string{
 		"gormflake_ids_issued_total 42", "gormflake_healthy 1", "gormflake_refusals_total 0",
-		`gormflake_worker_info{datacenter="0",worker="7"} 1`,
+		`gormflake_worker_info{datacenter="0",worker="7"} 1`, "gormflake_layout_workers 1024",
+		`gormflake_build_info{goversion="` + runtime.Version() + `",version="(devel)"} 1`,
 		`gormflake_http_request_duration_seconds_count{code="200",route="/v1/ids"} 2`,
 		`gormflake_http_request_duration_seconds_count{code="400",route="/v1/ids"} 1`,
 		`gormflake_http_request_duration_seconds_count{code="405",route="/v1/ids"} 1`,

@@ -1,8 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -72,13 +75,27 @@ func (r *recorder) Write(text []byte) (int, error) {
 // Unwrap lets [http.ResponseController] set the deadlines of the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
+// newBuildInfo returns a metric that is always 1. Its labels tell the version of the program,
+// as the Go toolchain has recorded it, and the version of Go that built it.
+func newBuildInfo() prometheus.Collector {
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = cmp.Or(info.Main.Version, version)
+	}
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "gormflake_build_info",
+		Help:        "The version of the program; always 1.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
+}
+
 // scrapes is the number of requests for metrics that may be answered at the same time.
 const scrapes = 4
 
 // metrics returns the handler of /metrics.
 func (s *service) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(s.durations, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(s.durations, newBuildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.Generator != nil {
 		registry.MustRegister(promcollector.New(s.Generator))
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,7 @@ func TestOpenAPI(t *testing.T) {
 			"/v1/layout?x=1", "/v1/workers", "/v1/workers?x=1", "/livez", "/readyz", "/healthz", "/metrics", "/openapi.json", "/openapi.json?x=1",
 		}, nil},
 		{issuing, []string{"/v1/ids"}, []string{"Sec-Fetch-Site", "cross-site"}},
+		{issuing, []string{"/v1/ids?count=3"}, []string{"Accept", "text/plain"}},
 		{guarded, []string{"/v1/workers"}, []string{"Authorization", "Bearer " + secret}},
 		{guarded, []string{"/v1/ids", "/v1/ids/5", "/v1/layout", "/v1/workers", "/metrics"}, nil},
 		{decoding, []string{"/v1/ids", "/v1/workers", "/readyz"}, nil},
@@ -78,6 +80,20 @@ func TestOpenAPI(t *testing.T) {
 				t.Errorf("GET %s: no answer of status %s has been seen", path, code)
 			}
 		}
+	}
+}
+
+// The document has the largest count that this server accepts, and clients may meet answers
+// with further fields.
+func TestOpenAPIOfThisServer(t *testing.T) {
+	t.Parallel()
+	handler := open(t, nil, func(c *service.Config) { c.MaxCount = 77 })
+	text := get(handler, "/openapi.json").Body.String()
+	if !strings.Contains(text, `"maximum": 77`) || strings.Contains(text, "1000000") {
+		t.Error("the document does not have the limit of the server, 77, or has another one")
+	}
+	if strings.Contains(text, `"additionalProperties": false`) {
+		t.Error("the document forbids fields that a later version may add")
 	}
 }
 

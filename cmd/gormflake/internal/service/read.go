@@ -1,8 +1,10 @@
 package service
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
+	"fmt"
 	"net/http"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/plain"
@@ -98,11 +100,15 @@ func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
 //go:embed openapi.json
 var openAPIText []byte
 
-// openAPI answers GET /openapi.json.
-func openAPI(w http.ResponseWriter, r *http.Request) error {
-	if _, _, err := parameter(r.URL.RawQuery, ""); err != nil {
-		return err
+// openAPI returns the answer to GET /openapi.json. The document in the file has the highest
+// limit of a request, which openAPI replaces by the limit of this service.
+func (s *service) openAPI() answer {
+	document := bytes.Replace(openAPIText, []byte(`"maximum": 1000000`), fmt.Appendf(nil, `"maximum": %d`, s.MaxCount), 1)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, _, err := parameter(r.URL.RawQuery, ""); err != nil {
+			return err
+		}
+		writeText(w, http.StatusOK, jsonType, document)
+		return nil
 	}
-	writeText(w, http.StatusOK, jsonType, openAPIText)
-	return nil
 }

@@ -39,7 +39,7 @@ func (s *service) routes() http.Handler {
 	guarded("/v1/layout", s.layout)
 	guarded("/v1/workers", s.listWorkers)
 	guarded("/v1/", notFound)
-	open("/openapi.json", openAPI)
+	open("/openapi.json", s.openAPI())
 	open("/livez", s.alive)
 	open("/readyz", s.health)
 	open("/healthz", s.health)
