@@ -404,7 +404,7 @@ func TestSettle(t *testing.T) {
 func TestSettler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := doubted{leasetest.NewMemory()}
+		store := mayForget{leasetest.NewMemory()}
 		for _, settle := range []time.Duration{0, time.Minute - 1} {
 			_, err := lease.Acquire(t.Context(), store, layout(), lease.WithSettle(settle), lease.WithLogger(discard()))
 			if want := "lease: acquiring a worker: never tried"; err == nil || err.Error() != want {
@@ -418,10 +418,11 @@ func TestSettler(t *testing.T) {
 	})
 }
 
-// A doubted store is a Settler that may forget writes.
-type doubted struct{ lease.Store }
+// mayForget is a reliable store that says, by the error of [lease.Settler], that it may forget
+// writes. Acquire then refuses a lease that does not settle for a window.
+type mayForget struct{ lease.Store }
 
-func (doubted) Unsettled() error { return errors.New("never tried") }
+func (mayForget) Unsettled() error { return errors.New("never tried") }
 
 // WithSettle protects little if it is shorter than the window, so that is logged as a
 // warning.

@@ -12,8 +12,8 @@ import (
 )
 
 // Acquire fails if this process's clock is further ahead of the store's clock than
-// WithMaxSkew allows, because its bound could not be lowered again. A clock that is
-// behind is accepted.
+// WithMaxSkew allows, because its bound could not be lowered again. WithMaxAhead does not
+// raise this limit. A clock that is behind is accepted.
 func TestAcquireComparesTheClocks(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -22,7 +22,7 @@ type bunOrder struct {
 	Parent *types.ID
 }
 
-// bunShop uses bun's builder of queries.
+// bunShop is the [shop] of the tests with bun, by its builder of queries.
 type bunShop struct{ *bun.DB }
 
 func openBun(t *testing.T, db database) (shop, *sql.DB) {

@@ -134,8 +134,9 @@ func mysqlCounter(db *gorm.DB, name string) (next uint64, park func(types.ID) []
 	return parking.MySQLNext(ddl), func(to types.ID) []string { return []string{parking.MySQL(quoted, to)} }, err
 }
 
-// sqliteCounter also reads the largest key. A table without AUTOINCREMENT always
-// continues from that key, and no statement changes this.
+// sqliteCounter implements readCounter for SQLite. The next key follows the largest key of the
+// table and, with AUTOINCREMENT, also the last key that was assigned. Without
+// AUTOINCREMENT, no statement moves the counter, so park is nil.
 func sqliteCounter(db *gorm.DB, name string, l *liveColumn) (next uint64, park func(types.ID) []string, err error) {
 	schema, table := splitName(name)
 	var largest, last sql.NullInt64

@@ -133,8 +133,9 @@ func TestBackPointersCostNothing(t *testing.T) { //nolint:paralleltest // others
 	}
 }
 
-// TestRowsOfASliceCostNothing checks that rows of one slice cost no allocations, because
-// they are contiguous and need no comparison.
+// TestRowsOfASliceCostNothing checks that more rows in a slice cost no more allocations.
+// Assign notes the address ranges of rows, to find a row that it reaches twice, and the
+// rows of a slice are one range.
 func TestRowsOfASliceCostNothing(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")

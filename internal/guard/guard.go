@@ -62,7 +62,10 @@ func Guards(c clause.Interface) bool {
 	return ok
 }
 
-// ModifyStatement adds an error to the statement if one of its rows has no key.
+// ModifyStatement adds an error to the statement if one of its rows has no key. It accepts
+// such a row if the statement omits the key, because the database then assigns it, and if
+// the caller has turned the check off by [Skip]. GORM builds no INSERT from the rows if the
+// statement already has its SQL.
 func (k *keyClause) ModifyStatement(stmt *gorm.Statement) {
 	// If the field has a default, GORM or the database writes the default instead of the
 	// key 0.

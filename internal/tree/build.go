@@ -17,8 +17,8 @@ type graphKey struct {
 	pointers bool // the root rows are behind pointers
 }
 
-// throughPointer reports whether two values of type t can share a row.
-func throughPointer(t reflect.Type) bool {
+// canShareRow reports whether two values of type t can share a row.
+func canShareRow(t reflect.Type) bool {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		t = t.Elem()
 	}
@@ -76,7 +76,7 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 			return nil, err
 		}
 		e.refused = m.RefusedBy(rel) // an error if the foreign key cannot hold the key
-		e.target.shared = e.target.shared || throughPointer(rel.Field.FieldType)
+		e.target.shared = e.target.shared || canShareRow(rel.Field.FieldType)
 		e.target.keyMayChange = e.target.keyMayChange || e.mayChangeKey()
 		n.edges = append(n.edges, e)
 		if m.KeyReplacedBy(rel) { // because the model's own key is the foreign key of rel

@@ -50,7 +50,7 @@ func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, root, row refle
 	if err != nil {
 		return nil, err
 	}
-	key := graphKey{root: s, pointers: throughPointer(root)}
+	key := graphKey{root: s, pointers: canShareRow(root)}
 	if g, ok := graphs.cache.Load(key); ok {
 		return g.(*graph), nil
 	}

@@ -60,7 +60,7 @@ func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning,
 		return givenKey, keys
 	}
 	if len(n.stem) == 0 {
-		return t.meaningOfRest(table, n)
+		return t.meaningWithoutKeyWord(table, n)
 	}
 	if n.unsure {
 		n.stem = t.splitRole(n.stem)
@@ -101,8 +101,11 @@ func singularWords(table plan.TableName) []string {
 	return words
 }
 
-// meaningOfRest returns the meaning of a name that has no word for a key.
-func (t *tableIndex) meaningOfRest(table plan.TableName, n columnName) (nameMeaning, []Key) {
+// meaningWithoutKeyWord returns the meaning of a name that has no word for a key, such as
+// id. A name that ends like the name of a table, as user or order_no, may hold the keys of
+// the table, unless it is a position in a list, as sort_order. A role alone, as owner,
+// means a key of some table.
+func (t *tableIndex) meaningWithoutKeyWord(table plan.TableName, n columnName) (nameMeaning, []Key) {
 	words := n.words
 	if n.number {
 		words = words[:len(words)-1]

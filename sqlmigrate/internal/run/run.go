@@ -76,8 +76,10 @@ func (w Work) begin(ctx context.Context, conn *sql.Conn, c Config) *planRun {
 	return &planRun{session{ctx: ctx, conn: conn, engine: w.Engine, dialect: w.Dialect, config: c, begun: time.Now()}, w}
 }
 
-// Apply runs the phases in their order, and then tries keys in the tables. An error that
-// wraps [ErrIncomplete] means that all phases have been applied.
+// Apply runs the phases in their order. If none was excluded, it then inserts Snowflake IDs
+// into copies of the tables, to find tables that reject them. An error that wraps
+// [ErrIncomplete] means that all phases were applied, but work was left out, or that this
+// trial failed or found a rejection.
 func (w Work) Apply(ctx context.Context, conn *sql.Conn, c Config) error {
 	r := w.begin(ctx, conn, c)
 	if err := r.checkOrder(); err != nil {

@@ -47,8 +47,9 @@ func by(process int, events []model.Event) []model.Event {
 // held returns the record of a worker that the first holder has.
 func held(bound int64) model.Seen { return model.Seen{Bound: bound, Holder: 1} }
 
-// The cases are the shortest traces that have revealed a mistake or a case of the
-// protocol.
+// TestReplay checks that Check accepts a trace that the protocol allows, and rejects every
+// other trace with a reason. The cases are the shortest traces that have revealed a
+// mistake, or a case of the protocol.
 func TestReplay(t *testing.T) {
 	layout := model.Seen{Bound: 1}
 	read := load(map[int]model.Seen{model.LayoutWorker: layout}, model.LayoutWorker, 0, 1)

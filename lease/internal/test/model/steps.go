@@ -76,8 +76,8 @@ func (sr *stepper) valuesToTry(low, high num, observed func(step) num) (from, to
 	return 1, 0
 }
 
-// toA returns the value a of a step, for valuesToTry.
-func toA(st step) num { return st.a }
+// valueA returns the value a of a step, for valuesToTry.
+func valueA(st step) num { return st.a }
 
 // requests takes the steps of a process that does not wait for an answer.
 func (sr *stepper) requests(p num) {
@@ -110,7 +110,7 @@ func (sr *stepper) claims(p num) {
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
 		for from := sr.earliest(r); from <= r.bound; from++ {
-			for to, end := sr.valuesToTry(from+1, num(sr.config.Ticks), toA); to <= end; to++ {
+			for to, end := sr.valuesToTry(from+1, num(sr.config.Ticks), valueA); to <= end; to++ {
 				sr.change(step{claim, p, w, to, from}, func(s *state) {
 					pr := &s.processes[p]
 					pr.mode = claiming
@@ -145,7 +145,7 @@ func (sr *stepper) claimsAgain(p num) bool {
 			sr.change(step{kind: trust, process: p, worker: w}, func(s *state) { s.processes[p].hold(w, baseOf(r)) })
 			continue
 		}
-		for to, end := sr.valuesToTry(r.bound, num(sr.config.Ticks), toA); to <= end; to++ {
+		for to, end := sr.valuesToTry(r.bound, num(sr.config.Ticks), valueA); to <= end; to++ {
 			sr.change(step{kind: again, process: p, worker: w, a: to}, func(s *state) { s.send(p, w, baseOf(r), to) })
 		}
 	}
@@ -169,22 +169,23 @@ func (sr *stepper) extends(p num) {
 	if sr.isMutant(ExtendLower) {
 		low = 0
 	}
-	for to, end := sr.valuesToTry(low, num(sr.config.Ticks), toA); to <= end; to++ {
+	for to, end := sr.valuesToTry(low, num(sr.config.Ticks), valueA); to <= end; to++ {
 		sr.change(step{kind: extend, process: p, worker: pr.worker, a: to}, func(s *state) {
 			s.send(p, pr.worker, pr.base, to)
 		})
 	}
 }
 
-// issues takes the issuing of each tick below the acknowledged bound. Ticks that are left
-// out stand for a pause.
+// issues takes a step for each tick, from the process's next tick to the last below its
+// acknowledged bound, in which the process issues an ID. It may skip ticks, as after a
+// pause. The tick is the value a of the step.
 func (sr *stepper) issues(p num) {
 	pr := sr.state.processes[p]
 	end := pr.acknowledged
 	if sr.isMutant(TTLOnly) {
 		end = num(sr.config.Ticks)
 	}
-	for t, end := sr.valuesToTry(pr.next, end-1, toA); t <= end; t++ {
+	for t, end := sr.valuesToTry(pr.next, end-1, valueA); t <= end; t++ {
 		st := step{kind: issue, process: p, worker: pr.worker, a: t}
 		switch {
 		case sr.state.issued[pr.worker][t]:
@@ -247,7 +248,7 @@ func (sr *stepper) releases(p num) {
 	if sr.isMutant(ReleaseLast) && low > 0 && sr.state.issued[pr.worker][low-1] {
 		low--
 	}
-	for to, end := sr.valuesToTry(low, max(pr.next, pr.acknowledged), toA); to <= end; to++ {
+	for to, end := sr.valuesToTry(low, max(pr.next, pr.acknowledged), valueA); to <= end; to++ {
 		sr.change(step{kind: release, process: p, worker: pr.worker, a: to}, func(s *state) {
 			s.send(p, pr.worker, pr.base, to)
 		})

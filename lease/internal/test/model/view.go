@@ -84,8 +84,10 @@ func issuedBy(events []Event) map[int][]Event {
 	return by
 }
 
-// see replays one event. next is the write that is based on it, if it is a read, and ids
-// are the IDs of the call that it begins.
+// see replays one event: it puts the model's store into the state that the event shows, and
+// takes the model's steps for the event. next is the write that is based on the event, if
+// it is a read. ids are the IDs of the call that the event begins. issueBegun takes these
+// IDs during the call; an ID that is left when the next call begins could not be issued.
 func (v *View) see(e Event, next *Event, ids []Event) error {
 	switch e.Kind {
 	case Began:

@@ -127,8 +127,9 @@ func (g *graph) parentsFirst() []*table {
 	return slices.DeleteFunc(sorted, func(t *table) bool { return !slices.Contains(g.tables, t) })
 }
 
-// gather returns the objects of a table and of all its partitions, partitions first. list
-// returns the objects of one table.
+// gather returns the objects of the whole partition tree of t, also if t is a partition in
+// it. list returns the objects of one table. Partitions come before their parents, because
+// the index of a parent can only attach indexes that are in place.
 func gather[T any](t *table, list func(*table) []T) []T {
 	var found []T
 	for _, m := range slices.Backward(t.root.members) {

@@ -142,7 +142,8 @@ func (t *table) readFromCopy(ctx context.Context, q pgcatalog.QualifiedReader) {
 	t.freshDefinitions = definitions{q.CheckClauses(ctx, oid), q.IndexClauses(ctx, oid)}
 }
 
-// renameAll renames the columns to widen.
+// renameAll renames each column to widen from one of its names to another. It does so in
+// the transaction of q, which is rolled back later. q keeps the first error.
 func (t *table) renameAll(ctx context.Context, q pgcatalog.QualifiedReader, from, to naming) {
 	for _, c := range t.columns {
 		q.Exec(ctx, t.rename(from(c), to(c)))

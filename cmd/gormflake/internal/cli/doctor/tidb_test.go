@@ -8,9 +8,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// On TiDB, doctor ignores the settings of InnoDB, which have no effect there, and reports
-// a table of workers whose rows expire (TTL). The test covers only the differences from
-// MySQL, because "make tidb" runs the other tests on TiDB.
+// On TiDB, doctor ignores the settings of InnoDB, which have no effect there, and sequences,
+// which cannot be selected from. It reports a table of workers whose rows expire (TTL), and
+// goes on with the checks that it makes on MySQL. "make tidb" runs the other tests on TiDB.
 func TestDoctorTiDB(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.TiDB(t).URL()

@@ -53,6 +53,7 @@ func statusAsJSON(s sqlmigrate.OnlineStatus) statusJSON {
 // onlineAsJSON returns the output of "migrate online plan --json".
 func onlineAsJSON(o *sqlmigrate.OnlinePlan) any {
 	took, disk, log := o.Estimate()
+	// Only a Plan groups its blockers by object.
 	blockers := (&sqlmigrate.Plan{Blockers: o.Blockers}).BlockingObjects()
 	return struct {
 		Dialect    string   `json:"dialect"`
