@@ -83,12 +83,20 @@ func classifyPostgres(err error) errorKind {
 	return unknown
 }
 
-// inspectPostgres reads two settings of the server. It does not look for open
-// transactions, because pgx checks for them whenever a connection is taken from the
-// pool, and closes such a connection.
+// inspectPostgres reads two settings of the server, and finds out whether a transaction is
+// open on the connection. If so, transaction_timestamp returns the time of its beginning for
+// both statements. Otherwise each statement is a transaction of its own. Since version 5.9,
+// pgx itself closes a connection with an open transaction; other drivers do not.
 func inspectPostgres(ctx context.Context, on timedConn, _ tableName) (found session, err error) {
-	var fsync, pages string
-	err = on.queryRow(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes')", &fsync, &pages)
+	const began = "CAST(transaction_timestamp() AS text)"
+	var fsync, pages, one, two string
+	err = on.queryRow(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes'), "+began, &fsync, &pages, &one)
+	if err == nil {
+		err = on.queryRow(ctx, "SELECT "+began, &two)
+	}
+	if err == nil && one == two {
+		found.dirt = fmt.Errorf("%w has a transaction that was not ended: commit it or roll it back before the connection returns to the pool", errDirty)
+	}
 	if fsync == "off" {
 		found.findings = append(found.findings, finding{slog.LevelWarn, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"})
 	}

@@ -45,7 +45,7 @@ func TestTiDB(t *testing.T) {
 	for _, d := range tidbDirt {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			testDirt(t, freshOn(t, server), d)
+			testDirt(t, freshOn(t, server), reopen, d)
 		})
 	}
 	for _, shape := range tidbBroken {
