@@ -14,13 +14,12 @@
 // statement is its own transaction; on TiDB, each write runs in an explicit pessimistic
 // transaction. The store never takes part in a transaction of the application, because
 // after a rollback a worker taken in it would be free again. It inspects each
-// connection that the pool returns, by three statements on MySQL and MariaDB and by one
+// connection that the pool returns, by three statements on MySQL and MariaDB and by two
 // on PostgreSQL. A program may have left a transaction open, autocommit=0,
 // sql_log_bin=0, locks, a role without rights or, on MySQL, a temporary table that
 // hides the real table. In these cases the store logs each cause once, closes the
 // connection, so that the server rolls back, and takes another connection. On SQLite it
-// rolls back and keeps the connection. On PostgreSQL it is pgx that closes a connection
-// with an open transaction: with another driver, leave no transaction open.
+// rolls back and keeps the connection.
 //
 // Hooks, callbacks, scopes, plugins, prepared statements and dry runs do not affect the
 // store. With dbresolver it uses the database that [gorm.Open] was given, and neither
