@@ -32,7 +32,7 @@ func open(t *testing.T, ddl string) *pgcatalog.Reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	r, err := pgcatalog.Open(t.Context(), conn, "test", 120000)
+	r, err := pgcatalog.Open(t.Context(), conn, "test", 120000) // errors begin with test; the server may be of version 12 or later
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,8 @@ func open(t *testing.T, ddl string) *pgcatalog.Reader {
 	return r
 }
 
-// table returns the OID of a table and its columns by name.
+// table returns the OID of a table, and the OID and number of each of its columns by
+// name.
 func table(t *testing.T, r *pgcatalog.Reader, name string) (int64, map[string]pgcatalog.Node) {
 	t.Helper()
 	found := r.Resolve(t.Context(), []plan.TableName{{Name: name}})
@@ -55,7 +56,7 @@ func table(t *testing.T, r *pgcatalog.Reader, name string) (int64, map[string]pg
 	return found[0].OID, nodes
 }
 
-// equal fails the test unless got equals want and err is nil.
+// equal fails the test unless got equals want and err is nil. what names the result.
 func equal[T any](t *testing.T, what string, got T, err error, want T) {
 	t.Helper()
 	if err != nil {
@@ -102,7 +103,7 @@ CREATE TYPE shape AS (id integer); CREATE TABLE typed OF shape; ALTER TABLE plai
 	}
 	oids := []int64{0}
 	for i, test := range tests {
-		got := found[i+1]
+		got := found[i+1] // found[0] belongs to the absent table
 		equal(t, test.name, facts{got.Kind, got.Partition, got.Inherits, got.Typed, got.ForcesRowSecurity}, nil, test.want)
 		if got.Name != test.name || got.Display.String() != test.name || got.Schema != r.Schema || !got.MayChange || !got.MayCreate || got.Owner != r.Role {
 			t.Errorf("%s: %+v", test.name, got)
@@ -117,7 +118,8 @@ CREATE TYPE shape AS (id integer); CREATE TABLE typed OF shape; ALTER TABLE plai
 }
 
 // Columns returns the type of a column below its domain, the digits before the decimal
-// point, and the properties that a column in its place would need.
+// point, and the properties that a column in its place would need. The result is in the
+// order of the table, although the test asks in another order.
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE DOMAIN number AS integer; CREATE TABLE t (a smallint, b number, c varchar(7), d numeric(12, 2), e text,
@@ -176,7 +178,7 @@ COMMENT ON SEQUENCE held IS 'said'`)
 	_, nodes := table(t, r, "t")
 	type facts struct {
 		name              string
-		internal, special bool
+		internal, special bool // special is HasExtras, which is true if anything depends on the sequence, such as a default
 		owner             pgcatalog.Node
 		givesTo           []pgcatalog.Node
 		typ               string
@@ -197,7 +199,8 @@ COMMENT ON SEQUENCE held IS 'said'`)
 }
 
 // Sizes lists parents before their partitions. A partitioned table has no rows of its
-// own, and a partition that was never analyzed counts as such.
+// own, and a partition that was never analyzed counts as such. The relations of a
+// partition are the table, its index, and two for the TOAST table and the index of that.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE p (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10);
@@ -213,7 +216,7 @@ CREATE TABLE p2 PARTITION OF p DEFAULT; INSERT INTO p SELECT n FROM generate_ser
 		oid, rows   int64
 		notAnalyzed bool
 		relations   int
-	}{{p, 0, false, 2}, {p1, 9, false, 4}, {p2, 0, true, 4}} {
+	}{{p, 0, false, 2}, {p1, 9, false, 4}, {p2, 0, true, 4}} { // p1 has the keys from 1 to 9; only p1 was analyzed
 		got := sizes[i]
 		if got.Root != p || got.OID != want.oid || got.Rows != want.rows || got.NotAnalyzed != want.notAnalyzed || got.Relations != want.relations {
 			t.Errorf("%d: %+v, want %+v", i, got, want)
@@ -312,7 +315,7 @@ ALTER TABLE t DISABLE TRIGGER d`)
 }
 
 // Uses returns only objects that do not follow a change of the column by themselves, so
-// it leaves out constraints and indexes.
+// it leaves out constraints and indexes. Users returns all objects that use a column.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE t (id serial PRIMARY KEY CHECK (id > 0), twice integer GENERATED ALWAYS AS (id * 2) STORED, other integer REFERENCES t);
@@ -347,8 +350,8 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
-		read func(r *pgcatalog.Reader) int
-		want string
+		read func(r *pgcatalog.Reader) int // returns the number of rows, or the value of the row
+		want string                        // the beginning of the error
 	}{
 		{"a row that does not fit", func(r *pgcatalog.Reader) int {
 			return len(pgcatalog.Read[int64](t.Context(), r, "SELECT n FROM (VALUES (1), (NULL)) AS v (n)"))

@@ -84,7 +84,8 @@ func Open(ctx context.Context, conn *sql.Conn, work string, oldest int) (*Reader
 }
 
 // Scratch begins a transaction in which temporary tables can be created. [Reader.Close]
-// removes them.
+// removes them. The errors begin with work. The result does not have the properties of
+// the server and the role, such as Version, which [Open] reads.
 func Scratch(ctx context.Context, conn *sql.Conn, work string) (QualifiedReader, error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -97,7 +98,9 @@ func Scratch(ctx context.Context, conn *sql.Conn, work string) (QualifiedReader,
 	return q, q.err
 }
 
-// Exec runs a statement, unless there was an error before.
+// Exec runs a statement, unless there was an error before. In the read-only transaction
+// of [Open] the statement can only change a setting; in that of [Scratch] it can also
+// create temporary tables.
 func (r *Reader) Exec(ctx context.Context, statement string) {
 	if r.err == nil {
 		_, err := r.Tx.ExecContext(ctx, statement)
@@ -190,7 +193,7 @@ func params(args []any) []any {
 		case []Node:
 			found = append(found, array(list, func(n Node) int64 { return n.Table }), array(list, func(n Node) int64 { return n.Column }))
 		case []string:
-			text, _ := json.Marshal(append([]string{}, list...)) // Marshal does not fail for strings
+			text, _ := json.Marshal(append([]string{}, list...)) // Marshal does not fail for strings; a nil list becomes [] instead of null
 			found = append(found, string(text))
 		default:
 			found = append(found, arg)

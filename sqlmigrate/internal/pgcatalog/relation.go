@@ -59,7 +59,9 @@ func (r *Reader) ByOID(ctx context.Context, oids []int64) []*Relation {
 	return r.relations(ctx, numberedSQL, oids, len(oids))
 }
 
-// relations returns the relations of a query, in the order of the n elements of list.
+// relations returns the relations of a query, in the order of the n elements of list,
+// which is the argument of the query. The result is nil for an element without a
+// relation.
 func (r *Reader) relations(ctx context.Context, query string, list any, n int) []*Relation {
 	found := make([]*Relation, n)
 	for _, row := range Read[struct {

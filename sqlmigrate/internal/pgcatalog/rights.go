@@ -81,7 +81,7 @@ func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[in
 // revokeDefaults returns a statement that revokes the rights that other roles have on a
 // new relation by default. It reads them from the catalog when it runs, because they
 // depend on the role that created the relation. If there are none, it executes a SELECT
-// without columns.
+// without columns. Each % of the target is doubled, because format reads the text.
 func revokeDefaults(kind, target string) string {
 	revoke := "REVOKE ALL ON " + kind + " " + strings.ReplaceAll(target, "%", "%%") + " FROM %s"
 	return pgsql.Do("", "  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format("+pgsql.Literal(revoke)+",\n"+

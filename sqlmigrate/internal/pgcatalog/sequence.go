@@ -115,8 +115,9 @@ func (s *Sequence) EndsWithType() bool {
 	return s.Largest == high
 }
 
-// limits returns the default limits of the sequence, which depend on its type and
-// direction.
+// limits returns the default limits of the sequence. A sequence that counts up goes from
+// 1 to the largest value of its type, and a sequence that counts down from -1 to the
+// smallest.
 func (s *Sequence) limits() (low, high int64) {
 	low, high = -1<<63, 1<<63-1
 	switch s.Type {

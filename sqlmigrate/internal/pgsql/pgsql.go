@@ -108,18 +108,21 @@ func (b Backend) holder() string {
 	return fmt.Sprintf("FROM pg_catalog.pg_locks WHERE pid = %d AND locktype = 'advisory' AND granted AND (classid::bigint << 32) | objid::bigint = %s", b.PID, b.Key)
 }
 
-// End implements [engine.Backend]. It acts as the user who has logged in, because the
-// role to which connections are set may not end sessions of that user.
+// End implements [engine.Backend]. It ends the session over the connection other, if the
+// session still holds its advisory lock. It acts as the user who has logged in, because
+// the role to which connections are set may not end sessions of that user.
 func (b Backend) End(ctx context.Context, other *sql.Conn) error {
 	_, err := other.ExecContext(ctx, Do("", "  SET LOCAL ROLE NONE;\n  PERFORM pg_catalog.pg_terminate_backend(pid) "+b.holder()+";\n"))
 	return err
 }
 
-// Ended implements [engine.Backend].
+// Ended implements [engine.Backend]. It reports whether the session has released its
+// advisory lock.
 func (b Backend) Ended(ctx context.Context, other *sql.Conn) (ended bool, err error) {
 	err = other.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT "+b.holder()+")").Scan(&ended)
 	return ended, err
 }
 
-// EndSQL implements [engine.Backend].
+// EndSQL implements [engine.Backend]. It returns a statement with which a person can end
+// the session.
 func (b Backend) EndSQL() string { return fmt.Sprintf("SELECT pg_terminate_backend(%d)", b.PID) }

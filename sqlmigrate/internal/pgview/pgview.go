@@ -34,7 +34,7 @@ type View struct {
 	Uses         []int64  // OIDs of other views in the result that it uses
 	Blocked      []string // reasons why it cannot be dropped and created again
 
-	Display plan.TableName `row:"-"`
+	Display plan.TableName `row:"-"` // the name for messages
 	Parts   []string       `row:"-"` // statements that create the indexes and statistics of a materialized view
 	rights  []string       `row:"-"` // statements that restore the rights on it
 }
@@ -167,7 +167,8 @@ func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*Vie
 	})
 }
 
-// create returns the statements that create the view, without its rules.
+// create returns the statements that create the view with all its properties, except its
+// rules, which CreateAll creates after all views.
 func (v *View) create() []string {
 	var texts []string
 	addf := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
@@ -241,7 +242,8 @@ func CreateAll(views []*View) []string {
 }
 
 // Drops returns the statements that drop the rules of the views, and then the views, in
-// the reverse order of their creation. ifExists is "IF EXISTS ", or empty.
+// the reverse order of their creation, because no view can be dropped before the rules
+// and views that use it. ifExists is "IF EXISTS ", or empty.
 func Drops(views []*View, ifExists string) []string {
 	var texts []string
 	for _, v := range views {
@@ -282,7 +284,7 @@ func linesOutsideQuotes(text string) []string {
 	var lines []string
 	begin, at := 0, 0
 	// Search for line breaks between tokens; the last, empty token stands for the end of
-	// the text.
+	// the text. The server writes definitions in standard SQL, so no Rules apply.
 	for _, token := range append(sqltext.Scan(text, sqltext.Rules{}), sqltext.Token{Start: len(text)}) {
 		for ; at < token.Start; at++ {
 			if text[at] == '\n' {

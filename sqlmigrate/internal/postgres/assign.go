@@ -12,11 +12,12 @@ func (t *table) assignedColumns() []*column {
 	return keepIf(t.columns, func(c *column) bool { return c.auto() != "" })
 }
 
-// auto returns how the database assigns keys to the column, or "". Any member counts,
-// because a child may have a sequence that its parent does not have. A default that is
-// neither a counter nor a constant does not assign keys, because it has another meaning,
-// such as the tenant of the session. The default of a column that refers to another key
-// does not assign keys either.
+// auto returns how the database assigns keys to the column, or "". The columns that
+// partitions and children have from it (members) count too, because a child may have a
+// sequence that its parent does not have. A default that is neither a counter nor a
+// constant does not assign keys, because it has another meaning, such as the tenant of
+// the session. The default of a column that refers to another key does not assign keys
+// either.
 func (c *column) auto() string {
 	for _, m := range c.members {
 		switch {
@@ -88,8 +89,8 @@ func (c *column) droppedSequences() []*sequence {
 	return keepIf(c.allSequences(), func(s *sequence) bool { return s.isDropped })
 }
 
-// userOf returns the column whose keys come from s. That is the root c, unless only a
-// single partition or child uses s.
+// userOf returns the column whose keys come from sequence s. That is c, the column of the
+// topmost table, unless only a single partition or child uses s.
 func (c *column) userOf(s *sequence) *column {
 	var users []*column
 	for _, m := range c.members {

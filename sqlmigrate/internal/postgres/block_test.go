@@ -11,7 +11,8 @@ import (
 
 // Each case has an object because of which the plan for table t, or for the given
 // targets, must be refused, with a blocker of table and object. The field silent marks
-// the cases in which PostgreSQL itself would run the statements of the plan.
+// the cases in which PostgreSQL itself would run the statements of the plan. Table child
+// refers to t.
 var pgBlockers = []struct {
 	name, ddl, table, object string
 	targets                  []any
@@ -149,7 +150,7 @@ func postgresNoBlockers(t *testing.T, server *migratetest.PgServer) {
 			d := server.Database(t, `CREATE TABLE t (id serial PRIMARY KEY, n integer); CREATE TABLE child (t_id integer REFERENCES t);
 				CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';`+test.ddl)
 			targets := []any{"t"}
-			for _, table := range []string{"u", "w", "x"} {
+			for _, table := range []string{"u", "w", "x"} { // tables of this case, without foreign keys
 				if test.name == "text reference" {
 					targets = append(targets, sqlmigrate.WithReference(table+".t_id", "t.id"))
 				}
@@ -159,7 +160,8 @@ func postgresNoBlockers(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// A target that does not exist, or that is not a table, is an error of Inspect.
+// A target that does not exist, or that is not a table, is an error of Inspect. Names
+// are taken as they are, so that T is not table t.
 func postgresNotThere(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, "CREATE TABLE t (id serial PRIMARY KEY); CREATE VIEW v AS SELECT 1; CREATE SEQUENCE s")
 	for _, test := range []struct {

@@ -113,7 +113,7 @@ var useReasons = map[string][2]string{
 // blockUses returns one blocker for each object and table, even if the object uses
 // several columns of the table.
 func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
-	columns := map[string][]*column{}
+	columns := map[string][]*column{} // the columns that an object uses, by its description
 	for _, u := range uses {
 		columns[u.Object] = append(columns[u.Object], g.columns[u.Node])
 	}
@@ -143,7 +143,7 @@ func blockUse(u pgcatalog.Use, used []*column) engine.Findings {
 			tables, columns = append(tables, table), append(columns, table.String()+"."+c.Name)
 		}
 	}
-	if len(tables) == 1 {
+	if len(tables) == 1 { // the blocker names the table already
 		columns[0] = used[0].Name
 	}
 	var found engine.Findings
@@ -162,7 +162,7 @@ func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found eng
 			Table  int64
 			Object sql.NullString
 			Detail string
-		}](ctx, r, g, b.query+" ORDER BY 2, 3") {
+		}](ctx, r, g, b.query+" ORDER BY 2, 3") { // by object and detail
 			if x.Object.Valid { // NULL if the object was dropped since the query began
 				found.Block(g.relations[x.Table].Display, x.Object.String, fmt.Sprintf(b.reason, x.Detail), b.fix)
 			}

@@ -66,7 +66,8 @@ func (c *pgWireConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// cut ends all present connections for the client. The server does not notice.
+// cut ends all present connections for the client, by a deadline in the past. The server
+// does not notice.
 func (w *pgWire) cut() {
 	w.each(func(c *pgWireConn) { _ = c.SetReadDeadline(time.Unix(1, 0)) })
 }
@@ -110,10 +111,10 @@ func pgOver(t *testing.T, pool gorm.ConnPool) *gorm.DB {
 
 // When Apply returns after its context was canceled or its connection was lost, no
 // session of it waits for a lock any more, so it does not block later sessions. Each case
-// ends Apply while it waits for a lock. conns limits the connections of the pool (0 is no
-// limit), and broken cuts the connection instead of canceling the context. The role
-// owning, which the connection sets, may not end the session of the user cancelling, who
-// has logged in.
+// ends Apply while it waits for a lock. user logs in, and settings are added to the URL
+// of its connections. conns limits the connections of the pool (0 is no limit), and
+// broken cuts the connection instead of canceling the context. The role owning, which the
+// connection sets, may not end the session of the user cancelling, who has logged in.
 func postgresCancelled(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE cancelling LOGIN; CREATE ROLE owning; GRANT owning TO cancelling")
 	apply := func(ctx context.Context, plan *sqlmigrate.Plan, db *gorm.DB) error { return plan.Apply(ctx, db) }
@@ -151,6 +152,7 @@ func postgresCancelled(t *testing.T, server *migratetest.PgServer) {
 			if test.broken {
 				end = wire.cut
 			}
+			// waiting is the number of sessions that still wait after Apply has returned.
 			waiting, err := d.Waits(t, end, func() error { return test.apply(ctx, plan, db) })
 			if err == nil || !test.broken && !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "pg_terminate_backend") {
 				t.Errorf("error %v, want its context's, or its connection's, alone", err)
@@ -181,6 +183,7 @@ func postgresOneConnection(t *testing.T, server *migratetest.PgServer) {
 		t.Fatal(err)
 	}
 	plan := d.Inspect(t, "users", "orders")
+	// Cancel between two statements, and then while a statement waits for a lock.
 	between, cancelBetween := context.WithCancel(t.Context())
 	err = plan.Apply(between, pgOver(t, conn), sqlmigrate.WithProgress(func(sqlmigrate.Progress) { cancelBetween() }))
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "pg_terminate_backend") {

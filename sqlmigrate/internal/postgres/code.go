@@ -56,8 +56,9 @@ WHERE v.relkind = 'v' AND v.relnamespace NOT IN ('pg_catalog'::regnamespace, 'in
 GROUP BY v.oid, n.nspname, c.relname
 ORDER BY 1`
 
-// Codes implements [engine.Copies]. Package sqltext finds the INSERT statements in the
-// texts.
+// Codes implements [engine.Copies]. It returns the functions, triggers and rules whose
+// code inserts rows, and the views into which programs can insert. Package sqltext finds
+// the INSERT statements in the texts.
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	texts, err := rows.Read[struct {
 		Object string
@@ -81,8 +82,10 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	return codes, err
 }
 
-// Assigning implements [engine.Copies]. It analyzes the texts of the functions of BEFORE
-// triggers instead of calling them, because a call would advance their sequences.
+// Assigning implements [engine.Copies]. It returns the triggers that assign keys to rows
+// without a key, with the statements that drop and create each of them. It analyzes the
+// texts of the functions of BEFORE triggers instead of calling them, because a call would
+// advance their sequences.
 func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
 	for _, t := range r.triggers {
 		c := r.copies[slices.IndexFunc(r.copies, func(c *tableCopy) bool { return c.OID == t.Table })]

@@ -87,13 +87,13 @@ func (g *graph) addRoot(c *column) {
 		g.tables = append(g.tables, &table{Relation: c.relation})
 	}
 	c.table = g.tables[len(g.tables)-1]
-	if c.Node.Column > 0 {
+	if c.Node.Column > 0 { // not for a table without a primary key, which has column 0 in the graph
 		c.table.columns = append(c.table.columns, c)
 	}
 }
 
-// addReferences records for each root to which keys it refers. An inherited column adds
-// no reference of its own, because its root represents it.
+// addReferences records for each root to which keys it refers, with or without a foreign
+// key. An inherited column adds no reference of its own, because its root represents it.
 func (g *graph) addReferences(edges []edge) {
 	for _, e := range edges {
 		if e.Inherited {
@@ -112,15 +112,14 @@ func (g *graph) addReferences(edges []edge) {
 // and $3 to $6 the references without a constraint.
 //
 // The relation edge has all edges of the database, which lead from a column of table a to
-// a column of table b. These are foreign keys (contype 'f',
-// whose conkey and confkey have the numbers of the columns in the same order), the
-// columns that a partition or child has from its parent (attinhcount > 0), and the
-// references without a constraint. Inherited columns are included because ALTER TABLE of
-// the parent changes them too. The relation way has each edge in both directions, because
-// a key and a reference to it have to change together. The relation component collects
-// the columns that the given columns reach on these ways. The result is sorted by the
-// names of the foreign keys and the numbers of the references, so that equal schemas give
-// equal plans.
+// a column of table b. These are foreign keys (contype 'f', whose conkey and confkey have
+// the numbers of the columns in the same order), the columns that a partition or child
+// has from its parent (attinhcount > 0), and the references without a constraint.
+// Inherited columns are included because ALTER TABLE of the parent changes them too. The
+// relation way has each edge in both directions, because a key and a reference to it have
+// to change together. The relation component collects the columns that the given columns
+// reach on these ways. The result is sorted by the names of the foreign keys and the
+// numbers of the references, so that equal schemas give equal plans.
 const edgesSQL = `
 WITH RECURSIVE edge AS (
   SELECT c.conrelid AS a, k.a AS a_column, c.confrelid AS b, k.b AS b_column, false AS inherited, true AS foreign_key, c.conname AS name, 0 AS number
@@ -170,9 +169,10 @@ func nodesOf(keys []pgcatalog.Node, edges []edge) []pgcatalog.Node {
 	return slices.Compact(all)
 }
 
-// readSizes reads the size of each table, and the smallest and largest value of each key.
-// Phase guard needs the smallest value, because it cannot validate a CHECK that a row
-// violates. The checks before a phase is taken back need the largest value.
+// readSizes reads the size of each table with its partitions and children, and the
+// smallest and largest value of each key. Phase guard needs the smallest value, because
+// it cannot validate a CHECK that a row violates. The checks before a phase is taken back
+// need the largest value.
 func readSizes(ctx context.Context, r *pgcatalog.Reader, g *graph) {
 	byOID, oids := map[int64]*table{}, make([]int64, len(g.tables))
 	for i, t := range g.tables {

@@ -49,7 +49,8 @@ func (c *keptConstraint) keep() []string {
 	return pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+c.table(), c.Comment)
 }
 
-// statements implements object.
+// statements implements object. It returns the statements that drop the constraint and
+// add it again.
 func (c *keptConstraint) statements() (drop, create string) {
 	return ofConstraint("", c.table(), pgsql.Quote(c.Name), c.Definition)
 }
@@ -62,7 +63,7 @@ func restoreConstraints(constraints []*keptConstraint) []string {
 	var comments []string
 	for _, c := range constraints {
 		comments = append(comments, c.keep()...)
-		if c.ParentOID != 0 {
+		if c.ParentOID != 0 { // a foreign key that comes from another, whose name PostgreSQL has chosen
 			toTemporary, toFinal = toTemporary+c.renameToTemporary(), toFinal+fmt.Sprintf("  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", c.table(), temporaryName(c.OID), pgsql.Quote(c.Name))
 		}
 	}

@@ -202,13 +202,16 @@ func (c *tableCopy) value(column copyColumn, row engine.Row, needed bool) string
 }
 
 // screenQuery returns a query that has a row if the table accepts rows with the keys in
-// all fills, which are the ways to fill the columns without a key.
+// all fills, which are the ways to fill the columns without a key. If moved is true, the
+// columns have their types after the plan.
 func (c *tableCopy) screenQuery(moved bool, keys map[string]types.ID) string {
 	return "SELECT FROM (" + c.constantRows(moved, keys) + ") AS " + pgsql.Quote(c.Name) + " HAVING bool_and(" + c.Screen + ")"
 }
 
-// constantRows returns a query for constant rows with the columns of the table. It has a
-// row for each element of all, which maps columns to keys, in each fill.
+// constantRows returns a query for constant rows with the columns of the table, whose
+// types are those after the plan if moved is true. It has a row for each element of all,
+// which maps columns to keys, in each fill. A primary key without a key may be NULL in
+// these rows.
 func (c *tableCopy) constantRows(moved bool, all ...map[string]types.ID) string {
 	var queries []string
 	for _, keys := range all {

@@ -37,28 +37,31 @@ type Engine struct{}
 // oldestVersion is the oldest server that the queries support, as server_version_num.
 const oldestVersion = 120000
 
-// Quote implements [engine.Engine].
+// Quote implements [engine.Engine]. It returns the name with its schema in double quotes.
 func (Engine) Quote(t plan.TableName) string { return t.Quoted(`"`) }
 
-// Absent implements [engine.Engine]. For a table whose schema does not exist, some
-// statements report only the schema.
+// Absent implements [engine.Engine]. It reports whether err means that a table does not
+// exist. For a table whose schema does not exist, some statements report only the schema.
 func (Engine) Absent(err error) bool {
 	state := pgsql.State(err)
 	return state == pgsql.UndefinedTable || state == pgsql.InvalidSchemaName
 }
 
 // Transactions implements [engine.Engine]. It returns true because PostgreSQL can roll
-// back every statement of a plan.
+// back every statement of a plan, so that [Engine.Run] is one transaction.
 func (Engine) Transactions() bool { return true }
 
-// LockTimeout implements [engine.Engine]. It includes deadlocks, because a repeated run
-// takes its locks at another time.
+// LockTimeout implements [engine.Engine]. It reports whether another session held a lock
+// for too long. That includes deadlocks, because a repeated run takes its locks at
+// another time.
 func (Engine) LockTimeout(err error) bool {
 	state := pgsql.State(err)
 	return state == pgsql.LockNotAvailable || state == pgsql.DeadlockDetected
 }
 
-// Inspect implements [engine.Engine]. It reads everything in one snapshot of the catalog.
+// Inspect implements [engine.Engine]. It returns the phases of the move of the requested
+// tables, with its blockers and notes. It reads everything in one snapshot of the
+// catalog.
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
 	if err := engine.CheckServer(ctx, conn, "PostgreSQL"); err != nil {
 		return nil, err
@@ -80,7 +83,7 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 	return f.plan(r, want), nil
 }
 
-// inspecting is the beginning of errors.
+// inspecting is the beginning of the errors of Inspect, Try and Survey.
 const inspecting = "sqlmigrate: inspect"
 
 // facts collects the facts that Inspect reads, and from which it computes a plan.
@@ -136,7 +139,7 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 	result := &engine.Result{}
 	for _, t := range f.graph.tables {
-		result.Tables = append(result.Tables, t.result(r.Schema))
+		result.Tables = append(result.Tables, t.planTable(r.Schema))
 	}
 	add := func(phase plan.Phase, found engine.Findings) {
 		f.Add(found)
@@ -152,16 +155,16 @@ func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 		add(planGuard(f.graph, r.Locks))
 	}
 	f.Add(notesOn(f.graph, r.Role, f.requested.tables))
-	if len(result.Phases) > 0 && result.Phases[0].Name == plan.Widen {
+	if len(result.Phases) > 0 && result.Phases[0].Name == plan.Widen { // a phase without steps is not in the result
 		f.Notes = append(f.Notes, notesOnWiden...)
 	}
 	result.Findings = f.Findings
 	return result
 }
 
-// result converts the table to the type that plans use. A table in the current schema has
-// no schema there.
-func (t *table) result(schema string) plan.Table {
+// planTable converts the table to the type that plans use. A table in the current schema,
+// whose name is schema, has no schema there.
+func (t *table) planTable(schema string) plan.Table {
 	result := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, NotAnalyzed: t.NotAnalyzed}
 	if t.Schema == schema {
 		result.Schema = ""

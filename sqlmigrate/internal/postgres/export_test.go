@@ -6,8 +6,8 @@ import (
 )
 
 // End begins a transaction on conn and ends its session over other. It adds pid to the
-// process number and key to the lock key by which the session is identified, so that a
-// test can identify another session.
+// process number, and appends key, such as " + 1", to the lock key by which the session
+// is identified. With these, a test can name a session that is not that of conn.
 func End(ctx context.Context, conn, other *sql.Conn, pid int64, key string) error {
 	s, err := begin(ctx, conn, nil)
 	if err != nil {

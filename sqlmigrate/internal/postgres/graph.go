@@ -160,11 +160,11 @@ func (t *table) narrowColumns() []*column {
 	return keepIf(t.columns, (*column).IsNarrow)
 }
 
-// keepIf returns the elements for which is returns true.
-func keepIf[T any](all []T, is func(T) bool) []T {
+// keepIf returns the elements for which include returns true.
+func keepIf[T any](all []T, include func(T) bool) []T {
 	var found []T
 	for _, x := range all {
-		if is(x) {
+		if include(x) {
 			found = append(found, x)
 		}
 	}

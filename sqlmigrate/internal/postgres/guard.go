@@ -38,9 +38,10 @@ type constraintNames struct {
 	taken   map[string]bool  // all names of constraints
 }
 
-// readChecks adds to each table the CHECKs that its keys need. A column that refers to
-// another key needs no CHECK, because its foreign key, or the program, takes the values
-// from a key that has one.
+// readChecks adds to each table the CHECKs that its keys need. The findings are keys of
+// zero or less, which violate the CHECK. A column that refers to another key needs no
+// CHECK, because its foreign key, or the program, takes the values from a key that has
+// one.
 func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (found engine.Findings) {
 	names := readConstraintNames(ctx, q, g)
 	for _, t := range g.tables {
@@ -49,7 +50,7 @@ func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (fou
 				continue
 			}
 			name, added, needed := names[t].chooseGuard(c)
-			if !needed {
+			if !needed { // the column has such a CHECK already
 				continue
 			}
 			broken := c.keys.Smallest.Valid && c.keys.Smallest.Int64 <= 0 // no smallest key means no rows
@@ -131,10 +132,11 @@ const scanRate = 500_000_000
 func planGuard(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Guard, Transaction: true}
 	var found engine.Findings
-	// addSteps adds a transaction for the CHECKs that is selects.
-	addSteps := func(is func(check) bool, mode string, step func(*table, []check) plan.Step) {
-		tables := keepIf(g.tables, func(t *table) bool { return slices.ContainsFunc(t.checks, is) })
-		found.Add(g.addSteps(&phase, tables, mode, locks, func(t *table) plan.Step { return step(t, keepIf(t.checks, is)) }))
+	// addSteps adds a step for each table with CHECKs for which include is true, in a
+	// transaction with locks of the mode. step returns the step for a table.
+	addSteps := func(include func(check) bool, mode string, step func(*table, []check) plan.Step) {
+		tables := keepIf(g.tables, func(t *table) bool { return slices.ContainsFunc(t.checks, include) })
+		found.Add(g.addSteps(&phase, tables, mode, locks, func(t *table) plan.Step { return step(t, keepIf(t.checks, include)) }))
 	}
 	addSteps(isNew, accessExclusive, addChecks)
 	addSteps(isSatisfied, shareUpdateExclusive, validateChecks)

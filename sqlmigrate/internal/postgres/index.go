@@ -117,7 +117,8 @@ func (i *index) keep() []string {
 	return texts
 }
 
-// statements implements object. The index of a constraint is dropped and created with it.
+// statements implements object. It returns the statements that drop the index and create
+// it again. The index of a constraint is dropped and created with the constraint.
 func (i *index) statements() (drop, create string) {
 	if i.Constraint != "" {
 		return ofConstraint(pgsql.If(i.Tree, "ONLY "), i.table(), pgsql.Quote(i.Constraint), i.Definition)

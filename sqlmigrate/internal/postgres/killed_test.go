@@ -32,7 +32,7 @@ func TestPostgresKilledChild(t *testing.T) {
 func postgresKilled(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	before := d.Dump(t)
-	reader := d.Begin()
+	reader := d.Begin() // the plan has to wait for its lock
 	defer reader.Rollback()
 	migratetest.Run(t, reader, "LOCK TABLE orders IN ACCESS SHARE MODE")
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPostgresKilledChild$", "-test.count=1")

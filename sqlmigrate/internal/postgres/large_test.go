@@ -69,6 +69,8 @@ func postgresThreeHundred(t *testing.T, server *migratetest.PgServer) {
 	d.Script(t, schema.Rows(migratetest.LargeID))
 	refresh()
 	references := migratetest.ReadReferences(t, d.DB, pgForeignKeys)
+	// Each table has three references, except the first, which only refers to itself. For
+	// every five views, a partitioned table has one.
 	if got, want := len(references), 3*schema.Tables-2+schema.Views/5; got != want {
 		t.Errorf("%d references, want %d", got, want)
 	}
@@ -107,7 +109,7 @@ func TestPostgresFewLocks(t *testing.T) {
 	migratetest.WantError(t, inOneTransaction(*plan).Apply(t.Context(), d.DB), "out of shared memory", "Hint: ", "max_locks_per_transaction", "nothing of this phase has been changed")
 	migratetest.PgSame(t, "after a failure", d.Dump(t), before)
 
-	// stop applies the plan, and cancels it after a number of statements.
+	// stop applies the plan, and cancels it after at statements.
 	stop := func(at int) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -120,12 +122,12 @@ func TestPostgresFewLocks(t *testing.T) {
 	migratetest.WantError(t, stop(40), "context canceled", "of this phase applied and kept")
 	migratetest.WantError(t, stop(60), "of this phase applied and kept")
 	again := d.Inspect(t, schema.Targets()...)
-	if left := len(again.Phases[0].Steps); left == 0 || left >= 40 {
-		t.Errorf("another plan has %d tables to widen, want some of 40", left)
+	if narrow := len(again.Phases[0].Steps); narrow == 0 || narrow >= 40 { // a step of phase widen for each narrow table
+		t.Errorf("another plan has %d tables to widen, want some of 40", narrow)
 	}
 	d.Apply(t, again)
-	if left := d.Inspect(t, schema.Targets()...); !left.Empty() {
-		t.Errorf("after up, the plan is not empty:\n%s", left)
+	if last := d.Inspect(t, schema.Targets()...); !last.Empty() {
+		t.Errorf("after up, the plan is not empty:\n%s", last)
 	}
 	d.Revert(t, plan)
 	migratetest.PgSame(t, "after down", d.Dump(t), before)

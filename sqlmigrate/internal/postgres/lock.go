@@ -21,11 +21,11 @@ const (
 const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 
 // lockFirst adds a statement that takes all locks of a transaction to the beginning of
-// its steps, and, for the way back, of its last step, which then runs first. If a lock is
-// not available, the transaction fails before it has copied a table, and not afterwards.
-// The statement locks parents before children, in the same order as programs. In the
-// reverse order there would be deadlocks with programs that have written a parent and
-// continue with its children.
+// its steps, and, for the way back, of its last step, which then runs first. modes has
+// the lock mode of each table. If a lock is not available, the transaction fails before
+// it has copied a table, and not afterwards. The statement locks parents before children,
+// in the same order as programs. In the reverse order there would be deadlocks with
+// programs that have written a parent and continue with its children.
 func (g *graph) lockFirst(steps []plan.Step, modes map[*table]string) {
 	if len(modes) < 2 { // a single table is locked by its first statement
 		return
@@ -93,9 +93,10 @@ func (g *graph) parentsFirst(modes map[*table]string) []*table {
 
 // addSteps adds a step for each table to a phase. The steps are divided into
 // transactions, each of which begins with the locks of its tables in the given mode.
-// locks is the size of the server's lock table.
+// locks is the size of the server's lock table. The findings report that the lock table
+// is too small for a single transaction, or for a table.
 func (g *graph) addSteps(phase *plan.Phase, tables []*table, mode string, locks int, step func(*table) plan.Step) engine.Findings {
-	first := 0
+	first := 0 // the number of the first new transaction
 	if n := len(phase.Steps); n > 0 {
 		first = phase.Steps[n-1].Transaction + 1
 	}

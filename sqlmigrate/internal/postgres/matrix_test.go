@@ -151,7 +151,7 @@ func postgresMatrix(t *testing.T, server *migratetest.PgServer) {
 			d := server.Database(t, pgSchema(kind.key, kind.reference, kind.before, kind.after))
 			d.Script(t, pgReferenceRows)
 			targets := []any{sqlmigrate.WithReference("app.audit.row_id", "app.users.id")}
-			for _, table := range pgKeyTables[:len(pgKeyTables)-1] {
+			for _, table := range pgKeyTables[:len(pgKeyTables)-1] { // all but apart
 				targets = append(targets, "app."+table)
 			}
 			plan := d.PhaseByPhase(t, targets...)
@@ -170,9 +170,9 @@ func postgresMatrix(t *testing.T, server *migratetest.PgServer) {
 }
 
 // pgMoved checks in the catalog that all columns are bigint (OID 20) and that the
-// database does not assign the keys any more. Then it inserts a Snowflake ID into each
-// table, and checks that rows without a key, with key 0 and with a negative key are
-// refused.
+// database does not assign the keys any more. Table apart and the tables whose name ends
+// with also are not moved. Then it inserts a Snowflake ID into each table, and checks
+// that rows without a key, with key 0 and with a negative key are refused.
 func pgMoved(t *testing.T, d *migratetest.PgDatabase) {
 	t.Helper()
 	got := d.Value(t, `SELECT coalesce(string_agg(format('%s.%s %s %s', attrelid::regclass, attname, format_type(atttypid, -1), attidentity), ', '), '')
@@ -183,7 +183,7 @@ func pgMoved(t *testing.T, d *migratetest.PgDatabase) {
 	if got != "" {
 		t.Errorf("not moved: %s", got)
 	}
-	const id = 1801439850948198400
+	const id = 1801439850948198400 // a Snowflake ID
 	d.Script(t, fmt.Sprintf(`
 		INSERT INTO app.users (id, name, manager_id) VALUES (%[1]d, 'n', %[1]d);
 		INSERT INTO app.profiles VALUES (%[1]d); INSERT INTO app.avatars VALUES (%[1]d);

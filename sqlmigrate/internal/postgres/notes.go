@@ -25,7 +25,8 @@ func notesOn(g *graph, role string, requested map[int64]bool) engine.Findings {
 				found.Add(noteColumn(t, c))
 			}
 		}
-		assigned := !g.parks && len(t.assignedColumns()) > 0
+		assigned := !g.parks && len(t.assignedColumns()) > 0 // phase detach changes the table
+		// A table that no phase changes needs no note.
 		if !t.MayChange && (refers[t.OID] || len(t.narrowColumns()) > 0 || len(t.checks) > 0 || assigned || g.parks && t.refusesKeys()) {
 			found.Note("Role %s may not change table %s: apply the plan as %s, who owns it.", role, t.Display, t.Owner)
 		}
@@ -62,7 +63,7 @@ func noteColumn(t *table, c *column) engine.Findings {
 		case s.Internal && len(s.others) > 0:
 			found.Block(t.Display, strings.Join(s.others, ", "),
 				"it uses sequence "+s.Display.String()+", which goes with the identity of column "+c.Name, "give it a sequence of its own")
-		case s.isRemoved():
+		case s.isRemoved(): // no other object needs it
 		case len(s.others) > 0:
 			found.Note("Sequence %s of column %s of table %s stays: it is used by %s.", s.Display, c.Name, t.Display, strings.Join(s.others, ", "))
 		default:
@@ -132,8 +133,9 @@ func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found en
 }
 
 // noteSequenceFunctions adds a note for each sequence that phase detach removes and whose
-// name is in the text of a function. First it searches for all names together, because
-// usually no function contains any of them, and only then for each name.
+// name is in the text of a function, whatever its types and its tables are. First it
+// searches for all names together, because usually no function contains any of them, and
+// only then for each name.
 func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	var removed []*sequence
 	var names []string

@@ -31,6 +31,8 @@ func postgresPlan(t *testing.T, server *migratetest.PgServer) {
 	if !slices.Equal(got, want) {
 		t.Errorf("tables\n%q, want\n%q", got, want)
 	}
+	// Each phase has a step for orders and then one for users. Phase guard has a second
+	// transaction with two more steps, which validate the CHECKs.
 	widen, detach, guard := plan.Phases[0], plan.Phases[1], plan.Phases[2]
 	users := widen.Steps[1]
 	if users.Table.String() != "users" || !users.Rewrites || users.Rows != 5000 || users.Bytes < 2_000_000 ||
@@ -54,8 +56,9 @@ func postgresPlan(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Each case has an object of which a note of the plan must warn. The plan can be applied
-// and taken back nevertheless.
+// Each case has an object of which a note of the plan must warn. The notes of the cases
+// without ddl belong to phase widen itself. The plan can be applied and taken back
+// nevertheless.
 func postgresNotes(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct{ name, ddl, want string }{
 		{"always", "ALTER TABLE t ALTER id DROP DEFAULT, ALTER id ADD GENERATED ALWAYS AS IDENTITY", "Column id of table t is GENERATED ALWAYS"},
@@ -136,7 +139,8 @@ func postgresGuards(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Tables that no column connects with the moved key stay as they are.
+// Tables that no column connects with the moved key stay as they are. want has the
+// columns of the plan.
 func postgresConnected(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE TABLE users (id serial PRIMARY KEY);

@@ -69,7 +69,8 @@ func (s *pgRandomSchema) add(text string) {
 	fmt.Fprintf(&s.text, "%s;\n", strings.ReplaceAll(text, "#", fmt.Sprint(s.number)))
 }
 
-// features adds a third of the features to a table, in random order.
+// features adds about a third of the features to a table, in random order. For a
+// partitioned table it leaves out those that are not possible.
 func (s *pgRandomSchema) features(table string, partitioned bool) {
 	for _, i := range s.Perm(len(pgFeatures)) {
 		feature := pgFeatures[i]
@@ -84,6 +85,7 @@ func (s *pgRandomSchema) features(table string, partitioned bool) {
 	}
 }
 
+// key returns a random definition of a key.
 func (s *pgRandomSchema) key() string { return pgRandomKeys[s.IntN(len(pgRandomKeys))] }
 
 // make returns the statements that create the schema and a few rows.

@@ -49,9 +49,9 @@ func readByTable[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *gra
 
 // An object is an index, a constraint or statistics that PostgreSQL builds again.
 type object interface {
-	common() Rebuilt
-	statements() (drop, create string)
-	keep() []string // statements that restore the properties that PostgreSQL loses
+	common() Rebuilt                   // the fields that all objects share
+	statements() (drop, create string) // statements that drop the object and create it again
+	keep() []string                    // statements that restore the properties that PostgreSQL loses
 }
 
 // Rebuilt has the fields that all objects share. Rewritten objects are created again on

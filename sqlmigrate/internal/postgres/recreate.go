@@ -29,14 +29,14 @@ func (r *recreation) addPartitioned(i *index) {
 	}
 }
 
-// addRewritten adds the objects that have expressions, in the order of their tables in
-// parentsFirst. If a table has the same constraint from a parent and of its own, the
-// parent's must be dropped first.
-func (r *recreation) addRewritten(objects []object, parentsFirst []int64) {
+// addRewritten adds the objects that have expressions, in the order of tables, which has
+// the OIDs of their tables, parents first. If a table has the same constraint from a
+// parent and of its own, the parent's must be dropped first.
+func (r *recreation) addRewritten(objects []object, tables []int64) {
 	objects = keepIf(objects, func(o object) bool { return o.common().Rewritten })
-	for _, of := range parentsFirst {
+	for _, table := range tables {
 		for _, o := range objects {
-			if drop, create := o.statements(); o.common().Of == of {
+			if drop, create := o.statements(); o.common().Of == table {
 				r.drops, r.creates = append(r.drops, drop), append(r.creates, create)
 			}
 		}

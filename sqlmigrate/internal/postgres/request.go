@@ -38,9 +38,9 @@ func resolve(ctx context.Context, r *pgcatalog.Reader, want engine.Request) (*se
 	}
 	keys := readKeys(ctx, r, oids)
 	for i, t := range want.Tables { // oids[i] is the OID of table i
-		nodes, more := chooseKey(t, oids[i], keys[oids[i]])
+		nodes, found := chooseKey(t, oids[i], keys[oids[i]])
 		s.keys = append(s.keys, nodes...)
-		s.findings.Add(more)
+		s.findings.Add(found)
 	}
 	var err error
 	s.references, err = resolveReferences(ctx, r, want.References)

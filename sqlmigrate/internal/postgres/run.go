@@ -17,7 +17,8 @@ import (
 )
 
 // Run implements [engine.Engine]. All statements run in one transaction, because
-// PostgreSQL supports transactions for all statements of a plan.
+// PostgreSQL supports transactions for all statements of a plan. Run skips a statement
+// that an earlier run has done, but calls done after it too.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	session, err := begin(ctx, conn, s.Pool)
 	if err != nil {
@@ -73,9 +74,9 @@ func alreadyDone(ctx context.Context, conn *sql.Conn, statements []plan.Statemen
 // sessions wait behind the file while it waits.
 const scriptTimeout = "SET LOCAL lock_timeout = '5s'"
 
-// Script implements [engine.Engine]. It does not write BEGIN. golang-migrate sends the
-// whole file at once, which makes it one transaction, and goose begins a transaction
-// itself.
+// Script implements [engine.Engine]. It returns the text of a migration file that runs
+// the statements. It does not write BEGIN. golang-migrate sends the whole file at once,
+// which makes it one transaction, and goose begins a transaction itself.
 func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	return format.Script(append([]string{scriptTimeout}, engine.SQLOf(statements)...))
 }

@@ -92,7 +92,7 @@ func postgresRollsBack(t *testing.T, server *migratetest.PgServer) {
 				broken.Phases[0].Steps[i].Up = slices.Concat(step.Up[:j+1], []sqlmigrate.Statement{{SQL: "SELECT 1/0"}})
 				before := d.Dump(t)
 				state := "nothing of this phase has been changed"
-				if step.Transaction > 0 {
+				if step.Transaction > 0 { // the first transaction of the phase has been committed
 					state = "of this phase applied and kept: fix the cause and run the same plan again to resume"
 				}
 				migratetest.WantError(t, broken.Apply(context.Background(), d.DB), "SELECT 1/0", "division by zero", state)

@@ -79,7 +79,8 @@ func (g *graph) linkSequences(sequences []*sequence) engine.Findings {
 	return found
 }
 
-// block adds a blocker for each property of the sequence that could not be recreated.
+// block returns a blocker of the table for each property of the sequence that could not
+// be recreated.
 func (s *sequence) block(table plan.TableName) engine.Findings {
 	var found engine.Findings
 	for _, reason := range s.losses {

@@ -21,9 +21,9 @@ func TestEndOthers(t *testing.T) {
 	t.Cleanup(func() { _ = pool.Close() })
 	for _, test := range []struct {
 		name  string
-		pid   int64
-		key   string
-		ended bool
+		pid   int64  // added to the process number of the session
+		key   string // appended to its lock key
+		ended bool   // whether the session is ended
 	}{
 		{"the same", 0, "", true},
 		{"another lock", 0, " + 1", false},
@@ -43,6 +43,7 @@ func TestEndOthers(t *testing.T) {
 			if err := postgres.End(t.Context(), conns[0], conns[1], test.pid, test.key); err != nil {
 				t.Fatal(err)
 			}
+			// The ROLLBACK fails only if the session has been ended.
 			if _, err := conns[0].ExecContext(t.Context(), "ROLLBACK"); (err != nil) != test.ended {
 				t.Errorf("afterwards: %v, want it ended: %v", err, test.ended)
 			}

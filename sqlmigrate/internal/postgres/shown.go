@@ -74,10 +74,12 @@ SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspn
 FROM view JOIN pg_catalog.pg_class c ON c.oid = view.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 ORDER BY n.nspname, c.relname`
 
-// Views implements [engine.Copies]. Each view is created as a temporary view. Temporary
-// tables with constant rows replace the tables that it uses. All views are first tried
-// together, because that is fast; if one fails, each is tried alone, so that only views
-// that fail themselves get an error.
+// Views implements [engine.Copies]. It reads each view over rows with the key, and
+// returns the number of rows that it shows, or its error. The columns have the types
+// after the plan, or their present types if asIs is true. Each view is created as a
+// temporary view, and temporary tables with constant rows replace the tables that it
+// uses. All views are first tried together, because that is fast; if one fails, each is
+// tried alone, so that only views that fail themselves get an error.
 func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Shown, error) {
 	// Read the views on the tables. A table with triggers has several copies, and is read
 	// once.
@@ -110,7 +112,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 		root := []usedRelation{{v.OID, v.Schema, v.Name, v.Visible}}
 		below := pgcatalog.ParentsFirst(root, uses)
 		for _, u := range below {
-			if c := copies[u.OID]; c != nil {
+			if c := copies[u.OID]; c != nil { // a table that the view uses, perhaps through other views
 				found[i].Table = c.Display
 			}
 		}
@@ -149,7 +151,7 @@ func createBelow(below []usedRelation, views map[int64]shownView, copies map[int
 		kind, text := "TABLE", "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
 		if c := copies[u.OID]; c != nil {
 			text = c.constantRows(moved, engine.Chain(c.table, key)...)
-		} else if v, is := views[u.OID]; is {
+		} else if v, isView := views[u.OID]; isView {
 			kind, text = "VIEW", pgview.KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
 		}
 		statements[i] = "CREATE TEMP " + kind + " " + pgsql.Quote(u.Name) + " AS " + text

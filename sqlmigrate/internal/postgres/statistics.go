@@ -53,7 +53,8 @@ func (s *keptStatistics) keep() []string {
 	return append(texts, "ALTER STATISTICS "+statistics+" OWNER TO "+pgsql.Quote(s.Owner))
 }
 
-// statements implements object.
+// statements implements object. It returns the statements that drop the statistics and
+// create them again.
 func (s *keptStatistics) statements() (drop, create string) {
 	return "DROP STATISTICS " + pgsql.Qualified(s.Schema, s.Name), s.Definition
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// surveyed is an SQL condition for the schemas whose columns are surveyed. These are the
+// inSurvey is an SQL condition for the schemas whose columns are surveyed. These are the
 // named schemas ($1) and the schemas on the search_path, because the latter belong to the
 // application as far as the server knows.
-const surveyed = `(n.nspname = ANY (current_schemas(false)) OR n.nspname = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))))`
+const inSurvey = `(n.nspname = ANY (current_schemas(false)) OR n.nspname = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))))`
 
-// displayed is an SQL expression for the schema of a name in a plan, which is empty for
-// the current schema.
-const displayed = `CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END`
+// displaySchema is an SQL expression for the schema of a name in a plan, which is empty
+// for the current schema.
+const displaySchema = `CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END`
 
 // narrowSQL returns all columns that contain integers of 16 or 32 bits, and therefore
 // cannot hold an ID. It reads tables, partitioned tables and foreign tables (relkind 'r',
@@ -39,7 +39,7 @@ WITH RECURSIVE part (rel, att, path, type, arrays, domain, composite, depth) AS 
   FROM pg_catalog.pg_attribute a
   JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE ` + surveyed + ` AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
+  WHERE ` + inSurvey + ` AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
   UNION ALL
   SELECT p.rel, p.att, (p.path || m.path) COLLATE "C", m.type, p.arrays + m.arrays,
          coalesce(nullif(p.domain, ''), m.domain), CASE m.composite WHEN '' THEN p.composite ELSE m.composite END, p.depth + 1
@@ -54,7 +54,7 @@ WITH RECURSIVE part (rel, att, path, type, arrays, domain, composite, depth) AS 
   ) AS m
   WHERE p.depth < 16
 )
-SELECT ` + displayed + `, c.relname, a.attname::text || p.path, format_type(a.atttypid, a.atttypmod),
+SELECT ` + displaySchema + `, c.relname, a.attname::text || p.path, format_type(a.atttypid, a.atttypmod),
        coalesce(col_description(c.oid, a.attnum), ''),
        a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false),
        EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.contype = 'p' AND k.conrelid = c.oid AND k.conkey = ARRAY[a.attnum]),
@@ -71,22 +71,22 @@ ORDER BY 1, 2, a.attnum, 3`
 const (
 	// tablesSQL returns the tables to which a column may refer by its name.
 	tablesSQL = `
-SELECT ` + displayed + `, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE ` + surveyed + ` AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition ORDER BY 1, 2`
+SELECT ` + displaySchema + `, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE ` + inSurvey + ` AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition ORDER BY 1, 2`
 
 	// typesSQL returns columns whose name ends with _type. They may name the table of the
 	// keys in the column beside them, as in a polymorphic association. The last three
 	// values are empty, because these columns do not refer to a key.
 	typesSQL = `
-SELECT ` + displayed + `, c.relname, a.attname, '', '', '' FROM pg_catalog.pg_attribute a
+SELECT ` + displaySchema + `, c.relname, a.attname, '', '', '' FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE ` + surveyed + ` AND NOT a.attisdropped AND right(a.attname, 5) = '_type'`
+WHERE ` + inSurvey + ` AND NOT a.attisdropped AND right(a.attname, 5) = '_type'`
 
 	// foreignKeysSQL returns the pairs of columns of all foreign keys. They show which
 	// columns are references for certain, and how the schema names such columns.
 	foreignKeysSQL = `
-SELECT ` + displayed + `, c.relname, a.attname,
+SELECT ` + displaySchema + `, c.relname, a.attname,
        CASE WHEN o.nspname = current_schema() THEN '' ELSE o.nspname END, p.relname, b.attname
 FROM pg_catalog.pg_constraint f
 CROSS JOIN LATERAL unnest(f.conkey, f.confkey) AS k (a, b)
@@ -96,7 +96,7 @@ JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.a
 JOIN pg_catalog.pg_class p ON p.oid = f.confrelid
 JOIN pg_catalog.pg_namespace o ON o.oid = p.relnamespace
 JOIN pg_catalog.pg_attribute b ON b.attrelid = p.oid AND b.attnum = k.b
-WHERE f.contype = 'f' AND ` + surveyed
+WHERE f.contype = 'f' AND ` + inSurvey
 
 	// textsSQL returns the definitions of views and functions, because they may compare a
 	// column with a key. It excludes functions that an extension has created (deptype
@@ -104,18 +104,20 @@ WHERE f.contype = 'f' AND ` + surveyed
 	textsSQL = `
 SELECT pg_describe_object('pg_catalog.pg_class'::regclass, c.oid, 0), pg_get_viewdef(c.oid)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('v', 'm') AND ` + surveyed + `
+WHERE c.relkind IN ('v', 'm') AND ` + inSurvey + `
 UNION ALL
 SELECT pg_describe_object('pg_catalog.pg_proc'::regclass, f.oid, 0), coalesce(nullif(f.prosrc, ''), pg_get_functiondef(f.oid))
 FROM pg_catalog.pg_proc f JOIN pg_catalog.pg_namespace n ON n.oid = f.pronamespace
 JOIN pg_catalog.pg_language l ON l.oid = f.prolang AND l.lanname NOT IN ('c', 'internal')
-WHERE f.prokind IN ('f', 'p') AND ` + surveyed + `
+WHERE f.prokind IN ('f', 'p') AND ` + inSurvey + `
   AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
                   WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = f.oid AND d.deptype = 'e')
 ORDER BY 1`
 )
 
-// Survey implements [engine.Engine].
+// Survey implements [engine.Engine]. It reads the columns that are too narrow for a
+// Snowflake ID, and the tables, foreign keys and texts by which package likely judges
+// whether they hold keys.
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*engine.Survey, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
@@ -170,9 +172,10 @@ const (
 	sampledText  = 500 // in characters; a value may be a long array
 )
 
-// Sample implements [engine.Engine]. It reads a few pages of the table, which are the
-// same at each call (REPEATABLE), so that equal tables give equal results. An attribute
-// of a composite column has the name column.attribute.
+// Sample implements [engine.Engine]. It returns rows with the values of the columns as
+// text. It reads a few pages of the table, which are the same at each call (REPEATABLE),
+// so that equal tables give equal results. An attribute of a composite column has the
+// name column.attribute.
 func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {

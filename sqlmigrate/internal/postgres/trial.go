@@ -69,7 +69,9 @@ const readOnlyTransaction = "25006"
 // trySucceeded is the SQLSTATE of a try that succeeded.
 const trySucceeded = "GF000"
 
-// Try implements [engine.Engine]. For most tables, it evaluates a condition
+// Try implements [engine.Engine]. It tries whether the tables accept rows with the keys
+// that are issued today, and whether their triggers and views work with them. It returns
+// those that do not as findings. For most tables, it evaluates a condition
 // (tableCopy.Screen) on constant rows with the keys, because that is fast. The tables
 // whose condition is false or fails are copied to temporary tables of the same name, each
 // of which is rolled back before the next is created.
@@ -233,8 +235,9 @@ func (o outcome) err() error {
 	return err
 }
 
-// Enter implements [engine.Copies]. It copies only the tables that passScreens does not
-// clear.
+// Enter implements [engine.Copies]. It tries to insert each row, and returns for each row
+// the error of the server, or nil. It creates copies only of the tables for which
+// passScreens has not shown already that they accept their rows.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 	refusals := make([]error, len(rows))
 	passed, err := r.passScreens(ctx, rows)
@@ -268,10 +271,11 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 	return refusals, err
 }
 
-// passScreens returns the tables that accept the rows, and therefore need no copy. It
-// only checks rows that have keys in all columns. The screenQuery of a table covers both
-// fills, so each table is checked once. It saves time because a copy takes about twelve
-// milliseconds, and in some schemas most tables have a CHECK.
+// passScreens returns the tables that accept the rows, and therefore need no copy, by
+// their number in r.copies. It only checks rows that have keys in all columns. The
+// screenQuery of a table covers both fills, so each table is checked once. It saves time
+// because a copy takes about twelve milliseconds, and in some schemas most tables have a
+// CHECK.
 func (r *trial) passScreens(ctx context.Context, rows []engine.Row) (passed map[int]bool, err error) {
 	var attempts []attempt
 	var tables []int

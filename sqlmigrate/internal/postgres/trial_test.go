@@ -86,8 +86,8 @@ func pgHostileTargets(ddl string) []any {
 }
 
 // Inspect finds tables and views that reject the keys of today, and changes nothing while
-// it tries keys. The mutant is an engine without the trial. Without it nearly all of
-// these plans would have no blocker, which shows that the trial finds the causes.
+// it tries keys. The mutant is an engine that tries no keys. Nearly all of its plans must
+// have no blocker, which shows that the trial finds the causes.
 func postgresTrial(t *testing.T, server *migratetest.PgServer) {
 	mutant := &migratetest.Mutant{Engine: postgres.Engine{}}
 	t.Cleanup(func() { mutant.Want(t) })
@@ -103,6 +103,8 @@ func postgresTrial(t *testing.T, server *migratetest.PgServer) {
 				migratetest.WantError(t, plan.Err(), test.want)
 				return
 			}
+			// The notes of a trial say either that no key was tried, or that only the
+			// last key of the layout is rejected.
 			if notes := strings.Join(plan.Notes, "\n"); regexp.MustCompile("was tried|the last one").MatchString(notes) {
 				t.Errorf("notes:\n%s\nwant none on the trial", notes)
 			}

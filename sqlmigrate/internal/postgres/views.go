@@ -13,7 +13,8 @@ import (
 )
 
 // readViews reads the views that use narrow columns, in the order in which they are
-// created, and reports the views that cannot be created again.
+// created, and reports the views that cannot be created again. uses has the columns that
+// views use directly.
 func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []pgcatalog.Use) ([]*view, engine.Findings) {
 	if len(uses) == 0 {
 		return nil, engine.Findings{}
@@ -91,9 +92,9 @@ func (v *view) addPart(o object) {
 }
 
 // withoutViews adds a step before steps that drops the views, and a step after them that
-// creates the views again. The first step drops the views before it locks the tables,
-// with the statements in locks, because a program that reads a view also locks the view
-// first.
+// creates the views again. steps widen the columns of the tables in batch. The first step
+// drops the views before it locks the tables, with the statements in locks, because a
+// program that reads a view also locks the view first.
 func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []string) []plan.Step {
 	var columns []*column
 	for _, t := range batch {

@@ -67,8 +67,8 @@ func postgresViews(t *testing.T, server *migratetest.PgServer) {
 	d.PgFiles(t, plan)
 	d.PhaseByPhase(t, "users", "orders", sqlmigrate.WithRecreateViews())
 	d.Apply(t, plan)
-	d.Apply(t, plan) // this run finds no work
-	const id = 1801439850948198400
+	d.Apply(t, plan)               // this run finds no work
+	const id = 1801439850948198400 // a Snowflake ID
 	migratetest.Run(t, d.DB, fmt.Sprintf("INSERT INTO plain VALUES (%d, 'x')", id), fmt.Sprintf("INSERT INTO above VALUES (%d, %d)", id+1, id),
 		"REFRESH MATERIALIZED VIEW matter", "REFRESH MATERIALIZED VIEW later")
 	if got := d.Value(t, "SELECT max(id) FROM top"); got != fmt.Sprint(id+1) {

@@ -67,6 +67,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 			f.trigger(r, t, trigger)
 		}
 		for _, u := range t.uses {
+			// The move creates views, and the objects that are Recreated, again.
 			f.blockIf(u.View == 0 && !u.Recreated(), t, u.Object, "it uses column "+u.Column+", and would stay on the old one", recreateFix)
 		}
 		for _, name := range t.rules {
@@ -86,7 +87,9 @@ func (f *findings) view(t *table, v *pgview.View) {
 }
 
 // table adds the blockers of a table's kind, owner and rights. Members of a hierarchy of
-// inheritance are blocked because the move only handles partitions.
+// inheritance are blocked because the move only handles partitions. Only a table that is
+// moved and is no partition gets a function, for its trigger, and needs the right to
+// create it; whoever may not change the table has a blocker already.
 func (f *findings) table(r *pgcatalog.Reader, t *table) {
 	object := "table " + t.Name
 	f.blockIf(t.Inherits && !t.isPartitioned() && !t.Partition, t, object, "it inherits from a table, or a table from it", "apply phase widen instead, with its locks")

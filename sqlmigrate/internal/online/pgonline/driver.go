@@ -50,9 +50,11 @@ func inspectError(err error) error {
 	return fmt.Errorf(inspecting+": %w", err)
 }
 
-// Retry implements [engine.Online]. A lock that was not available, a deadlock and a
-// conflict with another transaction are over soon. A canceled short step has met its
-// timeout; nobody but its timeout is expected to cancel it.
+// Retry implements [engine.Online]. It reports whether a step that failed with err may
+// succeed at the next attempt, and describes the session that probably holds the lock. It
+// is true for a lock that was not available, a deadlock and a conflict with another
+// transaction, which are over soon. It is also true for a short step that was canceled,
+// because only its timeout is expected to cancel it.
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (bool, string) {
 	switch state := pgsql.State(err); {
 	case state == pgsql.LockNotAvailable, state == pgsql.DeadlockDetected, state == pgsql.SerializationFailure,
@@ -63,7 +65,8 @@ func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, 
 }
 
 // describeHolder describes the oldest transaction with locks on tables. It returns "" if
-// it finds no transaction, or may not see it.
+// it finds no transaction, or may not see it. It ignores an error, because the step has
+// already failed with another one.
 func describeHolder(ctx context.Context, conn *sql.Conn) (text string) {
 	_ = conn.QueryRowContext(ctx, `
 SELECT format('process %s (%s, %s) has a transaction of %s s, %s: %s', a.pid, coalesce(a.usename, a.backend_type), coalesce(nullif(a.application_name, ''), 'unnamed'),
@@ -75,8 +78,8 @@ ORDER BY a.xact_start LIMIT 1`).Scan(&text)
 	return text
 }
 
-// Running implements [engine.Online]. It counts the active statements of clients, without
-// those of the server's own processes.
+// Running implements [engine.Online]. It returns the number of active statements of
+// clients. The server's own processes, such as autovacuum, and this query do not count.
 func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	err = conn.QueryRowContext(ctx, "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()").Scan(&n)
 	if err != nil {
@@ -85,7 +88,8 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	return n, nil
 }
 
-// Lag implements [engine.Online]. It asks the primary, which knows its replicas.
+// Lag implements [engine.Online]. It returns the lag of the slowest replica. It does not
+// need the move and the given replicas, because the primary knows its replicas.
 func (Driver) Lag(ctx context.Context, conn *sql.Conn, _ *engine.Move, _ []*sql.DB) (time.Duration, error) {
 	var seconds float64
 	err := conn.QueryRowContext(ctx, "SELECT coalesce(extract(epoch FROM max(replay_lag)), 0)::float8 FROM pg_catalog.pg_stat_replication").Scan(&seconds)
@@ -103,7 +107,8 @@ const journalName = "sqlmigrate_online"
 // journal returns the quoted name of the journal in a schema.
 func journal(schema string) string { return pgsql.Qualified(schema, journalName) }
 
-// New returns the driver.
+// New returns the driver. Its journal numbers the placeholders of arguments ($1), and has
+// a timestamp in column began.
 func New() Driver {
 	return Driver{engine.Journal{
 		Table: func(m *engine.Move) string { return journal(m.Plan.Tables[0].Schema) },
@@ -113,8 +118,9 @@ func New() Driver {
 	}}
 }
 
-// LoadMove implements [engine.Online]. It searches the journals in the schemas of all
-// tables, because the first table of the stored move may be any of them.
+// LoadMove implements [engine.Online]. It returns the stored move that contains any of
+// the tables, or nil. It searches the journals in the schemas of all tables, because the
+// first table of the stored move may be any of them.
 func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*engine.Move, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
@@ -128,11 +134,11 @@ func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 			journals = engine.AppendNew(journals, plan.TableName{Schema: t.Schema, Name: journalName})
 		}
 	}
-	for _, journal := range r.Resolve(ctx, journals) {
-		if journal == nil {
+	for _, relation := range r.Resolve(ctx, journals) {
+		if relation == nil { // the schema has no journal, so no move has begun in it
 			continue
 		}
-		if m, err := d.Find(ctx, r.Tx, journal.Target(), known); m != nil || err != nil {
+		if m, err := d.Find(ctx, r.Tx, relation.Target(), known); m != nil || err != nil {
 			return m, err
 		}
 	}
@@ -140,14 +146,16 @@ func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 }
 
 // journalColumns has the columns of the journal, as CREATE TABLE takes them. Package
-// engine writes most of them; made is the hash that storeState stores.
+// engine writes most of them. Column made is the hash that storeState stores, by which
+// the way back notices whether a user has changed an object that the swap created.
 const journalColumns = ` (
   id text PRIMARY KEY, plan text NOT NULL, back boolean NOT NULL DEFAULT false, stage integer NOT NULL DEFAULT 0,
   done integer NOT NULL DEFAULT 0, position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
   rate double precision NOT NULL DEFAULT 0, waits bigint NOT NULL DEFAULT 0, steering text NOT NULL DEFAULT '{}', made text, began timestamptz NOT NULL)`
 
-// CloseMove implements [engine.Online]. It also drops the journal if no other move has a
-// row in it. The lock keeps another process from beginning a move in between.
+// CloseMove implements [engine.Online]. It deletes the row of the move, and also drops
+// the journal if no other move has a row in it. The lock keeps another process from
+// beginning a move in between.
 func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	table := d.Table(m)
 	_, err := conn.ExecContext(ctx, pgsql.Do("", "  LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE;\n"+

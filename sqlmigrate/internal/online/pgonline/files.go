@@ -27,10 +27,13 @@ var (
 var InFiles = []plan.StageName{plan.StagePrepare, plan.StageSwap, plan.StageFinish}
 
 // StageFile returns the text of a migration that runs a stage, and the text of its down
-// part. The file of stage prepare contains the statements of p. The files of later stages
-// read the statements from the journal of the database in which they run, which the file
-// of stage prepare has written there.
+// part. The file of stage prepare contains the plan p; other stages do not use p. The
+// files of later stages read the plan from the journal of the database in which they run,
+// which the file of stage prepare has written there.
 func StageFile(stage plan.StageName, tables []plan.Table, p *engine.OnlinePlan) (up, down string, err error) {
+	// keys are the columns whose type tells the file whether the move has been done in
+	// its database. A column to widen has To. After the swap the columns are wide, so
+	// that at stage finish no column has To.
 	var names, keys []string
 	for _, t := range tables {
 		if t.Schema != tables[0].Schema {
@@ -47,7 +50,7 @@ func StageFile(stage plan.StageName, tables []plan.Table, p *engine.OnlinePlan) 
 	if len(keys) == 0 {
 		return "", "", errors.New("sqlmigrate: nothing to do: the keys are wide")
 	}
-	var move string
+	var move string // the ID of the move, and its plan as JSON; both are empty except for stage prepare
 	var text []byte
 	if stage == plan.StagePrepare {
 		move = p.ID()

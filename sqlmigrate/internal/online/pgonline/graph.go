@@ -11,8 +11,8 @@ import (
 
 // A graph holds the facts from the catalog that a plan needs.
 type graph struct {
-	tables    []*table // tables that have columns to widen
-	keys      []*foreignKey
+	tables    []*table       // tables that have columns to widen
+	keys      []*foreignKey  // the foreign keys on either side of which is a column to widen; without the copies that partitions have
 	earlyKeys []*foreignKey  // the keys that are added and validated before the swap; they belong to tables with rows, and do not refer to partitioned tables
 	views     []*pgview.View // views on these columns, in the order in which they are created
 	state     string         // hash of the objects that the swap creates again, see stateSQL
@@ -22,20 +22,20 @@ type graph struct {
 // or is a partition of such a table.
 type table struct {
 	*pgcatalog.Relation
-	root             *table   // the partitioned table of a partition; otherwise the table itself
-	members          []*table // of a root, itself and its partitions on all levels, parents first
-	rows, heap       int64
-	columns          []*column // the columns to widen
-	indexes          []index   // the indexes that use these columns
-	checks           []check   // the CHECKs that use these columns
-	uses             []pgcatalog.Use
-	freshDefinitions definitions // definitions for the new columns
-	oldDefinitions   definitions // definitions for the old columns
-	refusal          error       // the error of the server when it wrote the definitions for the new columns
+	root             *table          // the partitioned table of a partition; otherwise the table itself
+	members          []*table        // of a root, itself and its partitions on all levels, parents first
+	rows, heap       int64           // of the table and its partitions, an estimate of the rows, and the bytes without indexes and TOAST
+	columns          []*column       // the columns to widen
+	indexes          []index         // the indexes that use these columns
+	checks           []check         // the CHECKs that use these columns
+	uses             []pgcatalog.Use // the objects that would stay on the old columns
+	freshDefinitions definitions     // definitions for the new columns
+	oldDefinitions   definitions     // definitions for the old columns
+	refusal          error           // the error of the server when it wrote the definitions for the new columns
 	triggers         []pgcatalog.Trigger
 	knownUsers       []string // descriptions of all objects that use the columns
-	rules            []string
-	publications     []string
+	rules            []string // names of rewrite rules
+	publications     []string // names of publications that contain the table
 }
 
 // A column is a column to widen.
@@ -127,9 +127,9 @@ func (g *graph) parentsFirst() []*table {
 	return slices.DeleteFunc(sorted, func(t *table) bool { return !slices.Contains(g.tables, t) })
 }
 
-// gather returns the objects of the whole partition tree of t, also if t is a partition in
-// it. list returns the objects of one table. Partitions come before their parents, because
-// the index of a parent can only attach indexes that are in place.
+// gather returns the objects of the whole partition tree of t, also if t is a partition
+// in it. list returns the objects of one table. Partitions come before their parents,
+// because the index of a parent can only attach indexes that are in place.
 func gather[T any](t *table, list func(*table) []T) []T {
 	var found []T
 	for _, m := range slices.Backward(t.root.members) {

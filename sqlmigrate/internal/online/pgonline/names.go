@@ -15,7 +15,7 @@ const (
 	triggerName    = "zzzz_gormflake" // the name sorts last, because triggers fire in the order of their names
 	functionPrefix = "gormflake_sync_"
 
-	longestName = 63 // in bytes
+	longestName = 63 // in bytes; PostgreSQL cuts longer names
 )
 
 // temporaryName returns prefix and name, or prefix and number if that would be too long.

@@ -15,9 +15,9 @@ import (
 // partitions.
 
 // placePartedIndex returns statements that attach the indexes of the partitions to the
-// index i of the table, which placeIndex has created without partitions. If i belongs to
-// a constraint, they create the constraint, and its index, first. Its storage parameters
-// and tablespace have to stand before DEFERRABLE.
+// index i of the table, which freeIndexName has created without partitions. If i belongs
+// to a constraint, they first create the constraint, and thereby its index. The storage
+// parameters and the tablespace have to stand before DEFERRABLE.
 func (t *table) placePartedIndex(i index) []string {
 	var sql []string
 	if i.Constraint != "" {
@@ -41,7 +41,7 @@ func (g *graph) checkPartitions() (sql []string, steps []plan.OnlineStep) {
 	var roots, planned []string
 	for _, t := range slices.DeleteFunc(g.all(), func(t *table) bool { return !t.isPartitioned() }) {
 		roots = append(roots, t.Target())
-		for _, m := range t.members[1:] {
+		for _, m := range t.members[1:] { // without the table itself
 			planned = append(planned, m.Target())
 		}
 	}
@@ -74,7 +74,7 @@ func (k *foreignKey) placeConstraint(built func(*foreignKey) string) []string {
 	switch {
 	case k.child.isPartitioned() && k.parent.isPartitioned():
 		return sql // validateLate adds the key, after the keys of the partitions have been validated
-	case k.child.isPartitioned():
+	case k.child.isPartitioned(): // the keys of the partitions are valid, so the key of the table can take them over
 		sql = append(sql, k.add(k.Name, current))
 	}
 	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)

@@ -14,8 +14,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// PlanOnline implements [engine.Online]. It reads the catalog in one snapshot, and then
-// creates a temporary copy of each table in a transaction of its own.
+// PlanOnline implements [engine.Online]. It returns a plan with either the stages of the
+// move or its blockers. It reads the catalog in one snapshot, and then creates an empty
+// temporary copy of each table in a transaction of its own.
 func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engine.OnlinePlan, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
@@ -33,7 +34,7 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 	}
 	p := &engine.OnlinePlan{Notes: notes(g)}
 	g.tables = g.parentsFirst()
-	p.Blockers = blockers(r, g)
+	p.Blockers = blockers(r, g) // r is closed, but its fields can still be read
 	for _, t := range g.tables {
 		p.Tables = append(p.Tables, plan.TableName{Schema: t.Schema, Name: t.Name})
 	}
@@ -58,8 +59,8 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*
 		}
 		g.tables = append(g.tables, &table{Relation: found})
 	}
-	q := r.Qualify(ctx)
-	var views []int64
+	q := r.Qualify(ctx) // the texts that q reads become parts of statements, so they name the schema of every object
+	var views []int64   // the OIDs of the views that use the columns
 	for i, root := range g.tables {
 		root.readMembers(ctx, q)
 		for _, t := range root.members {
@@ -87,7 +88,7 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*
 func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	t.root, t.members = t, []*table{t}
 	var oids []int64
-	for _, s := range q.Sizes(ctx, []int64{t.OID}) {
+	for _, s := range q.Sizes(ctx, []int64{t.OID}) { // Sizes lists t and all tables below it, parents first
 		oids = append(oids, s.OID)
 	}
 	for _, r := range q.ByOID(ctx, oids) {
@@ -98,7 +99,7 @@ func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
 }
 
 // readColumns reads the columns to widen, their defaults and sequences, and the objects
-// that use them.
+// that use them. These are the columns in wanted that have a new type (To).
 func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wanted []plan.Column) {
 	numbers := q.Numbers(ctx, t.OID)
 	var nodes []pgcatalog.Node
@@ -109,8 +110,8 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 	}
 	t.uses = q.Uses(ctx, nodes)
 	values, sequences := q.Defaults(ctx, nodes), q.Sequences(ctx, nodes)
-	for _, f := range q.Columns(ctx, nodes) {
-		c := &column{ColumnProperties: f, value: values[f.Node].Expression}
+	for _, properties := range q.Columns(ctx, nodes) {
+		c := &column{ColumnProperties: properties, value: values[properties.Node].Expression}
 		c.temporaryNameTaken = numbers[fresh(c)] != 0 || numbers[old(c)] != 0
 		for _, s := range sequences {
 			if s.Owner == c.Node || slices.Contains(s.Columns, c.Node) {
@@ -121,8 +122,8 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 	}
 }
 
-// readOthers reads the other objects that the move has to recreate, or that could prevent
-// it.
+// readOthers reads the indexes, CHECKs and triggers, which the move has to recreate or to
+// consider, and the objects that could prevent it.
 func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for _, i := range q.Indexes(ctx, t.OID, t.numbers()) {
 		t.indexes = append(t.indexes, index{i, t})
@@ -183,7 +184,7 @@ func (g *graph) readForeignKeys(ctx context.Context, q pgcatalog.QualifiedReader
 		}
 	}
 	g.keys = slices.DeleteFunc(g.keys, func(k *foreignKey) bool { return k.Whole != 0 })
-	for _, s := range q.Sizes(ctx, slices.Collect(maps.Keys(byOID))) {
+	for _, s := range q.Sizes(ctx, slices.Collect(maps.Keys(byOID))) { // s.Root is one of these tables, and s the size of it or of a table below it
 		byOID[s.Root].rows += s.Rows
 		byOID[s.Root].heap += s.Main
 	}

@@ -62,8 +62,9 @@ func (t *table) nameLiterals() string {
 const emptyPath = "SET LOCAL search_path = ''"
 
 // checkUnchanged returns a statement that fails if the hash of the objects differs from
-// state, which is an SQL expression. It computes the hash with an empty search path, and
-// restores the path, because the functions of CHECKs may need it.
+// state, which is an SQL expression. It returns nil if the swap creates no object again.
+// It computes the hash with an empty search path, and restores the path, because the
+// functions of CHECKs may need it.
 func (g *graph) checkUnchanged(state string) []string {
 	if g.state == "" {
 		return nil
@@ -80,7 +81,8 @@ func (g *graph) checkUnchanged(state string) []string {
 func (g *graph) storedState() string { return "(SELECT made FROM " + g.inJournal("") + ")" }
 
 // storeState returns the statement that stores the hash of the objects after the swap, by
-// which the way back notices a change.
+// which the way back notices a change. It returns nil if the swap creates no object
+// again.
 func (g *graph) storeState() []string {
 	if g.state == "" {
 		return nil
@@ -89,7 +91,7 @@ func (g *graph) storeState() []string {
 }
 
 // inJournal returns the name of the journal, clause, and the condition for the row of
-// this move.
+// this move, whose ID is the name of its first table.
 func (g *graph) inJournal(clause string) string {
 	id := plan.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}
 	return journal(id.Schema) + clause + " WHERE id = " + pgsql.Literal(id.String())
@@ -114,7 +116,7 @@ func (t *table) readDefinitions(ctx context.Context, conn *sql.Conn) error {
 	}
 	defer q.Close()
 	t.readFromCopy(ctx, q)
-	if pgsql.State(q.Err()) != "" {
+	if pgsql.State(q.Err()) != "" { // an error of the server, without the beginning that q adds
 		t.refusal = errors.Unwrap(q.Err())
 		return nil
 	}
@@ -124,7 +126,8 @@ func (t *table) readDefinitions(ctx context.Context, conn *sql.Conn) error {
 // readFromCopy creates an empty copy of the table, and reads the server's definitions of
 // its CHECKs and indexes twice. The first time, the columns have the names of the old
 // columns after the swap, and their present types. The second time, they have the names
-// and the type of the new columns. q keeps the first error.
+// and the type of the new columns. It waits for the table for at most five seconds. q is
+// in a transaction that is rolled back, and keeps the first error.
 func (t *table) readFromCopy(ctx context.Context, q pgcatalog.QualifiedReader) {
 	copied := *t
 	copied.Relation = &pgcatalog.Relation{Named: pgcatalog.Named{Schema: "pg_temp", Name: copyName}}

@@ -31,14 +31,16 @@ func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 	return err
 }
 
-// RunStep implements [engine.Online]. It records a long step only after it, because a
-// long step runs outside a transaction. A step whose record is lost is repeated.
+// RunStep implements [engine.Online]. It runs the step, and records next, which is the
+// move with the step done. A short step and its record are one transaction. A long step
+// runs outside a transaction, so it is recorded after it has ended, and is repeated if
+// the process ends in between.
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	if step.Kind == plan.Short {
 		return d.short(ctx, conn, step, next, s)
 	}
 	err := engine.RunLong(ctx, conn, step)
-	if pgsql.State(err) == pgsql.CheckViolation { // VALIDATE CONSTRAINT has found a row that violates the CHECK
+	if pgsql.State(err) == pgsql.CheckViolation { // VALIDATE CONSTRAINT has found a row that violates the CHECK; in stage constrain, package online then copies the rows again
 		return engine.DifferError{Err: err}
 	}
 	if err != nil {
@@ -47,10 +49,10 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 	return d.SaveMove(ctx, conn, next)
 }
 
-// short runs a short step and records it, in one transaction. It runs the locking
-// statements at the beginning one by one, each with its timeout. These are LOCK TABLE,
-// and ALTER VIEW, which is there only for its lock. It sends all other statements at
-// once, because programs wait until they are done.
+// short runs a short step and records next, the move with the step done, in one
+// transaction. It runs the locking statements at the beginning one by one, each with its
+// timeout. These are LOCK TABLE, and ALTER VIEW, which is there only for its lock. It
+// sends all other statements at once, because programs wait until they are done.
 func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	return inTransaction(ctx, conn, func() error {
 		rest := step.SQL
@@ -60,6 +62,8 @@ func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep
 			}
 			rest = rest[1:]
 		}
+		// The timeouts of runLock would also apply to the other statements. Zero means
+		// that they may take any time.
 		texts := append([]string{setTimeout("statement_timeout", 0), setTimeout("lock_timeout", s.LockTimeout)}, rest...)
 		if _, err := conn.ExecContext(ctx, strings.Join(texts, ";\n")); err != nil {
 			return err
@@ -90,9 +94,10 @@ func setTimeout(name string, d time.Duration) string {
 	return fmt.Sprintf("SET LOCAL %s = %d", name, (d+time.Millisecond-1)/time.Millisecond)
 }
 
-// RunBatch implements [engine.Online]. Positions are pages of the table. The last
-// statement of the step updates the rows of the batch, and returns the numbers of rows to
-// copy and of copied rows; the difference are rows that other transactions hold.
+// RunBatch implements [engine.Online]. It copies about rows rows, beginning at page
+// next.Position of the table, and records next with its new position. The last statement
+// of the step updates the rows of the batch, and returns the numbers of rows to copy and
+// of copied rows. The difference are rows that other transactions have locked.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.Settings) (engine.Batch, error) {
 	// The copy ends at the last page that the table has at its beginning. Rows on later
 	// pages need no copy, because they were written after the trigger existed, or are the
@@ -105,11 +110,11 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	}
 	from, to := next.Position, min(next.Until, next.Position+pages(step, next, rows))
 	b := engine.Batch{Last: to >= next.Until}
-	if from >= to {
+	if from >= to { // the table is empty, or a former run has copied its last page
 		return b, nil
 	}
-	var found int
-	begun, commit := time.Now(), time.Time{}
+	var found int                            // rows to copy
+	begun, commit := time.Now(), time.Time{} // when the update and the commit begin
 	err := inTransaction(ctx, conn, func() error {
 		last := len(step.SQL) - 1
 		texts := append([]string{setTimeout("lock_timeout", s.LockTimeout)}, step.SQL[:last]...)
@@ -132,7 +137,8 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	return b, err
 }
 
-// pages returns the number of pages that have about rows rows.
+// pages returns the number of pages that have about rows rows. It computes the rows on a
+// page from the estimate in the step and from m.Until, the number of pages of the table.
 func pages(step *plan.OnlineStep, m *engine.Move, rows int) int64 {
 	const usual = 100 // the assumed rows on a page if the table has no statistics
 	perPage := float64(usual)

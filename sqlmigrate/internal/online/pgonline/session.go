@@ -30,7 +30,9 @@ FROM (VALUES
 // A setting is a row of settingsSQL.
 type setting struct{ Name, Before, Now string }
 
-// OpenMove implements [engine.Online].
+// OpenMove implements [engine.Online]. It takes the lock of the move, changes the
+// settings of the connection, and records the move if it is new. The caller passes the
+// error of its work to the returned function, which is session.release.
 func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
 	w := &session{ctx: ctx, conn: conn, pool: s.Pool}
 	err := w.lockMove(m)

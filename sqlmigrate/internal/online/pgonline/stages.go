@@ -44,6 +44,9 @@ func (g *graph) prepare() []plan.OnlineStep {
 	steps := g.retype(func(*pgcatalog.Sequence) string { return "bigint" }, "counts in 64 bits")
 	for _, t := range g.tables {
 		sql := []string{t.alter(t.columns, "ADD COLUMN %s bigint", fresh)}
+		// The new columns get the comments and the statistics targets of the old ones. A
+		// negative target is the default. ONLY is for a partitioned table, because each
+		// partition has its own targets.
 		for _, m := range t.members {
 			for _, c := range m.columns {
 				sql = append(sql, pgsql.Comment("COLUMN "+m.Target()+"."+pgsql.Quote(fresh(c)), c.Comment)...)
@@ -61,7 +64,7 @@ func (g *graph) prepare() []plan.OnlineStep {
 }
 
 // retype returns the steps that change the type of the sequences that are narrower than
-// bigint. typ returns the new type.
+// bigint. typ returns the new type of a sequence, and text describes the change.
 func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	seen := map[int64]bool{}
@@ -103,7 +106,7 @@ func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 			"DROP TRIGGER IF EXISTS "+triggerName+" ON "+t.Target(),
 			"DROP FUNCTION IF EXISTS "+t.function()+"()",
 			t.alter(t.columns, "DROP COLUMN IF EXISTS %s", columnName))
-		for _, m := range t.members[1:] { // a partition that was detached during the move still has the columns
+		for _, m := range t.members[1:] { // the partitions; one that was detached during the move still has the columns
 			step.SQL = append(step.SQL, "ALTER TABLE IF EXISTS "+m.Target()+" "+formatColumns(m.columns, ", ", "DROP COLUMN IF EXISTS %s", columnName))
 		}
 		steps = append(steps, step)
@@ -131,10 +134,11 @@ func (g *graph) copy() []plan.OnlineStep {
 	return steps
 }
 
-// batchSQL returns the statements of a batch. A batch is a range of row addresses (ctid),
-// because that needs no key and reads each page only once. Rows that are inserted or
-// moved before the position of the copy are not missed, because the trigger has filled
-// them. A statement skips rows that other transactions have locked, so that no
+// batchSQL returns the statements of a batch. A batch is a range of row addresses (ctid)
+// from $1 to before $2, because that needs no key and reads each page only once. The last
+// statement returns the numbers of rows to copy and of copied rows. Rows that are
+// inserted or moved before the position of the copy are not missed, because the trigger
+// has filled them. A statement skips rows that other transactions have locked, so that no
 // transaction waits for the other; package online comes back for them. If a trigger of a
 // user would fire for the copy, session_replication_role turns it off.
 func (t *table) batchSQL() []string {
@@ -168,8 +172,8 @@ func (g *graph) constrain() []plan.OnlineStep {
 	for _, t := range g.tables {
 		steps = append(steps, t.countDifferences(current, fresh))
 		steps = append(steps, t.addSameCheck(current, fresh)...)
-		if set := t.setNotNull(fresh); set != nil {
-			steps = append(steps, t.shortStep("NOT NULL, which the CHECK has proved", set...))
+		if notNull := t.setNotNull(fresh); notNull != nil {
+			steps = append(steps, t.shortStep("NOT NULL, which the CHECK has proved", notNull...))
 		}
 		for _, c := range gather(t, checksOf) {
 			steps = append(steps, c.add(c.fresh(), c.table.freshDefinitions)...)

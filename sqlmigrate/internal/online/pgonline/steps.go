@@ -38,7 +38,8 @@ const (
 	noLock      = "none that keeps anybody out"
 )
 
-// readWhole returns a step that reads the whole table, at rate rows per second.
+// readWhole returns a step that reads the whole table, at rate rows per second. text and
+// locks describe the step and its locks for users.
 func (t *table) readWhole(kind plan.StepKind, rate float64, text, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: t.Display, Text: text, Kind: kind, SQL: sql, Locks: locks,
@@ -46,7 +47,8 @@ func (t *table) readWhole(kind plan.StepKind, rate float64, text, locks string, 
 	}
 }
 
-// buildIndex returns the step that creates an index concurrently. It first drops the
+// buildIndex returns the step that creates the index i concurrently, under another name.
+// as has the definitions of the indexes for the columns to use. The step first drops the
 // index of an earlier attempt, because that index is invalid and CREATE INDEX IF NOT
 // EXISTS would accept it.
 func (t *table) buildIndex(i index, name string, as definitions) plan.OnlineStep {
@@ -57,7 +59,9 @@ func (t *table) buildIndex(i index, name string, as definitions) plan.OnlineStep
 }
 
 // create returns the statement that creates the index on t under another name. as has the
-// definitions of the indexes for the columns to use. how is "CONCURRENTLY " or empty.
+// definitions of the indexes for the columns to use. how is "CONCURRENTLY " or empty. The
+// index of a partitioned table is created without its partitions (ONLY), whose indexes
+// are attached to it later.
 func (i index) create(how string, t *table, name string, as definitions) string {
 	return "CREATE " + pgsql.If(i.Unique, "UNIQUE ") + "INDEX " + how + pgsql.Quote(name) +
 		" ON " + pgsql.If(t.isPartitioned(), "ONLY ") + t.Target() + as.indexes[i.Name]
@@ -95,7 +99,8 @@ func (t *table) addSameCheck(from, to naming) []plan.OnlineStep {
 	}
 }
 
-// validate returns the step that validates a constraint for existing rows.
+// validate returns the step that validates a constraint for existing rows, at rate rows
+// per second. text and locks describe the step and its locks for users.
 func (t *table) validate(constraint string, rate float64, text, locks string) plan.OnlineStep {
 	return t.readWhole(plan.Long, rate, text, locks, "ALTER TABLE "+t.Target()+" VALIDATE CONSTRAINT "+pgsql.Quote(constraint))
 }
@@ -110,8 +115,8 @@ func (t *table) setNotNull(columnName naming) []string {
 	return []string{t.alter(columns, "ALTER COLUMN %s SET NOT NULL", columnName)}
 }
 
-// add returns the steps that add the same CHECK for other columns, and validate it if it
-// was valid. as has the definitions of the CHECKs for these columns.
+// add returns the steps that add the same CHECK for other columns under another name, and
+// validate it if it was valid. as has the definitions of the CHECKs for these columns.
 func (c *check) add(name string, as definitions) []plan.OnlineStep {
 	t := c.table
 	steps := []plan.OnlineStep{t.shortStep("add CHECK "+name, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(name)+" "+as.checks[c.Name]+" NOT VALID")}
@@ -121,17 +126,19 @@ func (c *check) add(name string, as definitions) []plan.OnlineStep {
 	return steps
 }
 
-// add returns the statement that adds the same foreign key on other columns without
-// checking the rows. The foreign key of a partitioned table cannot be NOT VALID; it takes
-// over the foreign keys of its partitions, which have been validated by then.
+// add returns the statement that adds the same foreign key under another name, on the
+// columns that columnName names, without checking the rows. The foreign key of a
+// partitioned table cannot be NOT VALID; it takes over the foreign keys of its
+// partitions, which have been validated by then.
 func (k *foreignKey) add(name string, columnName naming) string {
-	set := pgsql.If(len(k.SetColumns) > 0, " ("+k.child.columnList(k.SetColumns, columnName)+")")
+	setColumns := pgsql.If(len(k.SetColumns) > 0, " ("+k.child.columnList(k.SetColumns, columnName)+")")
 	return "ALTER TABLE " + k.child.Target() + " ADD CONSTRAINT " + pgsql.Quote(name) +
 		" FOREIGN KEY (" + k.child.columnList(k.Columns, columnName) + ") REFERENCES " + k.parent.Target() + " (" + k.parent.columnList(k.ParentColumns, columnName) + ")" +
-		k.OnUpdate + k.OnDelete + set + k.Deferral + pgsql.If(!k.child.isPartitioned(), " NOT VALID")
+		k.OnUpdate + k.OnDelete + setColumns + k.Deferral + pgsql.If(!k.child.isPartitioned(), " NOT VALID")
 }
 
-// steps returns the steps that add a foreign key and validate it, if it was valid.
+// steps returns the step that adds the foreign key under the name, on the columns that
+// columnName names. If the foreign key was valid, a second step validates the new one.
 func (k *foreignKey) steps(name string, columnName naming) []plan.OnlineStep {
 	add := k.step("add foreign key "+name, "SHARE ROW EXCLUSIVE", "SHARE ROW EXCLUSIVE on %s for a moment: writes wait, reads do not",
 		k.add(name, columnName))
@@ -146,8 +153,9 @@ func (k *foreignKey) steps(name string, columnName naming) []plan.OnlineStep {
 // itself.
 func (k *foreignKey) tables() []*table { return slices.Compact([]*table{k.parent, k.child}) }
 
-// step returns a short step that locks both tables of a foreign key. locks is a format
-// with a verb for the names of the tables.
+// step returns a short step that locks both tables of a foreign key. mode is the mode of
+// the locks. locks describes them, and has a %s for the names of the tables. If the child
+// is a partition that was dropped in the meantime, the step counts as done (Unless).
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: k.child.Display, Text: text, Kind: plan.Short, SQL: append(lockTables(mode, k.tables()...), sql...),

@@ -45,17 +45,18 @@ func (t *table) reverseFunction() string {
 // of the keys. It changes COST, because that does not change what the function does.
 func (t *table) dropCachedPlans() []string {
 	var sql []string
-	for _, g := range gather(t, triggersOf) {
-		same := "ALTER FUNCTION " + g.Function + " COST " + g.Cost
-		if g.Language == "plpgsql" && !slices.Contains(sql, same) {
-			sql = append(sql, same+"1", same)
+	for _, trigger := range gather(t, triggersOf) {
+		restore := "ALTER FUNCTION " + trigger.Function + " COST " + trigger.Cost
+		if trigger.Language == "plpgsql" && !slices.Contains(sql, restore) { // several triggers may have the same function
+			sql = append(sql, restore+"1", restore) // the digit 1 after the cost makes another cost
 		}
 	}
 	return sql
 }
 
 // swap returns the step that swaps the columns. It first checks that nothing has changed
-// since the plan was made, and at the end stores the state for the way back.
+// since the plan was made, with the empty search path under which the plan has read the
+// names of objects. At the end it stores the state for the way back.
 func (g *graph) swap() plan.OnlineStep {
 	before := []string{emptyPath}
 	for _, t := range g.families() {
@@ -79,7 +80,9 @@ func (g *graph) exchange(text string, before []string, change func(*table) []str
 	sql := slices.Concat(pgview.Lock(g.views), lockTables("ACCESS EXCLUSIVE", all...), partitionCheck, before, drops)
 	for _, k := range g.keys {
 		// The keys of partitions are dropped one by one, because a partitioned table does
-		// not have the key itself while validateLate runs.
+		// not have the key itself while validateLate runs. If it has the key, the first
+		// statement also drops those of the partitions, hence IF EXISTS. A key of a table
+		// without partitions is its only part, which Compact leaves out.
 		for _, k := range slices.Compact(append([]*foreignKey{k}, k.parts...)) {
 			sql = append(sql, "ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT "+pgsql.If(k.child.isPartitioned() || k.Whole != 0, "IF EXISTS ")+pgsql.Quote(k.Name))
 		}
@@ -159,7 +162,8 @@ func (t *table) freeIndexName(i index) []string {
 
 // placeIndex returns statements that give a built index the name that freeIndexName has
 // freed, and recreate its constraint and comments. built is the present name of the
-// index.
+// index. For a partitioned table, they create the constraint, and attach the indexes of
+// the partitions, which have their final names already.
 func (t *table) placeIndex(i index, built string) []string {
 	var sql []string
 	kind := "UNIQUE"
@@ -238,13 +242,14 @@ func moveIdentity(s *pgcatalog.Sequence, table, from, to string, always bool) st
 
 // checkTable returns a statement that fails if the table has changed since the plan was
 // made. An object that uses the old columns, and that the plan does not know, would
-// otherwise keep using the old columns after the swap. The statement also fails if the
-// trigger is missing or not ENABLE ALWAYS (tgenabled 'A'), because then the columns may
-// differ, or if an index is invalid.
+// otherwise keep using the old columns after the swap. The CHECK and the trigger of the
+// move itself do not count. The statement also fails if the trigger of the move is
+// missing or not ENABLE ALWAYS (tgenabled 'A'), because then the columns may differ, or
+// if an index is invalid.
 func (t *table) checkTable() string {
 	triggers := []string{triggerName}
-	for _, g := range gather(t, triggersOf) {
-		triggers = append(triggers, g.Name)
+	for _, trigger := range gather(t, triggersOf) {
+		triggers = append(triggers, trigger.Name)
 	}
 	table := pgsql.Literal(t.Target()) + "::regclass"
 	return doBlock("found text;", `  SELECT string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ') INTO found
@@ -301,7 +306,7 @@ func (g *graph) swapBack() []plan.OnlineStep {
 
 // notSwapped returns a query that is true before the swap, and after it has been taken
 // back. Only between these does the table have a column with the name of the old column
-// after the swap.
+// after the swap. One column is enough to tell, because one transaction swaps all.
 func (g *graph) notSwapped() string {
 	t := g.tables[0]
 	return "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = " + pgsql.Literal(t.Target()) + "::regclass AND attname = " + pgsql.Literal(old(t.columns[0])) + " AND NOT attisdropped)"
@@ -318,8 +323,8 @@ func (t *table) findLargeKeys() plan.OnlineStep {
 }
 
 // backSwap returns the statements that give the names, constraints and indexes back to
-// the old columns. The indexes of the new columns are dropped, because prepareBack drops
-// these columns.
+// the old columns, and make them NOT NULL again. The indexes of the new columns are
+// dropped, because prepareBack drops these columns.
 func (t *table) backSwap() []string {
 	var sql []string
 	for _, i := range gather(t, indexesOf) {
