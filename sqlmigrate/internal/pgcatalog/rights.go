@@ -47,9 +47,10 @@ CROSS JOIN LATERAL (
 ) AS g
 ORDER BY c.oid, g.attnum, g.revoke DESC, g.number`
 
-// Rights returns the statements that give new relations the rights of existing relations.
-// targets maps the OIDs of the existing relations to the names of the new relations in
-// statements. kind is TABLE, also for views, or SEQUENCE.
+// Rights returns the statements that give new relations the rights of existing relations,
+// by the OID of the existing relation. targets maps the OIDs of the existing relations to
+// the names of the new relations in statements. kind is TABLE, also for views, or
+// SEQUENCE.
 func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[int64]string) map[int64][]string {
 	statements := map[int64][]string{}
 	// Default privileges may grant rights on a new relation, which have to be revoked.
@@ -78,10 +79,11 @@ func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[in
 	return statements
 }
 
-// revokeDefaults returns a statement that revokes the rights that other roles have on a
-// new relation by default. It reads them from the catalog when it runs, because they
-// depend on the role that created the relation. If there are none, it executes a SELECT
-// without columns. Each % of the target is doubled, because format reads the text.
+// revokeDefaults returns a statement that revokes the rights that other roles have by
+// default on a new relation, which has the name target. kind is TABLE or SEQUENCE. It
+// reads them from the catalog when it runs, because they depend on the role that created
+// the relation. If there are none, it executes a SELECT without columns. Each % of the
+// target is doubled, because format reads the text.
 func revokeDefaults(kind, target string) string {
 	revoke := "REVOKE ALL ON " + kind + " " + strings.ReplaceAll(target, "%", "%%") + " FROM %s"
 	return pgsql.Do("", "  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format("+pgsql.Literal(revoke)+",\n"+

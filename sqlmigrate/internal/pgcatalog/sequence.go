@@ -80,7 +80,7 @@ func (r *Reader) Sequences(ctx context.Context, nodes []Node) []*Sequence {
 }
 
 // Identity returns the clause of ALTER COLUMN that creates an identity with this
-// sequence.
+// sequence. The identity is GENERATED ALWAYS if always is true, and otherwise BY DEFAULT.
 func (s *Sequence) Identity(always bool) string {
 	kind := "BY DEFAULT"
 	if always {
@@ -99,8 +99,8 @@ func (s *Sequence) Options() string {
 		fmt.Sprintf(" CACHE %d", s.Cache) + pgsql.If(s.Cycle, " CYCLE")
 }
 
-// limit returns a clause such as MAXVALUE 99, or NO MAXVALUE if value is natural, the
-// limit of the type.
+// limit returns a clause such as MAXVALUE 99, in which word is MAXVALUE. It returns NO
+// MAXVALUE if value is natural, the limit of the type.
 func limit(word string, value, natural int64) string {
 	if value == natural {
 		return " NO " + word

@@ -65,7 +65,7 @@ type ruleOrTrigger struct {
 	Comment          *string
 }
 
-// viewsSQL returns views, and all views above them, with all their properties. The
+// viewsSQL returns views, and all views that use them, with all their properties. The
 // relation view has the given views and, over any number of levels, the views (relkind
 // 'v') and materialized views ('m') that use them. A view uses another by its rule
 // _RETURN (in pg_rewrite), which is its query.
@@ -147,8 +147,8 @@ func Lock(views []*View) []string {
 	return statements
 }
 
-// Read returns views, and all views above them, in the order in which they have to be
-// created.
+// Read returns the views with these OIDs, and all views that use them directly or through
+// other views, in the order in which they have to be created.
 func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*View {
 	var views []*View
 	byOID, targets := map[int64]*View{}, map[int64]string{}

@@ -119,9 +119,9 @@ func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	}
 	var found engine.Findings
 	for _, u := range uses {
-		if used := columns[u.Object]; used != nil {
+		if usedColumns := columns[u.Object]; usedColumns != nil {
 			delete(columns, u.Object) // its further uses add no blocker
-			found.Add(blockUse(u, used))
+			found.Add(blockUse(u, usedColumns))
 		}
 	}
 	return found
@@ -131,20 +131,20 @@ func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 // the first column of a table, because the user has to deal with the object once. An
 // online move ignores these blockers (InPlace), because it does not change the type of
 // the column.
-func blockUse(u pgcatalog.Use, used []*column) engine.Findings {
+func blockUse(u pgcatalog.Use, usedColumns []*column) engine.Findings {
 	texts, ok := useReasons[u.Catalog]
 	if !ok {
 		texts = [2]string{"it depends on column %s", "drop it before, and create it again afterwards"}
 	}
 	var tables []plan.TableName
 	var columns []string
-	for _, c := range used {
+	for _, c := range usedColumns {
 		if table := c.relation.Display; !slices.Contains(tables, table) {
 			tables, columns = append(tables, table), append(columns, table.String()+"."+c.Name)
 		}
 	}
 	if len(tables) == 1 { // the blocker names the table already
-		columns[0] = used[0].Name
+		columns[0] = usedColumns[0].Name
 	}
 	var found engine.Findings
 	for i, table := range tables {

@@ -38,6 +38,7 @@ type pgWireConn struct {
 	silent atomic.Bool
 }
 
+// dial connects to the server over the wire.
 func (w *pgWire) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {

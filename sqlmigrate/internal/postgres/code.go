@@ -88,6 +88,7 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 // advance their sequences.
 func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
 	for _, t := range r.triggers {
+		// The first copy of the table of the trigger; further copies are for triggers.
 		c := r.copies[slices.IndexFunc(r.copies, func(c *tableCopy) bool { return c.OID == t.Table })]
 		if t.Before && sqltext.Sets(t.Text, sqltext.Rules{}, r.Unassigned(c.table)) {
 			found = append(found, engine.Assigning{Table: c.Display, Trigger: t.Name, Fix: ": " + t.Drop + "; to restore it: " + t.Create})

@@ -63,7 +63,7 @@ func restoreConstraints(constraints []*keptConstraint) []string {
 	var comments []string
 	for _, c := range constraints {
 		comments = append(comments, c.keep()...)
-		if c.ParentOID != 0 { // a foreign key that comes from another, whose name PostgreSQL has chosen
+		if c.ParentOID != 0 { // a foreign key that comes from another, to which PostgreSQL has given a name of its choice
 			toTemporary, toFinal = toTemporary+c.renameToTemporary(), toFinal+fmt.Sprintf("  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", c.table(), temporaryName(c.OID), pgsql.Quote(c.Name))
 		}
 	}

@@ -77,20 +77,22 @@ func assignedMembers(columns []*column) []*column {
 // follow for partitions and children that differ from the table, and the sequences are
 // dropped last, when no default uses them.
 func detachUp(t *table, columns []*column) []string {
-	var commands, others, sequences []string
+	var commands, memberStatements, sequences []string
 	for _, c := range columns {
-		switch { // on partitions and children too, unless they have identities of their own
+		// These commands also change partitions and children, unless they have identities
+		// of their own.
+		switch {
 		case c.hasUniformDefault():
 			commands = append(commands, "ALTER COLUMN "+pgsql.Quote(c.Name)+" DROP DEFAULT")
 		case c.ownIdentity() != nil:
 			commands = append(commands, "ALTER COLUMN "+pgsql.Quote(c.Name)+" DROP IDENTITY")
 		}
-		for _, m := range c.members { // the members that the first switch has not covered
+		for _, m := range c.members { // the members that these commands do not change
 			switch {
 			case m.ownIdentity() != nil && m != c:
-				others = append(others, m.alter("", "DROP IDENTITY"))
+				memberStatements = append(memberStatements, m.alter("", "DROP IDENTITY"))
 			case m.value != "" && !c.hasUniformDefault():
-				others = append(others, m.alter("ONLY ", "DROP DEFAULT"))
+				memberStatements = append(memberStatements, m.alter("ONLY ", "DROP DEFAULT"))
 			}
 		}
 		for _, s := range c.droppedSequences() {
@@ -101,7 +103,7 @@ func detachUp(t *table, columns []*column) []string {
 	if len(commands) > 0 {
 		texts = append(texts, "ALTER TABLE "+t.Target()+" "+strings.Join(commands, ", "))
 	}
-	texts = append(texts, others...)
+	texts = append(texts, memberStatements...)
 	if len(sequences) > 0 {
 		texts = append(texts, "DROP SEQUENCE "+strings.Join(sequences, ", "))
 	}
@@ -169,9 +171,9 @@ func (c *column) sequenceOwner(s *sequence) *column {
 }
 
 // restoreDefault returns the statements that give column c its identity or its default
-// again. root is the column of the topmost table, from which a partition or child has c,
-// or c itself, and has its default already. That default also applies to the columns
-// below, so c needs a statement only if its default differs.
+// again. root is the topmost column from which a partition or child has c, or c itself.
+// root has its default already, which also applies to the columns below it, so c needs a
+// statement only if its default differs.
 func (c *column) restoreDefault(root *column) []string {
 	if s := c.ownIdentity(); s != nil {
 		return append([]string{c.alter("", s.Identity(c.Always))}, s.restoreProperties()...)

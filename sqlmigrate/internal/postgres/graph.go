@@ -91,8 +91,8 @@ type sequence struct {
 	losses   []string       // reasons why it could not be recreated completely
 	grants   []string       // statements for the rights on it
 
-	isDropped bool     // whether phase detach drops it together with the default of its column
-	others    []string // other objects that use it
+	isDropped  bool     // whether phase detach drops it together with the default of its column
+	otherUsers []string // objects that use it, except defaults of its own column and of the columns below
 }
 
 // isRemoved reports whether phase detach removes the sequence, either alone or with its

@@ -110,9 +110,9 @@ func (n *constraintNames) chooseGuard(c *column) (name string, added, needed boo
 	if pending == "" {
 		return "", false, false
 	}
-	others := maps.Clone(n.taken) // the names that were taken when the earlier run chose the name
-	delete(others, pending)
-	return pending, true, guardName(c, others) == pending
+	takenBefore := maps.Clone(n.taken) // the names that were taken when the earlier run chose the name
+	delete(takenBefore, pending)
+	return pending, true, guardName(c, takenBefore) == pending
 }
 
 // guardName returns a free name of at most 63 bytes, because PostgreSQL cuts longer
@@ -169,7 +169,8 @@ func addChecks(t *table, checks []check) plan.Step {
 }
 
 // validateChecks returns the step that validates the CHECKs of a table. Its Down is
-// empty, except that a CHECK which existed before becomes NOT VALID again.
+// empty, because the Down of the step of addChecks drops the CHECKs. Only a CHECK which
+// existed before becomes NOT VALID again.
 func validateChecks(t *table, checks []check) plan.Step {
 	var validates, again []string // again adds CHECKs as NOT VALID
 	for _, c := range checks {

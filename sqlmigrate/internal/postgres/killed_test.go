@@ -49,7 +49,7 @@ func postgresKilled(t *testing.T, server *migratetest.PgServer) {
 	_ = child.Wait()
 	killed := time.Now()
 	for d.Value(t, migratetest.PgWaiting) != "0" {
-		if time.Since(killed) > 15*time.Second {
+		if time.Since(killed) > 15*time.Second { // the server looks for its client every second, but may be busy
 			t.Fatal("the statement of a program that was killed still waits")
 		}
 		time.Sleep(10 * time.Millisecond)

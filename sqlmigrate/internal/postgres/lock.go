@@ -133,6 +133,8 @@ func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batch
 	found.Note("Phase %s takes %s, because one would need about %s and the server's lock table is made for %s "+
 		"(max_locks_per_transaction): after a failure, those before it are kept, and the same plan resumes.",
 		phase, engine.Count(len(batches), "transaction"), engine.Count(total, "lock"), engine.Thousands(int64(locks)))
+	// A batch that needs more than half of the lock table is a single table. The factor
+	// of the fix makes the lock table large enough for it and for programs.
 	for _, b := range batches {
 		if need := g.lockCount(phase, b); need > locks {
 			found.Block(b[0].Display, "table "+b[0].Display.String(),
@@ -165,6 +167,8 @@ func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	if phase != plan.Widen {
 		return sum
 	}
+	// changed has the tables as a set; neighbours are the tables at the other ends of
+	// their foreign keys.
 	changed, neighbours := allOf(tables, accessExclusive), map[*table]bool{}
 	for _, f := range g.foreign {
 		from, to := f.from.table, f.to.table

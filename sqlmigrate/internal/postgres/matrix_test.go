@@ -122,7 +122,7 @@ SELECT nextval(c.oid) FROM pg_class c, generate_series(1, 6) WHERE relkind = 'S'
 var pgKeyTables = []string{"users", "tenants", "p", "q", "events", "base", "tags", "apart"}
 
 // pgSchema returns the statements that create the tables of pgReferences with keys of
-// this kind.
+// this kind. The arguments are the fields of a kind in pgKinds.
 func pgSchema(key, reference, before, after string) string {
 	ddl := "CREATE SCHEMA app; CREATE SCHEMA other;\n"
 	references := strings.ReplaceAll(pgReferences, "REF", reference)

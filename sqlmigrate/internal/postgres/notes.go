@@ -60,12 +60,12 @@ func noteColumn(t *table, c *column) engine.Findings {
 	}
 	for _, s := range c.allSequences() {
 		switch {
-		case s.Internal && len(s.others) > 0:
-			found.Block(t.Display, strings.Join(s.others, ", "),
+		case s.Internal && len(s.otherUsers) > 0:
+			found.Block(t.Display, strings.Join(s.otherUsers, ", "),
 				"it uses sequence "+s.Display.String()+", which goes with the identity of column "+c.Name, "give it a sequence of its own")
 		case s.isRemoved(): // no other object needs it
-		case len(s.others) > 0:
-			found.Note("Sequence %s of column %s of table %s stays: it is used by %s.", s.Display, c.Name, t.Display, strings.Join(s.others, ", "))
+		case len(s.otherUsers) > 0:
+			found.Note("Sequence %s of column %s of table %s stays: it is used by %s.", s.Display, c.Name, t.Display, strings.Join(s.otherUsers, ", "))
 		default:
 			found.Note("Sequence %s of column %s of table %s stays: no column owns it.", s.Display, c.Name, t.Display)
 		}

@@ -51,8 +51,8 @@ ORDER BY 1, 3`
 // blockOrphans adds a blocker for each foreign key that rows violate, for example because
 // they were loaded with session_replication_role = replica. PostgreSQL creates the
 // foreign keys of a column again when it changes the column's type, and fails on such a
-// row. blockOrphans checks only tables in which that takes a moment, and whose rows the role
-// can read.
+// row. blockOrphans checks only tables in which that takes a moment, and whose rows the
+// role can read.
 func blockOrphans(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, f := range readBuiltAgain[checkedKey](ctx, r, g, checkedKeysSQL) {
 		child, parent := g.relations[f.Child], g.relations[f.Parent]
@@ -88,22 +88,22 @@ func isReadable(r *pgcatalog.Reader, t *pgcatalog.Relation) bool {
 	return t.MayChange && (!t.ForcesRowSecurity || r.BypassesPolicies)
 }
 
-// orphans returns a query for the rows of child that violate the foreign key. A row with
-// a NULL in the foreign key does not violate it. ONLY leaves the children of a table out
-// of the check, as the foreign key does; a partitioned table has rows in its partitions
-// alone.
+// orphans returns a query for the rows of child (c) that refer to a row that parent (p)
+// does not have, and so violate the foreign key. A row with a NULL in the foreign key
+// does not violate it. ONLY leaves the children of a table out of the check, as the
+// foreign key does; a partitioned table has rows in its partitions alone.
 func (f checkedKey) orphans(child, parent *pgcatalog.Relation) string {
-	var shown, set, same []string
+	var selected, notNull, equal []string
 	for _, name := range f.Key {
-		shown = append(shown, "c."+pgsql.Quote(name))
+		selected = append(selected, "c."+pgsql.Quote(name))
 	}
 	for i, name := range f.Columns {
 		column := "c." + pgsql.Quote(name)
-		shown = engine.AppendNew(shown, column)
-		set = append(set, column+" IS NOT NULL")
-		same = append(same, "p."+pgsql.Quote(f.Refers[i])+" "+f.Operators[i]+" "+column)
+		selected = engine.AppendNew(selected, column)
+		notNull = append(notNull, column+" IS NOT NULL")
+		equal = append(equal, "p."+pgsql.Quote(f.Refers[i])+" "+f.Operators[i]+" "+column)
 	}
 	from := func(t *pgcatalog.Relation) string { return pgsql.If(t.Kind == "r", "ONLY ") + t.Target() }
 	return fmt.Sprintf("SELECT %s FROM %s c WHERE %s AND NOT EXISTS (SELECT FROM %s p WHERE %s)",
-		strings.Join(shown, ", "), from(child), strings.Join(set, " AND "), from(parent), strings.Join(same, " AND "))
+		strings.Join(selected, ", "), from(child), strings.Join(notNull, " AND "), from(parent), strings.Join(equal, " AND "))
 }

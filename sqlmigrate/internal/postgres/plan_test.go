@@ -34,7 +34,7 @@ func postgresPlan(t *testing.T, server *migratetest.PgServer) {
 	// Each phase has a step for orders and then one for users. Phase guard has a second
 	// transaction with two more steps, which validate the CHECKs.
 	widen, detach, guard := plan.Phases[0], plan.Phases[1], plan.Phases[2]
-	users := widen.Steps[1]
+	users := widen.Steps[1] // of more than 2 MB, which are 5,000 rows with names of 400 bytes
 	if users.Table.String() != "users" || !users.Rewrites || users.Rows != 5000 || users.Bytes < 2_000_000 ||
 		users.Estimate <= 0 || !strings.HasPrefix(users.Locks, "ACCESS EXCLUSIVE on users and every table") {
 		t.Errorf("step %+v", users)
@@ -102,7 +102,7 @@ func postgresNoNotes(t *testing.T, server *migratetest.PgServer) {
 
 // Phase guard adds a CHECK to each key that has none. It has the name that GORM would
 // give it, or a free name. want is a part of the statement that adds it; if empty, no
-// CHECK is needed.
+// CHECK is needed. GORM cuts a long name to 55 bytes, and adds eight digits of a hash.
 func postgresGuards(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct {
 		name, ddl, want string

@@ -48,7 +48,8 @@ var pgFeatures = []string{
 // pgOnlyPlain are words of features that are not possible on partitioned tables.
 var pgOnlyPlain = []string{"EXCLUDE", "NO INHERIT", "CLUSTER", "REPLICA", "NOT VALID", "CHECK OPTION"}
 
-// pgRandomKeys are definitions of keys.
+// pgRandomKeys are the definitions of column id from which a random schema takes those of
+// its tables.
 var pgRandomKeys = []string{
 	"serial", "bigserial", "integer",
 	"integer GENERATED ALWAYS AS IDENTITY (START 5 INCREMENT 3 CACHE 7 CYCLE)",

@@ -64,6 +64,7 @@ type Rebuilt struct {
 	Rewritten bool  // whether it has expressions
 }
 
+// common implements object for all types that embed Rebuilt.
 func (r Rebuilt) common() Rebuilt { return r }
 
 // ofConstraint returns the statements that drop a constraint and add it again. only is

@@ -43,7 +43,7 @@ func rejectNewReferences(tables []*table) []plan.Statement {
 	var rejections []string
 	for _, t := range tables {
 		for _, c := range t.narrowColumns() {
-			if !c.Key {
+			if !c.Key { // references to other columns are not checked
 				continue
 			}
 			rejections = append(rejections, rejectIf(fmt.Sprintf(`SELECT FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
@@ -86,14 +86,14 @@ func regclasses(views []*view) string {
 // not know, and because of which PostgreSQL would not change their type back. r.ev_class
 // is the view of a rule; the plan knows the given views, because it drops them itself.
 func rejectNewUses(t *table, columns []*column, views []*view) string {
-	var of []string
+	var conditions []string
 	for _, c := range columns {
 		for _, m := range c.members {
-			of = append(of, "att.attrelid = to_regclass("+pgsql.Literal(m.relation.Target())+") AND att.attname = "+pgsql.Literal(m.Name))
+			conditions = append(conditions, "att.attrelid = to_regclass("+pgsql.Literal(m.relation.Target())+") AND att.attname = "+pgsql.Literal(m.Name))
 		}
 	}
 	return rejectAll("SELECT "+pgcatalog.DescribeUse+"\n      FROM pg_catalog.pg_attribute att\n"+pgcatalog.JoinUses+
-		"\n      WHERE ("+strings.Join(of, " OR ")+")\n"+pgcatalog.IsUse+
+		"\n      WHERE ("+strings.Join(conditions, " OR ")+")\n"+pgcatalog.IsUse+
 		"\n        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY["+regclasses(views)+"]) AS v WHERE v IS NOT NULL), true)",
 		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display.String(), "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
 }

@@ -127,12 +127,13 @@ func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int6
 	return keys
 }
 
-// chooseKey returns the columns of the primary key that are moved. They are the integers
-// that the database assigns or, if there are none, the only integer. It returns no
-// columns and a note if there are several integers that the database does not assign, or
-// if the only integer of several columns has a default that computes it. Such an integer
-// may have another meaning, such as the tenant. If no column is an integer, it returns
-// all columns, which blockColumn then reports.
+// chooseKey returns the columns of the primary key of table t that are moved. oid is the
+// OID of the table, and key has all columns of the primary key. The moved columns are the
+// integers that the database assigns or, if there are none, the only integer. It returns
+// no columns and a note if there are several integers that the database does not assign,
+// or if the only integer of several columns has a default that computes it. Such an
+// integer may have another meaning, such as the tenant. If no column is an integer, it
+// returns all columns, which blockColumn then reports.
 func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found engine.Findings) {
 	integers := keepIf(key, func(c keyColumn) bool { return c.Integer })
 	assigned := keepIf(integers, func(c keyColumn) bool { return c.Assigned })

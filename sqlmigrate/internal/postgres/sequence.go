@@ -49,9 +49,9 @@ func readSequence(ctx context.Context, q pgcatalog.QualifiedReader, known *pgcat
 
 // linkSequences assigns the sequences to their columns, and decides which can be dropped.
 // A sequence can be dropped if it is owned by a column, and only this column and the
-// columns that have it from this column use it. All other users are recorded in others.
-// The findings are properties that would be lost with a sequence that phase detach
-// removes.
+// columns that have it from this column use it. All other users are recorded in
+// otherUsers. The findings are properties that would be lost with a sequence that phase
+// detach removes.
 func (g *graph) linkSequences(sequences []*sequence) engine.Findings {
 	var found engine.Findings
 	for _, s := range sequences {
@@ -64,12 +64,12 @@ func (g *graph) linkSequences(sequences []*sequence) engine.Findings {
 		holder := user
 		if owner := g.columns[s.Owner]; owner != nil {
 			holder = owner.root
-			s.isDropped = !s.Internal
+			s.isDropped = !s.Internal // the sequence of an identity goes with the identity
 		}
 		for _, u := range s.users {
 			if c := g.columns[u.Column]; c == nil || c.root != holder {
 				s.isDropped = false
-				s.others = append(s.others, u.Object)
+				s.otherUsers = append(s.otherUsers, u.Object)
 			}
 		}
 		if s.isRemoved() && !g.parks {

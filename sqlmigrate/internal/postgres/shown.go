@@ -94,7 +94,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 	if _, err := r.tx.ExecContext(ctx, pathSQL, asJSON(schemas)); err != nil {
 		return nil, err
 	}
-	views, err := rows.Read[shownView](ctx, r.tx, shownSQL, asJSON(tables))
+	views, err := rows.Read[shownView](ctx, r.tx, shownSQL, asJSON(tables)) // err is returned below, with the views that were read
 	byOID := map[int64]shownView{}
 	for _, v := range views {
 		byOID[v.OID] = v

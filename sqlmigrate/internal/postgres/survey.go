@@ -148,7 +148,8 @@ type surveyedColumn struct {
 	Domain, Composite string // see narrowSQL; empty if there is none
 }
 
-// howToWiden returns how a user can make the column wide, or "" if a plan can do it.
+// howToWiden returns how a user can make the column wide, or "" if a plan can do it. The
+// name of an attribute of a composite column is column.attribute.
 func (c *surveyedColumn) howToWiden() string {
 	column, attribute, _ := strings.Cut(c.Name, ".")
 	switch {

@@ -102,9 +102,10 @@ func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []stri
 	}
 	narrow := anyNarrow(columns) // until the columns are wide, both steps have to run
 	list := engine.Count(len(views), "view") + " that would block it: " + pgsql.Join(views, ", ", func(v *view) string { return v.Display.String() })
-	step := func(what string, up, down []string) plan.Step {
+	step := func(verb string, up, down []string) plan.Step {
 		return plan.Step{
-			Table: plan.TableName{Name: "views"}, Text: what + " " + list, Transaction: steps[0].Transaction,
+			Table: plan.TableName{Name: "views"}, // in place of a table, because the step belongs to none
+			Text:  verb + " " + list, Transaction: steps[0].Transaction,
 			Locks: "ACCESS EXCLUSIVE on the views until the end of the transaction",
 			Up:    engine.Statements("SELECT NOT "+narrow, up...),
 			Down:  engine.Statements("SELECT "+narrow, down...),
@@ -113,6 +114,8 @@ func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []stri
 	drop := func(ifExists string) []string {
 		return []string{withinTimeout(slices.Concat(pgview.Drops(definitions(views), ifExists), locks))}
 	}
+	// On the way back, the second step drops the views and the first creates them. A user
+	// may have dropped a view since the move, hence IF EXISTS.
 	creates := pgview.CreateAll(definitions(views))
 	before, after := step("drop", drop(""), creates), step("create again", creates, drop("IF EXISTS "))
 	before.Check = engine.Statements("", checkAll([]string{rejectNewViews(views)}))

@@ -14,9 +14,9 @@ import (
 const rewriteRate = 45_000_000
 
 // planWiden plans the phase that makes columns 64 bits wide, with a single ALTER TABLE
-// for each table, so that each table is copied only once. Foreign keys stay, because
-// PostgreSQL can compare an integer with a bigint. locks is the size of the server's lock
-// table.
+// for each table, so that each table is copied only once. Foreign keys stay, except those
+// to partitioned tables and partitions, because PostgreSQL can compare an integer with a
+// bigint until both columns are wide. locks is the size of the server's lock table.
 func planWiden(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Widen, Transaction: true}
 	tables := keepIf(g.tables, func(t *table) bool { return len(t.narrowColumns()) > 0 })

@@ -42,7 +42,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 			locks += 3 * len(k.parts) * len(k.parent.root.members)
 		}
 	}
-	if locks > r.Locks/2 { // the other half of the lock table is for programs
+	if locks > r.Locks/2 { // the other half of the lock table is for programs; the factor of the fix leaves it to them
 		f.Block(g.tables[0].Display, "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
 			fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", locks*2/r.Locks+1))
 	}

@@ -124,6 +124,7 @@ func (g *graph) parentsFirst() []*table {
 		}
 		return parents
 	})
+	// Without the parents that have no column to widen.
 	return slices.DeleteFunc(sorted, func(t *table) bool { return !slices.Contains(g.tables, t) })
 }
 
@@ -138,8 +139,11 @@ func gather[T any](t *table, list func(*table) []T) []T {
 	return found
 }
 
+// indexesOf returns the indexes of one table, for gather.
 func indexesOf(t *table) []index { return t.indexes }
 
+// checksOf returns the CHECKs of one table, for gather.
 func checksOf(t *table) []check { return t.checks }
 
+// triggersOf returns the triggers of one table, for gather.
 func triggersOf(t *table) []pgcatalog.Trigger { return t.triggers }

@@ -183,8 +183,11 @@ func (g *graph) readForeignKeys(ctx context.Context, q pgcatalog.QualifiedReader
 			}
 		}
 	}
+	// Remove the copies.
 	g.keys = slices.DeleteFunc(g.keys, func(k *foreignKey) bool { return k.Whole != 0 })
-	for _, s := range q.Sizes(ctx, slices.Collect(maps.Keys(byOID))) { // s.Root is one of these tables, and s the size of it or of a table below it
+	// Sizes returns, for each of these tables (Root), its size and the sizes of the
+	// tables below it.
+	for _, s := range q.Sizes(ctx, slices.Collect(maps.Keys(byOID))) {
 		byOID[s.Root].rows += s.Rows
 		byOID[s.Root].heap += s.Main
 	}

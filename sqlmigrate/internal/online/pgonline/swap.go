@@ -242,10 +242,10 @@ func moveIdentity(s *pgcatalog.Sequence, table, from, to string, always bool) st
 
 // checkTable returns a statement that fails if the table has changed since the plan was
 // made. An object that uses the old columns, and that the plan does not know, would
-// otherwise keep using the old columns after the swap. The CHECK and the trigger of the
-// move itself do not count. The statement also fails if the trigger of the move is
-// missing or not ENABLE ALWAYS (tgenabled 'A'), because then the columns may differ, or
-// if an index is invalid.
+// otherwise keep using the old columns after the swap. Any trigger that the plan does not
+// know counts too. The CHECK and the trigger of the move itself do not count. The
+// statement also fails if the trigger of the move is missing or not ENABLE ALWAYS
+// (tgenabled 'A'), because then the columns may differ, or if an index is invalid.
 func (t *table) checkTable() string {
 	triggers := []string{triggerName}
 	for _, trigger := range gather(t, triggersOf) {
