@@ -20,7 +20,7 @@ type Backend interface {
 	// if the session's ID belongs to another session in the meantime.
 	End(ctx context.Context, other *sql.Conn) error
 
-	// Ended reports whether the session no longer holds a lock or waits for one.
+	// Ended reports whether the session neither holds a lock nor waits for a lock.
 	Ended(ctx context.Context, other *sql.Conn) (bool, error)
 
 	// EndSQL returns a statement with which a person can end the session.

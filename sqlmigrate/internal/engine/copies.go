@@ -24,7 +24,8 @@ type Copies interface {
 	// Views inserts rows with the key into the copies, reads each view over the copies,
 	// and returns the results. It is called after all other methods, because the rows
 	// stay. If asIs is true, the copies have the present types of the columns, so that
-	// the result shows whether the view already failed before the move.
+	// the result shows whether the view already failed before the move. A database whose
+	// copies always have the same types ignores asIs.
 	Views(ctx context.Context, key types.ID, asIs bool) ([]Shown, error)
 
 	// Assigning returns the triggers that assign keys to rows without a key.
@@ -85,7 +86,7 @@ func Near(t plan.Table, key types.ID) map[string]types.ID {
 	keys := map[string]types.ID{}
 	offset := types.ID(0)
 	for _, c := range slices.Backward(t.Columns) {
-		if c.Key && len(c.Refers) == 0 {
+		if c.Key && len(c.Refers) == 0 { // the key of the row itself
 			keys[c.Name] = key
 		} else {
 			offset++

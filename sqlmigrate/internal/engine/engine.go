@@ -3,6 +3,12 @@
 // [Engine]; packages myonline and pgonline implement [Online]. Package sqlmigrate calls
 // Inspect and Script, package run calls Run and Try, and package online calls the methods
 // of Online.
+//
+// A move lets the keys of existing tables hold Snowflake IDs, and usually ends the
+// assignment of keys by the database. An Engine plans it in phases: widen changes the
+// types of columns, detach ends the assignment, and guard makes the database reject rows
+// without a positive key. An Online widens the columns of large tables while programs use
+// them.
 package engine
 
 import (
@@ -100,7 +106,7 @@ func (r Request) IsAhead(key int64) bool {
 
 // ParkStep returns the step that sets the counter of a table to the parking place, and
 // the way back, which sets it to from, its present value. move returns the statements
-// that set the counter to a value.
+// that set the counter to a value. locks describes the locks of the step.
 func (r Request) ParkStep(table plan.TableName, locks string, from types.ID, move func(types.ID) []plan.Statement) plan.Step {
 	return plan.Step{Table: table, Text: "the counter is parked " + r.Place.String(), Up: move(r.Place.ID), Down: move(from), Locks: locks}
 }
@@ -162,8 +168,9 @@ func (c *NarrowColumn) String() string { return c.Table.String() + "." + plan.Qu
 type Text struct{ Object, SQL string }
 
 // CheckServer returns an error for a server of another product that speaks the protocol
-// of want, such as TiDB. Such a server has a catalog, but a plan from it might miss half
-// of the schema, or rewrite a table that is spread over several machines.
+// of the product want, as TiDB speaks that of MySQL. Such a server has a catalog, but a
+// plan from it might miss half of the schema, or rewrite a table that is spread over
+// several machines.
 func CheckServer(ctx context.Context, conn *sql.Conn, want string) error {
 	var version string
 	if err := conn.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {

@@ -51,7 +51,8 @@ func (f *Findings) RejectLast(table plan.TableName, column string, key types.ID,
 }
 
 // Unreadable adds a blocker for a view that fails when a row with a key of today is in
-// its tables.
+// its tables. A view that reads only views has no table, so it is listed under its own
+// name.
 func (f *Findings) Unreadable(v Shown, key types.ID) {
 	f.Block(cmp.Or(v.Table, v.View), "view "+v.View.String(), fmt.Sprintf("it cannot be read with key %d in a copy of the table: %v", key, v.Err),
 		"change the view, or drop it"+v.Fix)

@@ -79,7 +79,8 @@ func (j Journal) Set(ctx context.Context, conn Conn, m *Move, columns []string, 
 	return n, JournalError("write", j.Table(m), err)
 }
 
-// SaveMove implements [Online].
+// SaveMove implements [Online]. It records the progress of the move in its row, and
+// returns an error if the row is gone.
 func (j Journal) SaveMove(ctx context.Context, conn Conn, m *Move) error {
 	n, err := j.Set(ctx, conn, m, []string{"back", "stage", "done", "position", "until", "copied", "rate", "waits"},
 		m.Back, m.From, m.Done, m.Position, m.Until, m.Copied, m.Rate, m.Waits)
@@ -100,7 +101,7 @@ func (j Journal) Check(ctx context.Context, conn Conn, m *Move) error {
 	return JournalError("read", j.Table(m), err)
 }
 
-// Steer implements [Online].
+// Steer implements [Online]. It records the wishes of an operator in the row of the move.
 func (j Journal) Steer(ctx context.Context, conn *sql.Conn, m *Move) error {
 	text, err := json.Marshal(m.Steering)
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// AppendNew appends x to a list that does not contain it.
+// AppendNew appends x to list unless list contains x already.
 func AppendNew[T comparable](list []T, x T) []T {
 	if slices.Contains(list, x) {
 		return list
@@ -28,7 +28,7 @@ func Converted[From, To any](list []From, convert func(From) To) []To {
 }
 
 // Statements returns a statement for each text. All of them have the same Unless query,
-// which may be empty.
+// which returns whether a statement has been done already. It may be empty.
 func Statements(unless string, texts ...string) []plan.Statement {
 	statements := make([]plan.Statement, len(texts))
 	for i, text := range texts {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Count returns a number and a noun, such as "1 table" or "2,000 tables".
+// Count returns a number and the noun what, with an s unless the number is 1, such as "1
+// table" or "2,000 tables".
 func Count[N int | int64](n N, what string) string {
 	if n != 1 {
 		what += "s"

@@ -118,7 +118,8 @@ func (t *MovedTables) UnmarshalJSON(text []byte) error {
 type Move struct {
 	Plan OnlinePlan `row:"json"`
 
-	// Back reports that the move is being reverted, beginning with stage From.
+	// Back reports that the move is being reverted. From is the index of the stage with
+	// which the way back began.
 	Back bool
 	From int
 

@@ -81,8 +81,9 @@ type trialRun struct {
 }
 
 // tryKeys inserts into each copy rows that have keys close to key in all columns at once.
-// For a table that rejects such a row, it examines each column, and calls reject or
-// notTried with the result.
+// It leaves out a copy without columns to move, and a table whose result is known. For a
+// table that rejects such a row, it examines each column, and calls reject or notTried
+// with the result.
 func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
 	var rows []Row
 	for i, t := range r.copied {
@@ -154,7 +155,7 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 			for _, value := range values {
 				keys := maps.Clone(other)
 				keys[column] = value
-				rows = append(rows, Row{i, fill, value != key, keys}) // small keys are tried with the present types
+				rows = append(rows, Row{Table: i, Fill: fill, AsIs: value != key, Keys: keys}) // small keys are tried with the present types
 			}
 		}
 		refusals, err := r.Enter(ctx, rows)
@@ -205,10 +206,12 @@ func reachedTable(refusal error) bool {
 // require any of these, for example that exactly one of two references is set. A
 // combination with large keys also has an entry for column, which the caller overwrites.
 func (r *trialRun) otherKeys(t plan.Table, column string, key types.ID) []map[string]types.ID {
+	// Near subtracts up to the number of columns, so these small keys are not below
+	// Small.
 	large, small := Near(t, key), Near(t, r.Small+types.ID(len(t.Columns)))
 	delete(small, column)
 	combinations := []map[string]types.ID{large, small, {}}
-	if len(small) > 1 {
+	if len(small) > 1 { // a single other column has its small key already
 		for _, name := range slices.Sorted(maps.Keys(small)) {
 			combinations = append(combinations, map[string]types.ID{name: small[name]})
 		}
@@ -218,17 +221,18 @@ func (r *trialRun) otherKeys(t plan.Table, column string, key types.ID) []map[st
 
 // tryViews reports the views that can be read with a small key, but not with a key of
 // today. It adds a note on views that return no row or that fail with any key, because
-// the trial shows nothing about them.
+// the trial shows nothing about them. The note omits a view that has no table, because it
+// reads only views.
 func (r *trialRun) tryViews(ctx context.Context) error {
-	views, err := r.Views(ctx, r.Today, false)
+	views, err := r.Views(ctx, r.Today, false) // with the types of the plan
 	var before []Shown
 	if err == nil && slices.ContainsFunc(views, func(v Shown) bool { return v.Err != nil }) {
-		before, err = r.Views(ctx, r.Small, true)
+		before, err = r.Views(ctx, r.Small, true) // with the present types
 	}
 	var untried []string
 	for i, v := range views {
 		switch {
-		case v.Rows > 0:
+		case v.Rows > 0: // it can be read with the key
 		case v.Err != nil && err == nil && before[i].Rows > 0 && !errors.As(v.Err, new(Unanswered)):
 			r.Unreadable(v, r.Today)
 		case v.Table.Name != "":
@@ -289,8 +293,8 @@ func (r *trialRun) findViews(codes []Code) {
 // findInsert reports each key of table t that the code omits in an INSERT. It reports a
 // key once, even if several statements omit it. If a write runs the code, the finding is
 // a blocker, because the write fails. Otherwise only calls of the code fail, so it is a
-// note. A table whose keys a trigger assigns is left out, because findAssigning has
-// reported the trigger.
+// note. A view is left out, because findViews has reported it, and so is a table whose
+// keys a trigger assigns, because findAssigning has reported the trigger.
 func (r *trialRun) findInsert(code Code, t plan.Table) {
 	const reason = "inserts into table %s without its key %s, which the database does not assign after phase detach"
 	const fix = "let it insert a key, give column %s a DEFAULT that calls a function which returns one, or leave table %s out"

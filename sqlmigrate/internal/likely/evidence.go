@@ -69,7 +69,7 @@ func (f *finder) read() {
 	}
 	for _, r := range f.in.Survey.ForeignKeys {
 		from := columnOf(r.Table, r.Column)
-		foreign.add(from, "its foreign key")
+		foreign.add(from, "its foreign key") // without keys, if it refers to another table
 		if key, ok := f.keys[columnOf(r.ToTable, r.ToColumn)]; ok {
 			foreign.add(from, "its foreign key", key)
 		}
@@ -80,6 +80,7 @@ func (f *finder) read() {
 	}
 	for _, text := range f.in.Survey.Texts {
 		for _, pair := range joins(text.SQL, known) {
+			// Either column of a pair may refer to the other.
 			for _, direction := range [][2]Key{pair, {pair[1], pair[0]}} {
 				if key, ok := f.keys[direction[1]]; ok {
 					joined.add(direction[0], text.Object+", which compares it with "+key.String(), key)

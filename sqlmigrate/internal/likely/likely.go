@@ -47,18 +47,19 @@ func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err erro
 // If these do not decide, the suspect has no reason yet.
 func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	id := columnOf(c.Table, c.Name)
-	if c.Assigned {
+	if c.Assigned { // the database assigns it, so it is the key of its own table
 		return nil
 	}
 	for _, source := range f.sources {
 		switch entry := source[id]; {
-		case entry == nil:
+		case entry == nil: // the source does not know the column
 		case len(entry.keys) == 0:
 			return nil
 		default:
 			return &suspect{column: c, keys: entry.keys, reason: entry.reason}
 		}
 	}
+	// Of an attribute of a composite type, column.attribute, only its own name counts.
 	s := &suspect{column: c, name: parseName(c.Name[strings.LastIndex(c.Name, ".")+1:])}
 	s.meaning, s.keys = f.tables.meaningOf(c.Table, s.name)
 	if s.meaning == givenKey && !f.isOwnKey(s) {
@@ -69,7 +70,7 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 		s.keys, s.reason = keys, "its comment"
 		return s
 	}
-	if _, isKey := f.keys[id]; isKey || s.meaning == otherKey {
+	if _, isKey := f.keys[id]; isKey || s.meaning == otherKey { // a moved key, or a reference to another table
 		return nil
 	}
 	if c.Alone { // the name of a primary key, such as redirect.rd_from, shows no reference, so its values decide

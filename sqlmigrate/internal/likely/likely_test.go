@@ -8,16 +8,17 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Names of columns of table audits, and what they mean. The meaning is named if the
-// column refers to a given key, weak if it may, role if it refers to some table,
-// elsewhere if it refers to a table whose key is not given, and empty otherwise.
+// The name of a column shows whether the column refers to a key that is moved. The
+// columns are of table audits. The meaning is named if the column refers to a given key,
+// weak if it may, role if it refers to some table, elsewhere if it refers to a table
+// whose key is not given, and empty otherwise.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	var all []plan.TableName
 	for _, name := range []string{"users", "orders", "order_lines", "order_types", "statuses", "staff", "auth_members", "audits"} {
 		all = append(all, plan.TableName{Name: name})
 	}
-	keys := []likely.Key{
+	keys := []likely.Key{ // of users, orders, staff and auth_members
 		{Table: all[0], Column: "id"}, {Table: all[1], Column: "id"}, {Table: all[5], Column: "staff_id"}, {Table: all[6], Column: "mid"},
 	}
 	for _, test := range []struct{ column, meaning, key string }{
@@ -69,13 +70,16 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s means %q, %q, want %q, %q", test.column, meaning, key, test.meaning, test.key)
 		}
 	}
+	// In table orders, type_id refers to order_types, whose key is not given.
 	if meaning, _ := likely.Meaning(all, keys, plan.TableName{Name: "orders"}, "type_id"); meaning != "" && meaning != "elsewhere" {
 		t.Errorf("orders.type_id means %q, want the key of order_types", meaning)
 	}
 }
 
-// The keys are definitions of views and functions. The values are the pairs of columns of
-// the tables a and b that they compare.
+// A comparison in a view or function shows which columns hold the same keys, also with
+// aliases, quotes, casts and subqueries. The keys of the map are definitions. The values
+// are the pairs of columns of the tables a and b that they compare, or nil if they
+// compare none. The last definition ends early, as a text that is cut.
 func TestJoins(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
@@ -96,8 +100,9 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-// The keys are comments of columns. The values are whether they say that the column holds
-// a key of order_lines.
+// A comment of a column shows that the column holds a key of order_lines if it names the
+// key, or the table together with a word for a key. The keys of the map are comments, and
+// the values are whether they do.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	key := likely.Key{Table: plan.TableName{Name: "order_lines"}, Column: "id"}

@@ -36,7 +36,9 @@ func (f *finder) sample(ctx context.Context, table plan.TableName, suspects []*s
 }
 
 // A lookup is the result of looking up values in a key: the values that exist as a key,
-// and the range of the key.
+// and the range of the key. It also looks up probes, which are random numbers in the
+// range of the values. If they are keys too, the keys have few gaps, and values that are
+// all keys are weak evidence.
 type lookup struct {
 	key               Key
 	unknown           bool // whether the key cannot be read
@@ -56,7 +58,7 @@ func (f *finder) lookUp(ctx context.Context, key Key, undecided []*suspect) *loo
 	p := &lookup{key: key, values: map[int64]bool{}}
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", f.quote(key.Column), f.in.Engine.Quote(key.Table))
 	var smallest, largest sql.NullInt64
-	if err := f.in.Conn.QueryRowContext(ctx, query).Scan(&smallest, &largest); err != nil || !largest.Valid {
+	if err := f.in.Conn.QueryRowContext(ctx, query).Scan(&smallest, &largest); err != nil || !largest.Valid { // NULL if the table is empty
 		p.unknown = err != nil
 		return p
 	}
@@ -88,6 +90,7 @@ func (f *finder) readExisting(ctx context.Context, p *lookup, wanted sampleValue
 	slices.Sort(wanted)
 	wanted = slices.DeleteFunc(slices.Compact(wanted), func(value int64) bool { return value < p.smallest || value > p.largest || p.values[value] })
 	for chunk := range slices.Chunk(wanted, 1000) {
+		// fmt prints [1 2 3], which becomes 1,2,3.
 		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(chunk), "[]"), " ", ",")
 		query := fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s IN (%[3]s)", f.quote(p.key.Column), f.in.Engine.Quote(p.key.Table), list)
 		found, err := rows.Read[int64](ctx, f.in.Conn, query)
@@ -141,7 +144,8 @@ func (p *lookup) leavesOut(values sampleValues) bool {
 const enoughBits = 10
 
 // reaches reports whether the values reach across the range of the key: over at least
-// half of it, and with their median above its lowest fifth.
+// half of it, and with their median above its lowest fifth. It returns false for fewer
+// than 2*minValues values.
 func (p *lookup) reaches(values sampleValues) bool {
 	if len(values) < 2*minValues {
 		return false

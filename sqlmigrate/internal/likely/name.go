@@ -25,6 +25,8 @@ func parseName(column string) columnName {
 	last := len(n.words) - 1
 	n.amount, n.number = amountWords[n.words[last]], numberWords[n.words[last]]
 	for i := last; i > 0; i-- {
+		// Of adjacent words for a key, as in user_fk_id, the stem ends before the first.
+		// In a name such as fk_user_id, it begins after the first word.
 		if keyWords[n.words[i]] && !keyWords[n.words[i-1]] {
 			n.stem = n.words[:i]
 			if keyWords[n.words[0]] && i > 1 {

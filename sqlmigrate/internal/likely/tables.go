@@ -18,10 +18,11 @@ type tableIndex struct {
 // newTables returns the tables of all, and of the keys, by their words. all may contain a
 // table several times.
 func newTables(all []plan.TableName, keys []Key) *tableIndex {
-	t := &tableIndex{map[plan.TableName]Key{}, map[string][]plan.TableName{}, map[string][]plan.TableName{}, map[string][]Key{}}
+	t := &tableIndex{keys: map[plan.TableName]Key{}, full: map[string][]plan.TableName{}, ends: map[string][]plan.TableName{}, named: map[string][]Key{}}
 	for _, key := range keys {
 		t.keys[key.Table] = key
 		all = append(all, key.Table)
+		// A name such as id or code, which many columns have, does not show its table.
 		if keyName := strings.Join(wordsOf(key.Column), "_"); keyName != "" && keyName != "id" && !numberWords[keyName] && !amountWords[keyName] && !keyWords[keyName] {
 			t.named[keyName] = append(t.named[keyName], key)
 		}
@@ -68,16 +69,17 @@ func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning,
 	// The tables whose whole name is in the stem count first, for example users for
 	// last_user_id. Otherwise a table whose name ends with the stem counts, for example
 	// auth_users.
-	about, last := t.about(table, n.stem), n.stem[len(n.stem)-1]
+	about, last := t.tablesAtEnd(table, n.stem), n.stem[len(n.stem)-1]
 	found := about
 	if len(about) == 0 {
-		found = t.near(table, t.ends[plural(n.stem)])
+		found = t.preferSchemaOf(table, t.ends[plural(n.stem)])
 	}
 	switch keys := t.givenKeys(found); {
 	case len(keys) > 0:
 		return givenKey, keys
 	case len(about) > 0:
 		return otherKey, nil
+	// The word for a key may be there by chance, or the stem names an amount.
 	case n.unsure && !isRole(last), amountWords[last]:
 		return noMeaning, nil
 	// For example, type_id of orders is a key of order_types, which is not moved.
@@ -113,7 +115,7 @@ func (t *tableIndex) meaningWithoutKeyWord(table plan.TableName, n columnName) (
 	if len(words) == 0 {
 		return noMeaning, nil
 	}
-	if keys := t.givenKeys(t.about(table, words)); len(keys) > 0 && !sortWords[words[0]] {
+	if keys := t.givenKeys(t.tablesAtEnd(table, words)); len(keys) > 0 && !sortWords[words[0]] {
 		return maybeGivenKey, keys
 	}
 	if len(words) == 1 && bareRoleWords[words[0]] {
@@ -134,11 +136,11 @@ func (t *tableIndex) byKeyName(n columnName) []Key {
 	return nil
 }
 
-// about returns the tables whose name is the end of words. It prefers the longest end,
-// which names a table most exactly, and tables of the same schema as table.
-func (t *tableIndex) about(table plan.TableName, words []string) []plan.TableName {
+// tablesAtEnd returns the tables whose name is the end of words. It prefers the longest
+// end, which names a table most exactly, and tables of the same schema as table.
+func (t *tableIndex) tablesAtEnd(table plan.TableName, words []string) []plan.TableName {
 	for i := range words {
-		if found := t.near(table, t.full[plural(words[i:])]); len(found) > 0 {
+		if found := t.preferSchemaOf(table, t.full[plural(words[i:])]); len(found) > 0 {
 			return found
 		}
 	}
@@ -149,7 +151,7 @@ func (t *tableIndex) about(table plan.TableName, words []string) []plan.TableNam
 // users.
 func (t *tableIndex) splitRole(stem []string) []string {
 	last := len(stem) - 1
-	for role := range glues {
+	for role := range tablePrefixes {
 		if rest, ok := strings.CutPrefix(stem[last], role); ok && rest != "" && t.full[plural([]string{rest})] != nil {
 			return append(slices.Clone(stem[:last]), role, rest)
 		}
@@ -157,9 +159,9 @@ func (t *tableIndex) splitRole(stem []string) []string {
 	return stem
 }
 
-// near returns the tables of the same schema as table, or all tables if that schema has
-// none.
-func (t *tableIndex) near(table plan.TableName, found []plan.TableName) []plan.TableName {
+// preferSchemaOf returns the tables of found that are in the schema of table, or all of
+// found if none is in this schema.
+func (t *tableIndex) preferSchemaOf(table plan.TableName, found []plan.TableName) []plan.TableName {
 	same := slices.DeleteFunc(slices.Clone(found), func(other plan.TableName) bool { return other.Schema != table.Schema })
 	if len(same) > 0 {
 		return same

@@ -54,7 +54,7 @@ func wordsOfSQL(text string) []string {
 	cast := false
 	for _, token := range sqltext.Scan(text, sqltext.Rules{Backticks: true}) {
 		word := token.Text
-		if word == ":=" {
+		if word == ":=" { // an assignment relates two columns like a comparison
 			word = "="
 		}
 		switch {
@@ -82,7 +82,7 @@ func aliases(words []string, known map[string][]plan.TableName) aliased {
 	found := aliased{}
 	for i, word := range words {
 		tables := known[strings.ToLower(word)]
-		if len(tables) == 0 || words[i+1] == "." {
+		if len(tables) == 0 || words[i+1] == "." { // no table, or the qualifier of a column
 			continue
 		}
 		if words[i-1] == "." {

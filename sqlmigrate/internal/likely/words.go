@@ -29,8 +29,8 @@ var (
 		entity object record user account person customer client employee staff company organization organisation org
 		tenant team vendor supplier product item order invoice payment post comment message thread topic category group`)
 
-	// glues are words that precede the name of a table.
-	glues = wordSet("parent last first prev previous next max min old new root main default current original source target owner")
+	// tablePrefixes are words that precede the name of a table.
+	tablePrefixes = wordSet("parent last first prev previous next max min old new root main default current original source target owner")
 
 	// bareRoleWords are roles that mean a key even without a word for a key.
 	bareRoleWords = wordSet("owner author creator updater editor approver reviewer assignee sender recipient receiver manager supervisor parent ancestor")

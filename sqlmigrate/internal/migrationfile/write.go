@@ -200,7 +200,7 @@ func (f *folder) rejectDuplicate(m Migration, format engine.Format) error {
 		if !strings.HasSuffix(base, "_"+m.Name) {
 			continue
 		}
-		same := m.files(base, format)[0]
+		same := m.files(base, format)[0] // the file that applies the migration
 		path := filepath.Join(f.dir, same.name)
 		if text, err := os.ReadFile(path); err == nil && string(text) == same.text {
 			return fmt.Errorf("sqlmigrate: %s is this migration already: remove it, or write to another directory", path)

@@ -130,6 +130,7 @@ func (d Definition) Integer() Integer {
 // As returns the definition with another integer type.
 func (d Definition) As(t Integer) Definition {
 	name, rest := d.split()
+	// integer also matches the blank after the type, which stays.
 	rest = rest[len(strings.TrimSuffix(integer.FindString(rest), " ")):]
 	return Definition(name + " " + t.String() + rest)
 }
@@ -160,8 +161,8 @@ func (d Definition) replace(words, by string) Definition {
 	return d
 }
 
-// A ForeignKey is a foreign key of table Child from the text of SHOW CREATE TABLE. Its
-// Columns refer to the columns Refers of Parent, in the same order.
+// A ForeignKey is a foreign key of table Child, parsed from the text of SHOW CREATE
+// TABLE. Its Columns refer to the columns Refers of Parent, in the same order.
 type ForeignKey struct {
 	Name            string
 	Child, Parent   plan.TableName
@@ -170,7 +171,8 @@ type ForeignKey struct {
 }
 
 // foreignKey matches CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES `schema`.`table`
-// (`b`, …).
+// (`b`, …). It captures, in this order, the name, the columns, the schema, which may be
+// missing, the table and its columns.
 var foreignKey = regexp.MustCompile(strings.NewReplacer("NAMES", "((?:`(?:[^`]|``)+`(?:, )?)+)", "NAME", "(`(?:[^`]|``)+`)").
 	Replace(`^CONSTRAINT NAME FOREIGN KEY \(NAMES\) REFERENCES (?:NAME\.)?NAME \(NAMES\)`))
 
@@ -186,5 +188,5 @@ func parseForeignKey(child plan.TableName, text string) (ForeignKey, bool) {
 	if m[3] != "" {
 		parent.Schema = QuotedNames(m[3])[0]
 	}
-	return ForeignKey{QuotedNames(m[1])[0], child, parent, QuotedNames(m[2]), QuotedNames(m[5]), text}, true
+	return ForeignKey{Name: QuotedNames(m[1])[0], Child: child, Parent: parent, Columns: QuotedNames(m[2]), Refers: QuotedNames(m[5]), Text: text}, true
 }

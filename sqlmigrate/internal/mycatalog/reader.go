@@ -53,7 +53,7 @@ func Open(ctx context.Context, conn *sql.Conn) (Server, error) {
 type Reader struct {
 	Server
 
-	Journal Journal
+	Journal Journal                   // what an unfinished run has recorded, see [JournalTable]
 	Pairs   []Pair                    // the foreign keys of all databases
 	Tables  map[plan.TableName]*Table // the tables that have been read
 
@@ -108,7 +108,7 @@ const pairsSQL = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCH
 // readPairs reads the pairs of all databases, and adds those of the journal.
 func (r *Reader) readPairs(ctx context.Context) error {
 	pairs, err := rows.Read[Pair](ctx, r.conn, pairsSQL)
-	if err == nil {
+	if err == nil { // before any other query, because it reads the warnings of the last
 		err = r.rejectSkipped(ctx)
 	}
 	for _, p := range pairs {

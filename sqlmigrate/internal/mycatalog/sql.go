@@ -181,6 +181,7 @@ func (f ForeignKey) Unchanged() string {
 func (f ForeignKey) Renamed(name string, parent plan.TableName) string {
 	const references = " REFERENCES "
 	text := strings.Replace(f.Text, Quote(f.Name), Quote(name), 1)
+	// The name of the parent is between REFERENCES and the parenthesis of its columns.
 	at := indexUnquoted(text, references) + len(references)
 	return text[:at] + QuoteTable(parent) + " " + text[at+indexUnquoted(text[at:], "("):]
 }
@@ -197,7 +198,8 @@ func (f ForeignKey) rule(event string) string {
 	return "'RESTRICT', 'NO ACTION'"
 }
 
-// Orphans returns a query for the rows that violate the foreign key. Its columns are the
+// Orphans returns a query for the rows that violate the foreign key, which are those
+// without NULL in its columns that have no parent. The columns of the query are the
 // primary key and the columns of the foreign key.
 func (t *Table) Orphans(f ForeignKey) string {
 	var shown, set, same []string

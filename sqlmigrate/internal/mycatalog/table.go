@@ -44,7 +44,8 @@ func (c *Column) String() string { return c.Table.String() + "." + c.Name }
 // Integer returns the original type of the column.
 func (c *Column) Integer() Integer { return c.Definition.Integer() }
 
-// Assigned returns how the database assigns the column, or "".
+// Assigned returns how the database assigns the column, or "". The default of a key
+// counts unless it is Computed, because phase detach keeps such a default.
 func (c *Column) Assigned() string {
 	switch {
 	case c.Definition.Auto():
@@ -93,7 +94,8 @@ func (t *Table) Key() []*Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Primary })
 }
 
-// IsUnique reports whether there is a unique key on exactly these columns.
+// IsUnique reports whether there is a unique key on exactly these columns. The first
+// quoted name of an element is the name of the key itself.
 func (t *Table) IsUnique(columns []string) bool {
 	return slices.ContainsFunc(t.Elements, func(e string) bool {
 		e = strings.Replace(e, "PRIMARY KEY (", "UNIQUE KEY `` (", 1) // a primary key is the only key without a name
@@ -104,7 +106,8 @@ func (t *Table) IsUnique(columns []string) bool {
 // IsIndex reports whether an element is an index that is not unique.
 func IsIndex(element string) bool { return strings.HasPrefix(element, "KEY `") }
 
-// IsFunctional reports whether an element is an index with an expression.
+// IsFunctional reports whether an element is an index with an expression, which has a
+// parenthesis of its own in the list of columns.
 func IsFunctional(element string) bool {
 	return strings.Contains(element, "KEY `") && (strings.Contains(maskQuoted(element), "((") || strings.Contains(maskQuoted(element), ",("))
 }
@@ -116,7 +119,7 @@ func (t *Table) IndexOf(f ForeignKey) int {
 }
 
 // Serves reports whether an element is an index with exactly the columns of the foreign
-// key.
+// key. The first quoted name of the element is the name of the index itself.
 func Serves(element string, f ForeignKey) bool {
 	return IsIndex(element) && !IsFunctional(element) && slices.EqualFunc(f.Columns, QuotedNames(element)[1:], strings.EqualFold)
 }

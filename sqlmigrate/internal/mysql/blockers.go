@@ -60,7 +60,9 @@ func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, want engine.Req
 const restrictedSQL = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk_on_non_standard_key' AND Value = 'ON'"
 
 // blockRestricted adds a blocker for each foreign key that the server would not add back,
-// because it refers to columns that are not a unique key. See restrictedSQL.
+// because it refers to columns that are not a unique key. See restrictedSQL. It leaves
+// out foreign keys that an unfinished run may have dropped, because the plan must add
+// these back in any case.
 func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	restricted, err := rows.Read[struct{ Name, Value string }](ctx, conn, restrictedSQL)
 	if err != nil || len(restricted) == 0 {
@@ -100,7 +102,8 @@ func blockTable(t *mycatalog.Table) (found engine.Findings) {
 }
 
 // blockColumn adds the blockers of a column of the connected set, and notes on changes
-// that its user may not expect.
+// that its user may not expect. It compares keys with the clock only for a column that
+// the plan widens or that the database assigns.
 func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findings) {
 	switch {
 	case c.Generated != "":
@@ -108,7 +111,7 @@ func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findin
 	case strings.HasSuffix(strings.ToLower(c.Type), " zerofill") && c.widens():
 		found.Note("Column %s loses ZEROFILL.", c)
 	}
-	if keys := g.keys[c]; (c.widens() || c.assigned() != "") && want.IsAhead(keys.last().Int64()) {
+	if keys := g.keys[c]; (c.widens() || c.assignedBy() != "") && want.IsAhead(keys.last().Int64()) {
 		found.Block(c.Table.TableName, "column "+c.Name, fmt.Sprintf(engine.AheadReason, keys.largest.V), engine.AheadFix)
 	}
 	if mentions(partitionedBy(c.Table), c.Name) {

@@ -50,7 +50,7 @@ func TestMySQLCancelled(t *testing.T) {
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		for _, test := range []struct {
 			name  string
-			conns int
+			conns int // the largest size of the pool; 0 means no limit
 		}{{"context", 0}, {"context of the only connection", 1}} {
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()

@@ -50,7 +50,7 @@ func (n *connector) requestedKeys(ctx context.Context, names []plan.TableName) (
 	}
 	moved, err := n.connect(ctx, keys)
 	for _, c := range moved {
-		if c.assigned() != "" && !requested[c.Table] {
+		if c.assignedBy() != "" && !requested[c.Table] {
 			n.Note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", c.Table)
 		}
 	}
@@ -160,7 +160,7 @@ func (n *connector) follow(ctx context.Context, c *column) error {
 	// The foreign keys of the table of c, and of the tables that refer to it.
 	foreign := slices.Clone(c.Table.Foreign)
 	for _, p := range n.Pairs {
-		if p.Parent == c.Table.TableName && p.Child != p.Parent {
+		if p.Parent == c.Table.TableName && p.Child != p.Parent { // c.Table.Foreign has those of the table itself
 			child, err := n.Table(ctx, p.Child)
 			if err != nil {
 				return err

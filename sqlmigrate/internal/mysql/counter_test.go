@@ -68,8 +68,8 @@ func TestMySQLCounterOfDetach(t *testing.T) {
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		tests := []struct {
 			name string
-			drop bool // drop the table with the stored counters
-			want string
+			drop bool   // drop the table with the stored counters
+			want string // the next key
 		}{{"kept", false, "[[99]]"}, {"dropped", true, "[[41]]"}}
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
@@ -99,6 +99,7 @@ func TestMySQLCounterOfScript(t *testing.T) {
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		db := mysqlDeleted(t, on)
 		up, down := mysqlScripts(t, migratetest.MySQLInspect(t, db, "users", "orders"), sqlmigrate.Goose)
+		// This query fills the cache.
 		migratetest.MySQLRows(t, db, "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()")
 		migratetest.MySQLExec(t, db, "INSERT INTO users VALUES (98)", "DELETE FROM users WHERE id = 98")
 		if err := mysqlTool(t, db, slices.Concat(up, down)); err != nil {

@@ -16,7 +16,7 @@ import (
 // is one.
 func detachPhase(g *graph, issued int64) plan.Phase {
 	phase := plan.Phase{Name: plan.Detach}
-	columns := slices.Concat(byTable(g.assigned())...)
+	columns := slices.Concat(byTable(g.assignedColumns())...)
 	for _, c := range columns {
 		phase.Steps = append(phase.Steps, detachStep(g, c))
 		if issued > 0 {
@@ -54,7 +54,7 @@ func detachStep(g *graph, c *column) plan.Step {
 // has inserted.
 func parkPhase(g *graph, want engine.Request) plan.Phase {
 	phase := plan.Phase{Name: plan.Park}
-	for _, c := range slices.Concat(byTable(g.assigned())...) {
+	for _, c := range slices.Concat(byTable(g.assignedColumns())...) {
 		if c.Definition.Auto() && counterOf(c.Table) <= uint64(want.Place.Limit) {
 			phase.Steps = append(phase.Steps, parkStep(c, want))
 			phase.Check = append(phase.Check, oldKeysOnly(c, want.Issued))

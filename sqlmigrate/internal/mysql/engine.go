@@ -31,7 +31,8 @@ import (
 // Unsigned columns that refer to such a key become bigint unsigned.
 type Engine struct{}
 
-// Inspect implements [engine.Engine].
+// Inspect implements [engine.Engine]. It holds the lock of a [Session], so that no run
+// changes the database during the inspection.
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (_ *engine.Result, err error) {
 	if err := engine.CheckServer(ctx, conn, "MySQL or MariaDB"); err != nil {
 		return nil, err
@@ -80,7 +81,8 @@ var absentText = regexp.MustCompile(`Error 1146|Error 1049`)
 // Absent implements [engine.Engine].
 func (Engine) Absent(err error) bool { return absentText.MatchString(err.Error()) }
 
-// Transactions implements [engine.Engine].
+// Transactions implements [engine.Engine]. A change of a schema ends the transaction, so
+// Run skips statements that have been done.
 func (Engine) Transactions() bool { return false }
 
 // timeoutText matches the errors of lock_wait_timeout and innodb_lock_wait_timeout, and

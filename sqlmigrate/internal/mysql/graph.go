@@ -26,10 +26,10 @@ type column struct {
 // widens reports whether phase widen changes the type of the column.
 func (c *column) widens() bool { return c.wide.Base != "" }
 
-// assigned returns how the database assigns the column, for example "auto_increment", or
-// "" if it does not. If the column refers to another key, its default is not an
+// assignedBy returns how the database assigns the column, for example "auto_increment",
+// or "" if it does not. If the column refers to another key, its default is not an
 // assignment, because it is not the key of its table.
-func (c *column) assigned() string {
+func (c *column) assignedBy() string {
 	if c.Definition.Auto() || len(c.refers) == 0 {
 		return c.Assigned()
 	}
@@ -81,14 +81,14 @@ type graph struct {
 // allColumns returns the connected set, and the columns of an unfinished run.
 func (g *graph) allColumns() []*column { return slices.Concat(g.moved, g.resumed) }
 
-// widened returns the columns whose type changes.
-func (g *graph) widened() []*column {
+// columnsToWiden returns the columns whose type changes.
+func (g *graph) columnsToWiden() []*column {
 	return slices.DeleteFunc(g.allColumns(), func(c *column) bool { return !c.widens() })
 }
 
-// assigned returns the columns that the database assigns.
-func (g *graph) assigned() []*column {
-	return slices.DeleteFunc(slices.Clone(g.moved), func(c *column) bool { return c.assigned() == "" })
+// assignedColumns returns the requested and connected columns that the database assigns.
+func (g *graph) assignedColumns() []*column {
+	return slices.DeleteFunc(slices.Clone(g.moved), func(c *column) bool { return c.assignedBy() == "" })
 }
 
 // changedColumns returns the columns of the foreign key, on either side, whose type
@@ -128,13 +128,14 @@ func (g *graph) findDropped() [][]mycatalog.ForeignKey {
 // allDropped returns the dropped foreign keys of all tables.
 func (g *graph) allDropped() []mycatalog.ForeignKey { return slices.Concat(g.dropped...) }
 
-// rebuilt returns the definitions of the indexes that phase widen drops and creates
-// again. The server has created some indexes for a foreign key without being asked. When
-// the foreign key is added back, the server would replace such an index by an index with
-// another name or in another place. If phase widen creates the index explicitly, the
-// server keeps it. The indexes after it are created again too, so that all indexes stay
-// in their order. This takes little time, because phase widen copies the table anyway.
-func (g *graph) rebuilt(t *mycatalog.Table) []string {
+// indexesToRebuild returns the definitions of the indexes that phase widen drops and
+// creates again. The server has created some indexes for a foreign key without being
+// asked. When the foreign key is added back, the server would replace such an index by an
+// index with another name or in another place. If phase widen creates the index
+// explicitly, the server keeps it. The indexes after it are created again too, so that
+// all indexes stay in their order. This takes little time, because phase widen copies the
+// table anyway.
+func (g *graph) indexesToRebuild(t *mycatalog.Table) []string {
 	var indexes []string
 	for _, e := range t.Elements {
 		if mycatalog.IsIndex(e) && (len(indexes) > 0 || slices.ContainsFunc(g.allDropped(), func(f mycatalog.ForeignKey) bool {
@@ -187,7 +188,7 @@ func tablesOf(g *graph) []plan.Table {
 
 // planColumn returns the column in the form of a plan.
 func (c *column) planColumn() plan.Column {
-	planned := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.assigned()}
+	planned := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.assignedBy()}
 	if planned.Auto == "" && c.Primary && len(c.refers) == 0 && c.Computed() {
 		planned.Auto = plan.Computed
 	}

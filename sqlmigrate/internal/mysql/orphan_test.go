@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlOrphans inserts rows that violate the two foreign keys of orders.
+// mysqlOrphans inserts rows that violate the two foreign keys of orders: rows 77 and 78
+// have no parent for fk_a, and row 79 has none for fk_b.
 func mysqlOrphans(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	conn, err := migratetest.MySQLPool(t, db).Conn(t.Context())
@@ -169,6 +170,8 @@ func TestMySQLOrphanOfOpenTransaction(t *testing.T) {
 		plan := migratetest.MySQLInspect(t, db, "users", "orders")
 		tx := db.Begin()
 		defer tx.Rollback()
+		// On MySQL, adding the foreign key already waits for transactions that have
+		// written the parent.
 		waits := "LOCK TABLES"
 		if on == testdb.MySQL {
 			waits = "ALTER TABLE `orders` ADD CONSTRAINT"

@@ -50,12 +50,12 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 func entriesOf(g *graph, phase plan.PhaseName) []mycatalog.Entry {
 	var entries []mycatalog.Entry
 	if phase == plan.Detach {
-		for _, c := range g.assigned() {
+		for _, c := range g.assignedColumns() {
 			entries = append(entries, mycatalog.Entry{Kind: mycatalog.ColumnEntry, Table: c.Table.TableName, Name: c.Name, Definition: string(c.afterWiden())})
 		}
 		return entries
 	}
-	for _, c := range g.widened() {
+	for _, c := range g.columnsToWiden() {
 		entries = append(entries, mycatalog.Entry{Kind: mycatalog.ColumnEntry, Table: c.Table.TableName, Name: c.Name, Definition: string(c.Definition)})
 	}
 	for _, f := range g.allDropped() {
@@ -73,14 +73,14 @@ func rejectChanged(g *graph, phase *plan.Phase) {
 		return
 	}
 	first, last := &phase.Steps[0], &phase.Steps[len(phase.Steps)-1]
-	rejections := unchangedFor(g, phase.Name, false)
+	rejections := unchangedFor(g, phase.Name, false) // for the way up
 	if phase.Name == plan.Widen {
 		rejections = append(rejections, rejectOrphansFirst(g)...)
 	}
 	first.Up = append(rejections, first.Up...)
-	rejections = unchangedFor(g, phase.Name, true)
+	rejections = unchangedFor(g, phase.Name, true) // for the way back
 	if phase.Name == plan.Widen && g.parks {
-		rejections = append(rejections, countersFit(g.widened())...)
+		rejections = append(rejections, countersFit(g.columnsToWiden())...)
 	}
 	last.Down = append(rejections, last.Down...)
 }

@@ -36,7 +36,7 @@ type mysqlFailure struct {
 
 // mysqlCanceled cancels the context of the run.
 func mysqlCanceled(step int) mysqlFailure {
-	return mysqlFailure{"context", step, func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }}
+	return mysqlFailure{name: "context", step: step, fail: func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }}
 }
 
 // mysqlFailures returns the ways to stop a run. The first cancels its context, and the
@@ -116,7 +116,7 @@ func TestMySQLResumesWithNewPlan(t *testing.T) {
 				db := migratetest.MySQLSmall(t, on)
 				first := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
 				err := first.Apply(stop.ctx, db, stop.at(t, db))
-				if stop.reached == (err == nil) {
+				if stop.reached == (err == nil) { // it must fail exactly if it was stopped
 					t.Fatalf("Apply: %v, failure injected: %v", err, stop.reached)
 				}
 				second := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
@@ -184,7 +184,7 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
 				mysqlApply(t, db, plan)
 				_ = plan.Revert(stop.ctx, db, stop.at(t, db))
-				if stop.statement%2 == 0 {
+				if stop.statement%2 == 0 { // in half of the cases, a new plan applies the move again
 					mysqlApply(t, db, migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...))
 					migratetest.MySQLSame(t, "schema of the way back up", migratetest.MySQLSchema(t, db), schema)
 				}
@@ -210,7 +210,7 @@ func TestMySQLSamePlanTakesBackWiden(t *testing.T) {
 			before, data := migratetest.MySQLSchema(t, db), mysqlData(t, db)
 			plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
 			err := plan.Apply(stop.ctx, db, sqlmigrate.WithPhases(sqlmigrate.Widen), stop.at(t, db))
-			if stop.reached == (err == nil) {
+			if stop.reached == (err == nil) { // it must fail exactly if it was stopped
 				t.Fatalf("Apply: %v, failure injected: %v", err, stop.reached)
 			}
 			mysqlRevert(t, db, plan)

@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlRentals creates routines like those of the Sakila example database, and a few
-// more.
+// mysqlRentals are statements that create routines like those of the Sakila example
+// database, and a few more.
 var mysqlRentals = []string{
 	"CREATE TABLE customer (customer_id smallint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, store_id tinyint NOT NULL, active bool)",
 	"CREATE TABLE inventory (inventory_id mediumint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, film_id int)",
@@ -58,12 +58,12 @@ func TestMySQLNotesRoutines(t *testing.T) {
 		}
 		var got []string
 		for _, note := range migratetest.MySQLInspect(t, db, "customer", "inventory", "rental").Notes {
-			if strings.Contains(note, "1264") {
+			if strings.Contains(note, "1264") { // the error of a value that is out of range
 				got = append(got, note)
 			}
 		}
 		if !mysqlMariaDB(t, db) {
-			for i := range want {
+			for i := range want { // MySQL shows no display widths
 				want[i] = strings.NewReplacer("(11)", "", "(3)", "").Replace(want[i])
 			}
 		}

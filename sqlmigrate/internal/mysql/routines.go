@@ -47,7 +47,7 @@ const (
 // noteRoutines reads the routines in the databases of all widened tables, and adds notes
 // and blockers.
 func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
-	keys := keyNamesOf(g.widened())
+	keys := keyNamesOf(g.columnsToWiden())
 	for _, schema := range keys.schemas {
 		routines, err := readRoutines(ctx, conn, mycatalog.SchemaOf(plan.TableName{Schema: schema}))
 		if err != nil {

@@ -11,7 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Run implements [engine.Engine].
+// Run implements [engine.Engine]. It runs the statements in a [Session]. If the settings
+// cannot be restored at its end, the connection counts as lost, and Run kills its session
+// on the server, which may still be running a statement.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	session, err := OpenSession(ctx, conn, s.LockTimeout)
 	if err != nil {

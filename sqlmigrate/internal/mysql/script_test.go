@@ -184,6 +184,7 @@ func TestMySQLScriptsResume(t *testing.T) {
 			t.Run(fmt.Sprintf("down %d", n), func(t *testing.T) {
 				t.Parallel()
 				db := migratetest.MySQLSmall(t, on)
+				// Apply all phases, and take back guard and detach.
 				if err := mysqlTool(t, db, append(append([][]string{}, up...), down[:2]...)); err != nil {
 					t.Fatal(err)
 				}
@@ -255,6 +256,7 @@ func TestMySQLAutoMigrateHasNothingToDo(t *testing.T) {
 	})
 }
 
+// These models describe the same tables before and after the move.
 type (
 	mysqlOldUser struct {
 		ID     uint32

@@ -99,8 +99,8 @@ func (s *Session) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// SetTimeouts limits the wait for tables and for rows, in seconds. With a limit of zero,
-// a statement does not wait for a table at all.
+// SetTimeouts limits the wait for tables (lockWait) and for rows (innodb), in seconds.
+// With a limit of zero, a statement does not wait for a table at all.
 func (s *Session) SetTimeouts(ctx context.Context, lockWait, innodb int64) error {
 	return s.exec(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb))
 }
@@ -126,7 +126,7 @@ func (s *Session) Restore(ctx context.Context) error {
 	return errors.Join(s.exec(ctx, "UNLOCK TABLES"), s.exec(ctx, s.restore), s.exec(ctx, "DO RELEASE_LOCK('"+s.lockName+"')"))
 }
 
-// End implements [engine.Backend].
+// End implements [engine.Backend]. It kills the session unless the session has ended.
 func (s *Session) End(ctx context.Context, other *sql.Conn) error {
 	ended, err := s.Ended(ctx, other)
 	if ended || err != nil {

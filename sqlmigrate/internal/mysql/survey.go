@@ -30,7 +30,7 @@ WHERE ` + inSchemas + ` AND INDEX_NAME = 'PRIMARY' GROUP BY TABLE_SCHEMA, TABLE_
 
 	// narrowSQL returns the columns that are too narrow and may hold keys. It excludes
 	// the shadows and old tables of an online move, because they are not tables of the
-	// application.
+	// application. The last column stands for Alone, which Survey sets.
 	narrowSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_COMMENT, EXTRA LIKE '%%auto_increment%%', FALSE FROM information_schema.COLUMNS
 WHERE ` + inSchemas + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int')
 AND RIGHT(TABLE_NAME, 6) NOT IN ('_sfnew', '_sfold') -- of an online move that is under way
@@ -83,12 +83,14 @@ func (r *surveyor) references(ctx context.Context, query string) []engine.Refere
 	return found
 }
 
-// Survey implements [engine.Engine].
+// Survey implements [engine.Engine]. The narrow columns are those of an integer type
+// smaller than bigint.
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*engine.Survey, error) {
 	server, err := mycatalog.Open(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
+	// Without further schemas, the list in the queries needs an element, which is "".
 	r := &surveyor{Server: server, conn: conn, schemas: mycatalog.Literals(append([]string{""}, schemas...))}
 	s := &engine.Survey{Current: server.Database}
 	tables, keys := map[plan.TableName]bool{}, map[engine.Reference]bool{}

@@ -139,7 +139,7 @@ func TestMySQLForeignSettings(t *testing.T) {
 		settings := "SELECT @@sql_mode, @@foreign_key_checks, @@lock_wait_timeout, @@autocommit, @@innodb_lock_wait_timeout /*!80000, @@information_schema_stats_expiry */"
 		before := migratetest.MySQLRow(t, db, settings)
 		plan := migratetest.MySQLInspect(t, db, "users")
-		mysqlApply(t, db, plan, sqlmigrate.WithLockTimeout(1500e6))
+		mysqlApply(t, db, plan, sqlmigrate.WithLockTimeout(1500e6)) // 1.5 seconds, which changes both timeouts of the session
 		mysqlRevert(t, db, plan)
 		if got := migratetest.MySQLRow(t, db, settings); strings.Join(got, "|") != strings.Join(before, "|") {
 			t.Errorf("settings = %q, want the earlier ones: %q", got, before)

@@ -201,7 +201,7 @@ func (r *trial) tryChange(ctx context.Context, c *tableCopy, createErr error) er
 		if r.Moved && k.To != "" {
 			d = d.As(mycatalog.IntegerOf(k.To))
 		}
-		if len(r.Unassigned(plan.Table{Columns: []plan.Column{k}})) > 0 {
+		if len(r.Unassigned(plan.Table{Columns: []plan.Column{k}})) > 0 { // the plan ends the assignment of k
 			d = d.WithoutAuto()
 		}
 		if d != c.Column(k.Name).Definition {

@@ -82,7 +82,8 @@ func (r *trial) insertViews(ctx context.Context) (codes []engine.Code, err error
 	return codes, err
 }
 
-// Codes implements [engine.Copies].
+// Codes implements [engine.Copies]. It parses the text of routines, events and triggers,
+// and of views into which programs can insert.
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	texts, err := rows.Read[struct {
 		Object string

@@ -149,6 +149,8 @@ func TestMySQLHostileTables(t *testing.T) {
 // changes of a table without a key, so the plan names such a table.
 func TestMySQLTablesWithoutKey(t *testing.T) {
 	t.Parallel()
+	// with returns a session with the parameters in a database with table u, table made,
+	// whose key MySQL has generated, and the tables of statements.
 	with := func(t *testing.T, params map[string]string, statements ...string) *gorm.DB {
 		t.Helper()
 		db := migratetest.MySQLOpen(t, testdb.MySQL, "CREATE TABLE u (id int PRIMARY KEY)")
@@ -160,7 +162,7 @@ func TestMySQLTablesWithoutKey(t *testing.T) {
 		name    string
 		params  map[string]string
 		targets []any
-		want    string
+		want    string // part of the blocker; empty: the plan can be applied
 	}{
 		{"generated invisible key", nil, []any{"made"}, "no primary key"},
 		{"generated invisible key that is hidden", map[string]string{"show_gipk_in_create_table_and_information_schema": "OFF"}, []any{"made"}, "no primary key"},
@@ -179,7 +181,7 @@ func TestMySQLTablesWithoutKey(t *testing.T) {
 			}
 			if test.want == "" {
 				mysqlApply(t, db, moves)
-				migratetest.MySQLExec(t, db, fmt.Sprintf("INSERT INTO u VALUES (%d)", mysqlID), fmt.Sprintf("INSERT INTO made (r) VALUES (%d)", mysqlID>>40))
+				migratetest.MySQLExec(t, db, fmt.Sprintf("INSERT INTO u VALUES (%d)", mysqlID), fmt.Sprintf("INSERT INTO made (r) VALUES (%d)", mysqlID>>40)) // r may still be an int
 			}
 		})
 	}
@@ -243,7 +245,7 @@ func TestMySQLTriggersThatAssign(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, body string
-		want       bool
+		want       bool // whether the trial reports the trigger
 	}{
 		{"set", "SET NEW.id = 5", true},
 		{"set after another", "SET NEW.n = 1, NEW.`id` = 5", true},

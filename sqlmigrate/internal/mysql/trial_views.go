@@ -45,11 +45,12 @@ type viewTrial struct {
 	results map[string]engine.Shown   // the results of views
 }
 
-// Views implements [engine.Copies]. A view cannot read a temporary table. Therefore Views
-// runs the query of the view with the names of the copies in place of the names of the
-// tables, which the servers write in a uniform way. It stores the result in a table,
-// which is then the copy of the view, because a key that the view cuts is an error there.
-// When a client reads the result, the server only warns.
+// Views implements [engine.Copies]. It ignores asIs, because each table has only one
+// copy. A view cannot read a temporary table. Therefore Views runs the query of the view
+// with the names of the copies in place of the names of the tables, which the servers
+// write in a uniform way. It stores the result in a table, which is then the copy of the
+// view, because a key that the view cuts is an error there. When a client reads the
+// result, the server only warns.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine.Shown, err error) {
 	server, err := mycatalog.Open(context.WithoutCancel(ctx), r.conn)
 	if err != nil {
@@ -59,7 +60,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine
 	if err != nil {
 		return nil, err
 	}
-	g := &viewTrial{r, server, map[string]plan.TableName{}, map[string]string{}, map[string]engine.Shown{}}
+	g := &viewTrial{trial: r, server: server, tables: map[string]plan.TableName{}, copies: map[string]string{}, results: map[string]engine.Shown{}}
 	for _, c := range r.copies {
 		g.tables[g.fullName(c.TableName)] = c.TableName
 		if c.createErr == nil {
@@ -100,7 +101,7 @@ func (g *viewTrial) fullName(t plan.TableName) string {
 // the result. It reports whether a further call for other views may have another result.
 func (g *viewTrial) show(ctx context.Context, v view) (again bool) {
 	name, query := g.fullName(v.TableName), v.Text
-	if g.copies[name] != "" || g.results[name].Err != nil {
+	if g.copies[name] != "" || g.results[name].Err != nil { // an earlier call has read it
 		return false
 	}
 	for relation, copyName := range g.copies {
@@ -116,10 +117,11 @@ func (g *viewTrial) show(ctx context.Context, v view) (again bool) {
 	if len(tables) == 0 {
 		return false
 	}
-	again = g.tables[name].Name == ""
+	again = g.tables[name].Name == "" // a view over this one is now known to read a table
 	g.tables[name] = slices.MinFunc(tables, plan.TableName.Compare)
 	result := engine.Shown{Table: g.tables[name], View: g.server.Normalize(v.TableName)}
-	// The query must be harmless, and read no table or view without a copy.
+	// The query must call no function that may change something or wait, and must read no
+	// table or view without a copy.
 	if !callsFunction.MatchString(query) && !slices.ContainsFunc(readsTable.FindAllString(query, -1), isOriginal) {
 		target := g.newName(v.Schema)
 		if result.Rows, result.Err = g.temporary(ctx, target, " AS "+query); result.Err == nil {

@@ -35,12 +35,12 @@ func (u unchanged) rejections() []plan.Statement {
 func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	u := unchanged{}
 	if phase == plan.Detach {
-		for _, c := range g.assigned() {
+		for _, c := range g.assignedColumns() {
 			u[c.Table.TableName] = append(u[c.Table.TableName], unassignedOrUnchanged(c, down))
 		}
 		return u.rejections()
 	}
-	for _, columns := range byTable(g.widened()) {
+	for _, columns := range byTable(g.columnsToWiden()) {
 		u[columns[0].Table.TableName] = append(u[columns[0].Table.TableName], widenedOrUnchanged(g, columns, down))
 	}
 	for _, f := range g.allDropped() {
@@ -60,10 +60,11 @@ func widenedOrUnchanged(g *graph, columns []*column, down bool) string {
 	}
 	var conditions []string
 	for _, c := range columns {
+		// The type has changed on the way back, so only the number of checks is compared.
 		conditions = append(conditions, columnUnchanged(c, c.Definition.Auto(), c.Preset)+c.AndChecks(!down))
 	}
 	if !down {
-		for _, e := range g.rebuilt(t) {
+		for _, e := range g.indexesToRebuild(t) {
 			conditions = append(conditions, t.IndexUnchanged(indexName(e)))
 		}
 	}
@@ -83,6 +84,7 @@ func unassignedOrUnchanged(c *column, down bool) string {
 		}
 		auto, done = false, whenAssigned
 	}
+	// Phase widen may have changed the type, so only the number of checks is compared.
 	return "((" + done + ")\nOR " + columnUnchanged(c, auto, preset) + c.AndChecks(false) + ")"
 }
 

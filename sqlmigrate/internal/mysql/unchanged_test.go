@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlChanged is a part of the error.
+// mysqlChanged is a part of the error of a run that refuses because a table has changed.
 const mysqlChanged = "has changed since it was inspected"
 
 // mysqlAnyKey makes MySQL from 8.4 on accept foreign keys to columns without a unique

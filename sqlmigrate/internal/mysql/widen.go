@@ -19,7 +19,7 @@ func widenPhase(g *graph) plan.Phase {
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, dropStep(g, keys))
 	}
-	for _, columns := range byTable(g.widened()) {
+	for _, columns := range byTable(g.columnsToWiden()) {
 		phase.Steps = append(phase.Steps, widenStep(g, columns))
 		phase.Check = append(phase.Check, fitOldTypes(columns, !g.parks)...) // with phase park, the counters are still parked when the checks run; rejectChanged checks them later
 	}
@@ -92,13 +92,14 @@ func addClauses(keys []mycatalog.ForeignKey) string {
 
 // addBeforeIndexes returns the statements that add the foreign keys back when the phase
 // is taken back. The server would then replace the indexes that it has created for these
-// foreign keys, see (*graph).rebuilt. In case widenStep has not created these indexes
-// explicitly, because the phase has stopped before it, the first statement creates them
-// together with the foreign keys. If somebody has changed the indexes since the
-// inspection, the first statement is skipped, and the second only adds the foreign keys.
+// foreign keys, see (*graph).indexesToRebuild. In case widenStep has not created these
+// indexes explicitly, because the phase has stopped before it, the first statement
+// creates them together with the foreign keys. If somebody has changed the indexes since
+// the inspection, the first statement is skipped, and the second only adds the foreign
+// keys.
 func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey) []plan.Statement {
 	add := addForeignKeys(t, keys)
-	indexes := g.rebuilt(t)
+	indexes := g.indexesToRebuild(t)
 	if len(indexes) == 0 {
 		return unchecked(add)
 	}
@@ -111,8 +112,8 @@ func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey)
 }
 
 // widenStep returns the step that changes the types of the columns, and creates the
-// indexes of (*graph).rebuilt, in a single ALTER TABLE, so that the server copies the
-// table only once.
+// indexes of (*graph).indexesToRebuild, in a single ALTER TABLE, so that the server
+// copies the table only once.
 func widenStep(g *graph, columns []*column) plan.Step {
 	var up, down []string
 	for _, c := range columns {
@@ -120,7 +121,7 @@ func widenStep(g *graph, columns []*column) plan.Step {
 		down = append(down, "MODIFY "+string(c.Definition))
 	}
 	t := columns[0].Table
-	if indexes := g.rebuilt(t); len(indexes) > 0 {
+	if indexes := g.indexesToRebuild(t); len(indexes) > 0 {
 		up = append(up, recreateIndexes(indexes))
 	}
 	return rewrite(g, t, plan.Step{

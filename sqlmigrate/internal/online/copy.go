@@ -44,7 +44,7 @@ type copyPass struct {
 
 // copyAll runs batches until all rows of a step are copied.
 func (r *Run) copyAll(ctx context.Context, t task) error {
-	c := &copyPass{Run: r, task: t, pace: &pace{&r.config, r.config.Smallest}}
+	c := &copyPass{Run: r, task: t, pace: &pace{Config: &r.config, rows: r.config.Smallest}}
 	r.report.beginCopy(r.move)
 	r.lastCheck = time.Time{} // waitUntilAllowed checks the replicas at once, because it does not check them before other steps
 	for last := false; !last; {
@@ -67,7 +67,7 @@ func (c *copyPass) batch(ctx context.Context, next engine.Move, rows int) (engin
 	if err := c.waitUntilAllowed(ctx, c.task); err != nil {
 		return engine.Batch{}, err
 	}
-	next.Waits = c.move.Waits
+	next.Waits = c.move.Waits // waitUntilAllowed may have counted a wait
 	for tries := (engine.Tries{Limit: c.config.Patience}); ; {
 		attempt := next
 		b, err := c.driver.RunBatch(ctx, c.conn, c.OnlineStep, &attempt, rows, c.config.Settings)

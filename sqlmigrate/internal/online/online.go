@@ -16,8 +16,8 @@ import (
 // ErrNoMove is the error of operations that need a move that has begun.
 var ErrNoMove = errors.New("sqlmigrate: no online move of these tables is under way")
 
-// Apply runs the stages up to config.Last. It returns without an error if the plan is
-// empty.
+// Apply runs the stages up to config.Last. It begins the move if the database has none.
+// It returns without an error if the plan is empty.
 func (r *Run) Apply(ctx context.Context) error {
 	if len(r.move.Plan.Stages) == 0 {
 		return nil

@@ -142,8 +142,8 @@ func newFake() *fake {
 // run returns a run of a new move.
 func (f *fake) run(c online.Config) *online.Run { return online.New(f, nil, nil, newMove(), c) }
 
-// The size of a batch adapts until a batch takes about half of the allowed stall, and the
-// copy rests for as long as a batch takes.
+// The size of a batch adapts until a batch takes about as long as the allowed stall, and
+// the copy rests for as long as a batch takes.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestPace(t *testing.T) {
 		if err := f.run(online.Defaults()).Apply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		last := len(f.rows) - 2
+		last := len(f.rows) - 2 // the last batch that is followed by another
 		if f.rows[0] != 50 || f.rows[last] < 900 || f.rows[last] > 1000 {
 			t.Errorf("batches of %v rows, want 50 at first and 1,000 at last", f.rows)
 		}
@@ -255,7 +255,7 @@ func TestDiffers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {
-			differ int
+			differ int // how often the comparison finds different rows
 			want   error
 		}{{3, nil}, {4, errDiffer}} {
 			f := newFake()
@@ -264,7 +264,8 @@ func TestDiffers(t *testing.T) {
 			if err := f.run(c).Apply(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			batches := len(f.rows)
+			batches := len(f.rows) // of one copy of all rows
+			// Stage constrain follows stage copy.
 			f.move.Plan.Stages = slices.Insert(f.move.Plan.Stages, 2, plan.Stage{
 				Name: plan.StageConstrain, Steps: []plan.OnlineStep{{Text: "compare", Kind: plan.Verify, SQL: []string{"SELECT 0"}}},
 			})
@@ -313,6 +314,8 @@ func TestWayBack(t *testing.T) {
 		}
 		f.move.Done--
 		f.steps = 0
+		// There are 4 steps: the check, which also runs before the way back begins, and a
+		// step each of the swap and of stage prepare.
 		if err := f.run(online.Defaults()).Revert(t.Context()); err != nil || f.move != nil || f.steps != 4 {
 			t.Errorf("%v, %+v, %d steps", err, f.move, f.steps)
 		}
@@ -335,8 +338,8 @@ func TestLeft(t *testing.T) {
 	}
 	m.Plan.Stages[1].Steps[0].Rows = 1000
 	for _, test := range []struct {
-		done, from int
-		back       bool
+		done, from int  // completed steps and, on the way back, the index of the stage where it began
+		back       bool // whether the move is on the way back
 		copied     int64
 		rows       int64         // the expected number of rows of the next step
 		took       time.Duration // the expected time

@@ -69,7 +69,7 @@ const maxRepairs = 3
 
 // runWithRetries runs a step, and repeats it while it fails for lack of a lock. In stage
 // constrain, which compares the copy with the table, it copies rows that differ again
-// before it repeats the step.
+// before it repeats the step, but not on the way back.
 func (r *Run) runWithRetries(ctx context.Context, t task, next *engine.Move) error {
 	repaired := 0
 	for tries := (engine.Tries{Limit: r.config.Patience}); ; {

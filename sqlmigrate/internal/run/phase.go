@@ -56,7 +56,7 @@ func (s *session) phase(name plan.PhaseName, transactions [][]task) error {
 		}
 	}
 	if len(p.tasks) > 0 {
-		p.report(plan.Progress{})
+		p.report(plan.Progress{}) // all tasks are done
 	}
 	return nil
 }
@@ -108,9 +108,11 @@ const (
 	longestPause = 15 * time.Second
 )
 
-// pauseAfter returns a random pause before the next attempt. The pause doubles with the
-// number of earlier failures up to longestPause.
+// pauseAfter returns a random pause before the next attempt, which is at least half of
+// the longest possible. The pause doubles with the number of earlier failures up to
+// longestPause.
 func pauseAfter(failed int) time.Duration {
+	// After 10 doublings the pause is above longestPause; many more would overflow.
 	longest := min(firstPause<<min(failed, 10), longestPause)
 	return longest/2 + rand.N(longest/2)
 }

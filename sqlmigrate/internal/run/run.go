@@ -100,8 +100,9 @@ func (r *planRun) checkOrder() error {
 	return errors.Join(r.unlessApplied(plan.Widen, r.errDetach()), r.unlessApplied(plan.Detach, r.errGuard()))
 }
 
-// unlessApplied returns blocked if an ALTER TABLE of the excluded phase has not been
-// applied, as its Unless query shows. A statement without such a query shows nothing.
+// unlessApplied returns blocked, which is the error about the excluded phase name, if an
+// ALTER TABLE of this phase has not been applied, as its Unless query shows. A statement
+// without such a query shows nothing.
 func (r *planRun) unlessApplied(name plan.PhaseName, blocked error) error {
 	if blocked == nil {
 		return nil
@@ -138,6 +139,8 @@ func (r *planRun) complete() error {
 			tried.Omitted = append(tried.Omitted, plan.Omission{Blocker: b})
 		}
 		for _, o := range tried.Omitted {
+			// Inspect may have found the same omission. Clip makes the append copy the
+			// slice of the plan.
 			omissions = engine.AppendNew(slices.Clip(omissions), o)
 		}
 	}

@@ -20,7 +20,8 @@ type task struct {
 // be taken back, and down the statements that take them back.
 type Transaction struct{ up, check, down []task }
 
-// Transactions returns the transactions of a phase, in order.
+// Transactions returns the transactions of a phase, in order. Successive steps with the
+// same [plan.Step.Transaction] number share a transaction.
 func Transactions(p *plan.Phase) []Transaction {
 	var found []Transaction
 	for i, step := range p.Steps {
@@ -32,7 +33,7 @@ func Transactions(p *plan.Phase) []Transaction {
 		t.check = append(t.check, checks(step.Check)...)
 		t.down = slices.Concat(tasksFor(step.Table, "take back: "+step.Text, step.Down), t.down)
 	}
-	if len(found) > 0 { // The last transaction is taken back first, so the checks of the phase precede all other work.
+	if len(found) > 0 { // the last transaction is taken back first, so the checks of the phase precede all other work
 		last := &found[len(found)-1]
 		last.check = slices.Concat(checks(p.Check), last.check)
 	}

@@ -36,11 +36,11 @@ func (oldLine) TableName() string  { return "lines" }
 func (newOrder) TableName() string { return "orders" }
 func (newLine) TableName() string  { return "lines" }
 
-// counting is a source of IDs that issues 1<<40+1, 1<<40+2 and so on.
-type counting struct{ last int64 }
+// countingSource is a source of IDs that issues 1<<40+1, 1<<40+2 and so on.
+type countingSource struct{ last int64 }
 
-// Fill implements the source of IDs.
-func (c *counting) Fill(_ context.Context, dst []types.ID) error {
+// Fill writes the next IDs into dst.
+func (c *countingSource) Fill(_ context.Context, dst []types.ID) error {
 	for i := range dst {
 		c.last++
 		dst[i] = types.ID(1<<40 + c.last)
@@ -60,7 +60,7 @@ func TestSQLiteAfterwards(t *testing.T) {
 		if err := db.Create(&oldOrder{Lines: []oldLine{{}, {}}}).Error; err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Use(gormflake.New(&counting{})); err != nil {
+		if err := db.Use(gormflake.New(&countingSource{})); err != nil {
 			t.Fatal(err)
 		}
 		migratetest.WantError(t, gormflake.Check(db, &newOrder{}, &newLine{}), "table orders still assigns column id", "table lines still assigns column id", "package sqlmigrate")

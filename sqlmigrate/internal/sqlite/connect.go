@@ -16,7 +16,7 @@ import (
 func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err error) {
 	var shadows []string
 	for _, name := range wanted {
-		t, err := s.requested(name)
+		t, err := s.requestedTable(name)
 		if err != nil {
 			return found, err
 		}
@@ -33,7 +33,7 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 			found.Block(t.tableName(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		}
 		// Of a key of several columns, only a single integer column can be the ID.
-		if integers := slices.DeleteFunc(slices.Clone(keys), func(c *column) bool { return !c.integer() }); len(integers) > 1 {
+		if integers := slices.DeleteFunc(slices.Clone(keys), func(c *column) bool { return !c.isInteger() }); len(integers) > 1 {
 			found.Note(engine.CompositeNote, t.Name, len(keys))
 			continue
 		} else if len(integers) == 1 {
@@ -74,16 +74,17 @@ func (s *schema) connect() []*table {
 
 // measure reads the number of rows, the range of the key, and the number of keys that are
 // not integers. If the key is the rowid, all its values are integers; other columns of
-// SQLite can hold values of any type.
+// SQLite can hold values of any type. r keeps the first error.
 func (t *table) measure(ctx context.Context, r *reader) {
 	name := "main." + quote(t.Name)
 	query := "SELECT count(*), NULL, NULL, 0 FROM " + name
 	if c := t.key(); c != nil {
 		column := quote(c.Name)
+		// integers ends the subqueries for the largest and the smallest integer key.
 		integers := fmt.Sprintf(" FROM %s WHERE typeof(%s) = 'integer')", name, column)
 		// odd counts the keys that are not integers.
 		odd := fmt.Sprintf("(SELECT count(*) FROM %s WHERE typeof(%s) <> 'integer')", name, column)
-		if t.rowid() {
+		if t.keyIsRowid() {
 			integers, odd = " FROM "+name+")", "0"
 		}
 		query = fmt.Sprintf("SELECT count(*), (SELECT max(%[1]s)%[2]s, (SELECT min(%[1]s)%[2]s, %[3]s FROM %[4]s", column, integers, odd, name)

@@ -34,7 +34,7 @@ var absentText = regexp.MustCompile(`no such table|unknown database`)
 // Absent implements [engine.Engine].
 func (Engine) Absent(err error) bool { return absentText.MatchString(err.Error()) }
 
-// Transactions implements [engine.Engine].
+// Transactions implements [engine.Engine]. SQLite can undo changes of the schema.
 func (Engine) Transactions() bool { return true }
 
 // lockedText matches the drivers' errors after a busy_timeout.
@@ -43,7 +43,7 @@ var lockedText = regexp.MustCompile(`database (table )?is locked`)
 // LockTimeout implements [engine.Engine].
 func (Engine) LockTimeout(err error) bool { return lockedText.MatchString(err.Error()) }
 
-// Script implements [engine.Engine]. It does not begin a transaction, because both
+// Script implements [engine.Engine]. It does not begin a transaction, because the
 // migration tools do that by default. If a user has turned that off, the statements can
 // still be repeated after an interruption.
 func (Engine) Script(statements []plan.Statement, format engine.Format) string {

@@ -14,9 +14,10 @@ import (
 const liteViews = 20 // the number of views of each level
 
 // liteLarge returns the statements that create connected tables, and the tables as
-// targets. Each table refers to itself, to the table before it and to a distant one.
-// There are views of three levels, and the views of the highest level have triggers that
-// insert rows.
+// targets. Each table refers to itself, to the table before it and to a distant one. The
+// tables take turns among three forms of a key, and every fourth has a trigger. There are
+// views of three levels, and the views of the highest level have triggers that insert
+// rows.
 func liteLarge(tables int) (statements []string, targets []any) {
 	add := func(format string, args ...any) { statements = append(statements, fmt.Sprintf(format, args...)) }
 	for i := range tables {
@@ -73,6 +74,7 @@ func TestSQLiteLarge(t *testing.T) {
 		wantPhases(t, sqliteInspect(t, db, targets...))
 		migratetest.Run(t, db, liteRows(tables, migratetest.LargeID)...)
 		references := migratetest.ReadReferences(t, db, liteReferences)
+		// Each table has three references, and each table p has one.
 		if got, want := len(references), 3*tables+liteViews; got != want {
 			t.Errorf("%d references, want %d", got, want)
 		}

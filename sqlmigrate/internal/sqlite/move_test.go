@@ -203,7 +203,7 @@ func TestSQLiteOtherConnections(t *testing.T) {
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
 		migratetest.Run(t, db, migratetest.SQLiteShop...)
 		plan := sqliteInspect(t, db, "users")
-		err := db.Connection(func(other *gorm.DB) error {
+		err := db.Connection(func(other *gorm.DB) error { // caches the schema with its first statement
 			migratetest.Run(t, other, "INSERT INTO users (name) VALUES ('early')")
 			if err := plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Detach)); err != nil {
 				return err
@@ -275,6 +275,7 @@ Tables
 		t.Errorf("plan:\n%s\nwant 4 tables and 2 phases, and in it:\n%s", got, want)
 	}
 	wantPhases(t, plan, "detach orders", "guard orders")
+	// The key of profiles refers to users, and the keys of users move with it.
 	wantPhases(t, sqliteInspect(t, db, "profiles"), "detach users", "guard users")
 	migratetest.Run(t, db, "CREATE TABLE implied (user_id INTEGER PRIMARY KEY REFERENCES users)",
 		"CREATE TABLE mixed (kind TEXT, id INTEGER, PRIMARY KEY (kind, id))")
@@ -282,6 +283,7 @@ Tables
 	if err := sqliteInspect(t, db, "mixed").Err(); err != nil {
 		t.Errorf("a key of text and integer: %v", err)
 	}
+	// Of a key of two integers, it is not known which is the ID.
 	wantPhases(t, sqliteInspect(t, db, "members"))
 	migratetest.Run(t, db, "CREATE TABLE docs (user_id INTEGER REFERENCES users, id INTEGER, PRIMARY KEY (user_id, id))")
 	docs := sqliteInspect(t, db, "docs")
@@ -373,7 +375,7 @@ func TestSQLiteBlockers(t *testing.T) {
 			t.Parallel()
 			eachSQLite(t, func(t *testing.T, db *gorm.DB) {
 				if err := db.Exec(test.setup[0]).Error; err != nil && strings.Contains(err.Error(), "no such module") {
-					t.Skip(err)
+					t.Skip(err) // the driver was built without virtual tables of this kind
 				}
 				migratetest.Run(t, db, test.setup[1:]...)
 				before := sqliteDump(t, db)
@@ -540,7 +542,7 @@ func sqliteStatementsOf(plan *sqlmigrate.Plan) (up, down []string) {
 }
 
 // Phase detach replaces the whole SQL text of a table. If somebody has added a column
-// after the inspection, it must refuse, because it would lose the column.
+// after the inspection, Apply and Revert must refuse, because they would lose the column.
 func TestSQLiteChangedSince(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -602,8 +604,8 @@ func TestSQLiteLockTimeout(t *testing.T) {
 	})
 }
 
-// If the context ends before any statement, Apply undoes all statements, and a later
-// Apply succeeds.
+// If the context ends before one of the first ten statements, Apply undoes all
+// statements, and a later Apply succeeds.
 func TestSQLiteCancelled(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {

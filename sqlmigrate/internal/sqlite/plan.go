@@ -35,10 +35,11 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 		case want.Park && t.autoincrement && t.sequence.Int64 < want.Place.Limit.Int64():
 			park.Steps = append(park.Steps, t.park(want))
 			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
-		case want.Park && !t.autoincrement && needsGuard && t.rowid():
+		// SQLite itself assigns such a key, but without a counter.
+		case want.Park && !t.autoincrement && needsGuard && t.keyIsRowid():
 			guardFindings.Block(t.tableName(), "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
 				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")
-		case want.Park:
+		case want.Park: // there is no counter to park, or it is parked
 		case t.autoincrement:
 			detach.Steps = append(detach.Steps, t.detach())
 			detach.Check = append(detach.Check, t.detachCheck(c, want.Issued)...)
@@ -47,7 +48,7 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 			guard.Steps = append(guard.Steps, t.guard(c))
 		}
 		result.Add(guardFindings)
-		if !want.Park && t.rowidAndIndex && len(t.keys()) == 1 && c.integer() {
+		if !want.Park && t.rowidAndIndex && len(t.keys()) == 1 && c.isInteger() {
 			result.Note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.Name, t.Name, c.Type)
 		}
 	}
@@ -92,16 +93,16 @@ func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings)
 	block := func(reason, fix string) {
 		found.Block(t.tableName(), fmt.Sprintf("column %s of table %s", c.Name, t.Name), reason, fix)
 	}
-	if !c.integer() {
+	if !c.isInteger() {
 		block(fmt.Sprintf("its type is %q, which is not an integer's", c.Type), "change the type to integer, or leave the table out")
 		return found
 	}
-	if t.Odd > 0 {
+	if t.NonIntegers > 0 {
 		has := " have"
-		if t.Odd == 1 {
+		if t.NonIntegers == 1 {
 			has = " has"
 		}
-		block(engine.Count(t.Odd, "row")+has+" a key that is NULL or no integer", "give them keys, or delete them")
+		block(engine.Count(t.NonIntegers, "row")+has+" a key that is NULL or no integer", "give them keys, or delete them")
 	}
 	if want.IsAhead(t.Largest.Int64) {
 		block(fmt.Sprintf(engine.AheadReason, t.Largest.Int64), engine.AheadFix)
@@ -174,6 +175,7 @@ func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findi
 		found.NotPositive(t.tableName(), c.Name, t.Smallest.Int64, "the trigger checks new rows only")
 	}
 	trigger, exists := s.triggers[fold(sqliteguard.Name(t.Name))]
+	// The catalog has the text of a trigger without IF NOT EXISTS and without the schema.
 	if exists && trigger.Text != sqliteguard.Create("", t.Name, c.Name) {
 		found.Block(t.tableName(), "trigger "+trigger.Name, "it has the name of the guard and another text", "drop or rename it")
 	}

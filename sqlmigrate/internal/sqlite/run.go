@@ -11,12 +11,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Run implements [engine.Engine]. The statements are one transaction, which takes the
-// writer lock first, because a transaction that has read something gets an error instead
-// of waiting for the writer lock.
+// Run implements [engine.Engine]. It sets busy_timeout, which limits the wait for locks,
+// and restores it at the end. The statements are one transaction, which takes the writer
+// lock first, because a transaction that has read something gets an error instead of
+// waiting for the writer lock.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	restore := func() error { return nil }
 	if s.LockTimeout > 0 {
+		// A busy_timeout of 0 would mean not to wait at all.
 		restore, err = setPragma(ctx, conn, "busy_timeout", max(1, s.LockTimeout.Milliseconds()))
 	}
 	if err != nil {

@@ -44,10 +44,10 @@ func (t *table) tableName() plan.TableName { return plan.TableName{Name: t.Name}
 // measures are the results of the query in (*table).measure. Largest and Smallest are the
 // largest and the smallest integer key.
 type measures struct {
-	Rows     int64
-	Largest  sql.NullInt64
-	Smallest sql.NullInt64
-	Odd      int64 // number of keys that are not integers
+	Rows        int64
+	Largest     sql.NullInt64
+	Smallest    sql.NullInt64
+	NonIntegers int64 // number of keys that are not integers
 }
 
 // A column is a column of a table. The fields without a tag are those of columnsSQL.
@@ -105,7 +105,8 @@ FROM main.sqlite_master t JOIN pragma_index_list(t.name, 'main') i WHERE ` + ord
 FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.name, 'main') k WHERE ` + ordinaryTable + ` ORDER BY k.id, k.seq`
 )
 
-// A reader reads rows. After an error, it does not send any further query.
+// A reader sends queries, and for a trial also statements. It keeps the first error in
+// err, and sends nothing after it.
 type reader struct {
 	conn *sql.Conn
 	err  error
@@ -154,7 +155,7 @@ func readSchema(ctx context.Context, r *reader) *schema {
 	}
 	for _, i := range read[struct {
 		Table string
-		Both  bool
+		Both  bool // whether there is a rowid in addition to the index
 	}](ctx, r, keyIndexesSQL) {
 		t := s.tables[fold(i.Table)]
 		t.keyIndex, t.rowidAndIndex = true, i.Both
@@ -163,8 +164,9 @@ func readSchema(ctx context.Context, r *reader) *schema {
 	return s
 }
 
-// readForeignKeys adds an edge for each column of each foreign key. A foreign key that
-// names no column of its parent refers to the primary key, column by column.
+// readForeignKeys adds an edge for each column of each foreign key, which enforces it. A
+// foreign key that names no column of its parent refers to the primary key, column by
+// column.
 func (s *schema) readForeignKeys(ctx context.Context, r *reader) {
 	for _, k := range read[struct {
 		Child        string
@@ -174,6 +176,7 @@ func (s *schema) readForeignKeys(ctx context.Context, r *reader) {
 		OnDelete     string
 	}](ctx, r, foreignKeysSQL) {
 		parent := s.tables[fold(k.Parent)]
+		// Place counts from 0, and Key from 1.
 		to := parent.column(func(c *column) bool {
 			return k.To.Valid && fold(c.Name) == fold(k.To.String) || !k.To.Valid && c.Key == k.Place+1
 		})
@@ -200,8 +203,8 @@ func (s *schema) readSequences(ctx context.Context, r *reader) {
 
 // addEdge adds an edge from a column to the column to which it refers. enforced means
 // that a foreign key enforces it, and cascades that the foreign key deletes the row with
-// its parent. refer ignores columns that do not exist, which are nil, and the columns of
-// shadow tables.
+// its parent. addEdge ignores columns that do not exist, which are nil, and the columns
+// of shadow tables.
 func (s *schema) addEdge(from, to *column, enforced, cascades bool) {
 	if from == nil || to == nil || from.table.shadow || to.table.shadow {
 		return
@@ -218,12 +221,12 @@ func (s *schema) addReferences(references []engine.Reference) error {
 		if s.isView(r.Table) || s.isView(r.ToTable) {
 			continue
 		}
-		from, fromErr := s.requested(r.Table)
-		to, toErr := s.requested(r.ToTable)
+		from, fromErr := s.requestedTable(r.Table)
+		to, toErr := s.requestedTable(r.ToTable)
 		if err := cmp.Or(fromErr, toErr); err != nil {
 			return err
 		}
-		s.addEdge(from.columnNamed(r.Column), to.columnNamed(r.ToColumn), false, false)
+		s.addEdge(from.columnNamed(r.Column), to.columnNamed(r.ToColumn), false, false) // no foreign key enforces it or cascades
 	}
 	return nil
 }
@@ -234,8 +237,8 @@ func (s *schema) isView(name plan.TableName) bool {
 	return exists && (name.Schema == "" || fold(name.Schema) == "main")
 }
 
-// requested returns the table with the name that a caller of Inspect has given.
-func (s *schema) requested(name plan.TableName) (*table, error) {
+// requestedTable returns the table with the name that a caller of Inspect has given.
+func (s *schema) requestedTable(name plan.TableName) (*table, error) {
 	if name.Schema != "" && fold(name.Schema) != "main" {
 		return nil, fmt.Errorf("sqlmigrate: table %s is not in the database main: open its file as a database of its own", name)
 	}
@@ -278,15 +281,15 @@ func (t *table) keys() []*column {
 	return slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.Key == 0 })
 }
 
-// rowid reports whether the primary key is the rowid, the number of each row, which
+// keyIsRowid reports whether the primary key is the rowid, the number of each row, which
 // SQLite assigns if a row is inserted without it.
-func (t *table) rowid() bool {
+func (t *table) keyIsRowid() bool {
 	keys := t.keys()
 	return len(keys) == 1 && !t.keyIndex && fold(keys[0].Type) == "integer"
 }
 
-// integer reports whether the type has the affinity INTEGER, by SQLite's rule.
-func (c *column) integer() bool { return strings.Contains(fold(c.Type), "int") }
+// isInteger reports whether the type has the affinity INTEGER, by SQLite's rule.
+func (c *column) isInteger() bool { return strings.Contains(fold(c.Type), "int") }
 
 // tokens returns the tokens of an SQL text.
 func tokens(text string) []sqltext.Token {

@@ -54,7 +54,9 @@ func isReal(typ string) bool {
 // sampleSize is the number of rows in a sample.
 const sampleSize = 1000
 
-// Sample implements [engine.Engine]. It reads the first rows of the table.
+// Sample implements [engine.Engine]. It reads the first rows of the table. It converts
+// the values to integers, because a text such as 1.0 would be read as the numbers 1 and
+// 0.
 func (e Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	values := make([]string, len(columns))
 	for i, c := range columns {

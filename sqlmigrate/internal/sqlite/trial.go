@@ -32,10 +32,11 @@ const (
 	mostRead = 1000
 )
 
-// Try implements [engine.Engine].
+// Try implements [engine.Engine]. It copies the tables that may reject a key into a
+// database in memory, and runs the trial there.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
 	r := &trial{reader: reader{conn: conn}, Trial: t, triggers: map[string][]string{}}
-	if r.choose(read[object](ctx, &r.reader, copiedObjectsSQL)); len(r.objects) == 0 {
+	if r.choose(read[object](ctx, &r.reader, copiedObjectsSQL)); len(r.objects) == 0 { // all tables accept every integer
 		return found, r.err
 	}
 	// Foreign keys are turned off, so that a key can be tried without a parent row.
@@ -71,16 +72,16 @@ type trial struct {
 // as reading it.
 var mayReject = regexp.MustCompile(`(?i)\b(check|as|strict|collate|where)\b|real|floa|doub`) //nolint:misspell // SQLite's own words
 
-// choose selects the objects to copy. It leaves out tables that accept every integer, as
-// most tables of SQLite do, unless a view or a trigger mentions them. A table is also
-// copied if it has an index of an expression, which can fail. Such an index has a second
-// parenthesis.
+// choose selects the objects to copy from all objects. It leaves out tables that accept
+// every integer, as most tables of SQLite do, unless a view or a trigger mentions them. A
+// table is also copied if it has an index of an expression, which can fail. Such an index
+// has a second parenthesis.
 func (r *trial) choose(all []object) {
 	needed := map[string]bool{}
 	for _, o := range all {
 		of := fold(o.Table)
 		switch {
-		case o.isGuard():
+		case o.isGuard(): // it rejects no valid key, so it is no reason to copy its table
 		case o.Kind == "table" || o.Kind == "index":
 			needed[of] = needed[of] || mayReject.MatchString(o.Text) || o.Kind == "index" && strings.Count(o.Text, "(") > 1
 		default:
@@ -108,8 +109,9 @@ func (r *trial) guards() (guards []object) {
 	for _, phase := range r.Phases {
 		for _, step := range phase.Steps {
 			if phase.Name == plan.Guard {
+				// copyAll inserts the schema of the copies in place of main.
 				text := strings.NewReplacer("IF NOT EXISTS ", "", "main.", "").Replace(step.Up[0].SQL)
-				guards = append(guards, object{"trigger", sqliteguard.Name(step.Table.Name), step.Table.Name, text})
+				guards = append(guards, object{Kind: "trigger", Name: sqliteguard.Name(step.Table.Name), Table: step.Table.Name, Text: text})
 			}
 		}
 	}
@@ -145,6 +147,7 @@ func (r *reader) try(ctx context.Context, statement string) error {
 // refusal returns err if it comes from SQLite, which it recognizes by the name of the
 // error's type, or is a timeout. It stores any other error in the reader.
 func (r *reader) refusal(err error) error {
+	// rows.Texts joins the errors of a query, of which the first is the cause.
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		err = joined.Unwrap()[0]
 	}
@@ -163,7 +166,8 @@ func (r *reader) fail(err error) {
 }
 
 // copiedObjectsSQL returns the objects that may have to be copied, tables first and
-// triggers last. It leaves out indexes that check nothing, which have no UNIQUE,
+// triggers last. Virtual tables precede other tables, because they create their shadow
+// tables themselves. It leaves out indexes that check nothing, which have no UNIQUE,
 // expression or WHERE.
 const copiedObjectsSQL = objectsSQL + ` AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
   AND (type <> 'index' OR sql LIKE '%UNIQUE%' OR sql LIKE '%(%(%' OR sql LIKE '%WHERE%')

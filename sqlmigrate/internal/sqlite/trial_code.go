@@ -35,8 +35,9 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 	return found, r.err
 }
 
-// Codes implements [engine.Copies]. It returns only inserts into tables with a guard,
-// because an INSERT without a key fails only there.
+// Codes implements [engine.Copies]. Only triggers can insert rows in SQLite, and a write
+// fires them. Codes returns only inserts into tables with a guard, because an INSERT
+// without a key fails only there.
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	for _, o := range r.triggerObjects {
 		code := engine.Code{Object: "trigger " + o.Name + " on " + o.Table, Fires: true}

@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Enter implements [engine.Copies].
+// Enter implements [engine.Copies]. It returns the error of each row, which enter inserts
+// and removes again.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
 	for _, row := range rows {
 		refusals = append(refusals, r.enter(ctx, row))
@@ -61,9 +62,10 @@ func findSQL(t plan.Table, keys map[string]types.ID) string {
 }
 
 // insertSQL returns a statement that inserts a row. The columns without keys get their
-// values from a row of the original table, because these values satisfy its CHECKs. If
-// the table is empty, the LEFT JOIN still returns a row, and they get values that fit
-// their types.
+// values from a row of the original table, because these values satisfy its CHECKs, or
+// NULL in the second fill. A column for a key without an entry in row.Keys gets NULL. If
+// the table is empty, the LEFT JOIN still returns a row, and the required columns get
+// values that fit their types.
 func (r *trial) insertSQL(t plan.Table, row engine.Row) string {
 	var names, values []string
 	for _, c := range r.columns[fold(t.Name)] {

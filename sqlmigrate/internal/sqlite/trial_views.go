@@ -12,9 +12,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Views implements [engine.Copies]. At a second call it creates the copies again, to
-// remove the rows of the first call. It does not use a transaction, which would keep the
-// locks that reading the original tables takes.
+// Views implements [engine.Copies]. It ignores asIs, because a move in SQLite changes no
+// type. At a second call it creates the copies again, to remove the rows of the first
+// call. It does not use a transaction, which would keep the locks that reading the
+// original tables takes.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine.Shown, err error) {
 	if r.filled && (r.try(ctx, closeCopies) != nil || r.open(ctx) != nil) {
 		return nil, errors.New("sqlmigrate: the copies for the trial cannot be created again")
@@ -36,7 +37,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 		_, texts, err := rows.Texts(limited, r.conn, fmt.Sprintf("SELECT * FROM %s.%s LIMIT %d", copySchema, quote(o.Name), mostRead))
 		cancel()
 		view := engine.Shown{Table: r.tableOf(o), View: plan.TableName{Name: o.Name}, Rows: int64(len(texts)), Err: r.refusal(err)}
-		if view.Err != nil {
+		if view.Err != nil { // it may have failed after some rows
 			view.Rows = 0
 		}
 		views = append(views, view)

@@ -63,6 +63,8 @@ func (p *insertParser) into() (Insert, bool) {
 	for p.is(p.at, "low_priority", "delayed", "high_priority", "ignore", "into") {
 		p.at++
 	}
+	// No name of a table follows, for example in AFTER INSERT ON t and in the function
+	// call INSERT('abc', 1, 2, 'x').
 	if p.at >= len(p.tokens) || p.tokens[p.at].Kind > Name || p.is(p.at, "on", "or", "to", "of", "then") {
 		return Insert{}, false
 	}
@@ -94,11 +96,11 @@ func (p *insertParser) insert(in Insert) Insert {
 		p.at++
 		p.list()
 	}
-	if p.is(p.at, "(") && !p.is(p.at+1, "select", "with", "values", "(") {
+	if p.is(p.at, "(") && !p.is(p.at+1, "select", "with", "values", "(") { // a list of columns, and not a query
 		in.Columns = []string{}
 		for _, item := range p.list() {
 			if len(item) > 0 {
-				in.Columns = append(in.Columns, item[len(item)-1].Text)
+				in.Columns = append(in.Columns, item[len(item)-1].Text) // the last token of table.column
 			}
 		}
 	}
@@ -229,7 +231,7 @@ func (in Insert) Gives(column string) bool {
 		return false
 	case in.Values == nil:
 		return true
-	case at >= len(in.Values) || len(in.Values[at]) != 1: // no value, or an expression
+	case at >= len(in.Values) || len(in.Values[at]) != 1: // no value, or an expression, which is taken for a key
 		return at < len(in.Values)
 	}
 	return !slices.Contains([]string{"default", "null", "0"}, strings.ToLower(in.Values[at][0].Text))
@@ -239,7 +241,7 @@ func (in Insert) Gives(column string) bool {
 // NEW.column. If the statement has no list of columns, it returns their positions in the
 // table instead, from 0 on.
 func (in Insert) Takes(column string) (columns []string, places []int) {
-	for i, value := range in.Values {
+	for i, value := range in.Values { // NEW.column is three tokens
 		n := len(value)
 		if n != 3 || !strings.EqualFold(value[0].Text, "new") || value[1].Text != "." || !strings.EqualFold(value[2].Text, column) {
 			continue

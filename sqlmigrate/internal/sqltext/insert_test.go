@@ -9,8 +9,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
-// The keys are bodies of triggers. The values are the tables into which each INSERT
-// writes, and whether it gives a value to column id.
+// Inserts must find each INSERT, REPLACE and MERGE of a body in the syntax of any
+// database, because one without a key would fail after a move. The keys of the map are
+// bodies of triggers. The values are the tables into which each INSERT writes, and
+// whether it gives a value to column id, or empty if there is no INSERT.
 func TestInserts(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -44,8 +46,10 @@ func TestInserts(t *testing.T) {
 	}
 }
 
-// The keys are bodies of triggers. The values are the table of each UPDATE, and the
-// columns to which it gives NEW.id.
+// Updates must find each UPDATE of a body, because it may copy a key into a narrow
+// column. The keys of the map are bodies of triggers. The values are the table of each
+// UPDATE, and the columns to which it gives NEW.id, or empty if there is no UPDATE
+// statement.
 func TestUpdates(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -70,9 +74,9 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// The keys are bodies of triggers. The values are the columns to which the INSERT gives
-// NEW.id, and their positions if it names no columns. A value that is computed from
-// NEW.id does not count.
+// Takes finds the columns that get a copy of a key. The keys of the map are bodies of
+// triggers. The values are the columns to which the INSERT gives NEW.id, and their
+// positions if it names no columns. A value that is computed from NEW.id does not count.
 func TestTakes(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -136,6 +136,8 @@ func wordEnd(text string, i int) int {
 // =, and a target of INTO. NEW.column in any other place is only read.
 func Sets(body string, rules Rules, columns []string) bool {
 	tokens := slices.DeleteFunc(Scan(body, rules), func(t Token) bool { return t.Kind == Text })
+	// is reports whether token i is one of words. Before the first token it returns true,
+	// because an assignment can begin the body.
 	is := func(i int, words ...string) bool {
 		return i < len(tokens) && (i < 0 || slices.Contains(words, strings.ToLower(tokens[i].Text)))
 	}

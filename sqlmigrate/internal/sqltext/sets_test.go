@@ -6,8 +6,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
-// The keys are bodies of triggers. The values are whether they set NEW.id, and do not
-// only read it.
+// A trigger that sets NEW.id assigns keys, and must be told from a trigger that only
+// reads it. The keys of the map are bodies of triggers, and the values are whether they
+// set it.
 func TestSets(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]bool{

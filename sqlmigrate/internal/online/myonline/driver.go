@@ -36,7 +36,7 @@ type Driver struct{ engine.Journal }
 
 var _ engine.Online = Driver{}
 
-// Retry implements [engine.Online].
+// Retry implements [engine.Online]. It reports whether a lock was not available in time.
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err error) (bool, string) {
 	if !lockTimeout(err) {
 		return false, ""
@@ -52,7 +52,8 @@ func holder(ctx context.Context, conn *sql.Conn) (text string) {
 	return text
 }
 
-// Running implements [engine.Online].
+// Running implements [engine.Online]. The status of the server counts the statements of
+// all accounts.
 func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	err = conn.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_running'").Scan(new(string), &n)
 	if err != nil {
@@ -101,7 +102,8 @@ func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 	return d.Find(ctx, conn, journal, known)
 }
 
-// CloseMove implements [engine.Online].
+// CloseMove implements [engine.Online]. It also drops the journal if no other move is in
+// it.
 func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := conn.ExecContext(ctx, "DELETE FROM "+journal+" WHERE id = ?", m.Plan.ID()); err != nil {
@@ -142,6 +144,7 @@ func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replica
 		if err != nil {
 			return 0, engine.ReplicaError{Number: i + 1, Err: err}
 		}
+		// The last beat has not arrived, or not even the journal.
 		if arrived.at != primary.at || arrived.server == 0 {
 			lag = max(lag, now.Sub(time.Unix(0, arrived.at)))
 		}

@@ -1,3 +1,4 @@
 package myonline
 
+// VersionSQL exposes versionSQL.
 const VersionSQL = versionSQL

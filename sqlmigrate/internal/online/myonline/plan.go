@@ -142,6 +142,7 @@ func blockTable(s movingTable) (found []plan.Blocker) {
 		block("it is not a plain table of InnoDB")
 	case strings.Contains(s.Options, "PARTITION BY"):
 		block("it has partitions, which have no foreign keys and are not tried")
+	// A position in the table is an int64, which a bigint unsigned may exceed.
 	case len(key) == 0 || key[0].Integer().Base == "" || key[0].Integer() == mycatalog.UnsignedBigint:
 		block("the first column of its primary key is not an integer by which it could be copied in batches")
 	}

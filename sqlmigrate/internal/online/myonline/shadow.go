@@ -56,7 +56,7 @@ func oldName(t plan.TableName) plan.TableName {
 // triggerName returns the name of the move's trigger for an event, which is INSERT,
 // UPDATE or DELETE.
 func triggerName(t plan.TableName, event string) string {
-	return "_" + t.Name + "_sf" + strings.ToLower(event[:3])
+	return "_" + t.Name + "_sf" + strings.ToLower(event[:3]) // ins, upd or del
 }
 
 // shadowForeignName returns a name for the shadow's foreign key. The names of foreign
