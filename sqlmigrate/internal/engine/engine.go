@@ -93,7 +93,7 @@ type Request struct {
 
 	RecreateViews bool // drop the views that block the plan, and create them again
 
-	Park  bool          // plan phase park instead of phases detach and guard
+	Park  bool          // plan phase park instead of phases detach and guard, so that the database goes on assigning keys
 	Place parking.Place // where phase park sets the counters, out of the range of IDs
 }
 

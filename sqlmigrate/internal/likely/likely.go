@@ -141,6 +141,8 @@ func (f *finder) settle(s *suspect, found []*lookup) {
 			return
 		}
 		s.reason = fmt.Sprintf("its values: all %d that were looked up are keys", len(s.values))
+		// Unless the values leave out the gaps between keys, a counter may have assigned
+		// values that are keys by chance.
 		if !slices.ContainsFunc(found, func(p *lookup) bool { return p.leavesOut(s.values) }) {
 			s.reason += ", as a counter's may be"
 		}

@@ -58,8 +58,9 @@ func (n *columnName) splitGlued(last int) {
 }
 
 // isBy reports whether the name has a form like created_by, assigned_to or merged_into,
-// which refers to a row without a word for a key. The words in its lists make other
-// names, such as sort_by.
+// which refers to a row without a word for a key. Before by, the words in the list make
+// other names, such as sort_by. Before to, from, into and of, a participle or a word in
+// the list is needed, as in reports_to.
 func (n columnName) isBy() bool {
 	last := len(n.words) - 1
 	if last < 1 {

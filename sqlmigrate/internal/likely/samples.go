@@ -56,7 +56,8 @@ func (values sampleValues) dense() bool {
 	return 2*next >= len(values)
 }
 
-// thinned returns at most most of the values, evenly distributed.
+// thinned returns the values or, if there are more than most, as many of them, evenly
+// distributed.
 func (values sampleValues) thinned(most int) sampleValues {
 	if len(values) <= most {
 		return values

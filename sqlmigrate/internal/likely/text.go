@@ -72,14 +72,14 @@ func wordsOfSQL(text string) []string {
 	return words
 }
 
-// An aliased maps a name or alias to the tables for which it may stand.
-type aliased map[string][]plan.TableName
+// An aliasIndex maps a name or alias to the tables for which it may stand.
+type aliasIndex map[string][]plan.TableName
 
 // aliases returns the tables in words by their names and aliases. known has all tables by
 // their names in lower case. words begins and ends with empty words, so that it can look
 // at the words around each.
-func aliases(words []string, known map[string][]plan.TableName) aliased {
-	found := aliased{}
+func aliases(words []string, known map[string][]plan.TableName) aliasIndex {
+	found := aliasIndex{}
 	for i, word := range words {
 		tables := known[strings.ToLower(word)]
 		if len(tables) == 0 || words[i+1] == "." { // no table, or the qualifier of a column
@@ -103,7 +103,7 @@ func aliases(words []string, known map[string][]plan.TableName) aliased {
 }
 
 // add adds the tables to the entry of a name or alias.
-func (a aliased) add(name string, tables []plan.TableName) {
+func (a aliasIndex) add(name string, tables []plan.TableName) {
 	name = strings.ToLower(name)
 	for _, t := range tables {
 		a[name] = engine.AppendNew(a[name], t)
@@ -117,7 +117,7 @@ func isName(word string) bool {
 
 // columns returns the columns for the words at the beginning of words, which have the
 // form table.column.
-func (a aliased) columns(words []string) []Key {
+func (a aliasIndex) columns(words []string) []Key {
 	if words[1] != "." {
 		return nil
 	}

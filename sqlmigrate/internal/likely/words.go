@@ -32,7 +32,8 @@ var (
 	// tablePrefixes are words that precede the name of a table.
 	tablePrefixes = wordSet("parent last first prev previous next max min old new root main default current original source target owner")
 
-	// bareRoleWords are roles that mean a key even without a word for a key.
+	// bareRoleWords are roles that mean a key even without a word for a key, as in a
+	// column with the name owner.
 	bareRoleWords = wordSet("owner author creator updater editor approver reviewer assignee sender recipient receiver manager supervisor parent ancestor")
 
 	// sortWords are words at the beginning of a name for a position in a list, as in
@@ -76,8 +77,8 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(apart, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// plural returns the name of GORM's table for a thing. It is the same for the singular
-// and the plural.
+// plural returns the name of GORM's table for a thing that is called words. It is the
+// same for the singular and the plural, so that user_id and users meet.
 func plural(words []string) string {
 	return schema.NamingStrategy{}.TableName(strings.Join(words, "_"))
 }

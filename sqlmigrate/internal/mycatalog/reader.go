@@ -140,7 +140,8 @@ func (r *Reader) rejectSkipped(ctx context.Context) error {
 	return err
 }
 
-// Table reads a table, and restores the definitions from the journal.
+// Table reads a table, and restores the definitions from the journal. A second call for
+// the table returns the same value.
 func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error) {
 	name = r.Normalize(name)
 	if t := r.Tables[name]; t != nil {
@@ -207,7 +208,7 @@ func (r *Reader) readTable(ctx context.Context, name plan.TableName) (*Table, er
 		return nil, err
 	}
 	t.define(r.Server)
-	r.Journal.overlay(t)
+	r.Journal.overlay(t) // an unfinished run may have changed or dropped some of them
 	return t, nil
 }
 

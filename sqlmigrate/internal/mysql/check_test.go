@@ -15,7 +15,7 @@ import (
 
 // On MariaDB a MODIFY drops the CHECK of the column if the statement does not repeat it.
 // The plan cannot repeat a CHECK that was added after the inspection, so the phase must
-// refuse. On MySQL every CHECK belongs to the table and stays.
+// refuse, and name the table. On MySQL every CHECK belongs to the table and stays.
 func TestMySQLNewCheck(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -149,13 +149,13 @@ func setNewTypes(connected []*column) {
 	unsigned := slices.ContainsFunc(connected, func(c *column) bool { return c.Integer() == mycatalog.UnsignedBigint })
 	for _, c := range connected {
 		if t := c.Integer(); t.Base != "" && t.Base != "bigint" {
-			c.wide = mycatalog.Integer{Base: "bigint", Unsigned: unsigned && t.Unsigned}
+			c.newType = mycatalog.Integer{Base: "bigint", Unsigned: unsigned && t.Unsigned}
 		}
 	}
 }
 
 // follow places the columns that refer to c, and the columns to which c refers. For this,
-// it reads the tables that have a foreign key to the table of c.
+// it reads the tables that have a foreign key to the table of c. n.Pairs lists these.
 func (n *connector) follow(ctx context.Context, c *column) error {
 	// The foreign keys of the table of c, and of the tables that refer to it.
 	foreign := slices.Clone(c.Table.Foreign)

@@ -45,7 +45,7 @@ func TestMySQLCounterNeverFalls(t *testing.T) {
 				before := mysqlDump(t, db)
 				plan := migratetest.MySQLInspect(t, db, "users", "orders")
 				if way == "up" {
-					_ = plan.Apply(stop.ctx, db, stop.at(t, db))
+					_ = plan.Apply(stop.ctx, db, stop.at(t, db)) // fails if it is stopped
 					mysqlApply(t, db, migratetest.MySQLInspect(t, db, "users", "orders"))
 				} else {
 					mysqlApply(t, db, plan)

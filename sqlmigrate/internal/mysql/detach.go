@@ -35,16 +35,16 @@ func detachStep(g *graph, c *column) plan.Step {
 	whenAssigned, whenUnassigned := assignmentQueries(c)
 	step := plan.Step{Table: t.TableName, Text: "the database assigns " + c.Name + " no more", Locks: "everybody waits for a moment"}
 	if !c.Definition.Auto() {
-		step.Up = unchecked(plan.Statement{SQL: alter(t, "ALTER COLUMN "+mycatalog.Quote(c.Name)+" DROP DEFAULT"), Unless: whenUnassigned})
-		step.Down = unchecked(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: whenAssigned})
+		step.Up = withoutChecks(plan.Statement{SQL: alter(t, "ALTER COLUMN "+mycatalog.Quote(c.Name)+" DROP DEFAULT"), Unless: whenUnassigned})
+		step.Down = withoutChecks(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: whenAssigned})
 		return step
 	}
 	if !g.MariaDB { // MySQL copies the table to remove AUTO_INCREMENT, MariaDB does not
-		step = rewrite(g, t, step)
+		step = withCopyCosts(g, t, step)
 	}
-	up := unchecked(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden().WithoutAuto())), Unless: whenUnassigned})
+	up := withoutChecks(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden().WithoutAuto())), Unless: whenUnassigned})
 	step.Up = slices.Concat([]plan.Statement{recordCounter(t)}, up, []plan.Statement{recordKeys(c)})
-	step.Down = unchecked(assignAgain(c, whenAssigned)...)
+	step.Down = withoutChecks(assignAgain(c, whenAssigned)...)
 	return step
 }
 
@@ -115,6 +115,7 @@ const raiseCounter = "\nON DUPLICATE KEY UPDATE next = GREATEST(next, VALUES(nex
 func counterOf(t *mycatalog.Table) uint64 { return parking.MySQLNext(")" + t.Options) }
 
 // counterRow returns the primary key of the table's row in counterTable, as SQL values.
+// The schema is "" for the current database.
 func counterRow(t *mycatalog.Table) string {
 	return mycatalog.Literals([]string{t.Schema, t.Name})
 }

@@ -19,12 +19,12 @@ import (
 type column struct {
 	*mycatalog.Column
 
-	wide   mycatalog.Integer // the new type; zero if the type does not change
-	refers []*column         // the columns to which it refers
+	newType mycatalog.Integer // the type after phase widen; zero if the type does not change
+	refers  []*column         // the columns to which it refers
 }
 
 // widens reports whether phase widen changes the type of the column.
-func (c *column) widens() bool { return c.wide.Base != "" }
+func (c *column) widens() bool { return c.newType.Base != "" }
 
 // assignedBy returns how the database assigns the column, for example "auto_increment",
 // or "" if it does not. If the column refers to another key, its default is not an
@@ -39,7 +39,7 @@ func (c *column) assignedBy() string {
 // afterWiden returns the definition of the column after phase widen.
 func (c *column) afterWiden() mycatalog.Definition {
 	if c.widens() {
-		return c.Definition.As(c.wide)
+		return c.Definition.As(c.newType)
 	}
 	return c.Definition
 }
@@ -48,7 +48,7 @@ func (c *column) afterWiden() mycatalog.Definition {
 func (c *column) from() mycatalog.Integer { return c.Integer() }
 
 // to returns the type of the column after phase widen.
-func (c *column) to() mycatalog.Integer { return c.wide }
+func (c *column) to() mycatalog.Integer { return c.newType }
 
 // A keyRange holds the smallest and the largest key of a column. Both are NULL in an
 // empty table.
@@ -193,7 +193,7 @@ func (c *column) planColumn() plan.Column {
 		planned.Auto = plan.Computed
 	}
 	if c.widens() {
-		planned.To = c.wide.String()
+		planned.To = c.newType.String()
 	}
 	// If an unfinished run has changed the type already, the plan shows the original
 	// type.

@@ -16,7 +16,7 @@ func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 	phase.Name = plan.Guard
 	for _, c := range slices.Concat(byTable(g.moved)...) {
 		switch keys := g.keys[c]; { // the first case has the columns that need no CHECK
-		case !c.Primary || c.HasForeignKey() || len(c.refers) > 0 || c.Integer().Base == "" || guarded(c):
+		case !c.Primary || c.HasForeignKey() || len(c.refers) > 0 || c.Integer().Base == "" || hasGuard(c):
 		case keys.smallest.Valid && keys.smallest.Int64 < 1:
 			found.NotPositive(c.Table.TableName, c.Name, keys.smallest.Int64, "the table gets no CHECK")
 		default:
@@ -26,8 +26,8 @@ func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 	return phase, found
 }
 
-// guarded reports whether the column already has an equivalent CHECK under any name.
-func guarded(c *column) bool {
+// hasGuard reports whether the column already has an equivalent CHECK under any name.
+func hasGuard(c *column) bool {
 	condition := mycatalog.Quote(c.Name) + " > 0"
 	return slices.ContainsFunc(c.Table.Elements, func(e string) bool {
 		return strings.Contains(e, "CHECK ("+condition+")") || strings.Contains(e, "CHECK (("+condition+"))")
@@ -41,7 +41,7 @@ func guardStep(g *graph, c *column) plan.Step {
 	name := engine.GuardName(t.Name, c.Name, 64, func(name string) bool {
 		return !slices.ContainsFunc(t.Elements, func(e string) bool { return strings.HasPrefix(e, "CONSTRAINT "+mycatalog.Quote(name)+" ") })
 	})
-	step := rewrite(g, t, plan.Step{
+	step := withCopyCosts(g, t, plan.Step{
 		Text: "refuse keys that are not positive",
 		Up: []plan.Statement{{
 			SQL:    alter(t, "ADD CONSTRAINT "+mycatalog.Quote(name)+" CHECK ("+mycatalog.Quote(c.Name)+" > 0)"),

@@ -18,10 +18,10 @@ const createJournal = "CREATE TABLE IF NOT EXISTS `" + mycatalog.JournalTable + 
 	"table_schema varchar(64) NOT NULL, table_name varchar(64) NOT NULL, name varchar(64) NOT NULL, definition mediumtext NOT NULL" +
 	") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: what a run that is under way has to put back'"
 
-// journalled adds a step before the steps of a phase that writes the journal, and a step
+// withJournal adds a step before the steps of a phase that writes the journal, and a step
 // after them that removes it. On the way back, the last step writes the journal and the
 // first removes it.
-func journalled(steps []plan.Step, entries []mycatalog.Entry) []plan.Step {
+func withJournal(steps []plan.Step, entries []mycatalog.Entry) []plan.Step {
 	open, end := openJournal(entries), closeJournal(entries)
 	journal := plan.TableName{Name: mycatalog.JournalTable}
 	return slices.Concat(
@@ -65,7 +65,7 @@ func closeJournal(entries []mycatalog.Entry) []plan.Statement {
 // after it has been created. They only matter if the journal existed before, because
 // otherwise the statements of rejectChanged have already failed.
 func rejectMissing(entries []mycatalog.Entry) []plan.Statement {
-	u := unchanged{}
+	u := unchangedConditions{}
 	for _, e := range entries {
 		if f, ok := e.ForeignKey(); ok {
 			u[f.Child] = append(u[f.Child], fmt.Sprintf("((%s) OR (SELECT COUNT(*) = 1 FROM `%s` WHERE id = '%s'))",

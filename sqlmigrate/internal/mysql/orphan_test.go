@@ -56,7 +56,7 @@ func TestMySQLOrphansBlock(t *testing.T) {
 		if len(plan.Blockers) != 2 {
 			t.Fatalf("blockers = %+v, want one for each foreign key of orders", plan.Blockers)
 		}
-		b := plan.Blockers[1]
+		b := plan.Blockers[1] // the first is about fk_b
 		if b.Object != "foreign key fk_a" || b.Table.String() != "orders" || !strings.Contains(b.Reason, "2 rows, for example id = 7") {
 			t.Errorf("blocker %+v, want foreign key fk_a, how many rows and one of them", b)
 		}
@@ -75,6 +75,7 @@ func TestMySQLOrphansRejectedFirst(t *testing.T) {
 		plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
 		mysqlOrphans(t, db)
 		before := migratetest.MySQLSchema(t, db)
+		// Foreign key fk_b is checked first, and only row 79 violates it.
 		err := plan.Apply(t.Context(), db)
 		migratetest.WantError(t, err, "refused", "table orders", "b_id", "1 row, for example id = 79, b_id = 97")
 		mysqlFind(t, db, err.Error(), "79")

@@ -30,13 +30,13 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 	if len(widen.Steps) == 0 && len(detach.Steps) > 0 {
 		first = &detach
 	}
-	for _, phase := range []*plan.Phase{&widen, &detach} {
+	for _, phase := range []*plan.Phase{&widen, &detach} { // guard and park remove no definition
 		entries, resumes := entriesOf(g, phase.Name), g.Journal.Exists && phase == first
 		if resumes {
 			entries = mergeEntries(entries, g.Journal.Entries)
 		}
 		if len(phase.Steps) > 1 || resumes {
-			phase.Steps = journalled(phase.Steps, entries)
+			phase.Steps = withJournal(phase.Steps, entries)
 		}
 		rejectChanged(g, phase)
 	}

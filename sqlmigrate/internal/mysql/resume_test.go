@@ -144,7 +144,7 @@ func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 			before, data := migratetest.MySQLSchema(t, db), mysqlData(t, db)
 			err := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...).Apply(stop.ctx, db, sqlmigrate.WithPhases(sqlmigrate.Widen),
 				stop.at(t, db))
-			if !stop.reached {
+			if !stop.reached { // the phase was not stopped, so a new plan would not take it back
 				return
 			}
 			if strings.Contains(err.Error(), "DROP TABLE `sqlmigrate_journal`") {
@@ -160,8 +160,8 @@ func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 	})
 }
 
-// The same plan resumes a run where it stopped, in both directions. On the way back, a
-// new plan can also apply the move again.
+// The same plan resumes a run where it stopped, in both directions. If Revert has
+// stopped, a new plan can also apply the move again.
 func TestMySQLResumesWithSamePlan(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -284,6 +284,7 @@ func TestMySQLLockTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+		// The shortest timeout of the servers is a second.
 		err = plan.Apply(t.Context(), db, sqlmigrate.WithLockTimeout(1), sqlmigrate.WithRetryFor(0))
 		if err == nil || !strings.Contains(err.Error(), "1205") || !strings.Contains(err.Error(), "DROP FOREIGN KEY") {
 			t.Errorf("Apply: %v, want error 1205 and the statement", err)

@@ -228,6 +228,7 @@ func keyNamesOf(columns []*column) keyNames {
 // column may have a prefix, as in p_user_id. A column id does not count, because every
 // table may have one.
 func (k keyNames) mentionedBy(word string) bool {
+	// Each pass cuts one more word of the prefix.
 	for name, more := word, true; more; _, name, more = strings.Cut(name, "_") {
 		if k.columns[name] && name != "id" {
 			return true

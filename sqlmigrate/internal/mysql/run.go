@@ -77,7 +77,7 @@ func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	conditional := false // whether a statement depends on a query, and so on the settings
 	for _, s := range statements {
 		conditional = conditional || s.Unless != ""
-		lines = append(lines, scripted(s)...)
+		lines = append(lines, scriptLines(s)...)
 	}
 	if conditional {
 		lines = append(append([]string{scriptSave, scriptUse}, lines...), scriptRestore, scriptForget)
@@ -85,10 +85,10 @@ func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	return format.Script(lines)
 }
 
-// scripted returns the statements that run s unless it has been done. It uses PREPARE,
+// scriptLines returns the statements that run s unless it has been done. It uses PREPARE,
 // because the servers have no IF outside of procedures, and a failed script would leave a
 // procedure behind.
-func scripted(s plan.Statement) []string {
+func scriptLines(s plan.Statement) []string {
 	if s.Unless == "" {
 		return []string{s.SQL}
 	}

@@ -27,9 +27,9 @@ func rejectUnless(text, unless string) plan.Statement {
 	return plan.Statement{SQL: signalSQL + mycatalog.Literal(text), Unless: unless}
 }
 
-// unchecked encloses statements so that the server does not check foreign keys while they
-// run.
-func unchecked(s ...plan.Statement) []plan.Statement {
+// withoutChecks encloses statements so that the server does not check foreign keys while
+// they run.
+func withoutChecks(s ...plan.Statement) []plan.Statement {
 	s = append([]plan.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}}, s...)
 	return append(s, plan.Statement{SQL: "SET SESSION foreign_key_checks = 1"})
 }
@@ -44,9 +44,9 @@ func columnsAre(columns []*column, typeOf func(*column) mycatalog.Integer) strin
 		}))
 }
 
-// rewrite completes a step that makes the server copy the table: its size, the time that
-// it takes, and what waits for it.
-func rewrite(g *graph, t *mycatalog.Table, step plan.Step) plan.Step {
+// withCopyCosts completes a step that makes the server copy the table: its size, the time
+// that it takes, and what waits for it.
+func withCopyCosts(g *graph, t *mycatalog.Table, step plan.Step) plan.Step {
 	step.Table, step.Rows, step.Bytes, step.Rewrites = t.TableName, t.Rows, t.Bytes, true
 	step.Estimate = CopyTime(t, g.MariaDB)
 	step.Locks = "writes to the table wait until it is copied; reads wait for a moment at its end"

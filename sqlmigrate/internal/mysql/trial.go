@@ -215,7 +215,7 @@ func (r *trial) tryChange(ctx context.Context, c *tableCopy, createErr error) er
 		c.changeErr = createErr
 		return createErr
 	}
-	like := c.name
+	like := c.name // which is free if the copy was not created
 	if createErr == nil {
 		like = r.newName(c.Schema)
 	}
@@ -234,7 +234,7 @@ func (c *tableCopy) mayRejectChange() bool {
 			return false
 		}
 		var key, text bool
-		for _, name := range mycatalog.QuotedNames(e)[1:] {
+		for _, name := range mycatalog.QuotedNames(e)[1:] { // after the name of the index
 			if column := c.Column(name); column != nil {
 				key, text = key || c.key(column) != nil, text || column.Integer().Base == ""
 			}

@@ -19,7 +19,7 @@ import (
 // replace another.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
 	for len(rows) > 0 {
-		c, n := r.copies[rows[0].Table], 1
+		c, n := r.copies[rows[0].Table], 1 // n is the number of the next rows for this copy
 		for n < len(rows) && rows[n].Table == rows[0].Table {
 			n++
 		}
@@ -38,8 +38,9 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error,
 
 // enter inserts one row, and returns the error with which the moved table would reject
 // it. If the table rejects the change of its columns, enter returns the error of the
-// change for each row, except for rows that try the present types. It reads an inserted
-// row back, because the column may have rounded its key.
+// change for each row, except for rows that try the present types, because these do not
+// need the change. It reads an inserted row back, because the column may have rounded its
+// key.
 func (r *trial) enter(ctx context.Context, c *tableCopy, row engine.Row) error {
 	switch {
 	case c.changeErr != nil && row.AsIs:

@@ -33,6 +33,8 @@ const hostileInsert = "INSERT INTO t (id, r) VALUES (%[1]d, %[1]d)"
 // hostileTables returns the tables. Some have a feature that rejects large keys, and some
 // have it in a form that accepts them.
 func hostileTables() []hostile {
+	// These begin the definition of a table whose key the database does not assign, or
+	// assigns.
 	const columns, assigned = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, r int, ", "CREATE TABLE t (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, r int, "
 	return []hostile{
 		{name: "check of the key", make: []string{columns + "CONSTRAINT small CHECK (id < 1000000))"}, want: "small"},
@@ -199,7 +201,7 @@ func TestMySQLTrialChangesNothing(t *testing.T) {
 		if on == testdb.MariaDB {
 			migratetest.MySQLExec(t, db, "CREATE SEQUENCE s", "ALTER TABLE c MODIFY n int NOT NULL DEFAULT nextval(s)")
 		}
-		writer := db.Begin()
+		writer := db.Begin() // its locks must not block the trial
 		defer writer.Rollback()
 		if err := writer.Exec("UPDATE c SET n = 2").Error; err != nil {
 			t.Fatal(err)

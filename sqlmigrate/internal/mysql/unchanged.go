@@ -14,13 +14,13 @@ import (
 // silently restore the old definitions. The statements in this file make a phase fail
 // before that. They do not fail for parts of the phase that have already been done.
 
-// unchanged holds, for each table, the conditions that all hold if nobody has changed the
-// table.
-type unchanged map[plan.TableName][]string
+// unchangedConditions holds, for each table, the conditions that all hold if nobody has
+// changed the table.
+type unchangedConditions map[plan.TableName][]string
 
 // rejections returns a statement for each table, which fails unless all conditions of the
 // table hold.
-func (u unchanged) rejections() []plan.Statement {
+func (u unchangedConditions) rejections() []plan.Statement {
 	tables := slices.SortedFunc(maps.Keys(u), plan.TableName.Compare)
 	statements := make([]plan.Statement, len(tables))
 	for i, t := range tables {
@@ -33,7 +33,7 @@ func (u unchanged) rejections() []plan.Statement {
 // unchangedFor returns the statements that fail if a table of the phase has changed. down
 // means that they are for the way back, before which the phase has been applied.
 func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
-	u := unchanged{}
+	u := unchangedConditions{}
 	if phase == plan.Detach {
 		for _, c := range g.assignedColumns() {
 			u[c.Table.TableName] = append(u[c.Table.TableName], unassignedOrUnchanged(c, down))
@@ -98,7 +98,7 @@ func columnUnchanged(c *column, auto bool, preset string) string {
 	}
 	typ := "(" + c.Integer().Condition() + ")"
 	if c.widens() {
-		typ += " OR (" + c.wide.Condition() + ")"
+		typ += " OR (" + c.newType.Condition() + ")"
 	}
 	return "(" + c.Has("("+typ+")", extra, c.Same(preset)) + ")"
 }

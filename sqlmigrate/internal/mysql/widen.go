@@ -56,7 +56,7 @@ func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	return plan.Step{
 		Table: t.TableName,
 		Text:  "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
-		Up:    unchecked(addForeignKeys(t, keys)),
+		Up:    withoutChecks(addForeignKeys(t, keys)),
 		Down:  []plan.Statement{dropForeignKeys(g, t, keys, (*column).from)},
 		Locks: "waits for transactions that use the table and, on MySQL, for those that write the tables that it refers to; all others wait until it is done",
 	}
@@ -101,14 +101,14 @@ func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey)
 	add := addForeignKeys(t, keys)
 	indexes := g.indexesToRebuild(t)
 	if len(indexes) == 0 {
-		return unchecked(add)
+		return withoutChecks(add)
 	}
 	indexesUnchanged := mycatalog.Join(indexes, " AND ", func(e string) string { return t.IndexUnchanged(indexName(e)) })
 	both := plan.Statement{
 		SQL:    alter(t, recreateIndexes(indexes), addClauses(keys)),
 		Unless: "SELECT (" + add.Unless + ") OR NOT (" + indexesUnchanged + ")",
 	}
-	return unchecked(both, add)
+	return withoutChecks(both, add)
 }
 
 // widenStep returns the step that changes the types of the columns, and creates the
@@ -124,8 +124,8 @@ func widenStep(g *graph, columns []*column) plan.Step {
 	if indexes := g.indexesToRebuild(t); len(indexes) > 0 {
 		up = append(up, recreateIndexes(indexes))
 	}
-	return rewrite(g, t, plan.Step{
-		Text: mycatalog.Join(columns, ", ", func(c *column) string { return c.Name + " becomes " + c.wide.String() }),
+	return withCopyCosts(g, t, plan.Step{
+		Text: mycatalog.Join(columns, ", ", func(c *column) string { return c.Name + " becomes " + c.newType.String() }),
 		Up:   []plan.Statement{{SQL: alter(t, up...), Unless: columnsAre(columns, (*column).to)}},
 		Down: []plan.Statement{{SQL: alter(t, down...), Unless: columnsAre(columns, (*column).from)}},
 	})

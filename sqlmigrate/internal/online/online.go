@@ -98,7 +98,7 @@ func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error)
 func (r *Run) beginRevert(ctx context.Context) error {
 	back := *r.move
 	all := tasks(&back)
-	stage := len(back.Plan.Stages) - 1
+	stage := len(back.Plan.Stages) - 1 // if all steps are done
 	if back.Done < len(all) {
 		stage = all[back.Done].stage
 	}

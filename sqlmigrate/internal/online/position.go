@@ -97,6 +97,7 @@ func remaining(m *engine.Move, all []task, factor float64) (rows int64, took tim
 func Swapped(m *engine.Move) bool {
 	swap := slices.IndexFunc(m.Plan.Stages, func(s plan.Stage) bool { return s.Name == plan.StageSwap })
 	if m.Back {
+		// The way back began in stage swap or after it, and has not taken back stage swap.
 		return m.From >= swap && m.Done < len(backTasks(m, m.From, swap))
 	}
 	return m.Done >= stepsThrough(&m.Plan, plan.StageSwap)

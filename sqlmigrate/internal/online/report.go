@@ -24,7 +24,8 @@ type reporter struct {
 	last       time.Time // when the copy was last reported
 }
 
-// begin sets the steps that the run has to do.
+// begin sets all steps of the move in its direction, of which the run does those from
+// m.Done to end.
 func (r *reporter) begin(m *engine.Move, all []task, end int) {
 	r.all, r.end, r.stepBegun = all, end, time.Time{}
 	r.now.Done, r.now.Of = m.Done, end
@@ -40,7 +41,8 @@ func (r *reporter) step(m *engine.Move, t task, done int) {
 	r.send()
 }
 
-// addTime adds the time of the step that has just ended to the totals.
+// addTime adds the time of the step that has just ended, which is the last of the done
+// steps, to the totals. It adds nothing before the first step of this call.
 func (r *reporter) addTime(done int) {
 	if !r.stepBegun.IsZero() && done > 0 {
 		r.spent += time.Since(r.stepBegun)
@@ -64,7 +66,8 @@ func (r *reporter) beginCopy(m *engine.Move) {
 	r.copyBegun, r.copiedThen, r.last = time.Now(), m.Copied, time.Now()
 }
 
-// copied is called after each batch, and reports the copy at most once a second.
+// copied reports the copy after a batch, but at most once a second. batch is the number
+// of rows of the next batch. It also measures the rate of the copy.
 func (r *reporter) copied(m *engine.Move, batch int) {
 	if time.Since(r.last) < time.Second {
 		return

@@ -172,7 +172,7 @@ func TestPaceShrinks(t *testing.T) {
 		f := newFake()
 		n := 0
 		f.took = func(int) time.Duration {
-			if n++; n == 20 {
+			if n++; n == 20 { // the batch f.rows[19]
 				return time.Second
 			}
 			return time.Millisecond
@@ -197,6 +197,7 @@ func TestLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
+		// 10 seconds are allowed, so that the fourth check ends the wait.
 		f.lag = []time.Duration{11 * time.Second, unanswered, 12 * time.Second, 9 * time.Second}
 		var waited []string
 		c := online.Defaults()
@@ -230,6 +231,7 @@ func TestTries(t *testing.T) {
 		if err := f.run(online.Defaults()).Apply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		// The lock timeout is 200 ms. The sixth try gets the lock.
 		for i, want := range []time.Duration{50, 100, 150, 200, 200, 200} {
 			if f.waits[i] != want*time.Millisecond {
 				t.Errorf("tries wait for %v", f.waits)

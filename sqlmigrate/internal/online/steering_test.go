@@ -17,12 +17,13 @@ func TestSteering(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		wanted  plan.Steering
-		running int
-		batches bool // rows are copied before it waits
-		waiting string
+		running int    // number of statements that run on the server
+		batches bool   // whether rows are copied before it waits
+		waiting string // part of the reason
 	}{
 		{"paused", plan.Steering{Paused: true}, 0, false, "the end of a pause"},
 		{"held before the swap", plan.Steering{HoldSwap: true}, 0, true, "leave to swap"},
+		// The clock of synctest begins at midnight in UTC.
 		{"at other hours", plan.Steering{Between: plan.Hours{From: 20 * time.Hour, To: 21 * time.Hour}}, 0, false, "its hours, 20:00-21:00"},
 		{"under load", plan.Steering{MaxRunning: 3}, 4, false, "4 statements are running, want 3 at most"},
 	} {
@@ -92,14 +93,14 @@ func TestSteeringOfThePace(t *testing.T) {
 		if err := f.run(c).Apply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		smallest := f.rows[0]
+		largest := f.rows[0] // of the batches that have adapted to the shorter stall
 		for i, at := range f.begun {
 			if after := at.Sub(begun); after > 4*time.Second+time.Second/2 && after < 6*time.Second {
-				smallest = max(smallest, f.rows[i])
+				largest = max(largest, f.rows[i])
 			}
 		}
-		if last := f.rows[len(f.rows)-2]; smallest > 110 || last < 900 {
-			t.Errorf("batches of up to %d rows, and then of %d; want 100, and then 1,000", smallest, last)
+		if last := f.rows[len(f.rows)-2]; largest > 110 || last < 900 {
+			t.Errorf("batches of up to %d rows, and then of %d; want 100, and then 1,000", largest, last)
 		}
 	})
 }

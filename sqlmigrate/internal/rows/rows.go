@@ -15,7 +15,8 @@ type Querier interface {
 }
 
 // Read returns the rows of a query. It scans each row into a T. If T is a struct, it
-// scans the columns into the fields in their order, see [Fields].
+// scans the columns into the fields in their order, see [Fields]. After an error it
+// returns no rows.
 func Read[T any](ctx context.Context, from Querier, query string, args ...any) ([]T, error) {
 	rows, err := from.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -142,13 +142,15 @@ func (p *phaseRun) report(now plan.Progress) {
 }
 
 // failure returns the error for the user: the statement that failed, and the part of the
-// plan that the database keeps. end is the end of the transaction in tasks.
+// plan that the database keeps. end is the end of the transaction in tasks. If all its
+// tasks are done, the COMMIT has failed, or the work of the engine after the last
+// statement.
 func (p *phaseRun) failure(end int, err error) error {
 	kept := p.ended
 	if !p.engine.Transactions() {
 		kept = min(p.done, end)
 	}
-	outcome := strings.Join(append([]string{p.outcome(changes(p.tasks[:kept]), p.done >= end)}, p.outcomes...), ", ")
+	outcome := strings.Join(append([]string{p.outcome(countChanges(p.tasks[:kept]), p.done >= end)}, p.outcomes...), ", ")
 	if p.done >= end {
 		return fmt.Errorf("sqlmigrate: phase %s, after %s: %w (%s)", p.name, p.lastOf(end), err, outcome)
 	}

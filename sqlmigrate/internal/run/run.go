@@ -86,7 +86,7 @@ func (w Work) Apply(ctx context.Context, conn *sql.Conn, c Config) error {
 		return err
 	}
 	for _, phase := range r.Phases {
-		if err := r.phase(phase.Name, engine.Converted(Transactions(&phase), Transaction.upward)); err != nil {
+		if err := r.phase(phase.Name, engine.Converted(Transactions(&phase), Transaction.upTasks)); err != nil {
 			return err
 		}
 		r.outcomes = append(r.outcomes, string(phase.Name)+" has been applied")
@@ -108,7 +108,7 @@ func (r *planRun) unlessApplied(name plan.PhaseName, blocked error) error {
 		return nil
 	}
 	for _, phase := range r.Left {
-		for _, t := range slices.Concat(engine.Converted(Transactions(&phase), Transaction.upward)...) {
+		for _, t := range slices.Concat(engine.Converted(Transactions(&phase), Transaction.upTasks)...) {
 			if phase.Name != name || !strings.HasPrefix(t.statement.SQL, "ALTER TABLE ") || t.statement.Unless == "" {
 				continue
 			}
@@ -161,14 +161,14 @@ func (w Work) Revert(ctx context.Context, conn *sql.Conn, c Config) error {
 	phases := slices.Clone(r.Phases)
 	slices.Reverse(phases)
 	for _, phase := range phases {
-		if err := r.phase(phase.Name, engine.Converted(backwards(&phase), Transaction.checking)); err != nil {
+		if err := r.phase(phase.Name, engine.Converted(backwards(&phase), Transaction.checkTasks)); err != nil {
 			return err
 		}
 	}
 	for _, phase := range phases {
-		// downward repeats the checks inside the transaction, because on some databases
+		// downTasks repeats the checks inside the transaction, because on some databases
 		// the answer cannot change there any more.
-		if err := r.phase(phase.Name, engine.Converted(backwards(&phase), Transaction.downward)); err != nil {
+		if err := r.phase(phase.Name, engine.Converted(backwards(&phase), Transaction.downTasks)); err != nil {
 			return err
 		}
 		r.outcomes = append(r.outcomes, string(phase.Name)+" has been taken back")

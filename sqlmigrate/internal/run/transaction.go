@@ -30,31 +30,31 @@ func Transactions(p *plan.Phase) []Transaction {
 		}
 		t := &found[len(found)-1]
 		t.up = append(t.up, tasksFor(step.Table, step.Text, step.Up)...)
-		t.check = append(t.check, checks(step.Check)...)
+		t.check = append(t.check, tasksForChecks(step.Check)...)
 		t.down = slices.Concat(tasksFor(step.Table, "take back: "+step.Text, step.Down), t.down)
 	}
 	if len(found) > 0 { // the last transaction is taken back first, so the checks of the phase precede all other work
 		last := &found[len(found)-1]
-		last.check = slices.Concat(checks(p.Check), last.check)
+		last.check = slices.Concat(tasksForChecks(p.Check), last.check)
 	}
 	return found
 }
 
 // Up returns the statements that apply the transaction.
-func (t Transaction) Up() []plan.Statement { return statementsOf(t.upward()) }
+func (t Transaction) Up() []plan.Statement { return statementsOf(t.upTasks()) }
 
 // Down returns the statements that take the transaction back. The checks come first.
-func (t Transaction) Down() []plan.Statement { return statementsOf(t.downward()) }
+func (t Transaction) Down() []plan.Statement { return statementsOf(t.downTasks()) }
 
-// upward returns the tasks that apply the transaction.
-func (t Transaction) upward() []task { return t.up }
+// upTasks returns the tasks that apply the transaction.
+func (t Transaction) upTasks() []task { return t.up }
 
-// checking returns the tasks that check whether the transaction can be taken back.
-func (t Transaction) checking() []task { return t.check }
+// checkTasks returns the tasks that check whether the transaction can be taken back.
+func (t Transaction) checkTasks() []task { return t.check }
 
-// downward returns the checks and then the tasks that take the transaction back. It
+// downTasks returns the checks and then the tasks that take the transaction back. It
 // returns no checks if there is nothing to take back.
-func (t Transaction) downward() []task {
+func (t Transaction) downTasks() []task {
 	if len(t.down) == 0 {
 		return nil
 	}
@@ -74,8 +74,9 @@ func tasksFor(table plan.TableName, text string, statements []plan.Statement) []
 	return engine.Converted(statements, func(s plan.Statement) task { return task{table, text, s} })
 }
 
-// checks returns a task for each statement that checks whether a phase can be taken back.
-func checks(statements []plan.Statement) []task {
+// tasksForChecks returns a task for each statement that checks whether a phase can be
+// taken back.
+func tasksForChecks(statements []plan.Statement) []task {
 	return tasksFor(plan.TableName{}, "check whether the phase can be taken back", statements)
 }
 
@@ -84,8 +85,8 @@ func statementsOf(tasks []task) []plan.Statement {
 	return engine.Converted(tasks, func(t task) plan.Statement { return t.statement })
 }
 
-// changes counts the tasks that are not checks.
-func changes(tasks []task) int {
+// countChanges counts the tasks that are not checks.
+func countChanges(tasks []task) int {
 	n := 0
 	for _, t := range tasks {
 		if t.table.Name != "" {

@@ -16,7 +16,7 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 	// All queries run in one transaction, so that they read the same state of the
 	// database. BeginTx is not used, because a driver can be configured so that BeginTx
 	// takes the writer lock.
-	if err := uncancelled(ctx, conn, "BEGIN"); err != nil {
+	if err := runToEnd(ctx, conn, "BEGIN"); err != nil {
 		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	defer func() { err = errors.Join(err, endTransaction(ctx, conn)) }()

@@ -102,7 +102,7 @@ func wantSameDump(t *testing.T, what string, got, want map[string]string) {
 }
 
 // wantPhases compares the steps of the plan with want, whose elements have the form
-// "phase table".
+// "phase table". Without elements, the plan must have no steps.
 func wantPhases(t *testing.T, plan *sqlmigrate.Plan, want ...string) {
 	t.Helper()
 	var got []string
@@ -180,7 +180,7 @@ func TestSQLiteVacuum(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
 		migratetest.Run(t, db, migratetest.SQLiteShop...)
-		migratetest.Run(t, db, "DROP TABLE log", "DROP TRIGGER tr_log")
+		migratetest.Run(t, db, "DROP TABLE log", "DROP TRIGGER tr_log") // no other table may keep AUTOINCREMENT
 		before := sqliteDump(t, db)
 		plan := sqliteInspect(t, db, "users", "orders")
 		sqliteApply(t, db, plan)

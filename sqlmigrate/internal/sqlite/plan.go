@@ -17,8 +17,9 @@ import (
 const writerLock = "the database's only writer lock, until the end of the transaction; readers continue in WAL mode, and wait for the commit in others"
 
 // plan returns the tables, the phases and the findings of a plan for the affected tables.
-// Phase detach, or park instead, applies to keys with AUTOINCREMENT, and phase guard to
-// all keys that need a guard.
+// Phase detach applies to keys with AUTOINCREMENT, and phase guard to all keys that need
+// a guard. If want.Park is true, phase park replaces both. It moves the counters out of
+// the range of IDs, and SQLite goes on assigning keys.
 func (s *schema) plan(affected []*table, want engine.Request, found engine.Findings) *engine.Result {
 	result := &engine.Result{Findings: found}
 	detach, guard, park := plan.Phase{Name: plan.Detach}, plan.Phase{Name: plan.Guard}, plan.Phase{Name: plan.Park}
@@ -53,7 +54,7 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 		}
 	}
 	for _, phase := range []plan.Phase{detach, guard, park} {
-		phase.Transaction = true
+		phase.Transaction = true // SQLite can undo changes of the schema
 		if len(phase.Steps) > 0 {
 			result.Phases = append(result.Phases, phase)
 		}

@@ -42,7 +42,7 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	// because its outcome would be unknown.
 	err = ctx.Err()
 	if err == nil {
-		err = uncancelled(ctx, conn, "COMMIT")
+		err = runToEnd(ctx, conn, "COMMIT")
 	}
 	if err != nil {
 		return errors.Join(err, rollback(ctx, conn))
@@ -53,14 +53,14 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 // rollback ends the transaction, and turns off writable_schema, which a rollback does not
 // turn off.
 func rollback(ctx context.Context, conn *sql.Conn) error {
-	return errors.Join(endTransaction(ctx, conn), uncancelled(ctx, conn, "PRAGMA writable_schema = RESET"))
+	return errors.Join(endTransaction(ctx, conn), runToEnd(ctx, conn, "PRAGMA writable_schema = RESET"))
 }
 
 // endTransaction rolls the transaction back. It returns nil if an error has already ended
 // the transaction. If the rollback fails, it closes the connection, because a connection
 // must not return to its pool within a transaction.
 func endTransaction(ctx context.Context, conn *sql.Conn) error {
-	err := uncancelled(ctx, conn, "ROLLBACK")
+	err := runToEnd(ctx, conn, "ROLLBACK")
 	if err != nil && strings.Contains(err.Error(), "no transaction is active") {
 		return nil
 	}
@@ -70,8 +70,8 @@ func endTransaction(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// uncancelled runs a statement to its end, even if ctx ends.
-func uncancelled(ctx context.Context, conn *sql.Conn, statement string) error {
+// runToEnd runs a statement to its end, even if ctx ends.
+func runToEnd(ctx context.Context, conn *sql.Conn, statement string) error {
 	if _, err := conn.ExecContext(context.WithoutCancel(ctx), statement); err != nil {
 		return fmt.Errorf("%s: %w", statement, err)
 	}
@@ -85,7 +85,7 @@ func setPragma(ctx context.Context, conn *sql.Conn, name string, value int64) (r
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	set := func(value int64) error {
-		return uncancelled(ctx, conn, fmt.Sprintf("PRAGMA %s = %d", name, value))
+		return runToEnd(ctx, conn, fmt.Sprintf("PRAGMA %s = %d", name, value))
 	}
 	return func() error { return set(before) }, set(value)
 }

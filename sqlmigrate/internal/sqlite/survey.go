@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Survey implements [engine.Engine]. The only narrow columns are those with affinity
-// REAL, because they store a key as a float with 53 bits. All other columns store 64
-// bits.
+// Survey implements [engine.Engine]. It reads only the schema main. The only narrow
+// columns are those with affinity REAL, because they store a key as a float with 53 bits.
+// All other columns store 64 bits.
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.Survey, error) {
 	r := &reader{conn: conn}
 	main := readSchema(ctx, r)

@@ -49,7 +49,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		found.NotTried(plan.TableName{}, err)
 		return found, r.err
 	}
-	defer func() { err = errors.Join(err, uncancelled(ctx, conn, closeCopies)) }()
+	defer func() { err = errors.Join(err, runToEnd(ctx, conn, closeCopies)) }()
 	return t.Run(ctx, r, r.Trial.Tables)
 }
 
@@ -129,7 +129,7 @@ func (r *trial) open(ctx context.Context) error {
 		r.columns[fold(c.Table)] = append(r.columns[fold(c.Table)], c)
 	}
 	if r.err != nil {
-		_ = uncancelled(ctx, r.conn, closeCopies) // the connection stays in use
+		_ = runToEnd(ctx, r.conn, closeCopies) // the connection stays in use
 	}
 	return nil
 }
@@ -180,9 +180,9 @@ var copiedModules = regexp.MustCompile(`(?i)^CREATE VIRTUAL TABLE .*\bUSING\s+(f
 // copyAll creates the copies in one transaction. It stores the error of an object that
 // SQLite cannot copy in r.copyErrs.
 func (r *trial) copyAll(ctx context.Context) {
-	r.fail(uncancelled(ctx, r.conn, "BEGIN"))
+	r.fail(runToEnd(ctx, r.conn, "BEGIN"))
 	defer func() {
-		if err := uncancelled(ctx, r.conn, "COMMIT"); err != nil {
+		if err := runToEnd(ctx, r.conn, "COMMIT"); err != nil {
 			r.fail(errors.Join(err, endTransaction(ctx, r.conn)))
 		}
 	}()

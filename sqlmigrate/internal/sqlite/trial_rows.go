@@ -33,9 +33,10 @@ func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
-	r.fail(uncancelled(ctx, r.conn, "BEGIN"))
+	r.fail(runToEnd(ctx, r.conn, "BEGIN"))
 	defer func() { r.fail(endTransaction(ctx, r.conn)) }()
 	if row.AsIs {
+		// A trigger of this table may write the other tables too.
 		for _, guarded := range r.Trial.Tables {
 			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copySchema+"."+quote(sqliteguard.Name(guarded.Name))))
 		}

@@ -154,6 +154,7 @@ func TestSQLiteTriggerAssigns(t *testing.T) {
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
 		migratetest.Run(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY, n INT)")
 		sqliteApply(t, db, sqliteInspect(t, db, "t"))
+		// In a BEFORE trigger, SQLite shows -1 for a rowid that is not given.
 		migratetest.Run(t, db, "CREATE TRIGGER numbers BEFORE INSERT ON t WHEN NEW.id = -1 BEGIN"+
 			" INSERT INTO t SELECT coalesce(max(id), 0) + 1, NEW.n FROM t; SELECT RAISE(IGNORE); END", "INSERT INTO t (n) VALUES (7)")
 		wantRows(t, db, "SELECT id, n FROM t", "[[1 7]]")

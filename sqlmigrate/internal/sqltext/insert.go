@@ -155,7 +155,7 @@ func (p *insertParser) assignments() (columns []string, values [][]Token) {
 		if depth == 0 {
 			if column, ok := p.assigned(); ok {
 				columns, values = append(columns, column), append(values, nil)
-				continue
+				continue // skips the =
 			}
 			if p.is(p.at, "where", "order", "limit", "on") {
 				break

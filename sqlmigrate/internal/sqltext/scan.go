@@ -106,9 +106,9 @@ func (r Rules) quoted(text string, i int, kind Kind) Token {
 	quote, at := text[i], i+1
 	for at < len(text) {
 		switch c := text[at]; {
-		case c == '\\' && r.Backslash && quote != '`' && at+1 < len(text):
+		case c == '\\' && r.Backslash && quote != '`' && at+1 < len(text): // an escaped character
 			at++
-		case c == quote && at+1 < len(text) && text[at+1] == quote:
+		case c == quote && at+1 < len(text) && text[at+1] == quote: // a doubled quote
 			at++
 		case c == quote:
 			return Token{i, at + 1, kind, inner.String()}

@@ -98,7 +98,7 @@ func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, w
 			if column == nil {
 				return nil, fmt.Errorf("sqlmigrate: table %s has no column %s any more: inspect it again", t, c.Name)
 			}
-			tables[i].wide = append(tables[i].wide, widening{column, mycatalog.IntegerOf(c.To)})
+			tables[i].widenings = append(tables[i].widenings, widening{Column: column, to: mycatalog.IntegerOf(c.To)})
 		}
 	}
 	return tables, nil

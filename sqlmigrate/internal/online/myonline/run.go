@@ -59,7 +59,7 @@ func runShort(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engi
 		return err
 	}
 	for _, statement := range step.SQL {
-		if err = w.politely(ctx, statement); err != nil {
+		if err = w.runPolitely(ctx, statement); err != nil {
 			break
 		}
 	}

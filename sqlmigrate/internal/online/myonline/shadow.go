@@ -20,7 +20,7 @@ import (
 type movingTable struct {
 	*mycatalog.Table
 
-	wide        []widening // the columns that are wide in the shadow
+	widenings   []widening // the columns that have a new type in the shadow
 	fingerprint string     // a hash of its definition when it was planned, see [mycatalog.Table.Fingerprint]
 	mysql       bool       // whether the server is MySQL, and not MariaDB
 }

@@ -50,6 +50,7 @@ func orphanSteps(s movingTable) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, f := range s.Foreign {
 		step := s.step(plan.Verify, "look for rows that break foreign key "+f.Name, "", "SELECT COUNT(*) FROM ("+s.Orphans(f)+") orphan")
+		// The server looks up each row in the parent, which takes it about 2.5 µs.
 		step.Rows, step.Bytes, step.Estimate = s.Rows, s.Bytes, time.Duration(s.Rows)*2500*time.Nanosecond
 		steps = append(steps, step)
 	}
@@ -59,7 +60,7 @@ func orphanSteps(s movingTable) []plan.OnlineStep {
 // createStep returns the step that creates the shadow from the definition of the table.
 // Its AUTO_INCREMENT starts at the value of the original.
 func createStep(s movingTable) plan.OnlineStep {
-	changes := mycatalog.Join(s.wide, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() })
+	changes := mycatalog.Join(s.widenings, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() })
 	return s.step(plan.Long, "make its shadow, in which "+changes, "nothing that programs use",
 		"CREATE TABLE IF NOT EXISTS "+mycatalog.QuoteTable(shadowName(s.TableName))+" (\n  "+mycatalog.Join(s.Elements, ",\n  ", s.element)+"\n)"+s.Options)
 }
@@ -67,7 +68,7 @@ func createStep(s movingTable) plan.OnlineStep {
 // element returns an element of the shadow's definition. A widened column has its new
 // type, and a foreign key has another name and refers to the parent's shadow.
 func (s movingTable) element(e string) string {
-	for _, w := range s.wide {
+	for _, w := range s.widenings {
 		if string(w.Definition) == e {
 			return string(w.Definition.As(w.to))
 		}
@@ -223,6 +224,7 @@ func swapStage(tables []movingTable) plan.Stage {
 		Kind: plan.Short, Text: "rename all of them at once", SQL: []string{renamePrefix + renames}, Unless: isSwapped,
 		Locks: "everybody waits for a moment, and while it waits for transactions that use the tables",
 	})
+	// A Verify step fails if its query counts anything, here the old tables.
 	stage.Back = []plan.OnlineStep{{
 		Kind: plan.Verify, Text: "there is a way back only until the tables are renamed: writes since then are in the new ones alone. Continue to the last stage, and take phase widen back",
 		SQL: []string{"SELECT COUNT(*) " + swapped},

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// politely repeats a statement for at least politeTime, with pauses of at least
+// runPolitely repeats a statement for at least politeTime, with pauses of at least
 // politePause. In each attempt MariaDB does not wait for the table at all, and MySQL
 // waits for politeWait.
 const (
@@ -44,31 +44,31 @@ func newWaiter(ctx context.Context, conn *sql.Conn, s engine.Settings) (*waiter,
 	return w, conn.QueryRowContext(ctx, "SELECT 0 /*!80000 + CONNECTION_ID() */").Scan(&w.id)
 }
 
-// politely runs a statement that needs exclusive access. First it repeats attempts that
-// do not wait, or only for 10 ms. They fail if there is always a transaction that uses
-// the table. Then the statement waits for the lock timeout. Usually the wait takes no
-// longer than the transactions that use the table. It takes longer if one of them waits
-// for a row of a transaction that waits behind the statement.
-func (w *waiter) politely(ctx context.Context, statement string) error {
+// runPolitely runs a statement that needs exclusive access. First it repeats attempts
+// that do not wait, or only for 10 ms. They fail if there is always a transaction that
+// uses the table. Then the statement waits for the lock timeout. Usually the wait takes
+// no longer than the transactions that use the table. It takes longer if one of them
+// waits for a row of a transaction that waits behind the statement.
+func (w *waiter) runPolitely(ctx context.Context, statement string) error {
 	if lockFree.MatchString(statement) {
 		_, err := w.conn.ExecContext(ctx, statement)
 		return err
 	}
 	for begun := time.Now(); time.Since(begun) < max(w.settings.LockTimeout, politeTime); {
 		tried := time.Now()
-		err := w.within(ctx, politeWait, withoutWaiting+statement)
+		err := w.runWithin(ctx, politeWait, withoutWaiting+statement)
 		if err == nil || !lockTimeout(err) {
 			return err
 		}
 		time.Sleep(politePause + time.Since(tried))
 	}
-	return w.within(ctx, w.settings.LockTimeout, statement)
+	return w.runWithin(ctx, w.settings.LockTimeout, statement)
 }
 
-// within runs a statement that waits for a lock for at most wait. The shortest timeout of
-// MySQL is a second, so another connection kills a statement that waits longer. On
+// runWithin runs a statement that waits for a lock for at most wait. The shortest timeout
+// of MySQL is a second, so another connection kills a statement that waits longer. On
 // MariaDB, the statement itself or the session limits the wait.
-func (w *waiter) within(ctx context.Context, wait time.Duration, statement string) error {
+func (w *waiter) runWithin(ctx context.Context, wait time.Duration, statement string) error {
 	if w.id == 0 || w.settings.Pool == nil {
 		_, err := w.conn.ExecContext(ctx, statement)
 		return err
