@@ -30,3 +30,10 @@ func Joins(text string, tables ...string) []string {
 
 // Mentions reports whether a comment names the key.
 func Mentions(comment string, key Key) bool { return mentions(comment, key) }
+
+// Probes returns n random numbers between the values, which are at least as many as a
+// sample needs.
+func Probes(n int, values ...int64) []int64 { return sampleValues(values).probes(n) }
+
+// MinValues is the smallest number of values of a sample.
+const MinValues = minValues

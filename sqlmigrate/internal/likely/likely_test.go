@@ -1,6 +1,7 @@
 package likely_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -118,6 +119,22 @@ func TestComments(t *testing.T) {
 	} {
 		if got := likely.Mentions(comment, key); got != want {
 			t.Errorf("%q: %t, want %t", comment, got, want)
+		}
+	}
+}
+
+// The probes of a sample lie between its values, also if their difference exceeds the
+// largest int64, as of a column with a negative number and a Snowflake ID.
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string][2]int64{
+		"one value": {7, 7}, "neighbours": {-1, 0}, "wide": {-5, math.MaxInt64}, "all numbers": {math.MinInt64, math.MaxInt64},
+	} {
+		values := slices.Repeat([]int64{ends[0]}, likely.MinValues)
+		values = append(values, ends[1])
+		probes := likely.Probes(100, values...)
+		if len(probes) != 100 || slices.Min(probes) < ends[0] || slices.Max(probes) > ends[1] {
+			t.Errorf("%s: %d probes from %d to %d, want 100 from %d to %d", name, len(probes), slices.Min(probes), slices.Max(probes), ends[0], ends[1])
 		}
 	}
 }

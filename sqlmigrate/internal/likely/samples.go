@@ -77,10 +77,11 @@ func (values sampleValues) probes(most int) sampleValues {
 		return nil
 	}
 	from, to := values[0], values[len(values)-1]
+	span := uint64(to) - uint64(from) // as unsigned numbers, because the difference may exceed the largest int64
 	random := rand.New(rand.NewPCG(1, 2))
 	numbers := make(sampleValues, most)
 	for i := range numbers {
-		numbers[i] = from + random.Int64N(to-from+1)
+		numbers[i] = int64(uint64(from) + random.Uint64N(max(span+1, span))) // span + 1 is 0 for the whole range of int64
 	}
 	return numbers
 }

@@ -33,7 +33,7 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.S
 				s.TypeColumns = append(s.TypeColumns, engine.Reference{Table: name, Column: c.Name})
 			}
 			if isReal(c.Type) {
-				s.Columns = append(s.Columns, engine.NarrowColumn{Table: name, Name: c.Name, Type: c.Type, Alone: c.Key == 1, Change: "make it an INTEGER column"})
+				s.Columns = append(s.Columns, engine.NarrowColumn{Table: name, Name: c.Name, Type: c.Type, Alone: c.Key == 1 && len(t.keys()) == 1, Change: "make it an INTEGER column"})
 			}
 		}
 	}
