@@ -37,7 +37,7 @@ type store struct {
 
 var _ lease.Store = (*store)(nil)
 
-// Load implements [lease.Store].
+// Load returns all records of the namespace.
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return stores.Call(ctx, s.Server, "load", s.load)
 }
@@ -58,7 +58,9 @@ func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	return records, nil
 }
 
-// CompareAndSwap implements [lease.Store].
+// CompareAndSwap replaces the record of the worker by to if it equals from, and reports
+// whether the cluster has acknowledged that. After an error, the write may have happened:
+// see [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
 		return s.swap(ctx, s.prefix+strconv.Itoa(worker), from, to)

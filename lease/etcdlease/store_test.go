@@ -108,7 +108,8 @@ func TestClientRepeatsRequest(t *testing.T) {
 	}
 }
 
-// cancelling is a gateway that drops every second answer to a transaction.
+// cancelling is a gateway that drops every second answer to a transaction, the first
+// included, and says that the transaction was cancelled.
 type cancelling struct {
 	pb.UnimplementedKVServer
 	kv           pb.KVClient
@@ -148,7 +149,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// A key that no store has written is an error of the read.
+// A key that ends in no worker, or whose value is no record, is an error of the read.
 func TestForeignKey(t *testing.T) {
 	t.Parallel()
 	client := connect(t, testserver.Etcd(t).URL())

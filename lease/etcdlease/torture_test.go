@@ -27,6 +27,8 @@ func dial(_ context.Context, endpoints, namespace string) (lease.Store, func(), 
 	return etcdlease.New(client, etcdlease.WithNamespace(namespace)), func() { client.Close() }, nil
 }
 
+// No ID is issued twice while processes are paused and killed, answers are lost, and the
+// server is killed and started again.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	storetest.Torture(t, testserver.Etcd(t), leasetest.TortureConfig{})

@@ -43,7 +43,8 @@ type (
 	swapFunc = func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error)
 )
 
-// comparing returns a store that compares records by the function equal.
+// comparing returns a store that compares the stored record, is, with the old record of a
+// write by the function equal.
 func comparing(equal func(is, old lease.Record) bool) *spoiledStore {
 	return &spoiledStore{swap: func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
 		if is := m.Records()[worker]; equal(is, old) {
@@ -70,7 +71,7 @@ func loading(load loadFunc) *spoiledStore  { return &spoiledStore{load: load} }
 var spoiledStores = []struct {
 	name  string
 	store func() *spoiledStore
-	seen  string
+	seen  string // the subtest of Conform that must fail
 }{
 	{"bound not compared", func() *spoiledStore {
 		return comparing(func(is, old lease.Record) bool { return is.Owner == old.Owner })
@@ -247,6 +248,7 @@ var spoiledStores = []struct {
 	}, "no_update_lost"},
 	{"forgets a write", func() *spoiledStore {
 		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			// Acknowledge every twentieth write, but compare it with a bound that no record has.
 			if m.Calls().Swaps%20 == 19 && m.Records()[worker] == old {
 				_, err := m.CompareAndSwap(ctx, worker, lease.Record{Bound: -1}, to)
 				return true, err
@@ -266,6 +268,7 @@ var spoiledStores = []struct {
 	}, "context_ended_before"},
 	{"outlives contexts", func() *spoiledStore {
 		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			// The other calls of the suite have a deadline that has not passed.
 			if _, hurried := ctx.Deadline(); !hurried || ctx.Err() != nil {
 				time.Sleep(promptly + promptly/5)
 			}
@@ -287,13 +290,13 @@ var spoiledStores = []struct {
 type optionalStore struct {
 	lease.Store
 	get     func(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error)
-	check   error
-	off     time.Duration
-	stands  time.Time // if it is not zero, the clock stands at this time
-	connect func() lease.Store
-	places  chan struct{} // one for each connection
-	kept    bool          // connections are not released
-	endless bool          // there is no limit on turns
+	check   error              // the result of Check
+	off     time.Duration      // how far the clock is ahead
+	stands  time.Time          // if it is not zero, the clock stands at this time
+	connect func() lease.Store // returns the store over a new connection
+	places  chan struct{}      // holds a value for each connection, or for each turn
+	kept    bool               // connections are not released, and turns do not end
+	endless bool               // there is no limit on turns
 }
 
 func (s *optionalStore) Now(ctx context.Context) (time.Time, error) {
@@ -358,7 +361,7 @@ func optional(spoil func(*optionalStore)) lease.Store {
 var spoiledOptions = []struct {
 	name  string
 	spoil func(*optionalStore)
-	seen  string
+	seen  string // the subtest of Conform that must fail
 }{
 	{"clock of another zone", func(s *optionalStore) { s.off = time.Hour }, "clock"},
 	{"clock stands", func(s *optionalStore) { s.stands = time.Now() }, "clock"},
@@ -412,6 +415,8 @@ var spoiledOptions = []struct {
 	{"check that always fails", func(s *optionalStore) { s.check = errors.New("no") }, "check"},
 }
 
+// An optionalStore that no test spoils passes the suite, so that a spoiled one fails only
+// because of what spoils it.
 func TestOptionalStoreConforms(t *testing.T) {
 	t.Parallel()
 	leasetest.Conform(t, opener(func() lease.Store { return optional(func(*optionalStore) {}) }))

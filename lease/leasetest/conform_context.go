@@ -63,6 +63,7 @@ func (s *suite) endsDuringWrite() {
 		}
 	}
 	s.Logf("%d of 40 writes were answered before their context ended", answered)
+	// After all this, the store must still write.
 	final := lease.Record{Bound: usualBound + 100, Owner: "final"}
 	if err := writeUntilDone(s.Context(), writer, 1, s.awaitStable(reader), final); err != nil {
 		s.Errorf("after contexts that ended: %v", err)

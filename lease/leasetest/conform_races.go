@@ -16,7 +16,8 @@ type contender struct {
 	err     error
 }
 
-// contend lets n writers swap from the same record at once.
+// contend lets n writers replace the record from at once, each by a record of its own, and
+// returns their results.
 func (s *suite) contend(handles []handle, n, key int, from lease.Record) []contender {
 	all := make([]contender, n)
 	start := make(chan struct{})

@@ -27,8 +27,9 @@ type getting struct{ lease.Store }
 
 var _ lease.Getter = getting{}
 
-// Get implements [lease.Getter]. It returns an error if a key occurs twice, which the
-// caller must avoid.
+// Get loads all records and returns those of these keys, with the store's time, or zero if
+// the store has no clock. It returns an error if a key occurs twice, which the caller must
+// avoid.
 func (s getting) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	wanted := map[int]bool{}
 	for _, key := range keys {

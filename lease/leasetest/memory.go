@@ -70,7 +70,7 @@ type Calls struct{ Loads, Swaps int }
 type Memory struct {
 	mu      sync.Mutex
 	records map[int]lease.Record
-	undo    []replaced // records replaced since the last acknowledged write, for Crash
+	undo    []undoStep // one for each write since the last acknowledged write, for Crash
 	calls   Calls
 	down    bool             // whether all calls fail
 	next    []Fault          // of the next calls of CompareAndSwap
@@ -78,8 +78,8 @@ type Memory struct {
 	held    []*heldCall
 }
 
-// A replaced is a record that a write has replaced.
-type replaced struct {
+// An undoStep undoes a write. It has the record that the write has replaced.
+type undoStep struct {
 	worker  int
 	record  lease.Record
 	present bool // false if the worker had no record
@@ -131,7 +131,7 @@ func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.R
 // mu.
 func (m *Memory) write(worker int, to lease.Record, acknowledged bool) {
 	before, present := m.records[worker]
-	m.undo = append(m.undo, replaced{worker, before, present})
+	m.undo = append(m.undo, undoStep{worker, before, present})
 	m.records[worker] = to
 	if acknowledged {
 		m.undo = nil
@@ -139,8 +139,8 @@ func (m *Memory) write(worker int, to lease.Record, acknowledged bool) {
 }
 
 // call applies the fault that is set for the call, and carries the call out if the fault
-// allows. The function carryOut learns whether the caller gets an answer. The caller of
-// carryOut holds mu.
+// allows. The argument acknowledged of carryOut is true if the caller gets an answer. The
+// caller of carryOut holds mu.
 func (m *Memory) call(ctx context.Context, c Call, carryOut func(acknowledged bool)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -157,7 +157,7 @@ func (m *Memory) call(ctx context.Context, c Call, carryOut func(acknowledged bo
 	case Repeat:
 		m.locked(func() { carryOut(true); carryOut(true) })
 		return nil
-	default:
+	default: // LoseRequest, or a number that is not a Fault
 		return fmt.Errorf("%w: %v", ErrFault, fault)
 	}
 }
@@ -173,7 +173,7 @@ func (m *Memory) locked(f func()) {
 // that the hook may use the store.
 func (m *Memory) fault(c Call) Fault {
 	m.mu.Lock()
-	fault, decide := m.scripted(c), m.decide
+	fault, decide := m.nextFault(c), m.decide
 	m.mu.Unlock()
 	if fault == None && decide != nil {
 		return decide(c)
@@ -181,9 +181,9 @@ func (m *Memory) fault(c Call) Fault {
 	return fault
 }
 
-// scripted counts the call, and returns the fault that Down or Fail has set for it, or
+// nextFault counts the call, and returns the fault that Down or Fail has set for it, or
 // None. The caller holds mu.
-func (m *Memory) scripted(c Call) Fault {
+func (m *Memory) nextFault(c Call) Fault {
 	if c.Swap {
 		m.calls.Swaps++
 	} else {

@@ -22,8 +22,8 @@ func TestMemoryFaults(t *testing.T) {
 	tests := []struct {
 		fault   leasetest.Fault
 		swapped bool
-		err     string
-		after   lease.Record
+		err     string       // the text of the error, or empty if there is none
+		after   lease.Record // the record after the write
 	}{
 		{leasetest.None, true, "", first},
 		{leasetest.LoseRequest, false, "leasetest: injected fault: request lost", lease.Record{}},
@@ -144,8 +144,8 @@ func TestMemoryCrash(t *testing.T) {
 	tests := []struct {
 		name   string
 		write  func(ctx context.Context, m *leasetest.Memory)
-		undone int
-		after  lease.Record
+		undone int          // how many writes the crash undoes
+		after  lease.Record // the record of worker 1 after the crash
 	}{
 		{"acknowledged", func(ctx context.Context, m *leasetest.Memory) {
 			_, _ = m.CompareAndSwap(ctx, 1, first, second)

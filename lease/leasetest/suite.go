@@ -158,8 +158,9 @@ func writeUntilDone(ctx context.Context, store lease.Store, key int, from, to le
 		if loadErr != nil {
 			failures++
 		}
+		// If the record is still from after an error, the write may be tried again.
 		if current := records[key]; loadErr == nil && (err == nil || current != from) {
-			if current == to && err != nil {
+			if current == to && err != nil { // written, and only the answer was lost
 				return nil
 			}
 			return errors.Join(fmt.Errorf("%+v to %+v, which nobody else writes: answered with %v, and the record is %+v", from, to, swapped, current), err)

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// Check implements [lease.Checker]. It fails if a server evicts keys or does not
-// answer.
+// Check reads the settings again, and fails if a server evicts keys or does not answer. It
+// makes the store a [lease.Checker].
 func (s *store) Check(ctx context.Context) error { return s.check(ctx, s.doubt()) }
 
 // doubt marks the settings as stale, so that the next call reads them again. It returns the
@@ -24,7 +24,8 @@ func (s *store) doubt() (server string) {
 }
 
 // stale reports whether to read the settings again, because they are older than
-// checkEvery or because another server answers.
+// checkEvery, or because another server has answered. The argument is the run ID of the
+// server that has answered.
 func (s *store) stale(server string) bool {
 	last := s.lastCheck.Load()
 	return last == nil || last.server != server || time.Since(last.at) > checkEvery
@@ -66,8 +67,9 @@ func (s *store) checkServers(ctx context.Context) error {
 
 // checkServer returns an error if a server evicts keys. If the settings have changed
 // since it last read them, it also logs a warning if the server evicts keys, may forget
-// in a crash, or does not show its settings. It does not log the first time that it finds
-// evicted keys, because then the store refuses to work, with this error.
+// in a crash, or does not show its settings. It does not log the first time that it reads
+// the settings of a server, if this evicts keys, because then the store refuses to work,
+// with this error.
 func (s *store) checkServer(ctx context.Context, server redis.UniversalClient, address string) error {
 	now, err := settingsOf(ctx, server)
 	if err != nil {

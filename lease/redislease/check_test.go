@@ -28,10 +28,10 @@ func TestServerSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name            string
-		settings        []string
-		denied          string // denied to the client's user
-		wantErr         string
-		wantLog, notLog string
+		settings        []string // of the server
+		denied          string   // denied to the client's user
+		wantErr         string   // part of the error of each call, or empty if there is none
+		wantLog, notLog string   // logged once by all calls, or empty; never logged
 	}{
 		{"safe", durable, "", "", "", "level="},
 		{"evicting", append([]string{"--maxmemory-policy allkeys-lru"}, durable...), "", evictable, "", "level="},
@@ -107,7 +107,7 @@ func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 func TestChangedSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name, setting, value, wantErr, wantLog string
+		name, setting, value, wantErr, wantLog string // nothing is changed if value is empty, nor logged if wantLog is
 	}{
 		{"evicting", "maxmemory-policy", "allkeys-lru", evictable, "redislease: maxmemory-policy is"},
 		{"synced every second", "appendfsync", "everysec", "", mayForget + ".*appendfsync=everysec"},
@@ -164,11 +164,11 @@ func TestSettingsAreReadAgainFromAnotherServer(t *testing.T) {
 			ask := func() { eventually(t, name, func() bool { return call(t.Context(), store) == nil }) }
 			ask()
 			const settings = 2 // CONFIG shows two kinds of settings
-			eventually(t, "settings are read", func() bool { return asked(t, client, "config|get") == settings })
+			eventually(t, "settings are read", func() bool { return callsOf(t, client, "config|get") == settings })
 			for range 10 {
 				ask()
 			}
-			if got := asked(t, client, "config|get"); got != settings {
+			if got := callsOf(t, client, "config|get"); got != settings {
 				t.Errorf("CONFIG GET: %d times, want %d", got, settings)
 			}
 			server.Kill()

@@ -18,7 +18,7 @@ func TestCrowd(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
 		client := connect(t, start(t, durable...).URL(), func(o *redis.Options) { o.PoolSize = 40 })
 		storetest.Crowd(t, redislease.New(client), 30*time.Second)
-		if n := asked(t, client, "config|get"); n != 2 {
+		if n := callsOf(t, client, "config|get"); n != 2 { // for two kinds of settings
 			t.Errorf("CONFIG GET was called %d times, want 2", n)
 		}
 	})

@@ -19,10 +19,10 @@ func TestWritesAreOnDisk(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
-		before  []string
-		change  []string
-		wantErr string
-		wantLog string
+		before  []string // settings with which the server starts
+		change  []string // commands sent before the write
+		wantErr string   // part of the error of the write, or empty if it succeeds
+		wantLog string   // part of the warning after the write, or empty
 	}{
 		{"kept", durable, nil, "", ""},
 		{"not synced during a save", append([]string{"--no-appendfsync-on-rewrite yes"}, durable...), saving, "not on the server's disk: ", "no-appendfsync-on-rewrite=yes"},
@@ -81,7 +81,7 @@ func TestDiskIsNotAsked(t *testing.T) {
 	tests := []struct {
 		name     string
 		settings []string
-		denied   string
+		denied   string // denied to the user by a minus, and allowed by a plus
 	}{
 		{"without the command", durable, "-waitaof"},
 		{"synced every second", []string{"--appendonly yes", "--appendfsync everysec"}, "+waitaof"},
@@ -97,7 +97,7 @@ func TestDiskIsNotAsked(t *testing.T) {
 			store := redislease.New(app, redislease.WithLogger(new(journal).logger()))
 			storetest.Holds(t, store, map[int]lease.Record{})
 			storetest.Write(t, store, 1, lease.Record{}, storetest.First)
-			if got := asked(t, direct, "waitaof"); got != 0 {
+			if got := callsOf(t, direct, "waitaof"); got != 0 {
 				t.Errorf("WAITAOF: %d times, want none", got)
 			}
 		})

@@ -108,8 +108,8 @@ func (j *journal) matches(pattern string) int {
 	return len(regexp.MustCompile(pattern).FindAllString(j.String(), -1))
 }
 
-// asked returns how often the server has received this command.
-func asked(t *testing.T, client redis.UniversalClient, command string) (calls int) {
+// callsOf returns how often the server has received this command.
+func callsOf(t *testing.T, client redis.UniversalClient, command string) (calls int) {
 	t.Helper()
 	_, rest, _ := strings.Cut(fmt.Sprint(do(t, client, "INFO", "commandstats")), "cmdstat_"+command+":calls=")
 	_, _ = fmt.Sscan(strings.ReplaceAll(rest, ",", " "), &calls)

@@ -22,9 +22,9 @@ func TestPowerLoss(t *testing.T) {
 		name     string
 		service  string
 		settings []string
-		started  func(*redis.Client)
+		started  func(*redis.Client) // called after each start; may be nil
 		want     storetest.Durability
-		long     bool
+		long     bool // tested only in the long form
 	}{
 		{"always", "redis", durable, nil, storetest.Durable, false},
 		{"Valkey, always", "valkey", durable, nil, storetest.Durable, false},

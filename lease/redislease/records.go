@@ -56,13 +56,15 @@ if current == ARGV[2] then
 end
 return current == ARGV[3] and -1 or 0`
 
-// Load implements [lease.Store].
+// Load returns all records of the namespace.
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	records, _, err := s.Get(ctx, nil)
 	return records, err
 }
 
-// Get implements [lease.Getter]. Without keys it returns all records.
+// Get returns the records of these keys, or all records if there are no keys, and the
+// server's time. It makes the store a [lease.Getter]. If the settings are stale, it checks
+// them first, so that no worker is leased from a server that evicts keys.
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	a, err := s.read(ctx, keys...)
 	if err == nil && s.stale(a.server) {
@@ -73,10 +75,12 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 	return a.records, a.now, err
 }
 
-// CompareAndSwap implements [lease.Store].
+// CompareAndSwap replaces the record of the worker by to if it equals from, and reports
+// whether the server has acknowledged that. After an error, the write may have happened:
+// see [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	if s.lastCheck.Load() == nil {
-		if err := s.check(ctx, ""); err != nil {
+		if err := s.check(ctx, ""); err != nil { // no server has shown its run ID yet
 			return false, err
 		}
 	}
@@ -89,8 +93,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	})
 }
 
-// Now implements [lease.Clock]. It returns the time of the server that keeps the
-// records. A lease calls it before it extends its window, so Now reads stale settings
+// Now returns the time of the server that keeps the records. A lease calls it before it extends its window, so Now reads stale settings
 // in the background, and their result does not prevent the extension.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
 	a, err := s.read(ctx, -1)
@@ -152,11 +155,11 @@ const maxSync = time.Second
 
 // write swaps a record and, if the server supports WAITAOF, waits until the write is on the
 // server's disk. It sends both commands over one connection, so it needs a client of one
-// server, or of a master watched by sentinels.
+// server, or of a master watched by sentinels. It returns the reply of swapScript.
 func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 	client, _ := s.client.(*redis.Client)
 	last, _ := s.lastSettings.Load("") // the settings of the only server; see checkServers
-	if now, _ := last.(settings); client == nil || !now.waits {
+	if current, _ := last.(settings); client == nil || !current.waits {
 		return s.run(ctx, swapScript, args...).Int64()
 	}
 	swap, sync := s.eval(ctx, swapScript, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())
@@ -164,6 +167,7 @@ func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 		return errors.Join(p.Process(ctx, swap), p.Process(ctx, sync))
 	})
 	reply, err := swap.Int64()
+	// WAITAOF returns on how many disks the write is, first on the server's own, 0 or 1.
 	if err != nil || reply != 1 || len(sync.Val()) > 0 && sync.Val()[0] == 1 {
 		return reply, err
 	}
@@ -188,4 +192,5 @@ func (s *store) eval(ctx context.Context, script string, args ...any) unrepeated
 // written or may still write.
 type unrepeated struct{ *redis.Cmd }
 
+// NoRetry tells go-redis not to send the command again.
 func (unrepeated) NoRetry() bool { return true }

@@ -53,7 +53,7 @@ func TestPrimaryBecomesReplica(t *testing.T) {
 		store := redislease.New(client)
 		storetest.Write(t, store, 1, lease.Record{}, storetest.First)
 		replication := strings.Fields(strings.TrimPrefix(replicaOf(t, start(t, durable...)), "--"))
-		do(t, client, replication[0], replication[1], replication[2])
+		do(t, client, replication[0], replication[1], replication[2]) // REPLICAOF host port
 		isRefused(t, store)
 	})
 }

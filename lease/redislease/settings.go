@@ -50,12 +50,12 @@ func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, er
 	}
 	now := settings{
 		policy:      cmp.Or(all["maxmemory_policy"], all["maxmemory-policy"], notShown),
-		appendonly:  cmp.Or(all["appendonly"], map[string]string{"0": "no", "1": "yes"}[all["aof_enabled"]], notShown),
+		appendonly:  cmp.Or(all["appendonly"], map[string]string{"0": "no", "1": "yes"}[all["aof_enabled"]], notShown), // CONFIG, else INFO
 		appendfsync: cmp.Or(all["appendfsync"], notShown),
 		onRewrite:   cmp.Or(all["no-appendfsync-on-rewrite"], notShown),
 	}
 	if now.always() { // only then, because under everysec some servers answer before the write is on disk
-		err = server.Do(ctx, "WAITAOF", 0, 0, 0).Err()
+		err = server.Do(ctx, "WAITAOF", 0, 0, 0).Err() // waits for no disk, and shows whether the command is allowed
 		now.waits = err == nil
 	}
 	if refused(err) { // the server lacks WAITAOF, or does not allow it
@@ -82,7 +82,7 @@ func (s settings) always() bool { return s.appendonly == "yes" && s.appendfsync 
 // or not for this user.
 func refused(err error) bool {
 	var redisErr redis.Error
-	if !errors.As(err, &redisErr) || redis.IsMaxClientsError(err) {
+	if !errors.As(err, &redisErr) || redis.IsMaxClientsError(err) { // begins with ERR too, and passes
 		return false
 	}
 	code, _, _ := strings.Cut(redisErr.Error(), " ")

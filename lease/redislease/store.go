@@ -25,6 +25,7 @@ import (
 func New(client redis.UniversalClient, opts ...Option) lease.Store {
 	cfg := config{namespace: stores.DefaultNamespace, log: slog.Default()}
 	err := option.Apply("redislease", opts, func(opt Option) error { return opt.apply(&cfg) })
+	// An interface that holds a nil *redis.Client is not nil.
 	if value := reflect.ValueOf(client); client == nil || value.Kind() == reflect.Pointer && value.IsNil() {
 		err = errors.Join(err, errors.New("redislease: client is nil"))
 	}

@@ -41,7 +41,7 @@ func TestLostAcknowledgement(t *testing.T) {
 		store := redislease.New(connect(t, "redis://"+proxy.Address()))
 		storetest.Holds(t, store, map[int]lease.Record{})
 		do(t, direct, "CONFIG", "RESETSTAT")
-		proxy.CutAfter(0)
+		proxy.CutAfter(0) // at the next reply
 		swapped, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First)
 		if err == nil {
 			t.Errorf("CompareAndSwap without a reply = %v, want an error", swapped)
@@ -109,6 +109,7 @@ func TestReplicaIsRefused(t *testing.T) {
 // has not happened, because the script stops at its first command that writes.
 func TestRefusedWritesAreNotApplied(t *testing.T) {
 	t.Parallel()
+	// The value of the setting refuses writes, and harmless allows them again.
 	tests := []struct{ name, setting, value, harmless, want string }{
 		{"too few replicas", "min-replicas-to-write", "1", "0", "NOREPLICAS"},
 		{"out of memory", "maxmemory", "1", "0", "OOM"},
@@ -172,7 +173,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// A field that no store has written is an error of the read.
+// A field whose name is no worker, or whose value is no record, is an error of the read.
 func TestForeignField(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))

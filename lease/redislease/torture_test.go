@@ -29,6 +29,8 @@ func dial(_ context.Context, url, namespace string) (lease.Store, func(), error)
 	return redislease.New(client, redislease.WithNamespace(namespace)), func() { client.Close() }, nil
 }
 
+// No ID is issued twice while processes are paused and killed, answers are lost, and the
+// server is killed and started again.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {

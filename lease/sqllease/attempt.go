@@ -51,7 +51,8 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 }
 
 // attemptOnce calls f with the connection of the pin, or with a connection of the pool
-// after an inspection. [store.Connect] has inspected the connection of a pin.
+// after an inspection. [store.Connect] has inspected the connection of a pin. The call of
+// attempt began at the time began, which errors about a long wait need.
 func (s *store) attemptOnce(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
 	if s.pin != nil {
 		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.discardIfLost(ctx, conn, f(conn)) })
@@ -77,9 +78,9 @@ func (s *store) discardIfLost(ctx context.Context, conn *sql.Conn, err error) er
 	return err
 }
 
-// worthRetrying reports whether to call f again after err, and counts the moves. A store
-// with a pin has only one connection, so it does not move. Its caller must connect
-// again.
+// worthRetrying reports whether attempt is to try again after err. If that needs another
+// connection, it adds 1 to moves, of which maxMoves are allowed. A store with a pin has
+// only one connection, so it does not move. Its caller must connect again.
 func (s *store) worthRetrying(err error, moves *int) bool {
 	switch s.classify(err) {
 	case conflict:
@@ -92,7 +93,9 @@ func (s *store) worthRetrying(err error, moves *int) bool {
 }
 
 // classify returns the meaning of a statement's error. After a conflict the statement
-// is rolled back as a whole, because each statement is its own transaction.
+// is rolled back as a whole, because each statement is its own transaction. A dead
+// connection counts as a conflict only if the next attempt gets another connection, which
+// a store with a pin does not.
 func (s *store) classify(err error) errorKind {
 	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // by the driver's contract, nothing was sent
 		return conflict
@@ -103,8 +106,8 @@ func (s *store) classify(err error) errorKind {
 	switch kind := s.dialect().classify(err); {
 	case kind != denied:
 		return kind
-	case s.ready.Load() == nil:
-		return s.dialect().denied
+	case s.ready.Load() == nil: // no session has had the right yet
+		return s.dialect().deniedAtFirst
 	}
 	return elsewhere // another session may have the right
 }
@@ -124,14 +127,14 @@ func (s *store) noConnectionError(ctx context.Context, began time.Time, err erro
 // err is the error of the last attempt, or nil. The text names the likely reason for the
 // wait, and the statement that was not answered, if one is known.
 func (s *store) lateError(ctx context.Context, began time.Time, err error) error {
-	if wait := (*waitError)(nil); errors.As(err, &wait) {
+	if wait := (*waitError)(nil); errors.As(err, &wait) { // it names the reason already
 		return err
 	}
 	text := fmt.Sprintf("no answer after %v, perhaps because %s",
 		time.Since(began).Round(time.Millisecond), s.dialect().silence)
 	if slow := (*slowError)(nil); errors.As(err, &slow) {
 		text += fmt.Sprintf(", the last %v of it to %s", slow.after.Round(time.Millisecond), slow.brief())
-	} else if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+	} else if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // says more than that ctx has ended
 		text += " (" + err.Error() + ")"
 	}
 	return &waitError{text, context.Cause(ctx)}
@@ -140,6 +143,7 @@ func (s *store) lateError(ctx context.Context, began time.Time, err error) error
 // endWithContext calls f and returns at most grace after ctx has ended, even if f does not
 // return. For example, SQLite's drivers wait for the lock until the busy timeout has
 // passed. Within grace, f can return an error that says more than that of endWithContext.
+// A hint about poolers is added to errors that a pooler such as PgBouncer causes.
 func endWithContext[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
 	began := time.Now()
 	graceCtx, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -21,8 +21,8 @@ import (
 // A busyPool is a pool whose connections are always used by transactions. Each
 // goroutine creates rows, one after the other.
 type busyPool struct {
-	goroutines, connections int
-	transaction, window     time.Duration
+	goroutines, connections int           // more goroutines than connections, so that the pool has a queue
+	transaction, window     time.Duration // of each row; of the lease
 }
 
 // A lease extends its window in time if the window is four times as long as the longest

@@ -21,7 +21,7 @@ func withClock(s *store) lease.Store {
 	return clockStore{s}
 }
 
-// Now implements [lease.Clock].
+// Now returns the time of the server, over any connection of the pool.
 func (s clockStore) Now(ctx context.Context) (time.Time, error) {
 	return endWithContext(ctx, s.store, func() (time.Time, error) {
 		var microseconds int64

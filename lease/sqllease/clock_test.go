@@ -23,8 +23,8 @@ func TestNow(t *testing.T) {
 		target testdb.Target
 		open   func(t *testing.T, db *gorm.DB) *gorm.DB
 	}{
-		{"default", testdb.Postgres, same},
-		{"default", testdb.MySQL, same},
+		{"default", testdb.Postgres, defaultSettings},
+		{"default", testdb.MySQL, defaultSettings},
 		{"west", testdb.Postgres, inPostgresZone("America/New_York")},
 		{"east", testdb.Postgres, inPostgresZone("Asia/Kathmandu")},
 		{"simple protocol", testdb.Postgres, func(t *testing.T, db *gorm.DB) *gorm.DB {

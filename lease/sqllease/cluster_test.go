@@ -32,6 +32,7 @@ func survivesFaults(t *testing.T, c storetest.ClusterConfig, faults, longOnly []
 	}
 }
 
+// ignoringCompare returns a store that breaks the rule of comparing, for a control.
 func ignoringCompare(store lease.Store) lease.Store { return ignoreCompare{store} }
 
 // ignoreCompare is a store that replaces the record without comparing it. It waits first,

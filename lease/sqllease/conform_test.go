@@ -28,7 +28,7 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// TestConformWithoutGORM is TestConform for a store that NewDB has made.
+// A store that NewDB has made, without GORM, keeps the contract of lease.Store too.
 func TestConformWithoutGORM(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -42,6 +42,8 @@ func TestConformWithoutGORM(t *testing.T) {
 	})
 }
 
+// NewDB reports a nil pool and an unknown dialect at the first call. With WithPool, its own
+// pool may be nil.
 func TestNewDBMistakes(t *testing.T) {
 	t.Parallel()
 	_, err := sqllease.NewDB(nil, "postgres").Load(t.Context())
@@ -151,8 +153,8 @@ func postgresWith(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	}
 }
 
-// postgresSimple is postgresWith under the simple protocol, in which the driver writes
-// the arguments into the text of a statement.
+// postgresSimple returns a function that adds the parameter to the DSN, and uses the simple
+// protocol, in which the driver writes the arguments into the text of a statement.
 func postgresSimple(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
 		t.Helper()

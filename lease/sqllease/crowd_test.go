@@ -52,7 +52,7 @@ func TestExtensionAmongManyWorkers(t *testing.T) {
 		if storetest.Long() {
 			workers = 100_000
 		}
-		rows := make([]map[string]any, 0, workers)
+		rows := make([]map[string]any, 0, workers) // which leave the workers below 100 free
 		for worker := range cap(rows) {
 			rows = append(rows, map[string]any{"namespace": "default", "worker_id": worker + 100, "bound": 1, "owner": "other"})
 		}

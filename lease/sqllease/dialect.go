@@ -46,9 +46,9 @@ type dialect struct {
 
 	classify func(err error) errorKind
 
-	// denied is the kind of a "permission denied" error at first use, before the store
-	// has found the table.
-	denied errorKind
+	// deniedAtFirst is the kind of a "permission denied" error at first use, before the
+	// store has found the table. Later, such an error is of the kind elsewhere.
+	deniedAtFirst errorKind
 
 	// inspect returns the state of a connection. If table is empty it inspects only the
 	// session.
@@ -101,7 +101,7 @@ type tableName struct {
 
 // parseTable returns the table that the name "table" or "schema.table" means.
 func (d *dialect) parseTable(name string) tableName {
-	dot := strings.IndexByte(name, '.')
+	dot := strings.IndexByte(name, '.') // -1 without a schema
 	return d.qualified(name[:max(0, dot)], name[dot+1:])
 }
 

@@ -23,9 +23,9 @@ func TestSQLiteWritesDurably(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
-		level  int
+		level  int // of the connection
 		opts   []sqllease.Option
-		during int
+		during int // the level during the store's writes
 	}{
 		{"NORMAL", 1, nil, 3},
 		{"FULL", 2, nil, 3},
@@ -84,9 +84,9 @@ func wantLevels(t *testing.T, db *gorm.DB, want map[int64]int) {
 // wantLevel expects the connection to have this level now.
 func wantLevel(t *testing.T, db *gorm.DB, want int) {
 	t.Helper()
-	var left int
-	if err := db.Raw("PRAGMA synchronous").Scan(&left).Error; err != nil || left != want {
-		t.Errorf("the connection is left with level %d, %v, want %d", left, err, want)
+	var got int
+	if err := db.Raw("PRAGMA synchronous").Scan(&got).Error; err != nil || got != want {
+		t.Errorf("the connection is left with level %d, %v, want %d", got, err, want)
 	}
 }
 
@@ -131,8 +131,8 @@ func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	if written, err := store.CompareAndSwap(ctx, 1, first, second); written || !errors.Is(err, context.Canceled) {
 		t.Errorf("CompareAndSwap = %v, %v, want %v", written, err, context.Canceled)
 	}
-	if left := poolOf(t, storeDB).Stats().OpenConnections; left != 1 {
-		t.Errorf("%d connections are open, want the one that was", left)
+	if open := poolOf(t, storeDB).Stats().OpenConnections; open != 1 {
+		t.Errorf("%d connections are open, want the one that was", open)
 	}
 	wantLevel(t, storeDB, 1)
 }
@@ -152,9 +152,9 @@ func TestSQLiteAttachedDatabase(t *testing.T) {
 				"CREATE TRIGGER other.inserted AFTER INSERT ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous WHERE schema = 'other'; END")
 			swap(t, newStore(db, sqllease.WithTable("other.snowflake_workers")), 1, lease.Record{}, first, true)
 			wantLevels(t, db, map[int64]int{first.Bound: 3})
-			var left int
-			if err := db.Raw("PRAGMA other.synchronous").Scan(&left).Error; err != nil || left != 1 {
-				t.Errorf("the database is left with level %d, %v, want 1", left, err)
+			var got int
+			if err := db.Raw("PRAGMA other.synchronous").Scan(&got).Error; err != nil || got != 1 {
+				t.Errorf("the database is left with level %d, %v, want 1", got, err)
 			}
 		})
 	}

@@ -132,6 +132,7 @@ func synchronousStandby(t *testing.T, random *rand.Rand, wrap func(lease.Store) 
 	standby := testserver.PostgresStandby(t, replication, "wal_retrieve_retry_interval=100ms")
 	f := beginFailover(t, random, primary, storetest.FleetConfig{Window: 1500 * time.Millisecond, Wrap: wrap})
 	f.sleepRandomly(0.5, 1)
+	// The standby is cut off silently, or with its connection closed.
 	if random.IntN(2) == 0 {
 		replication.Lose()
 	} else {

@@ -12,9 +12,9 @@ import (
 
 var errInjected = errors.New("injected")
 
-// failing makes the nth statement from now on fail before it reaches the database. The
-// function asked returns the number of statements that the store has sent since.
-func (p *proxy) failing(n int) (asked func() int) {
+// failNth makes the nth statement from now on fail before it reaches the database. The
+// function sent returns the number of statements that the store has sent since.
+func (p *proxy) failNth(n int) (sent func() int) {
 	count := 0
 	p.loseServers(func(int) error {
 		if count++; count == n {
@@ -39,12 +39,12 @@ func TestFirstUseFails(t *testing.T) {
 		for n := 1; ; n++ {
 			p := &proxy{}
 			store := newStore(proxied(t, db, p))
-			asked := p.failing(n)
+			sent := p.failNth(n)
 			written, err := store.CompareAndSwap(within(t, patience), n, lease.Record{}, first)
 			if written != (err == nil) || err != nil && !errors.Is(err, errInjected) {
 				t.Fatalf("statement %d fails: CompareAndSwap = %v, %v, want its error", n, written, err)
 			}
-			if asked() < n {
+			if sent() < n { // the call sends fewer statements, so that each of them has failed once
 				break
 			}
 			if err != nil {

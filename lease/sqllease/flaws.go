@@ -77,7 +77,7 @@ func (d *dialect) alterColumn(t tableName, column string) string {
 // merges all rows of a worker into the highest bound, which is safe while no process
 // holds the worker.
 func (d *dialect) rebuild(t tableName) string {
-	name := t.name[:min(len(t.name), maxIdentifier-len("_old"))] + "_old"
+	name := t.name[:min(len(t.name), maxIdentifier-len("_old"))] + "_old" // cut to the longest name allowed
 	old, newName := d.qualified(t.schema, name), d.qualified("", name).quoted
 	if d.renameQualified {
 		newName = old.quoted

@@ -105,7 +105,8 @@ func TestEnter(t *testing.T) {
 	enter(t, queue)
 }
 
-// enter waits for a turn and returns the function that ends it.
+// enter waits for a turn, and returns the function that ends it. If it gets none, it fails
+// the test.
 func enter(t *testing.T, queue lease.Queue) (leave func()) {
 	t.Helper()
 	leave, err := queue.Enter(within(t, patience))

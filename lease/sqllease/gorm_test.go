@@ -68,6 +68,7 @@ func TestPreparedStatements(t *testing.T) {
 	}, &gorm.Config{PrepareStmt: true, SkipDefaultTransaction: true, TranslateError: true})
 }
 
+// session returns a function that returns a session of a handle, with these settings.
 func session(s *gorm.Session) func(*testing.T, *gorm.DB) *gorm.DB {
 	return func(_ *testing.T, db *gorm.DB) *gorm.DB { return db.Session(s) }
 }

@@ -97,7 +97,8 @@ func load(t *testing.T, s lease.Store) map[int]lease.Record {
 	return records
 }
 
-// swap calls CompareAndSwap and checks its result.
+// swap calls CompareAndSwap, which must return want without an error: true if it is to write
+// the record, false if the record is not from.
 func swap(t *testing.T, s lease.Store, worker int, from, to lease.Record, want bool) {
 	t.Helper()
 	got, err := s.CompareAndSwap(within(t, patience), worker, from, to)

@@ -54,7 +54,7 @@ func (s *store) checkEngine(ctx context.Context, on timedConn) error {
 	if err := on.queryRow(ctx, "SELECT version()", &version); err != nil {
 		return err
 	}
-	engine := compatible.Engine(version)
+	engine := compatible.Engine(version) // "" for PostgreSQL, MySQL and MariaDB
 	if engine == tidb && s.dialect() == mysqlDialect {
 		s.chosen.Store(tidbDialect)
 	}
@@ -65,7 +65,8 @@ func (s *store) checkEngine(ctx context.Context, on timedConn) error {
 	return fmt.Errorf("the server is %s (%s), %s: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease"+orAccept, engine, version, untried)
 }
 
-// Unsettled implements [lease.Settler].
+// Unsettled returns an error on TiDB, whose commit in a cluster of TiKV is not tested, so
+// that a lease needs WithSettle there. It makes the store a [lease.Settler].
 func (s *store) Unsettled() error {
 	if untried := s.dialect().untried; untried != "" {
 		return fmt.Errorf("sqllease: a server %s: want lease.WithSettle of a window or more", untried)
@@ -82,7 +83,8 @@ func (s *store) warnOnce(ctx context.Context, cause error) {
 
 // logFindings logs the findings that this server did not have at the last inspection. If
 // refuse is true, it returns those of level Error as an error instead of logging them. It
-// ignores all findings if the caller has given AllowVolatile.
+// ignores all findings if the caller has given AllowVolatile. It does not remember findings
+// that it has refused, so that the next call refuses them again.
 func (s *store) logFindings(ctx context.Context, found session, refuse bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

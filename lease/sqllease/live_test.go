@@ -26,6 +26,7 @@ func TestSettingsChangeLive(t *testing.T) {
 	var log syncBuffer
 	store := newStore(reopen(t, db), sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	gen := generatorOf(t, store, 300*time.Millisecond)
+	// If logged is empty, the store must log nothing, because the setting is safe.
 	for _, step := range []struct{ set, logged string }{
 		{"innodb_flush_log_at_trx_commit = 0", "level=ERROR msg=\"sqllease: " + flush + "0"},
 		{"innodb_flush_log_at_trx_commit = 1", ""},
@@ -70,8 +71,8 @@ func TestBinaryLog(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		server func(testing.TB, ...string) *testserver.Server
-		args   []string
-		warned string
+		args   []string // settings of the server
+		warned string   // the warning, or empty if there must be none
 	}{
 		{"MariaDB's default", testserver.MariaDB, []string{"log-bin=binlog"}, "sqllease: sync_binlog is 0" + forgets},
 		{"MariaDB, in groups", testserver.MariaDB, []string{"log-bin=binlog", "sync-binlog=10"}, "sqllease: sync_binlog is 10" + forgets},

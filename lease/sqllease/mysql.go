@@ -14,22 +14,22 @@ import (
 // Text columns are binary so that they compare byte by byte, because every collation
 // that both MySQL and MariaDB know ignores blanks at the end.
 var mysqlDialect = &dialect{
-	name:       "mysql",
-	quote:      "`",
-	text:       "VARBINARY(%d)",
-	options:    " ENGINE=InnoDB",
-	load:       loadSQL + "?",
-	insert:     insertSQL,
-	update:     updateSQL,
-	standby:    "CAST(@@GLOBAL.read_only AS CHAR) NOT IN ('0', 'OFF')",
-	primary:    "a server that has read_only off, for reads too, also behind a proxy that sends these elsewhere",
-	otherTable: otherTableMySQL,
-	now:        "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
-	silence:    "the server is slow or cannot be reached, or a transaction holds a lock on the row",
-	classify:   classifyMySQL,
-	denied:     missing, // without a right on the table, the error is the same if it is absent
-	inspect:    inspectMySQL,
-	shape:      mysqlShape,
+	name:          "mysql",
+	quote:         "`",
+	text:          "VARBINARY(%d)",
+	options:       " ENGINE=InnoDB",
+	load:          loadSQL + "?",
+	insert:        insertSQL,
+	update:        updateSQL,
+	standby:       "CAST(@@GLOBAL.read_only AS CHAR) NOT IN ('0', 'OFF')",
+	primary:       "a server that has read_only off, for reads too, also behind a proxy that sends these elsewhere",
+	otherTable:    otherTableMySQL,
+	now:           "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
+	silence:       "the server is slow or cannot be reached, or a transaction holds a lock on the row",
+	classify:      classifyMySQL,
+	deniedAtFirst: missing, // without a right on the table, the error is the same if it is absent
+	inspect:       inspectMySQL,
+	shape:         mysqlShape,
 	addKey: func(_ *dialect, t tableName) string {
 		return fmt.Sprintf("ALTER TABLE %s MODIFY namespace VARBINARY(64) NOT NULL, ADD UNIQUE (namespace, worker_id)", t.quoted)
 	},
@@ -206,14 +206,16 @@ FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABAS
 
 // mysqlShape reads the columns and parts of the table, whether a temporary table hides
 // it, and whether the server is a node of a Galera cluster. The arguments of mysqlParts
-// are, in each part, the texts that it puts into a fix, and then the schema and table.
+// are, in each part, the texts that it puts into a fix, and then the schema and table. The
+// fix of a trigger gets beforeName, the quoted name up to the name of the table, to which
+// the query appends the name of the trigger.
 func mysqlShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	schema := sql.NullString{String: t.schema, Valid: t.schema != ""}
-	of, beforeName := []any{schema, t.name}, strings.TrimSuffix(t.quoted, t.name+"`")
-	if err = found.readColumns(ctx, conn, mysqlColumns, of...); err != nil {
+	table, beforeName := []any{schema, t.name}, strings.TrimSuffix(t.quoted, t.name+"`")
+	if err = found.readColumns(ctx, conn, mysqlColumns, table...); err != nil {
 		return found, err
 	}
-	args := slices.Concat(of, of, []any{t.quoted, t.quoted}, of, []any{t.quoted}, of, []any{beforeName}, of)
+	args := slices.Concat(table, table, []any{t.quoted, t.quoted}, table, []any{t.quoted}, table, []any{beforeName}, table)
 	if err = found.readParts(ctx, conn, mysqlParts, args...); err != nil || found.kind != "" {
 		return found, err
 	}

@@ -40,7 +40,8 @@ func NewDB(db *sql.DB, dialect string, opts ...Option) lease.Store {
 	})
 }
 
-// newStore returns the store. It calls pool only if the options have not set a pool.
+// newStore returns a store for the dialect of that name. It calls pool, which returns
+// the pool of the caller's handle, only if the options have not set a pool.
 func newStore(dialect string, opts []Option, pool func() (*sql.DB, error)) lease.Store {
 	cfg, err := configure(opts)
 	if err == nil && cfg.pool == nil {
@@ -92,6 +93,8 @@ func poolOf(db *gorm.DB) (*sql.DB, error) {
 	return nil, fmt.Errorf("sqllease: the pool of db is a %T: want a *sql.DB or a gorm.GetDBConnector that returns one", db.Config.ConnPool)
 }
 
+// isTransaction reports whether the pool of a GORM handle is in fact a transaction, since
+// only a transaction can be committed.
 func isTransaction(pool gorm.ConnPool) bool {
 	_, ok := pool.(gorm.TxCommitter)
 	return ok

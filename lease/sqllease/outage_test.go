@@ -16,8 +16,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// leased returns a generator and its lease on a server that can be stopped.
-func leased(t *testing.T, server *testserver.Server, window time.Duration) (*lease.Lease, *snowflake.Generator) {
+// leaseOn returns a lease on a server that can be stopped, and its generator.
+func leaseOn(t *testing.T, server *testserver.Server, window time.Duration) (*lease.Lease, *snowflake.Generator) {
 	t.Helper()
 	store := newStore(open(t, postgres.Open(server.URL())))
 	l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), lease.WithWindow(window), lease.WithLogger(slog.New(slog.DiscardHandler)))
@@ -42,10 +42,10 @@ func TestShortOutageIsNotNoticed(t *testing.T) {
 		window, before, down = time.Minute, 18*time.Second, 5*time.Second
 	}
 	server := testserver.Postgres(t)
-	l, gen := leased(t, server, window)
+	l, gen := leaseOn(t, server, window)
 	time.Sleep(before)
 	server.Kill()
-	killed, last, failing := time.Now(), time.Now(), false
+	killed, last, hadFailure := time.Now(), time.Now(), false // last is when the last ID was issued
 	restarted := make(chan error, 1)
 	time.AfterFunc(down, func() { restarted <- server.Start() })
 	for time.Since(killed) < down+window/2 {
@@ -55,14 +55,14 @@ func TestShortOutageIsNotNoticed(t *testing.T) {
 		if gap := stall.Took(last); gap > window/10 {
 			t.Errorf("no ID for %v", gap)
 		}
-		failing = failing || l.Stats().Failures > 0
+		hadFailure = hadFailure || l.Stats().Failures > 0
 		last = time.Now()
 		time.Sleep(time.Millisecond)
 	}
 	if err := <-restarted; err != nil {
 		t.Fatal(err)
 	}
-	if s := l.Stats(); !failing || s.Failure != nil {
+	if s := l.Stats(); !hadFailure || s.Failure != nil {
 		t.Errorf("stats %+v: want failures, and none now", s)
 	}
 }
@@ -72,7 +72,7 @@ func TestShortOutageIsNotNoticed(t *testing.T) {
 func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
-	l, gen := leased(t, server, 3*time.Second)
+	l, gen := leaseOn(t, server, 3*time.Second)
 	server.Kill()
 	until := l.Stats().Until
 	var lastCall, callBefore time.Time // when the last call began, which fails, and the call before it

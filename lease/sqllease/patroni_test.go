@@ -15,9 +15,9 @@ const (
 	patroniMembers = 4
 )
 
-// strict are settings of Patroni under which a leader without a synchronous standby
+// strictMode are settings of Patroni under which a leader without a synchronous standby
 // acknowledges no write. With the first setting alone, it then acknowledges alone.
-var strict = []string{"synchronous_mode: true", "synchronous_mode_strict: true"}
+var strictMode = []string{"synchronous_mode: true", "synchronous_mode_strict: true"}
 
 // Two PostgreSQL servers run under Patroni, behind HAProxy. A synchronous standby has
 // every acknowledged write when it takes over after a fault of the leader, so that no ID
@@ -32,8 +32,8 @@ func TestPatroni(t *testing.T) {
 		settle   time.Duration
 		faults   []testcluster.Fault
 	}{
-		{"strict", strict, 0, faults},
-		{"synchronous", strict[:1], 0, faults},
+		{"strict", strictMode, 0, faults},
+		{"synchronous", strictMode[:1], 0, faults},
 		{"asynchronous", nil, 0, append(slices.Clip(faults), storetest.Lost)},
 		{"asynchronous, settling", nil, patroniWindow, append(slices.Clip(faults), storetest.Lost)},
 	} {
@@ -60,10 +60,12 @@ type patroniRun struct {
 	settle time.Duration
 }
 
+// fleet returns a fleet without members, with a worker for each of patroniMembers.
 func (p *patroniRun) fleet(t *testing.T, window time.Duration) *storetest.Fleet {
 	return storetest.NewFleet(t, storetest.FleetConfig{Dial: dial, Workers: patroniMembers, Window: window, Settle: p.settle})
 }
 
+// addresses returns the address of the proxy for each member.
 func (p *patroniRun) addresses() []string { return slices.Repeat(p.URLs(), patroniMembers) }
 
 // run injects a fault while members hold their workers, some with the default window,
@@ -135,6 +137,7 @@ func (p *patroniRun) do(t *testing.T, step func() error) {
 	}
 }
 
+// tenths rounds a time to tenths of a second, for the log.
 func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
 // The standby is lost, and later the leader. Then the standby returns alone, and
@@ -147,7 +150,7 @@ func TestPatroniWithoutStandby(t *testing.T) {
 		name     string
 		settings []string
 		alone    bool // the leader acknowledges without a standby
-	}{{"strict", strict, false}, {"synchronous", strict[:1], true}} {
+	}{{"strict", strictMode, false}, {"synchronous", strictMode[:1], true}} {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
 			skipUnlessLong(t, true)
@@ -156,6 +159,7 @@ func TestPatroniWithoutStandby(t *testing.T) {
 			f.End(f.ComeAndGo(5, p.addresses()...))
 			p.do(t, func() error { return p.Break(testcluster.StandbyKilled) })
 			leader := p.Broken()
+			// The cluster has two members.
 			standby := p.Members()[1-slices.Index(p.Members(), leader)]
 			members := p.wantAlone(t, f, leader, mode.alone)
 			leader.Kill()
@@ -163,7 +167,7 @@ func TestPatroniWithoutStandby(t *testing.T) {
 			p.do(t, standby.Start)
 			p.promoteByHand(t, standby)
 			healed := p.healLater(t, testcluster.Killed, time.Now())
-			f.Clocks = []time.Duration{-40 * time.Second}
+			f.Clocks = []time.Duration{-40 * time.Second} // so that takers start exactly at the bounds of the standby
 			f.AwaitHolding(f.Start(storetest.AtOnce, p.addresses()...))
 			pause(t.Context(), patroniWindow/2)
 			p.do(t, func() error { return <-healed })
@@ -175,7 +179,8 @@ func TestPatroniWithoutStandby(t *testing.T) {
 	}
 }
 
-// wantAlone checks whether a leader without a standby acknowledges writes.
+// wantAlone starts members, and checks whether a leader without a standby acknowledges
+// their writes. Patroni lets it do so by removing its synchronous_standby_names.
 func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testserver.Server, want bool) (holders []*storetest.Member) {
 	t.Helper()
 	began := time.Now()

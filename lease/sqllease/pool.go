@@ -34,10 +34,10 @@ func (s *store) openConn(ctx context.Context) (*sql.Conn, error) {
 		brief, cancel := context.WithTimeout(ctx, openTimeout)
 		defer cancel()
 		conn, err := s.pool.Conn(brief)
-		if err == nil || ctx.Err() != nil || brief.Err() == nil {
+		if err == nil || ctx.Err() != nil || brief.Err() == nil { // not an error of openTimeout
 			return conn, err
 		}
-		if !s.allInUse() {
+		if !s.allInUse() { // otherwise the program has taken all connections since
 			return nil, errSlow
 		}
 	}
@@ -71,7 +71,7 @@ func (s *store) queueForConn(ctx context.Context) (*sql.Conn, error) {
 			return nil, ctx.Err()
 		case <-step.C:
 			for range min(places, maxPlaces-places) {
-				if s.places.Add(1) >= maxPlaces {
+				if s.places.Add(1) >= maxPlaces { // all calls of the store have taken the further places
 					s.places.Add(-1)
 					break
 				}

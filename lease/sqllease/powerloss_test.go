@@ -73,10 +73,10 @@ func (c powerCase) start(t *testing.T) (*testserver.Server, *testserver.Disk) {
 func galeraOnDisk(t *testing.T, settings []string) (*testserver.Server, *testserver.Disk) {
 	library := testserver.Find(t, testserver.EngineOf("galera"))
 	return testserver.OnDisk(t, "mariadb", func(e *testserver.Engine) {
-		alone := *e
+		original := *e
 		e.Args = func(s *testserver.Server) []string {
 			_ = os.Remove(filepath.Join(s.Data(), "grastate.dat"))
-			return append(alone.Args(s), "--wsrep-new-cluster")
+			return append(original.Args(s), "--wsrep-new-cluster")
 		}
 	}, slices.Concat(settings, []string{
 		"binlog-format=ROW", "innodb-autoinc-lock-mode=2", "wsrep-on=ON", "wsrep-provider=" + library,

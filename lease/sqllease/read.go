@@ -10,13 +10,14 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// Load implements [lease.Store].
+// Load returns all records of the namespace.
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	records, _, err := s.Get(ctx, nil)
 	return records, err
 }
 
-// Get implements [lease.Getter]. Without keys it returns all records.
+// Get returns the records of these keys, or all records if there are no keys. It also
+// returns the server's time, which is zero on SQLite. It makes the store a [lease.Getter].
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	r, err := onTable(ctx, s, func(t tableName) (r reading, err error) {
 		statement, args := s.selection(t, keys)
@@ -41,20 +42,21 @@ type reading struct {
 // workers if keys is empty. It ends with a LIMIT, because on MySQL a session can have a
 // default limit.
 func (s *store) selection(t tableName, keys []int) (statement string, args []any) {
-	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
-	statement, args = s.dialect().reads(s.dialect().load, t), []any{s.namespace}
+	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",") // for example "3,17"
+	statement, args = s.dialect().readStatement(s.dialect().load, t), []any{s.namespace}
 	switch {
 	case len(keys) == 0: // all workers
 	case s.dialect().get == "":
 		statement += " AND worker_id IN (" + list + ")"
 	default:
-		statement, args = s.dialect().reads(s.dialect().get, t), append(args, list)
+		statement, args = s.dialect().readStatement(s.dialect().get, t), append(args, list)
 	}
 	return statement + noLimit, args
 }
 
 // scan adds a row to the reading. A row without a worker, which is returned if there is
-// no record, only contains the clock and whether the server is a standby.
+// no record, only contains the clock and whether the server is a standby. scan returns an
+// error if the server is a standby, whose records may be old, or if the row is invalid.
 func (s *store) scan(rows *sql.Rows, r *reading) error {
 	var worker, bound, clock sql.NullInt64
 	var owner sql.NullString

@@ -65,7 +65,7 @@ func (r *replicaRow) failovers(t *testing.T) {
 		times = 7
 	}
 	for range times {
-		r.failover(t, true)
+		r.failover(t, true) // the replica is cut off before
 		if r.semiSync && storetest.Long() {
 			r.failover(t, false)
 		}

@@ -40,8 +40,9 @@ func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() erro
 
 // withSetting calls f while a setting of the connection has another value. The statement
 // get reads the setting, change returns the value for f, and the statement set, in which
-// %d is the value, sets it. Afterwards withSetting restores the setting, because the
-// connection belongs to the application's pool. If it cannot, it closes the connection.
+// %d is the value, sets it. Afterwards withSetting restores the setting, even if ctx has
+// ended, because the connection belongs to the application's pool. If it cannot, it closes
+// the connection.
 func withSetting(ctx context.Context, conn *sql.Conn, get, set string, change func(int) int, f func() error) error {
 	var before int
 	if err := conn.QueryRowContext(ctx, get).Scan(&before); err != nil {

@@ -33,12 +33,12 @@ func TestSettings(t *testing.T) {
 		name    string
 		target  testdb.Target
 		open    func(t *testing.T, db *gorm.DB) *gorm.DB
-		refused string
-		warned  string
+		refused string // the error of each call, or empty if the store accepts the setting
+		warned  string // the only warning, or empty if there must be none
 	}{
-		{"default", testdb.SQLite, same, "", ""},
-		{"default", testdb.MySQL, same, "", ""},
-		{"default", testdb.Postgres, same, "", ""},
+		{"default", testdb.SQLite, defaultSettings, "", ""},
+		{"default", testdb.MySQL, defaultSettings, "", ""},
+		{"default", testdb.Postgres, defaultSettings, "", ""},
 		{
 			"synchronous OFF", testdb.SQLite, synchronousOff,
 			"sqllease: PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL" + orAllow, "",
@@ -120,8 +120,8 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// same returns db unchanged, for cases that need no other handle.
-func same(_ *testing.T, db *gorm.DB) *gorm.DB { return db }
+// defaultSettings returns db unchanged, for cases that change no setting.
+func defaultSettings(_ *testing.T, db *gorm.DB) *gorm.DB { return db }
 
 // synchronousOff opens the file with synchronous=OFF.
 func synchronousOff(t *testing.T, db *gorm.DB) *gorm.DB {
@@ -210,21 +210,21 @@ func TestPostgresCommitsDurably(t *testing.T) {
 INSERT INTO commits VALUES (NEW.worker_id, NEW.bound, current_setting('synchronous_commit')); RETURN NULL; END $$`,
 		`CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT OR UPDATE ON snowflake_workers
 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note()`)
-	lax := open(t, postgresWith("synchronous_commit=off")(t, db))
-	store := newStore(lax)
+	laxDB := open(t, postgresWith("synchronous_commit=off")(t, db)) // whose commits do not wait for the disk
+	store := newStore(laxDB)
 	swap(t, store, 1, lease.Record{}, first, true)
 	swap(t, store, 1, first, second, true)
-	run(t, lax, "INSERT INTO snowflake_workers VALUES ('other', 9, 9, '')")
+	run(t, laxDB, "INSERT INTO snowflake_workers VALUES ('other', 9, 9, '')")
 	var got []string
 	if err := db.Raw("SELECT worker_id || ' ' || bound || ' ' || setting FROM commits ORDER BY bound").Scan(&got).Error; err != nil {
 		t.Fatal(err)
 	}
-	want := "9 9 off, 1 1000 on, 1 2000 on"
+	want := "9 9 off, 1 1000 on, 1 2000 on" // worker, bound and setting of each commit
 	if strings.Join(got, ", ") != want {
 		t.Errorf("commits were made under %q, want %q", got, want)
 	}
-	var left string
-	if err := lax.Raw("SHOW synchronous_commit").Scan(&left).Error; err != nil || left != "off" {
-		t.Errorf("the session has synchronous_commit=%s afterwards (%v), want off", left, err)
+	var setting string
+	if err := laxDB.Raw("SHOW synchronous_commit").Scan(&setting).Error; err != nil || setting != "off" {
+		t.Errorf("the session has synchronous_commit=%s afterwards (%v), want off", setting, err)
 	}
 }

@@ -80,7 +80,8 @@ func (found *shape) readColumns(ctx context.Context, conn *sql.Conn, query strin
 }
 
 // readParts reads the rest of the shape. In each row of the query the first column names
-// a part of the shape, for example "key", and three more columns contain texts for it.
+// a part of the shape, for example "key", and three more columns contain texts for it, such
+// as the name and the defect of a key.
 func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string, args ...any) error {
 	return eachRow(ctx, conn, query, args, func(rows *sql.Rows) error {
 		var part, text, second, third string

@@ -17,11 +17,11 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A broken table is a table that cannot keep a worker to one holder.
-type broken struct {
+// A brokenTable is a table that cannot keep a worker to one holder.
+type brokenTable struct {
 	name       string
 	statements string // create it; separated by semicolons at the ends of lines
-	found      string // the expected flaws
+	found      string // the expected flaws, separated by "; "
 }
 
 // columns returns a CREATE TABLE with this key, which may be empty. The changes are pairs
@@ -48,12 +48,13 @@ func temporary(create string) string {
 	return strings.Replace(create, "CREATE", "CREATE TEMPORARY", 1)
 }
 
+// primary is the key of a good table. noKey is the flaw of a table without such a key.
 const (
 	primary = "PRIMARY KEY (namespace, worker_id)"
 	noKey   = "it has no unique key over namespace and worker_id alone"
 )
 
-var brokenSQLite = []broken{
+var brokenSQLite = []brokenTable{
 	{"no key", columns(""), noKey},
 	{"key of the worker alone", columns("PRIMARY KEY (worker_id)"), noKey},
 	{"key with the bound", columns("PRIMARY KEY (namespace, worker_id, bound)"), noKey},
@@ -82,7 +83,7 @@ var brokenSQLite = []broken{
 	{"three flaws", columns("", "bound", "TEXT", "owner", "INTEGER"), "bound is TEXT; owner is INTEGER; " + noKey},
 }
 
-var brokenMySQL = []broken{
+var brokenMySQL = []brokenTable{
 	{"no key", columns("", binary...), noKey},
 	{"key of the worker alone", columns("PRIMARY KEY (worker_id)", binary...), noKey},
 	{"key with the bound", columns("PRIMARY KEY (namespace, worker_id, bound)", binary...), noKey},
@@ -126,13 +127,15 @@ var binary = []string{"namespace", "VARBINARY(64) NOT NULL", "owner", "VARBINARY
 // binaryAnd returns the types of binary and further changes.
 func binaryAnd(changes ...string) []string { return append(append([]string{}, binary...), changes...) }
 
+// keep creates the function of a trigger that keeps a row from being written. caseless
+// creates a collation that ignores case. twice inserts two rows of one worker.
 const (
 	keep     = "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
 	caseless = "CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
 	twice    = "INSERT INTO snowflake_workers VALUES ('', 1, 1, ''), ('', 1, 1, '')"
 )
 
-var brokenPostgres = []broken{
+var brokenPostgres = []brokenTable{
 	{"no key", columns(""), noKey},
 	{"key of the worker alone", columns("PRIMARY KEY (worker_id)"), noKey},
 	{"key with the bound", columns("PRIMARY KEY (namespace, worker_id, bound)"), noKey},
@@ -177,9 +180,9 @@ var brokenPostgres = []broken{
 // writes, and accepts the table after the fix of its error.
 func TestBrokenTables(t *testing.T) {
 	t.Parallel()
-	for target, shapes := range map[testdb.Target][]broken{
+	for target, shapes := range map[testdb.Target][]brokenTable{
 		testdb.SQLite: brokenSQLite, testdb.SQLiteMattn: brokenSQLite, testdb.Postgres: brokenPostgres,
-		testdb.MySQL: brokenMySQL, testdb.MariaDB: append(brokenMySQL, broken{
+		testdb.MySQL: brokenMySQL, testdb.MariaDB: append(brokenMySQL, brokenTable{
 			"system-versioned", columns(primary, binary...) + " WITH SYSTEM VERSIONING", "it is of the type SYSTEM VERSIONED",
 		}),
 	} {
@@ -188,7 +191,7 @@ func TestBrokenTables(t *testing.T) {
 				t.Parallel()
 				db := testdb.Open(t, target)
 				if strings.HasPrefix(shape.name, "temporary") {
-					limitPool(t, db, 1)
+					limitPool(t, db, 1) // because only the session that has created the table sees it
 				}
 				refusesTable(t, db, shape)
 			})
@@ -198,7 +201,7 @@ func TestBrokenTables(t *testing.T) {
 
 // refusesTable creates the table. It expects that the store refuses the table before a
 // write, and accepts it after running the fix of the error.
-func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
+func refusesTable(t *testing.T, db *gorm.DB, shape brokenTable) {
 	t.Helper()
 	runScript(t, db, shape.statements)
 	store := newStore(db, sqllease.AllowVolatile())
@@ -232,7 +235,7 @@ func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
 	t.Errorf("after the fixes %+v: %v", refused.Flaws, acquire(t, store))
 }
 
-// fix runs the flaw's fix.
+// fix runs the SQL of the flaw's fix, which may follow instructions that end in "and run".
 func fix(t *testing.T, db *gorm.DB, flaw sqllease.Flaw) {
 	t.Helper()
 	_, statements, found := strings.Cut(flaw.Fix, "and run ")
@@ -277,7 +280,7 @@ func refusal(t *testing.T, err error) *sqllease.TableError {
 // a superuser may create extensions.
 func TestBrokenTablesOfPostgresExtensions(t *testing.T) {
 	t.Parallel()
-	for _, shape := range []broken{
+	for _, shape := range []brokenTable{
 		{"citext", "CREATE EXTENSION citext;\n" + columns(primary, "owner", "CITEXT"), "owner is citext"},
 		{
 			"foreign table", "CREATE EXTENSION postgres_fdw;\nCREATE SERVER elsewhere FOREIGN DATA WRAPPER postgres_fdw;\n" +

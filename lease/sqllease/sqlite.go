@@ -27,8 +27,8 @@ var sqliteDialect = &dialect{
 	addKey:   addKeySQLite,
 }
 
-// classifySQLite compares SQLite's own texts, which the drivers pass on. Both drivers
-// have error types, but this package does not import the drivers.
+// classifySQLite returns the meaning of an error by SQLite's own texts, which the drivers
+// pass on. Both drivers have error types, but this package does not import the drivers.
 func classifySQLite(err error) errorKind {
 	switch text := err.Error(); {
 	case strings.Contains(text, "no such table"):
@@ -81,7 +81,8 @@ FROM pragma_table_list
 WHERE name = ? COLLATE NOCASE AND (schema = ? COLLATE NOCASE OR ? = '') ORDER BY schema <> 'temp', schema <> 'main' LIMIT 1`
 
 // sqliteColumns reads the columns. It counts a column of the primary key as NOT NULL,
-// because the store never writes NULL. It derives the type from SQLite's affinity rules
+// because the store never writes NULL. The size is the largest number, because SQLite
+// ignores the size in the name of a type. The query derives the type from SQLite's affinity rules
 // for names of types, because drivers read columns of other numeric types, such as
 // TIMESTAMP or BOOLEAN, as values that are not numbers.
 //
@@ -113,7 +114,8 @@ HAVING count(*) = 2 AND count(DISTINCT CASE WHEN lower(x.name) IN ('namespace', 
 const sqliteTriggers = `SELECT name, sql FROM %s.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`
 
 // sqliteShape reads the shape of the table. It first finds the schema of the table,
-// which the further queries need.
+// which the further queries need. It does not send these for a view or a temporary table,
+// which is refused in any case.
 func sqliteShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	if err = found.readParts(ctx, conn, sqliteTable, t.name, t.schema, t.schema); err != nil || found.kind != "" {
 		return found, err

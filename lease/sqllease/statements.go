@@ -27,9 +27,10 @@ FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 // noLimit overrides the default limit of a session, for statements that need all rows.
 const noLimit = " LIMIT 9223372036854775807"
 
-// reads returns a statement that reads records. It puts the dialect's standby and clock
-// expressions and the table into format, such as the dialect's load.
-func (d *dialect) reads(format string, t tableName) string {
+// readStatement returns a statement that reads records. It puts the dialect's standby and
+// clock expressions and the table into format, such as the dialect's load. 0 and NULL stand
+// for expressions that the dialect lacks.
+func (d *dialect) readStatement(format string, t tableName) string {
 	return fmt.Sprintf(format, cmp.Or(d.standby, "0"), cmp.Or(d.now, "NULL"), t.quoted)
 }
 

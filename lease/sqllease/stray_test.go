@@ -65,10 +65,10 @@ func TestChangedDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := start(t)
-			connect := func() *gorm.DB { return open(t, mysql.Open("root@tcp("+server.Address()+")/test")) }
-			swap(t, newStore(connect()), 1, lease.Record{}, first, true)
-			run(t, connect(), "CREATE DATABASE elsewhere")
-			db := connect()
+			openTest := func() *gorm.DB { return open(t, mysql.Open("root@tcp("+server.Address()+")/test")) }
+			swap(t, newStore(openTest()), 1, lease.Record{}, first, true)
+			run(t, openTest(), "CREATE DATABASE elsewhere")
+			db := openTest()
 			poolOf(t, db).SetMaxOpenConns(1)
 			run(t, db, "USE elsewhere")
 			_, err := newStore(db).Load(t.Context())
@@ -76,8 +76,8 @@ func TestChangedDatabase(t *testing.T) {
 			if !strings.HasPrefix(errorText(err), want) {
 				t.Errorf("Load: %v\nwant %s", err, want)
 			}
-			elsewhere := open(t, mysql.Open("root@tcp("+server.Address()+")/elsewhere"))
-			swap(t, newStore(elsewhere), 1, lease.Record{}, first, true) // as its DSN requests
+			elsewhereDB := open(t, mysql.Open("root@tcp("+server.Address()+")/elsewhere"))
+			swap(t, newStore(elsewhereDB), 1, lease.Record{}, first, true) // as its DSN requests
 		})
 	}
 }

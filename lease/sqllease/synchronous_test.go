@@ -73,11 +73,14 @@ func TestSynchronousOnGalera(t *testing.T) {
 	statements.take()
 
 	load(t, store)
+	// The first statement reads the setting.
 	if got := statements.take(); len(got) != 4 || got[1] != set || !strings.HasPrefix(got[2], "SELECT worker_id") || got[3] != reset {
 		t.Errorf("Load has sent %q, want the read between %q and %q", got, set, reset)
 	}
+	// The first UPDATE seems to change no row.
 	p.onWrite(func(func() (driver.Result, error)) (driver.Result, error) { return driver.RowsAffected(0), nil })
 	swap(t, store, 1, first, second, true)
+	// The first two statements are the UPDATE that changed no row, and a read of the setting.
 	if got := statements.take(); len(got) != 5 || got[2] != set || !strings.HasPrefix(got[3], "UPDATE") || got[4] != reset {
 		t.Errorf("CompareAndSwap has sent %q, want the UPDATE once more between %q and %q", got, set, reset)
 	}
@@ -121,7 +124,7 @@ func TestSynchronousSettingFails(t *testing.T) {
 	swap(t, store, 1, lease.Record{}, first, true)
 	for n := 4; n <= 8; n++ { // after the statements that inspect the connection
 		fails := n < 8 // the statements read the setting, set it, read in two steps, and restore it
-		p.failing(n)
+		p.failNth(n)
 		records, err := store.Load(within(t, patience))
 		if fails && !errors.Is(err, errInjected) || !fails && (err != nil || records[1] != first) {
 			t.Errorf("statement %d fails: Load = %v, %v, want an error: %t", n, records, err, fails)
@@ -154,7 +157,7 @@ func TestSynchronousOnOneServer(t *testing.T) {
 // conclude that the store has forgotten.
 func laggingNode(nodes []*testserver.Server) func(t *testing.T) {
 	return func(t *testing.T) {
-		there, here := galeraStore(t, nodes[0]), galeraStore(t, nodes[1])
+		there, here := galeraStore(t, nodes[0]), galeraStore(t, nodes[1]) // here will lag
 		swap(t, there, 1, lease.Record{}, first, true)
 		load(t, here)
 		resume := stopApplying(t, nodes[1])

@@ -118,14 +118,15 @@ func (s *store) create(ctx context.Context) error {
 	})
 }
 
-// Check implements [lease.Checker].
+// Check reads the shape of the table again, and returns a [TableError] if the table can no
+// longer keep a worker to one holder. It makes the store a [lease.Checker].
 func (s *store) Check(ctx context.Context) error {
 	_, err := onTable(ctx, s, func(t tableName) (shape, error) { return s.checkShape(ctx, t) })
 	return err
 }
 
-// checkShape returns a [TableError] if a compare-and-swap could succeed twice in the
-// table.
+// checkShape reads the shape of the table. It returns a [TableError] if a compare-and-swap
+// could succeed twice in the table.
 func (s *store) checkShape(ctx context.Context, t tableName) (found shape, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) (err error) {
 		found, err = s.dialect().shape(ctx, conn, t)

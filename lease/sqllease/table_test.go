@@ -203,7 +203,7 @@ func TestTableDropped(t *testing.T) {
 // missing, because the new table could hide the real table in a search path.
 func TestNotCreatedOnOtherErrors(t *testing.T) {
 	t.Parallel()
-	for target, failing := range map[testdb.Target]string{
+	for target, failingQuery := range map[testdb.Target]string{
 		testdb.SQLite:   "SELECT no_such_function()",
 		testdb.MySQL:    "SELECT no_such_column",
 		testdb.Postgres: "SELECT 1 / 0",
@@ -211,7 +211,7 @@ func TestNotCreatedOnOtherErrors(t *testing.T) {
 		testdb.EachOf(t, testdb.Alike(target), func(t *testing.T, db *gorm.DB) {
 			store := newStore(proxied(t, db, &proxy{rewrite: func(statement string) string {
 				if strings.Contains(statement, "WHERE 1 = 0") {
-					return failing
+					return failingQuery // in place of the query that looks for the table
 				}
 				return statement
 			}}))
@@ -252,7 +252,8 @@ func TestWithoutCreateRight(t *testing.T) {
 	t.Parallel()
 	// The test starts servers, because on shared servers it may not create users.
 	tests := map[string]struct {
-		server     func(testing.TB, ...string) *testserver.Server
+		server func(testing.TB, ...string) *testserver.Server
+		// restricted opens the database under an account without the right, the grantee.
 		restricted func(*testing.T, *gorm.DB) (limited *gorm.DB, grantee string)
 	}{
 		"mariadb":  {testserver.MariaDB, mysqlUser},

@@ -105,6 +105,8 @@ func wantsSettle(t *testing.T, db *gorm.DB) {
 	}
 }
 
+// tidbDirt are states of a session that only TiDB has. Those without a text do not keep the
+// store from using the connection.
 var tidbDirt = []dirt{
 	{"transaction without a lock", []string{"BEGIN OPTIMISTIC", insertOrder}, openTransaction, false},
 	{"transaction with a lock", []string{"BEGIN PESSIMISTIC", insertOrder}, openTransaction, false},
@@ -118,7 +120,9 @@ var tidbDirt = []dirt{
 	{"in bulk", []string{"SET SESSION tidb_dml_type = 'bulk'"}, "", false},
 }
 
-var tidbBroken = []broken{
+// tidbBroken are tables that the store refuses because of properties that only TiDB has, or
+// whose types TiDB cannot change in place.
+var tidbBroken = []brokenTable{
 	{"global temporary", strings.Replace(columns(primary, binary...), "CREATE", "CREATE GLOBAL TEMPORARY", 1) + " ON COMMIT DELETE ROWS", "it is a global temporary table"},
 	{"TTL", columns("at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, "+primary, binary...) + " TTL = at + INTERVAL 1 DAY", "its rows expire"},
 	{"TTL that is off", columns("at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, "+primary, binary...) + " TTL = at + INTERVAL 1 DAY TTL_ENABLE = 'OFF'", "its rows expire"},
@@ -126,6 +130,7 @@ var tidbBroken = []broken{
 	{"two keys too narrow", columns(primary, "namespace", "VARBINARY(63) NOT NULL", "worker_id", "SMALLINT NOT NULL", "owner", "VARBINARY(128)"), "namespace is varbinary(63); worker_id is smallint"},
 }
 
+// tidbGood are tables that the store accepts, by the name of the case.
 var tidbGood = map[string]string{
 	"nonclustered":         columns(primary+" NONCLUSTERED", binary...),
 	"clustered":            columns(primary+" CLUSTERED", binary...),
@@ -184,12 +189,12 @@ func TestLikeTiDBTables(t *testing.T) {
 			{temporary(columns(primary, binary...)), "CREATE TEMPORARY TABLE", "it is a temporary table"},
 		} {
 			like := likeTiDB()
-			ask := like.rewrite
+			rewrite := like.rewrite
 			like.rewrite = func(statement string) string {
 				if strings.HasPrefix(statement, "SHOW CREATE TABLE") {
 					return "SELECT 'snowflake_workers', '" + test.ddl + "'"
 				}
-				return ask(statement)
+				return rewrite(statement)
 			}
 			other := proxied(t, db, like)
 			limitPool(t, other, 1)
@@ -239,7 +244,7 @@ func TestTiDBCommit(t *testing.T) {
 }
 
 // injectAtCommit injects faults into the COMMIT of a write. The result of the write must be
-// the result of its COMMIT.
+// the result of its COMMIT. The function through returns a proxy for one write.
 func injectAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through func() *proxy) {
 	t.Helper()
 	for _, test := range append(tidbOutcomes(), outcomes...) {
@@ -311,12 +316,12 @@ func TestTortureTiDB(t *testing.T) {
 		})
 	}
 	t.Run("one worker", func(t *testing.T) {
-		leasetest.Torture(t, testserver.TiDB(t).URL()+onePhase, contended(350_000))
+		leasetest.Torture(t, testserver.TiDB(t).URL()+onePhase, oneWorkerConfig(350_000))
 	})
 }
 
-// contended configures eight processes that claim one worker all the time.
-func contended(ids int) leasetest.TortureConfig {
+// oneWorkerConfig configures eight processes that claim one worker all the time.
+func oneWorkerConfig(ids int) leasetest.TortureConfig {
 	return leasetest.TortureConfig{Workers: 1, Window: 100 * time.Millisecond, Skew: -1, IDs: ids}
 }
 
@@ -350,7 +355,7 @@ func TestTortureTiDBChild(t *testing.T) {
 	if url == "" {
 		t.Skip("started by TestTortureTiDBFindsAutocommit")
 	}
-	leasetest.Torture(t, url, contended(20_000))
+	leasetest.Torture(t, url, oneWorkerConfig(20_000))
 }
 
 // poolFor opens a pool. If breakVariable is set, each of its statements commits on its

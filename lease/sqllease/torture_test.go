@@ -88,12 +88,14 @@ func TestTorturePostgres(t *testing.T) {
 	storetest.Torture(t, server, leasetest.TortureConfig{})
 }
 
+// No ID is issued twice while MariaDB is killed and answers to writes are lost.
 func TestTortureMariaDB(t *testing.T) {
 	t.Parallel()
 	server := testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=1")
 	storetest.Torture(t, server, leasetest.TortureConfig{})
 }
 
+// No ID is issued twice while MySQL is killed and answers to writes are lost.
 func TestTortureMySQL(t *testing.T) {
 	t.Parallel()
 	storetest.Torture(t, testserver.MySQL(t), leasetest.TortureConfig{})

@@ -24,6 +24,7 @@ var (
 	third  = lease.Record{Bound: 3000, Owner: "third"}
 )
 
+// transactionRefused is the error of a store whose handle is a transaction.
 const transactionRefused = "sqllease: db is a transaction, and a worker taken in it would be free again after a rollback: pass the handle that gorm.Open returned"
 
 // New refuses every kind of handle that leads to a transaction, because a rollback would
@@ -67,7 +68,8 @@ func onConn(t *testing.T, db *gorm.DB, pool gorm.ConnPool) *gorm.DB {
 	return &gorm.DB{Config: &config}
 }
 
-// wantError expects the error from both methods.
+// wantError expects Load and CompareAndSwap to return this error. The name is that of the
+// case.
 func wantError(t *testing.T, name string, store lease.Store, want string) {
 	t.Helper()
 	if _, err := store.Load(within(t, patience)); err == nil || err.Error() != want {
@@ -175,7 +177,8 @@ func TestPoolOfOne(t *testing.T) {
 	})
 }
 
-// wantLate expects both methods to end with their context, and an error that says why.
+// wantLate expects CompareAndSwap and Load to end with their context, and an error that
+// contains text, which says why they waited.
 func wantLate(t *testing.T, store lease.Store, text string) {
 	t.Helper()
 	wantLateSwap(t, store, text)

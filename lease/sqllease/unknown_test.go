@@ -30,9 +30,9 @@ var errReset = errors.New("connection reset by peer")
 type outcome struct {
 	name    string
 	fault   func(execute execution, other lease.Store) (driver.Result, error) // other is another process's store
-	want    bool
-	wantErr string
-	left    func(from, to lease.Record) lease.Record // returns the record that the fault leaves
+	want    bool                                                              // whether CompareAndSwap returns true
+	wantErr string                                                            // its error, or empty if there is none
+	leaves  func(from, to lease.Record) lease.Record                          // returns the record that the fault leaves
 }
 
 var outcomes = []outcome{
@@ -94,12 +94,14 @@ func (o outcome) inject(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, 
 		t.Errorf("CompareAndSwap = %v, %v, want %v, %q", got, err, o.want, o.wantErr)
 	}
 	current := load(t, store)[1]
-	if want := o.left(from, second); current != want {
+	if want := o.leaves(from, second); current != want {
 		t.Errorf("the record is %+v, want %+v", current, want)
 	}
 	swap(t, store, 1, current, lease.Record{Bound: current.Bound + 1, Owner: "after"}, true)
 }
 
+// These functions return the record that a fault leaves: the new record, the old record, or
+// that of another process.
 func written(_, to lease.Record) lease.Record             { return to }
 func unwritten(from, _ lease.Record) lease.Record         { return from }
 func overwritten(lease.Record, lease.Record) lease.Record { return third }

@@ -8,7 +8,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// CompareAndSwap implements [lease.Store].
+// CompareAndSwap replaces the record of the worker by to if it equals from, and reports
+// whether the database has acknowledged that. After an error, the write may have happened:
+// see [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	if err := checkStorable(worker, from, to); err != nil {
 		return false, err
@@ -86,7 +88,8 @@ func (s *store) update(ctx context.Context, conn *sql.Conn, t tableName, worker 
 
 // apply executes a write and returns the number of rows. If the dialect needs an
 // explicit transaction, it commits after a change of exactly one row, and the write
-// counts once the commit is acknowledged.
+// counts once the commit is acknowledged. Otherwise it rolls back, even if ctx has ended,
+// because the connection goes back to the pool.
 func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
 	begin := s.dialect().begin
 	if begin == "" {

@@ -99,7 +99,7 @@ func connectToLeader(t *testing.T, addresses []string) *zk.Conn {
 	return nil
 }
 
-// leads asks the server at the address whether it is the leader.
+// leads reports whether the server at the address says that it is the leader.
 func leads(address string) bool {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {

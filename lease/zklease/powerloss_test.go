@@ -27,6 +27,7 @@ func TestPowerLoss(t *testing.T) {
 		t.Run("forceSync="+forceSync, func(t *testing.T) {
 			t.Parallel()
 			server, disk := testserver.OnDisk(t, "zookeeper", func(e *testserver.Engine) {
+				// Replace the option with which the servers of other tests run.
 				args := e.Args
 				e.Args = func(s *testserver.Server) []string {
 					all := args(s)

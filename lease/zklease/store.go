@@ -51,12 +51,14 @@ type store struct {
 
 var _ lease.Store = (*store)(nil)
 
-// Load implements [lease.Store].
+// Load returns all records of the namespace.
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return stores.Call(ctx, s.Server, "load", s.load)
 }
 
-// CompareAndSwap implements [lease.Store].
+// CompareAndSwap replaces the record of the worker by to if it equals from, and reports
+// whether the ensemble has acknowledged that. After an error, the write may have happened:
+// see [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
 		return s.swap(ctx, s.folder+"/"+strconv.Itoa(worker), from, to)

@@ -154,7 +154,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// A node that no store has written is an error of the read.
+// A node whose name is no worker, or whose data is no record, is an error of the read.
 func TestForeignNode(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, testserver.ZooKeeper(t).URL())

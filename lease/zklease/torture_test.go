@@ -38,6 +38,8 @@ func dialWith(opts ...zklease.Option) leasetest.Dialer {
 	}
 }
 
+// No ID is issued twice while processes are paused and killed, answers are lost, and the
+// server is killed and started again.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	storetest.Torture(t, testserver.ZooKeeper(t), leasetest.TortureConfig{})

@@ -66,7 +66,7 @@ func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	}()
 	select {
 	case r := <-results:
-		if r.err == nil || ctx.Err() == nil {
+		if r.err == nil || ctx.Err() == nil { // otherwise the cause of ctx says more than r.err
 			return r.value, r.err
 		}
 	case <-ctx.Done():
@@ -147,7 +147,8 @@ type Turns chan struct{}
 // NewTurns returns the turns of a store.
 func NewTurns() Turns { return make(Turns, maxTurns) }
 
-// Enter implements [lease.Queue].
+// Enter waits for the turn of a claim until ctx ends. The caller calls leave once, to end
+// its turn. It makes a store that embeds Turns a [lease.Queue].
 func (t Turns) Enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case t <- struct{}{}:

@@ -29,6 +29,7 @@ func TestRecordText(t *testing.T) {
 	}
 }
 
+// Each text that ParseRecord accepts is the only text of its record.
 func FuzzParseRecord(f *testing.F) {
 	f.Add("1763733600000|web-1/42/XYZ")
 	f.Add("0|")

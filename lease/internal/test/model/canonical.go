@@ -57,18 +57,18 @@ func (s *state) mayShow(worker, version num) bool {
 		})
 }
 
-// same returns names that give every process its own number.
-func same() (names [maxProcesses]num) {
+// ownNames returns the names before any process was moved: process i has the name i.
+func ownNames() (names [maxProcesses]num) {
 	for i := range names {
 		names[i] = num(i)
 	}
 	return names
 }
 
-// sortProcesses sorts the processes, whose names do not matter, and returns their new
-// positions. The owners in records follow.
+// sortProcesses sorts the processes, whose names do not matter. Process p moves to the
+// position to[p]. The owners in records, which are numbers of processes plus one, follow.
 func (s *state) sortProcesses() (to [maxProcesses]num) {
-	from := same()
+	from := ownNames() // by position, the process that moves there
 	slices.SortStableFunc(from[:], func(a, b num) int { return s.processes[a].compare(s.processes[b]) })
 	var sorted [maxProcesses]process
 	for i, p := range from {
@@ -84,8 +84,8 @@ func (s *state) sortProcesses() (to [maxProcesses]num) {
 	return to
 }
 
-// compare orders processes. It ignores the versions, which are only ever compared for
-// equality.
+// compare orders processes, idle processes last. It ignores the versions, which are only
+// ever compared for equality.
 func (pr process) compare(q process) int {
 	return cmp.Or(
 		-cmp.Compare(pr.mode, q.mode), cmp.Compare(pr.worker, q.worker), cmp.Compare(pr.next, q.next),
@@ -94,17 +94,17 @@ func (pr process) compare(q process) int {
 		cmp.Compare(pr.layout, q.layout))
 }
 
-// compare orders late writes.
+// compare orders late writes, free places last.
 func (w write) compare(o write) int {
 	return cmp.Or(-cmp.Compare(w.worker, o.worker), cmp.Compare(w.new.owner, o.new.owner), cmp.Compare(w.new.bound, o.new.bound))
 }
 
 // nameVersions numbers the versions in the order in which eachVersion visits them.
 func (s *state) nameVersions() {
-	var names [32]num
+	var names [32]num // more than a state of Check has versions
 	next := num(1)
 	s.eachVersion(func(v *num) {
-		if *v <= 0 {
+		if *v <= 0 { // never written, or stale
 			return
 		}
 		if names[*v] == 0 {

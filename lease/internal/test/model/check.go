@@ -69,7 +69,7 @@ type search struct {
 	config   Config
 	seen     map[state]struct{}
 	nodes    []node
-	frontier []found // states at the greatest distance from the start so far
+	frontier []frontierState // states at the greatest distance from the start so far
 	result   Result
 }
 
@@ -79,20 +79,21 @@ type node struct {
 	step   step
 }
 
-// A found is a state, and the index of its node.
-type found struct {
+// A frontierState is a state whose steps were not taken yet, and the index of its node.
+type frontierState struct {
 	state state
 	node  int32
 }
 
-// add adds a state to the frontier, unless it was reached before.
+// add adds a state to the frontier, unless it was reached before. The step by leads to it
+// from the state of the node parent.
 func (s *search) add(next state, parent int32, by step) {
 	next, _ = next.canonical()
 	if _, ok := s.seen[next]; ok {
 		return
 	}
 	s.seen[next] = struct{}{}
-	s.frontier = append(s.frontier, found{next, int32(len(s.nodes))})
+	s.frontier = append(s.frontier, frontierState{next, int32(len(s.nodes))})
 	s.nodes = append(s.nodes, node{parent, by})
 }
 
@@ -131,7 +132,7 @@ func (s *search) trace(at int32, last step) []string {
 		steps = append(steps, s.nodes[at].step)
 	}
 	slices.Reverse(steps)
-	current, names := initial(), same()
+	current, names := initial(), ownNames() // names has, by position, the name from the start
 	var trace []string
 	for _, by := range steps {
 		trace = append(trace, by.describe(names))
@@ -142,7 +143,7 @@ func (s *search) trace(at int32, last step) []string {
 
 // retake takes a step again, and returns the next state and the names of its processes.
 func (s *search) retake(from state, taken step, names [maxProcesses]num) (to state, renamed [maxProcesses]num) {
-	sr := stepper{config: s.config, state: from, violate: func(step, string) {}}
+	sr := stepper{config: s.config, state: from, violate: func(step, string) {}} // expand has recorded the violation
 	sr.visit = func(by step, next state) {
 		if by != taken {
 			return

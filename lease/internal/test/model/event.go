@@ -31,7 +31,8 @@ func (t Tokens) Seen(bound int64, owner string) Seen {
 	return Seen{Bound: bound, Holder: t[token], Text: owner, Released: owner == "" || strings.HasSuffix(owner, "/released")}
 }
 
-// SeenLayout returns the record of the layout with this number, 1 or 2.
+// SeenLayout returns the record of the layout with this number, 1 or 2. The store's record
+// has this bound and owner, by which a View tells two records of one layout apart.
 func SeenLayout(number, bound int64, owner string) Seen {
 	if owner == "" {
 		return Seen{}

@@ -21,7 +21,7 @@ func (sr *stepper) joins(p, layout num) {
 			s.processes[p] = process{mode: joining, layout: layout}
 			s.send(p, layoutKey, baseOf(r), layout)
 		})
-	case r.bound == layout:
+	case r.bound == layout: // there is no step for another layout
 		sr.change(st, func(s *state) {
 			pr := &s.processes[p]
 			pr.mode, pr.layout, pr.joined = claiming, layout, r.version

@@ -22,19 +22,19 @@ type Loss struct {
 // ticks that the holder issues before it stops, after the tick from which the taker
 // issues.
 func (l Loss) Repeated() int {
-	bound, lost := l.shown()
+	bound, lost := l.boundAfterCrash()
 	if !lost {
 		return 0
 	}
-	begin := l.taken(bound) + l.Clock + l.Settle
-	return max(0, min(l.stops(), l.Last+l.Window)-max(begin, bound))
+	begin := l.takeTime(bound) + l.Clock + l.Settle // on the taker's clock
+	return max(0, min(l.stopTime(), l.Last+l.Window)-max(begin, bound))
 }
 
-// shown returns the bound that the store shows after the crash, and whether it is
+// boundAfterCrash returns the bound that the store shows after the crash, and whether it is
 // another bound than the last acknowledged one. If the store has forgotten all writes
 // of the holder, the worker is free.
-func (l Loss) shown() (bound int, lost bool) {
-	kept := l.Last
+func (l Loss) boundAfterCrash() (bound int, lost bool) {
+	kept := l.Last // the time of the last write that the store has kept
 	for kept > -l.Lost && kept >= l.Started {
 		kept -= l.Window / 3
 	}
@@ -44,17 +44,18 @@ func (l Loss) shown() (bound int, lost bool) {
 	return kept + l.Window, kept < l.Last
 }
 
-// taken returns when the taker has the worker.
-func (l Loss) taken(bound int) int {
+// takeTime returns when the taker has the worker: once the store answers and its own clock
+// has passed the bound. With WithMaxAhead it need not wait for its clock.
+func (l Loss) takeTime(bound int) int {
 	if l.Ahead {
 		return l.Down
 	}
 	return max(l.Down, bound-l.Clock)
 }
 
-// stops returns when the holder stops issuing, because its next write finds that it has
+// stopTime returns when the holder stops issuing, because its next write finds that it has
 // lost the worker. While the store does not answer, the holder tries continuously.
-func (l Loss) stops() int {
+func (l Loss) stopTime() int {
 	return max(l.Last+l.Window/3, l.Down+l.Cut) + l.React
 }
 

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// shown is how many events of a process an error shows in addition to the rejected
-// event.
-const shown = 20
+// maxShown is how many events of a process an error shows, the rejected event included.
+const maxShown = 20
 
 // rejected returns the error of an event that the model does not allow. It contains the
 // reason why, the process's grants in the model, and its last events.
 func (r *Replay) rejected(events []Event, at int, why error) error {
 	process := events[at].Process
 	var last []string
-	for i := at; i >= 0 && len(last) < shown; i-- {
+	for i := at; i >= 0 && len(last) < maxShown; i-- {
 		if e := events[i]; e.Process == process || e.Kind == Crashed || e.Kind == Operated {
 			last = append(last, "  "+e.String())
 		}
@@ -29,6 +28,7 @@ func (r *Replay) rejected(events []Event, at int, why error) error {
 
 // String returns the state of a grant, for errors.
 func (pr *process) String() string {
+	// The modes are in the order of their constants.
 	modes := [...]string{"idle", "joining", "claiming", "checking", "holding", "stopped"}
 	return fmt.Sprintf("grant is %s: worker %d, issues from %d below %d, base %v, write %d (%d) to %d",
 		modes[pr.mode], pr.worker, pr.next, pr.acknowledged, pr.base, pr.version, pr.status, pr.to)

@@ -12,7 +12,7 @@ import (
 type Replay struct {
 	Steps int // taken
 
-	sr     stepper
+	sr     stepper             // has the state of the model
 	grants [maxProcesses]grant // the grant of each process of the model
 	writer map[int]num         // by observed process: the grant that has written last
 	calls  map[int]call        // writes by the number of their call
@@ -60,8 +60,8 @@ func (r *Replay) breach() error {
 	return nil
 }
 
-// event takes the steps that explain an event. Next is the write that is based on the
-// event, if that is a read.
+// event takes the steps that explain an event. If the event is a read, next is the write
+// that is based on it, or nil.
 func (r *Replay) event(e Event, next *Event) error {
 	switch e.Kind {
 	case Loaded:
@@ -77,7 +77,7 @@ func (r *Replay) event(e Event, next *Event) error {
 	case Holds:
 		return r.holds(e)
 	case Died:
-		return r.end(e.Process, e.Late, func(mode) bool { return true })
+		return r.end(e.Process, e.Late, func(mode) bool { return true }) // in every mode
 	case Crashed:
 		return r.crashed(e)
 	case Operated:
@@ -97,8 +97,8 @@ func (r *Replay) take(st step) error {
 	case violation != "":
 		return errors.New(violation)
 	case !r.sr.found:
-		return fmt.Errorf("the model does not allow that %s (%v)", st.describe(same()), pr)
-	case pr.mode == idle:
+		return fmt.Errorf("the model does not allow that %s (%v)", st.describe(ownNames()), pr)
+	case pr.mode == idle: // the step has ended the grant
 		r.grants[st.process] = grant{}
 	}
 	r.Steps++
@@ -114,7 +114,7 @@ func (r *Replay) grantOf(process, token int) (num, error) {
 	if p, ok := r.find(token); ok {
 		return p, nil
 	}
-	if token > 0 {
+	if token > 0 { // not the number that stands for a token during a write of the layout
 		if err := r.end(process, false, func(m mode) bool { return m == joining || m == claiming }); err != nil {
 			return 0, err
 		}
@@ -147,7 +147,8 @@ func (r *Replay) each(process int, visit func(p num)) {
 	}
 }
 
-// end ends the grants of a process whose mode satisfies in.
+// end ends the grants of a process whose mode satisfies in. If late is true, a write that
+// they have sent may still land.
 func (r *Replay) end(process int, late bool, in func(mode) bool) (err error) {
 	r.each(process, func(p num) {
 		if pr := r.model(p); in(pr.mode) {

@@ -18,7 +18,7 @@ func advanceIssues(events []Event) []Event {
 	all := make([]placed, len(events))
 	reading := map[int]int{} // by process, the index of the answered read
 	for i, e := range events {
-		all[i] = placed{e, 2 * i}
+		all[i] = placed{e, 2 * i} // so that 2*i - 1 is a place before event i
 		at, isReading := reading[e.Process]
 		switch {
 		case e.Kind == Loaded && e.OK:

@@ -16,9 +16,9 @@ func (r *Replay) loaded(e Event, next *Event) error {
 		return err
 	}
 	switch {
-	case len(e.Keys) == 1 && e.Keys[0] == LayoutWorker:
+	case len(e.Keys) == 1 && e.Keys[0] == LayoutWorker: // after a claim
 		return r.checks(e.Process)
-	case len(e.Keys) == 1:
+	case len(e.Keys) == 1: // of its own worker
 		return r.reloads(e)
 	case next == nil:
 		return nil // the process did not use the answer
@@ -69,10 +69,11 @@ func (r *Replay) reloads(e Event) error {
 	return r.take(step{kind: read, process: p, worker: pr.worker})
 }
 
-// joins takes the step that reads or writes the layout, for the claim of a token.
+// joins takes the step that reads or writes the layout, for the claim of a token. It
+// returns the process of the model that claims.
 func (r *Replay) joins(process, token int, layout num) (num, error) {
 	p, err := r.grantOf(process, token)
-	if err != nil || r.model(p).mode > claiming {
+	if err != nil || r.model(p).mode > claiming { // a grant that has its worker does not join again
 		return p, err
 	}
 	return p, r.take(step{kind: join, process: p, a: layout})

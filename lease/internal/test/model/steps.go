@@ -6,10 +6,10 @@ import "fmt"
 type stepper struct {
 	config  Config
 	state   state
-	visit   func(step, state)
-	violate func(step, string)
-	wanted  *step // set by a Replay: the only step to take
-	found   bool  // whether the Replay's step was found and taken
+	visit   func(step, state)  // receives each step, and the state after it
+	violate func(step, string) // receives each step that breaks a rule, and how
+	wanted  *step              // set by a Replay: the only step to take
+	found   bool               // whether the Replay's step was found and taken
 }
 
 // all calls visit for each step that is possible in the state, with the next state.
@@ -111,6 +111,7 @@ func (sr *stepper) claims(p num) {
 		r := sr.state.store.read(w)
 		for from := sr.earliest(r); from <= r.bound; from++ {
 			for to, end := sr.valuesToTry(from+1, num(sr.config.Ticks), valueA); to <= end; to++ {
+				// The values a and b of the step are to and from.
 				sr.change(step{claim, p, w, to, from}, func(s *state) {
 					pr := &s.processes[p]
 					pr.mode = claiming
@@ -211,7 +212,7 @@ func (sr *stepper) reads(p num) {
 		case own: // the store has forgotten, and the release restores the bound
 			p := &s.processes[p]
 			p.mode, p.base, p.next = stopped, baseOf(r), pr.acknowledged
-		default:
+		default: // another process has the worker, or an operator has released it
 			s.end(p)
 		}
 	})

@@ -15,8 +15,8 @@ import (
 type View struct {
 	*Replay
 	versions map[string]num // versions of records, by worker and text
-	last     num
-	began    []Event // issued by the current call, and not replayed yet
+	last     num            // the last version given to a record
+	began    []Event        // issued by the current call, and not replayed yet
 }
 
 // NewView returns a view of a store without records.
@@ -161,6 +161,7 @@ func (v *View) arrive(e Event) {
 	if c, ok := v.calls[e.Call]; ok && e.OK {
 		w := v.sr.state.write(c.grant)
 		v.sr.state.store.durable[w.worker].version = w.old
+		// If the model does not know the write, its answer is rejected next.
 		_ = v.landed(Event{Call: e.Call, OK: true})
 	}
 }

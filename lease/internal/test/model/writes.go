@@ -90,7 +90,7 @@ func (sr *stepper) evictions() {
 		if sr.wanted != nil {
 			high = num(sr.config.Ticks) // by many ticks at once
 		}
-		for to, end := sr.valuesToTry(sr.lowest(w, r), high, toB); to <= end; to++ {
+		for to, end := sr.valuesToTry(sr.lowest(w, r), high, valueB); to <= end; to++ {
 			if sr.wanted != nil || to != r.bound || r.isHeld() { // otherwise only the version would change
 				sr.evicts(w, r, to)
 			}
@@ -115,8 +115,8 @@ func (sr *stepper) lowest(worker num, r record) num {
 	return low
 }
 
-// toB returns the value b of a step, for valuesToTry.
-func toB(st step) num { return st.b }
+// valueB returns the value b of a step, for valuesToTry.
+func valueB(st step) num { return st.b }
 
 // evicts takes the operator's write of this bound, which may also arrive late.
 func (sr *stepper) evicts(worker num, r record, to num) {

@@ -31,7 +31,8 @@ type clockFleet struct {
 	all    []*clockProcess
 }
 
-// newClockFleet returns a fleet without processes.
+// newClockFleet returns a fleet without processes. It opens the client that most of its
+// processes share.
 func newClockFleet(t *testing.T, open func() Client) *clockFleet {
 	t.Helper()
 	return &clockFleet{
@@ -40,7 +41,7 @@ func newClockFleet(t *testing.T, open func() Client) *clockFleet {
 	}
 }
 
-// add returns a process that has not been started.
+// add adds a process for the worker, and returns it. The process has not been started.
 func (f *clockFleet) add(name string, client Client, worker int64, opts ...lease.Option) *clockProcess {
 	p := &clockProcess{fleet: f, name: name, client: client, worker: worker}
 	p.opts = slices.Concat(opts, []lease.Option{lease.WithWorker(worker), lease.WithLogger(p.log.logger())})
@@ -83,7 +84,7 @@ func (f *clockFleet) boundAhead(worker int64) time.Duration {
 	return max(0, time.Until(time.UnixMilli(records[int(worker)].Bound)).Round(time.Millisecond))
 }
 
-// A clockProcess is a process. It starts again after each failure to start.
+// A clockProcess is a process of a clockFleet. It starts again after each failure to start.
 type clockProcess struct {
 	fleet  *clockFleet
 	name   string
@@ -101,7 +102,8 @@ type clockProcess struct {
 	longest  time.Duration // the longest call
 }
 
-// withOwnClock gives the process its own clock.
+// withOwnClock gives the process a clock that p.ahead sets. The clock has no monotonic
+// reading, because that reading would not jump.
 func (p *clockProcess) withOwnClock() *clockProcess {
 	p.opts = append(p.opts, lease.WithClock(func() time.Time {
 		return time.Now().Round(0).Add(time.Duration(p.ahead.Load()))

@@ -123,6 +123,7 @@ func (p *clockProcess) beCorrected(w wrongClock) {
 	}
 	t.Logf("%-36s issues %v after the correction", w.name, took)
 	p.keepTrying(clockWindow)
+	// With the default window, the bound may be further ahead.
 	if bound := p.fleet.boundAhead(p.worker); bound > clockBlock && !w.defaults {
 		t.Errorf("%s: after the correction the bound is %v ahead, want at most %v", w.name, bound, clockBlock)
 	}
@@ -145,7 +146,7 @@ func (p *clockProcess) goWrong(w wrongClock) {
 		}
 		p.ahead.Store(int64(w.start + w.later))
 	}
-	p.keepTrying(clockWindow * 3 / 2)
+	p.keepTrying(clockWindow * 3 / 2) // so that it extends its window by the wrong clock
 }
 
 // setRight corrects the clock, and returns how long a generator may take to trust it.
@@ -158,7 +159,7 @@ func (p *clockProcess) setRight() time.Duration {
 		return minute + clockBlock
 	}
 	p.ahead.Store(-int64(minute))
-	_ = p.next()
+	_ = p.next() // shows the generator the time before the step
 	p.ahead.Store(0)
 	return clockBlock
 }
@@ -175,6 +176,7 @@ func WrongServerClock(t *testing.T, server *testserver.Server, open func() Clien
 	defer f.stop()
 	running := []*clockProcess{f.addStarted(0)}
 
+	// A clock that is ahead keeps no process from starting, and is not warned of.
 	f.restart(server, wrong)
 	running = append(running, f.addStarted(1))
 	f.wantWarnings(running, 0, 0)
@@ -233,8 +235,9 @@ func (f *clockFleet) serverTime() (now time.Time, err error) {
 	return now, err
 }
 
-// wantWarnings waits until all processes have extended their windows, and counts the
-// warnings in their logs about the server's clock.
+// wantWarnings waits until all processes have extended their windows. Then the log of each
+// must have said so many times, in total, that the server's clock is behind, and that it
+// agrees again.
 func (f *clockFleet) wantWarnings(all []*clockProcess, behind, agrees int) {
 	f.t.Helper()
 	f.awaitExtensions(all)

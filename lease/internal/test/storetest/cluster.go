@@ -106,6 +106,7 @@ func Failovers(t *testing.T, c ClusterConfig) {
 			f.inject(fault)
 		}
 	}
+	// The control may need more faults until it shows its mistake.
 	for n := 0; n < moreForControl && f.control.Tally().Duplicates == 0; n++ {
 		f.inject(c.Faults[len(c.Faults)-1])
 	}
@@ -214,6 +215,7 @@ func (f *failovers) inject(fault testcluster.Fault) {
 	f.sound.AwaitIssuing(f.holders)
 	halt := TakeHalt(f.holders)
 	f.t.Logf("%s: another leads after %v, healed after %v, longest halt %v", fault, took, healed, halt)
+	// The fields are faults, ids, failover, halt and excess.
 	f.record(fault, clusterRow{1, f.sound.issued() - before, took, halt, halt - took})
 }
 
@@ -410,7 +412,7 @@ func (b *breakableCluster) Start() error {
 // counts returns how often each fault was injected.
 func (b *breakableCluster) counts() string {
 	var text []string
-	for i, fault := range b.Faults {
+	for i, fault := range b.Faults { // of which the first may have had one turn more than the last
 		text = append(text, fmt.Sprintf("%s %d times", fault, (b.injected-i+len(b.Faults)-1)/len(b.Faults)))
 	}
 	return strings.Join(text, ", ")

@@ -63,7 +63,7 @@ func Crowd(t *testing.T, store lease.Store, limit time.Duration) {
 	if n == crowd && took > limit {
 		t.Errorf("%d leases took %v, want at most %v", n, took, limit)
 	}
-	atOnce(n, 40, func(i int) {
+	atOnce(n, 40, func(i int) { // no more than the client has connections
 		if leases[i] == nil {
 			return
 		}
@@ -95,7 +95,7 @@ func AmongMany(t *testing.T, few, many lease.Store) {
 	t.Helper()
 	const rounds = 200
 	next := First
-	var took [2][]time.Duration
+	var took [2][]time.Duration // among few, and among many
 	for i, store := range []lease.Store{few, many} {
 		Write(t, store, 7, lease.Record{}, next)
 		took[i] = make([]time.Duration, 0, rounds)

@@ -341,7 +341,7 @@ func (m *Member) options() []lease.Option {
 	}
 	if m.ahead != 0 {
 		options = append(options, lease.WithClock(func() time.Time { return time.Now().Add(m.ahead) }),
-			lease.WithMaxSkew(24*time.Hour), lease.WithMaxAhead(3*time.Hour)) // as in the torture
+			lease.WithMaxSkew(24*time.Hour), lease.WithMaxAhead(3*time.Hour)) // to take workers whose bounds are ahead of a clock that is behind
 	}
 	return options
 }
@@ -351,14 +351,14 @@ func (m *Member) issue(ctx context.Context, gen *snowflake.Generator) {
 	var block [32]types.ID
 	for n := 0; ctx.Err() == nil; n++ {
 		// One ID if n is even, otherwise a block that grows from call to call.
-		ids, known := block[:1+n%2*(n/2%len(block))], m.knowsLoss()
+		ids, knewLoss := block[:1+n%2*(n/2%len(block))], m.knowsLoss()
 		m.recorder.Began()
 		if err := next(ctx, gen, ids); err != nil {
-			m.refused(ctx)
+			m.noteRefusal(ctx)
 			continue
 		}
 		m.recorder.Issued(m.lease.Layout(), ids)
-		m.note(ids, known)
+		m.note(ids, knewLoss)
 		pause(ctx, issuePause)
 	}
 }
@@ -372,8 +372,8 @@ func next(ctx context.Context, gen *snowflake.Generator, ids []types.ID) (err er
 	return err
 }
 
-// refused counts a failed call, unless the member is ending.
-func (m *Member) refused(ctx context.Context) {
+// noteRefusal counts a failed call, unless the member is ending, and pauses before the next.
+func (m *Member) noteRefusal(ctx context.Context) {
 	if ctx.Err() == nil {
 		m.mu.Lock()
 		m.refusals++

@@ -111,6 +111,7 @@ func (p *PowerLoss) start(t *testing.T) {
 func (p *PowerLoss) checkWarning(t *testing.T) {
 	t.Helper()
 	var log journal
+	// The store is not volatile, so that it refuses what it would not warn of.
 	store, closeStore, err := p.Open(log.logger(), false)(t.Context(), p.Address, "named")
 	if err != nil {
 		t.Fatal(err)
@@ -173,12 +174,12 @@ func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
 // processes, and puts the copy in place of the disk.
 func (p *PowerLoss) copyAndEnd(t *testing.T, end func()) {
 	t.Helper()
-	copied := p.Disk.CopyFrozen // which pauses the processes that write the file
+	copyDisk := p.Disk.CopyFrozen // which pauses the processes that write the file
 	if p.Server != nil {
 		p.Server.Pause()
-		copied, end = p.Disk.Copy, p.Server.Kill
+		copyDisk, end = p.Disk.Copy, p.Server.Kill
 	}
-	if err := copied(); err != nil {
+	if err := copyDisk(); err != nil {
 		t.Fatal(err)
 	}
 	end()

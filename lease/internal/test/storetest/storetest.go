@@ -177,7 +177,7 @@ func endsWithContext(t *testing.T, name string, call func(context.Context) error
 	}
 }
 
-// loseEvery is the number of answers to writes for each answer that the torture loses.
+// loseEvery is how many answers to writes there are for each of them that the torture loses.
 const loseEvery = 4
 
 // Torture runs the torture through a proxy that loses answers to writes, while the
@@ -197,7 +197,7 @@ func Torture(t *testing.T, server *testserver.Server, config leasetest.TortureCo
 func TortureLosing(t *testing.T, server *testserver.Server, mark, params string, config leasetest.TortureConfig) {
 	t.Helper()
 	proxy, url := server.Proxy(t)
-	proxy.LoseSome(mark, loseEvery, time.Second)
+	proxy.LoseSome(mark, loseEvery, time.Second) // the client waits for up to a second, until its connection is closed
 	config.Server = server
 	leasetest.Torture(t, url+params, config)
 	t.Logf("%d answers to writes lost", proxy.Lost())

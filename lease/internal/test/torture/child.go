@@ -25,6 +25,7 @@ type child struct {
 // A firstWrite is closed by the first write.
 type firstWrite chan struct{}
 
+// Write closes the channel at the first call, and discards p.
 func (s firstWrite) Write(p []byte) (int, error) {
 	select {
 	case <-s:
@@ -36,7 +37,8 @@ func (s firstWrite) Write(p []byte) (int, error) {
 
 func (c *child) String() string { return fmt.Sprintf("process %d", c.number) }
 
-// startChild starts the test binary as a torture process, and waits until it has begun.
+// startChild starts the test binary as a torture process, and waits until it has begun. The
+// binary finds the script in a variable of its environment, and runs no test.
 func startChild(s script, number int) (*child, error) {
 	text, err := json.Marshal(s)
 	if err != nil {

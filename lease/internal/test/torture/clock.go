@@ -19,12 +19,13 @@ type clock struct {
 
 // newClock returns a clock that is off by base, and steps by up to skew around that.
 func newClock(base, skew time.Duration, seed uint64) *clock {
+	// The issuer of the process has the stream 2 of this seed.
 	c := &clock{random: rand.New(rand.NewPCG(seed, 1)), base: base, offset: base, skew: skew}
 	c.plan(time.Now())
 	return c
 }
 
-// plan chooses the time of the next step.
+// plan chooses the time of the next step, 0.3 to 2.3 seconds from now.
 func (c *clock) plan(now time.Time) {
 	c.next = now.Add(300*time.Millisecond + time.Duration(c.random.Int64N(int64(2*time.Second))))
 }
@@ -43,8 +44,8 @@ func (c *clock) now() time.Time {
 	return now.Round(0).Add(c.offset)
 }
 
-// stepped returns how often the clock has stepped.
-func (c *clock) stepped() int {
+// stepCount returns how often the clock has stepped.
+func (c *clock) stepCount() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.steps

@@ -137,7 +137,7 @@ func (r *reader) entry(en entry) {
 		r.id(types.ID(en))
 		return
 	}
-	switch payload := en & payloadMask; en &^ marker >> kindShift {
+	switch payload := en & payloadMask; en &^ marker >> kindShift { // by the kind of the marker
 	case granted:
 		r.pending = append(r.pending, int32(len(r.grants)))
 		r.grants = append(r.grants, grantInfo{r.process, int64(payload >> keyShift), int64(payload & timeMask)})
@@ -205,7 +205,8 @@ func (e *examiner) compare() {
 	e.workers = len(workers)
 }
 
-// sameTick counts the issues at the start that have the same worker and tick.
+// sameTick counts the issues at the start that have the same worker and tick, which are the
+// bits of an ID above its sequence.
 func sameTick(issues []issue) int {
 	n := 1
 	for n < len(issues) && issues[n].id>>layout.SequenceBits == issues[0].id>>layout.SequenceBits {

@@ -15,6 +15,8 @@ import (
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	type entries = []torture.Entry
+	// id(1, 5, 0) is the ID of worker 1 in tick 5 with the sequence 0. grant(1, 6) is a grant
+	// of worker 1, in place of a grant whose window ended at tick 6.
 	id, grant := torture.ID, torture.Grant
 	tests := []struct {
 		name      string
@@ -113,7 +115,8 @@ func TestFailingTortures(t *testing.T) {
 		t.Skip("played by TestTortureFails")
 	}
 	good := []torture.Entry{torture.Grant(1, 0), torture.ID(1, 5, 0), torture.ID(1, 6, 0)}
-	few := torture.Config{IDs: 2, Pauses: -1}
+	few := torture.Config{IDs: 2, Pauses: -1} // wants two IDs and no pause
+	// with returns few with a change.
 	with := func(change func(*torture.Config)) torture.Config {
 		config := few
 		change(&config)

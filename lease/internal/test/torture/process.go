@@ -28,10 +28,10 @@ var layout = snowflake.TwitterLayout()
 
 // A script tells a process how to run, from its start to its end.
 type script struct {
-	Address, Namespace, Journal string
-	Workers, LoseOneIn          int
-	Window, Offset, Skew        time.Duration
-	Seed                        uint64
+	Address, Namespace, Journal string        // Journal is the path of the file
+	Workers, LoseOneIn          int           // as in Config
+	Window, Offset, Skew        time.Duration // Offset is how far the clock is ahead, and its steps are up to Skew around that
+	Seed                        uint64        // of the clock and of the issuer
 }
 
 // Exit codes of a process that ended on its own.
@@ -93,12 +93,12 @@ func (s *script) issueIDs(ctx context.Context, j *journal, dial Dialer) error {
 		defer closeStore()
 	}
 	answers := &loser{oneIn: s.LoseOneIn}
-	store, seen, err := observe(answers.wrap(store), s.Journal+traceSuffix)
+	store, recorder, err := observe(answers.wrap(store), s.Journal+traceSuffix)
 	if err != nil {
 		return err
 	}
 	clock := newClock(s.Offset, s.Skew, s.Seed)
-	i := &issuer{journal: j, seen: seen, clock: clock, answers: answers, random: rand.New(rand.NewPCG(s.Seed, 2)), window: s.Window}
+	i := &issuer{journal: j, recorder: recorder, clock: clock, answers: answers, random: rand.New(rand.NewPCG(s.Seed, 2)), window: s.Window}
 	for ctx.Err() == nil {
 		leased := s.acquire(ctx, store, clock)
 		if leased == nil {
@@ -130,7 +130,8 @@ func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *lease.Lease {
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
-			lease.WithWindow(s.Window), lease.WithClock(clock.now), lease.WithMaxAhead(3*time.Hour),
+			lease.WithWindow(s.Window), lease.WithClock(clock.now),
+			lease.WithMaxAhead(3*time.Hour), // a clock that is an hour behind sees the bounds of a clock that is an hour ahead
 			lease.WithMaxSkew(24*time.Hour), // clocks are an hour off, and processes that run ahead more
 			lease.WithDatacenter(0), lease.WithWorkers(0, int64(s.Workers)-1))
 		if err == nil {
@@ -152,16 +153,16 @@ func nap(ctx context.Context, d time.Duration) {
 // An issuer takes IDs from a generator, and writes each ID to the journal before it
 // takes the next.
 type issuer struct {
-	journal  *journal
-	seen     observer
-	clock    *clock
-	answers  *loser
-	random   *rand.Rand
-	window   time.Duration
-	patience time.Duration // how long it waits without a window
-	refused  time.Time     // since when there has been no window; zero if there is a window
-	steps    int           // of the clock that the journal has
-	block    [5000]types.ID
+	journal      *journal
+	recorder     observer
+	clock        *clock
+	answers      *loser
+	random       *rand.Rand
+	window       time.Duration
+	patience     time.Duration // how long it waits without a window
+	refusedSince time.Time     // since when there has been no window; zero if there is a window
+	steps        int           // of the clock that the journal has
+	block        [5000]types.ID
 }
 
 // errStarved makes a process acquire another lease after it had no window for too long.
@@ -172,12 +173,12 @@ var errStarved = errors.New("leasetest: no window for too long")
 const closing = 5 * time.Second
 
 // serve issues IDs under the lease until ctx ends, or until it has had no window for longer
-// than a random patience. The error is then errStarved.
+// than a random patience of 0.3 to 3.3 windows. The error is then errStarved.
 func (i *issuer) serve(ctx context.Context, leased *lease.Lease) error {
 	if err := i.journal.append([]entry{markerOf(started, 0)}, nil); err != nil {
 		return err
 	}
-	i.refused = time.Time{}
+	i.refusedSince = time.Time{}
 	i.patience = time.Duration((0.3 + 3*i.random.Float64()) * float64(i.window))
 	watched := &watchedSource{WorkerSource: leased}
 	gen, err := i.generator(watched)
@@ -212,7 +213,8 @@ func (i *issuer) generator(source snowflake.WorkerSource) (*snowflake.Generator,
 	return gen, err
 }
 
-// issue takes some IDs, in one call of Fill or in several of Next.
+// issue takes some IDs: rarely a whole block, which needs several ticks, sometimes up to 100
+// in one call of Fill, and mostly up to eight by calls of Next.
 func (i *issuer) issue(ctx context.Context, gen *snowflake.Generator, watched *watchedSource) error {
 	switch n := i.random.IntN(200); {
 	case n == 0:
@@ -240,13 +242,13 @@ func nextOf(gen *snowflake.Generator) func(context.Context, []types.ID) error {
 // take calls fill for IDs, and writes them to the journal, after the markers of the events
 // that came before them. A fenced generator is no error, until the patience has passed.
 func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.ID, fill func(context.Context, []types.ID) error) error {
-	i.seen.Began()
+	i.recorder.Began()
 	err := fill(ctx, dst)
 	switch {
 	case err == nil:
-		i.seen.Issued(layout, dst)
-		i.refused = time.Time{}
-		return i.journal.append(slices.Concat(watched.markers(), i.step(), i.answers.markers()), dst)
+		i.recorder.Issued(layout, dst)
+		i.refusedSince = time.Time{}
+		return i.journal.append(slices.Concat(watched.markers(), i.stepMarkers(), i.answers.markers()), dst)
 	case ctx.Err() != nil: // the process is ending
 		return nil
 	case errors.Is(err, snowflake.ErrFenced):
@@ -258,24 +260,24 @@ func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.I
 
 // noteRefusal writes a marker, once, that there is no window.
 func (i *issuer) noteRefusal() error {
-	if !i.refused.IsZero() {
+	if !i.refusedSince.IsZero() {
 		return nil
 	}
-	i.refused = time.Now()
+	i.refusedSince = time.Now()
 	return i.journal.append([]entry{markerOf(refused, 0)}, nil)
 }
 
 // starved returns errStarved if there has been no window for longer than i.patience.
 func (i *issuer) starved() error {
-	if time.Since(i.refused) > i.patience {
+	if time.Since(i.refusedSince) > i.patience {
 		return errStarved
 	}
 	return nil
 }
 
-// step returns a marker if the clock has stepped since the last call, or nil.
-func (i *issuer) step() []entry {
-	if steps := i.clock.stepped(); steps != i.steps {
+// stepMarkers returns a marker if the clock has stepped since the last call, or nil.
+func (i *issuer) stepMarkers() []entry {
+	if steps := i.clock.stepCount(); steps != i.steps {
 		i.steps = steps
 		return []entry{markerOf(stepped, entry(steps))}
 	}

@@ -110,7 +110,7 @@ func (r *runner) failf(format string, args ...any) {
 // breakServer kills the store every few windows. The store stays down for up to one and
 // a half windows.
 func (r *runner) breakServer(ctx context.Context) {
-	random := rand.New(rand.NewPCG(r.Seed, 1<<32))
+	random := rand.New(rand.NewPCG(r.Seed, 1<<32)) // not the stream of a slot, which is its number
 	for {
 		nap(ctx, r.windows(random, 1.5, 3))
 		if ctx.Err() != nil {
@@ -192,7 +192,7 @@ func (s *slot) injectFault(ctx context.Context) bool {
 		}
 		s.note(func(d *faultCounts) { d.ends++ })
 	}
-	if s.random.IntN(2) == 0 {
+	if s.random.IntN(2) == 0 { // sometimes the next process starts late
 		nap(ctx, s.windows(s.random, 0, 1))
 	}
 	return s.start()
@@ -216,7 +216,7 @@ func (s *slot) pause(ctx context.Context) {
 	}
 }
 
-// kill kills the process. A process that had exited before is a fault.
+// kill kills the process. It fails the test if the process had exited by itself before.
 func (s *slot) kill() {
 	s.child.kill()
 	if s.child.command.ProcessState.Exited() {

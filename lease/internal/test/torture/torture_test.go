@@ -60,6 +60,7 @@ func quick() torture.Config {
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	config := quick()
+	// The clocks are right but for those that are an hour off, and outages are counted.
 	config.Processes, config.Skew, config.Server = 1, -1, server{}
 	torture.Run(t, "", config)
 }

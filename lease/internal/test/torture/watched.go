@@ -17,6 +17,7 @@ type watchedSource struct {
 	pending []entry // markers of grants that the journal does not have yet
 }
 
+// Grant remembers the first grant of a lease, before which there is no window.
 func (w *watchedSource) Grant(ctx context.Context, layout snowflake.Layout) (*snowflake.Grant, error) {
 	g, err := w.WorkerSource.Grant(ctx, layout)
 	if err == nil {

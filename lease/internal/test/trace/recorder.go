@@ -52,7 +52,7 @@ func (r *Recorder) emit(e model.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.events++; r.events > maxEvents || r.out.Encode(e) != nil {
-		r.events = maxEvents
+		r.events = maxEvents // so that no later event is written either
 	}
 }
 
@@ -112,11 +112,13 @@ func (v view) CompareAndSwap(ctx context.Context, worker int, old, next lease.Re
 	return ok, err
 }
 
+// Load counts the call, but records no read. A lease reads by Get.
 func (v view) Load(ctx context.Context) (map[int]lease.Record, error) {
 	v.call()
 	return v.Store.Load(ctx)
 }
 
+// Now returns the store's time, or zero if the store has no clock.
 func (v view) Now(ctx context.Context) (time.Time, error) {
 	if clock, ok := v.Store.(lease.Clock); ok {
 		v.call()
@@ -125,6 +127,8 @@ func (v view) Now(ctx context.Context) (time.Time, error) {
 	return time.Time{}, nil
 }
 
+// Connect returns a view over a connection of its own, or the view itself if the store is
+// not a [lease.Connector].
 func (v view) Connect(ctx context.Context) (lease.Store, func(), error) {
 	connector, ok := v.Store.(lease.Connector)
 	if !ok {
@@ -134,6 +138,7 @@ func (v view) Connect(ctx context.Context) (lease.Store, func(), error) {
 	return view{store, v.Recorder}, release, err
 }
 
+// Enter waits for a turn, if the store is a [lease.Queue].
 func (v view) Enter(ctx context.Context) (func(), error) {
 	if queue, ok := v.Store.(lease.Queue); ok {
 		return queue.Enter(ctx)
@@ -141,6 +146,7 @@ func (v view) Enter(ctx context.Context) (func(), error) {
 	return func() {}, nil
 }
 
+// Check checks the store, if it is a [lease.Checker].
 func (v view) Check(ctx context.Context) error {
 	if checker, ok := v.Store.(lease.Checker); ok {
 		return checker.Check(ctx)
