@@ -76,8 +76,8 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 	txn := s.client.Txn(ctx).If(unchanged).Then(put).Else(get)
 	if from == stores.Absent {
 		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
-		written := clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{put}, []clientv3.Op{get})
-		txn = s.client.Txn(ctx).If(absent).Then(put).Else(written)
+		nested := clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{put}, []clientv3.Op{get})
+		txn = s.client.Txn(ctx).If(absent).Then(put).Else(nested)
 	}
 	reply, err := txn.Commit()
 	if err != nil {
@@ -116,10 +116,12 @@ func holds(reply *clientv3.TxnResponse, value string) bool {
 // store fail.
 type Option interface{ apply(*config) error }
 
+// config holds the values that options change.
 type config struct {
 	namespace string
 }
 
+// An optionFunc is an Option that calls the function.
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }

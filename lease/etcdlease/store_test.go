@@ -48,7 +48,7 @@ func TestLostAcknowledgement(t *testing.T) {
 	}
 	storetest.Holds(t, etcdlease.New(direct), map[int]lease.Record{1: storetest.First})
 	reply, err := direct.Get(t.Context(), "gormflake/default/1")
-	if err != nil || len(reply.Kvs) != 1 || reply.Kvs[0].Version != 1 {
+	if err != nil || len(reply.Kvs) != 1 || reply.Kvs[0].Version != 1 { // the number of writes
 		t.Errorf("key = %v, %v, want one that was written once", reply, err)
 	}
 }
@@ -113,7 +113,7 @@ func TestClientRepeatsRequest(t *testing.T) {
 type cancelling struct {
 	pb.UnimplementedKVServer
 	kv           pb.KVClient
-	transactions atomic.Int64
+	transactions atomic.Int64 // received so far
 }
 
 func (s *cancelling) Range(ctx context.Context, request *pb.RangeRequest) (*pb.RangeResponse, error) {

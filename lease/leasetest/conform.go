@@ -28,8 +28,8 @@ func Conform(t *testing.T, open Opener) {
 	conform(t, open, patience, prompt)
 }
 
-// conform is Conform with other limits than patience and prompt, which are too long for
-// tests with stores that hang.
+// conform runs the suite with these limits in place of the constants patience and prompt,
+// which are too long for tests with stores that hang.
 func conform(t *testing.T, open Opener, patience, prompt time.Duration) {
 	t.Helper()
 	for _, test := range []struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // A spoiledStore is a Memory that makes one mistake, in Load or in CompareAndSwap. All
-// handles of a namespace share a spoiledStore.
+// handles of a namespace share a spoiledStore. If load or swap is nil, this method is right.
 type spoiledStore struct {
 	*leasetest.Memory
 	load func(ctx context.Context, m *leasetest.Memory) (map[int]lease.Record, error)
@@ -38,6 +38,7 @@ func (s *spoiledStore) CompareAndSwap(ctx context.Context, worker int, old, to l
 	return s.swap(ctx, s.Memory, worker, old, to)
 }
 
+// A loadFunc is the Load, and a swapFunc the CompareAndSwap, of a spoiledStore over m.
 type (
 	loadFunc = func(ctx context.Context, m *leasetest.Memory) (map[int]lease.Record, error)
 	swapFunc = func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error)
@@ -63,6 +64,7 @@ func keeping(keep func(worker int, r lease.Record) (int, lease.Record)) *spoiled
 	}}
 }
 
+// swapping and loading return a store with this CompareAndSwap or Load.
 func swapping(swap swapFunc) *spoiledStore { return &spoiledStore{swap: swap} }
 func loading(load loadFunc) *spoiledStore  { return &spoiledStore{load: load} }
 
@@ -289,6 +291,7 @@ var spoiledStores = []struct {
 // each.
 type optionalStore struct {
 	lease.Store
+	// get is the method Get.
 	get     func(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error)
 	check   error              // the result of Check
 	off     time.Duration      // how far the clock is ahead
@@ -306,6 +309,7 @@ func (s *optionalStore) Now(ctx context.Context) (time.Time, error) {
 	return time.Now().Add(s.off), ctx.Err()
 }
 
+// Connect waits for a free place, and returns the store of s.connect.
 func (s *optionalStore) Connect(ctx context.Context) (lease.Store, func(), error) {
 	select {
 	case <-ctx.Done():
@@ -330,6 +334,7 @@ func (s *optionalStore) getRight(ctx context.Context, keys []int) (map[int]lease
 	return records, time.Now(), err
 }
 
+// Enter waits for a free place.
 func (s *optionalStore) Enter(ctx context.Context) (func(), error) {
 	if s.endless {
 		return func() {}, ctx.Err()
@@ -350,7 +355,7 @@ func (s *optionalStore) Check(context.Context) error { return s.check }
 
 // optional returns a store with all optional interfaces, which spoil may change.
 func optional(spoil func(*optionalStore)) lease.Store {
-	s := &optionalStore{Store: leasetest.NewMemory(), places: make(chan struct{}, 5)}
+	s := &optionalStore{Store: leasetest.NewMemory(), places: make(chan struct{}, 5)} // five connections, or turns, at a time
 	s.connect = func() lease.Store { return s }
 	s.get = s.getRight
 	spoil(s)
@@ -459,7 +464,7 @@ func TestSpoiledStores(t *testing.T) {
 // promptly is how soon a spoiled store has to return after the end of a context.
 const promptly = 500 * time.Millisecond
 
-// conformSoon is Conform with short limits for spoiled stores.
+// conformSoon runs the suite with short limits, because a spoiled store may hang.
 func conformSoon(t *testing.T, open leasetest.Opener) {
 	t.Helper()
 	leasetest.ConformWithin(t, open, 4*promptly, promptly)

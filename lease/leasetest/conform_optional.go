@@ -150,7 +150,7 @@ func (s *suite) checkGet(getter lease.Getter, keys []int, want map[int]lease.Rec
 		s.Errorf("Get(%v) = %v, want %v", keys, got, want)
 	}
 	clock, timed := getter.(lease.Clock)
-	if at.IsZero() == timed {
+	if at.IsZero() == timed { // no time from a store with a clock, or a time without one
 		s.Errorf("Get returns the time %v, and the store is a lease.Clock: %v", at, timed)
 	}
 	if timed {

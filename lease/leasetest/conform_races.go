@@ -102,6 +102,7 @@ type increments struct {
 const maxTries = 1000
 
 // run does the work. Every try writes an owner of its own, so that no two writes are equal.
+// It counts a write that returned an error, because the write may have happened.
 func (c *increments) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*patience)
 	defer cancel()

@@ -114,7 +114,7 @@ func (h handle) writesNothing(key int, from, to lease.Record) {
 func (s *suite) oldIsNew() {
 	h := s.handle()
 	current := lease.Record{Bound: usualBound, Owner: "owner"}
-	for _, present := range []lease.Record{{}, current} {
+	for _, present := range []lease.Record{{}, current} { // the record in the store, which is absent at first
 		if present == current {
 			h.takes(2, lease.Record{}, current)
 		}

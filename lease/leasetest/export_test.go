@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ConformWithin is Conform with other limits for calls that hang, and for calls whose
-// context has ended.
+// ConformWithin runs the suite of Conform with these limits: patience for a call that hangs,
+// and prompt for a call whose context has ended.
 func ConformWithin(t *testing.T, open Opener, patience, prompt time.Duration) {
 	t.Helper()
 	conform(t, open, patience, prompt)

@@ -70,12 +70,12 @@ type Calls struct{ Loads, Swaps int }
 type Memory struct {
 	mu      sync.Mutex
 	records map[int]lease.Record
-	undo    []undoStep // one for each write since the last acknowledged write, for Crash
-	calls   Calls
+	undo    []undoStep       // one for each write since the last acknowledged write, for Crash
+	calls   Calls            // so far
 	down    bool             // whether all calls fail
 	next    []Fault          // of the next calls of CompareAndSwap
 	decide  func(Call) Fault // the hook; may be nil
-	held    []*heldCall
+	held    []*heldCall      // the calls on Hold, oldest first
 }
 
 // An undoStep undoes a write. It has the record that the write has replaced.
@@ -114,7 +114,7 @@ func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.R
 	if err := stores.CheckRecords("leasetest", worker, old, to); err != nil {
 		return false, err
 	}
-	var swapped bool
+	var swapped bool // set when the call is carried out, which may be after its caller has given up
 	err := m.call(ctx, Call{true, worker, old, to}, func(acknowledged bool) {
 		if swapped = m.records[worker] == old; swapped {
 			m.write(worker, to, acknowledged)
@@ -147,10 +147,10 @@ func (m *Memory) call(ctx context.Context, c Call, carryOut func(acknowledged bo
 	}
 	switch fault := m.fault(c); fault {
 	case None:
-		m.locked(func() { carryOut(true) })
+		m.locked(func() { carryOut(true) }) // acknowledged
 		return nil
 	case LoseReply:
-		m.locked(func() { carryOut(false) })
+		m.locked(func() { carryOut(false) }) // not acknowledged
 		return fmt.Errorf("%w: %v", ErrFault, fault)
 	case Hold:
 		return m.hold(ctx, carryOut)
@@ -258,7 +258,7 @@ func (m *Memory) Held() int {
 // Put writes a record without comparing it and without a fault, like an acknowledged
 // write of another process. To make the store forget a write, put the old record back.
 func (m *Memory) Put(worker int, record lease.Record) {
-	m.locked(func() { m.write(worker, record, true) })
+	m.locked(func() { m.write(worker, record, true) }) // acknowledged
 }
 
 // Crash undoes all writes after the last acknowledged write. These are the writes whose

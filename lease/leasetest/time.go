@@ -21,6 +21,7 @@ type timedStore struct {
 
 var _ lease.Clock = (*timedStore)(nil)
 
+// Now returns the result of the function now, or an error if ctx has ended.
 func (s *timedStore) Now(ctx context.Context) (time.Time, error) {
 	if ctx.Err() != nil {
 		return time.Time{}, context.Cause(ctx)

@@ -31,8 +31,8 @@ func (s *store) stale(server string) bool {
 	return last == nil || last.server != server || time.Since(last.at) > checkEvery
 }
 
-// check reads the settings if they are stale. Concurrent calls wait for one call that
-// reads.
+// check reads the settings if they are stale. Concurrent calls wait for one call that reads.
+// The argument is the run ID of the server that has answered.
 func (s *store) check(ctx context.Context, server string) error {
 	_, err := stores.Call(ctx, s.Server, "check the server", func(ctx context.Context) (struct{}, error) {
 		s.checkMu.Lock()
@@ -42,7 +42,8 @@ func (s *store) check(ctx context.Context, server string) error {
 	return err
 }
 
-// refresh reads the settings if they are stale. The caller holds checkMu.
+// refresh reads the settings if they are stale. The argument is the run ID of the server that
+// has answered. The caller holds checkMu.
 func (s *store) refresh(ctx context.Context, server string) error {
 	if !s.stale(server) {
 		return nil

@@ -16,7 +16,8 @@ func TestWrongClocks(t *testing.T) {
 	storetest.WrongClocks(t, func() storetest.Client { return storeOf(t, server) })
 }
 
-// Processes continue if the server restarts with a wrong clock.
+// Processes whose clocks are right continue if the server restarts with a wrong clock. A
+// process that starts is refused while the server's clock is behind.
 func TestWrongServerClock(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, "--appendonly yes")

@@ -66,6 +66,7 @@ func do(t *testing.T, client redis.UniversalClient, args ...any) any {
 // slowConfig delays commands that read a server's settings.
 type slowConfig struct{ redis.Hook }
 
+// slowness is how long slowConfig delays a command.
 const slowness = 300 * time.Millisecond
 
 func (slowConfig) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -74,6 +75,7 @@ func (slowConfig) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return next
 }
 
+// ProcessHook delays the command CONFIG.
 func (slowConfig) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if cmd.Name() == "config" {

@@ -11,11 +11,13 @@ import (
 // store fail.
 type Option interface{ apply(*config) error }
 
+// config holds the values that options change.
 type config struct {
 	namespace string
 	log       *slog.Logger
 }
 
+// An optionFunc is an Option that calls the function.
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }

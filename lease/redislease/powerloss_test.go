@@ -39,7 +39,7 @@ func TestPowerLoss(t *testing.T) {
 			if test.long && !storetest.Long() {
 				t.Skip("set GORMFLAKE_TEST_TORTURE=long")
 			}
-			server, disk := testserver.OnDisk(t, test.service, nil, test.settings...)
+			server, disk := testserver.OnDisk(t, test.service, nil, test.settings...) // nil changes nothing in the engine
 			p := storetest.PowerLoss{Setting: test.want, Disk: disk, Server: server, Open: dialLogging}
 			if test.started != nil {
 				p.Started = func() { test.started(clientOf(t, server)) }

@@ -93,8 +93,9 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	})
 }
 
-// Now returns the time of the server that keeps the records. A lease calls it before it extends its window, so Now reads stale settings
-// in the background, and their result does not prevent the extension.
+// Now returns the time of the server that keeps the records. A lease calls it before it
+// extends its window, so Now reads stale settings in the background, and their result does
+// not prevent the extension.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
 	a, err := s.read(ctx, -1)
 	if err == nil && s.stale(a.server) && s.checkMu.TryLock() {

@@ -87,6 +87,7 @@ type withoutGuard struct{ redis.Hook }
 
 func (withoutGuard) DialHook(next redis.DialHook) redis.DialHook { return next }
 
+// ProcessPipelineHook removes the refusal from each script of a pipeline.
 func (withoutGuard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		for _, cmd := range cmds {
@@ -96,6 +97,7 @@ func (withoutGuard) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
+// ProcessHook removes the refusal from a script.
 func (withoutGuard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		dropGuard(cmd)

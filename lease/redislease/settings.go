@@ -25,8 +25,10 @@ const (
 // settings are the settings of a server that decide whether it forgets writes. A setting
 // that the server does not show is notShown.
 type settings struct {
+	// The values of maxmemory-policy, appendonly, appendfsync and no-appendfsync-on-rewrite.
 	policy, appendonly, appendfsync, onRewrite string
-	waits                                      bool // the server reports when a write is on its disk
+
+	waits bool // the server reports when a write is on its disk
 }
 
 // settingsOf reads the settings with INFO and with CONFIG, because hosted servers often
@@ -82,7 +84,7 @@ func (s settings) always() bool { return s.appendonly == "yes" && s.appendfsync 
 // or not for this user.
 func refused(err error) bool {
 	var redisErr redis.Error
-	if !errors.As(err, &redisErr) || redis.IsMaxClientsError(err) { // begins with ERR too, and passes
+	if !errors.As(err, &redisErr) || redis.IsMaxClientsError(err) { // this error begins with ERR too, but is temporary
 		return false
 	}
 	code, _, _ := strings.Cut(redisErr.Error(), " ")

@@ -71,12 +71,14 @@ type twice struct{ redis.Hook }
 
 func (twice) DialHook(next redis.DialHook) redis.DialHook { return next }
 
+// ProcessPipelineHook carries the pipeline out twice.
 func (twice) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		return errors.Join(next(ctx, cmds), next(ctx, cmds))
 	}
 }
 
+// ProcessHook carries the command out twice.
 func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		return errors.Join(next(ctx, cmd), next(ctx, cmd))

@@ -29,11 +29,11 @@ const (
 )
 
 // attempt calls f with a connection. It repeats the call until ctx ends if the database
-// was too busy, or if the connection had died before anything was sent. After an error
-// of kind elsewhere it repeats the call up to maxMoves times. attempt takes the
-// connection from the pool before it sends a statement, because otherwise database/sql
-// would repeat a statement without being told to, and would not report whether the time
-// was spent waiting for a connection or for an answer.
+// was too busy, or if the connection had died before anything was sent. After an error of
+// kind elsewhere, which another server may not return, it repeats the call up to maxMoves
+// times. attempt takes the connection from the pool before it sends a statement, because
+// otherwise database/sql would repeat a statement without being told to, and would not
+// report whether the time was spent waiting for a connection or for an answer.
 func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	began := time.Now()
 	for pause, moves := minPause, 0; ; pause = min(2*pause, maxPause) {
@@ -149,7 +149,7 @@ func endWithContext[T any](ctx context.Context, s *store, f func() (T, error)) (
 	graceCtx, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(grace, func() { giveUp(s.lateError(ctx, began, nil)) })
+		time.AfterFunc(grace, func() { giveUp(s.lateError(ctx, began, nil)) }) // f has not returned an error yet
 	})()
 	value, err := stores.Await(graceCtx, f)
 	if err != nil {

@@ -31,6 +31,7 @@ type busyPool struct {
 func TestBusyPool(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.Postgres, testdb.SQLite} {
+		// The fields are goroutines, connections, transaction and window.
 		for _, pool := range []busyPool{
 			{2, 1, 15 * time.Second, time.Minute},
 			{8, 1, 5 * time.Second, time.Minute},

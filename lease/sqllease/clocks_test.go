@@ -26,7 +26,8 @@ func TestWrongClocks(t *testing.T) {
 	}
 }
 
-// Processes continue if the server restarts with a wrong clock.
+// Processes whose clocks are right continue if the server restarts with a wrong clock. A
+// process that starts is refused while the server's clock is behind.
 func TestWrongServerClock(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{

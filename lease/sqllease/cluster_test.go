@@ -77,7 +77,7 @@ func TestClusterPostgres(t *testing.T) {
 	serializable := everyOther("&default_transaction_isolation=serializable")
 	survivesFaults(t, storetest.ClusterConfig{Cluster: postgres, Manual: true, Follow: true, Address: func() string {
 		return postgres.URLs()[0] + serializable()
-	}}, []testcluster.Fault{testcluster.Killed, testcluster.CutOff},
+	}}, []testcluster.Fault{testcluster.Killed, testcluster.CutOff}, // and in the long form also:
 		[]testcluster.Fault{testcluster.Frozen, testcluster.Demoted, testcluster.StandbyCutOff})
 }
 

@@ -96,7 +96,7 @@ const (
 // A tableName is the name of a table, with or without a schema.
 type tableName struct {
 	schema, name string
-	quoted       string
+	quoted       string // as in SQL, with the schema if there is one
 }
 
 // parseTable returns the table that the name "table" or "schema.table" means.

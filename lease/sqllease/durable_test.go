@@ -164,6 +164,7 @@ func TestSQLiteAttachedDatabase(t *testing.T) {
 func TestSQLiteSettingCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
+	// The proxy refuses the statement that restores NORMAL.
 	p := &proxy{refuse: func(_ context.Context, statement string) error {
 		if strings.HasSuffix(statement, `"main".synchronous = 1`) {
 			return errors.New("no")

@@ -55,7 +55,7 @@ func newRandom(t *testing.T) *rand.Rand {
 func TestFailoverSynchronousStandby(t *testing.T) {
 	t.Parallel()
 	eachFailover(t, func(t *testing.T, random *rand.Rand) {
-		wantNothingLost(t, synchronousStandby(t, random, nil))
+		wantNothingLost(t, synchronousStandby(t, random, nil)) // the members' stores are right
 	})
 }
 
@@ -65,7 +65,7 @@ func TestFailoverSynchronousStandby(t *testing.T) {
 func TestFailoverStalledLog(t *testing.T) {
 	t.Parallel()
 	eachFailover(t, func(t *testing.T, random *rand.Rand) {
-		wantNothingLost(t, stalledLog(t, random, nil))
+		wantNothingLost(t, stalledLog(t, random, nil)) // the members' stores are right
 	})
 }
 
@@ -86,7 +86,7 @@ type failover struct {
 	*storetest.Fleet
 	t       *testing.T
 	random  *rand.Rand
-	url     func(*testserver.Proxy) string
+	url     func(*testserver.Proxy) string // returns the server's URL through the proxy
 	holders []*storetest.Member
 	proxies []*testserver.Proxy // of the holders
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
+// errInjected is the error of a statement that failNth makes fail.
 var errInjected = errors.New("injected")
 
 // failNth makes the nth statement from now on fail before it reaches the database. The

@@ -10,7 +10,7 @@ import (
 // is empty if it can.
 func (d *dialect) flaws(found shape, t tableName, namespace string) []Flaw {
 	switch found.kind {
-	case "":
+	case "": // a plain table, whose columns and keys are checked below
 	case aView:
 		return []Flaw{{Found: "it is " + aView, Want: "a plain table", Fix: "stop every process that leases workers, and name the table that the view reads in WithTable"}}
 	default:

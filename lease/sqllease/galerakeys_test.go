@@ -34,7 +34,7 @@ func (ownRow) TableName() string     { return "own" }
 // while gormflake's keys are right.
 func batchKeys(nodes []*testserver.Server) func(t *testing.T) {
 	return func(t *testing.T) {
-		var wrong, anothers, ownWrong int
+		var wrong, anothers, ownWrong int // GORM's wrong keys, those of another row among them, and gormflake's wrong keys
 		for _, node := range nodes {
 			db := withoutReturning(t, node)
 			guessed, own := make([]guessedRow, 300), make([]ownRow, 300)

@@ -35,8 +35,8 @@ func reopen(t *testing.T, db *gorm.DB) *gorm.DB {
 	return nil
 }
 
-// newStore is sqllease.New. On TiDB it accepts the server, and leases need not settle,
-// because settling would hide faults that occur before its end.
+// newStore returns the store of sqllease.New. On TiDB it accepts the server, and leases need
+// not settle, because settling would hide faults that occur before its end.
 func newStore(db *gorm.DB, opts ...sqllease.Option) lease.Store {
 	store := sqllease.New(db, opts...)
 	if !isTiDB(db) {

@@ -91,7 +91,7 @@ func (s *store) logFindings(ctx context.Context, found session, refuse bool) err
 	var errs []error
 	for _, f := range found.findings {
 		switch {
-		case s.volatile, slices.Contains(s.lastFindings[found.server], f):
+		case s.volatile, slices.Contains(s.lastFindings[found.server], f): // accepted, or logged before
 		case f.level == slog.LevelError && refuse:
 			errs = append(errs, errors.New(f.text+orAccept))
 		default:

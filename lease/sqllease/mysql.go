@@ -11,6 +11,8 @@ import (
 	"strings"
 )
 
+// mysqlDialect is the dialect of MySQL and MariaDB.
+//
 // Text columns are binary so that they compare byte by byte, because every collation
 // that both MySQL and MariaDB know ignores blanks at the end.
 var mysqlDialect = &dialect{

@@ -22,6 +22,7 @@ const (
 )
 
 var (
+	// validTable matches "table" and "schema.table".
 	validTable  = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%[1]d}(\.[A-Za-z0-9_-]{1,%[1]d})?$`, maxIdentifier))
 	unprintable = regexp.MustCompile(`[^ -~]`) // matches control characters and non-ASCII
 )
@@ -34,6 +35,7 @@ var ErrNoTable = errors.New("no table of workers")
 // store fail.
 type Option interface{ apply(*config) error }
 
+// config holds the values that options change.
 type config struct {
 	namespace string
 	table     string // as given, without quotes
@@ -43,6 +45,7 @@ type config struct {
 	logger    *slog.Logger
 }
 
+// An optionFunc is an Option that calls the function.
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
@@ -114,6 +117,7 @@ func ExistingTable() Option {
 	})
 }
 
+// configure returns the default values, changed by the options.
 func configure(opts []Option) (config, error) {
 	cfg := config{namespace: defaultNamespace, table: defaultTable, logger: slog.Default()}
 	return cfg, option.Apply("sqllease", opts, func(opt Option) error { return opt.apply(&cfg) })

@@ -37,6 +37,7 @@ func leaseOn(t *testing.T, server *testserver.Server, window time.Duration) (*le
 // issues IDs all the time.
 func TestShortOutageIsNotNoticed(t *testing.T) {
 	t.Parallel()
+	// The extension is due at window/3, which is after before and within down.
 	window, before, down := 6*time.Second, time.Second, 2*time.Second
 	if storetest.Long() {
 		window, before, down = time.Minute, 18*time.Second, 5*time.Second

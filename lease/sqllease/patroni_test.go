@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	patroniWindow  = 6 * time.Second
-	patroniMembers = 4
+	patroniWindow  = 6 * time.Second // the window of the members, but for those with the default window
+	patroniMembers = 4               // the members of a fleet, each of which has a worker
 )
 
 // strictMode are settings of Patroni under which a leader without a synchronous standby
@@ -28,8 +28,8 @@ func TestPatroni(t *testing.T) {
 	faults := []testcluster.Fault{testcluster.SwitchedOver, testcluster.Killed, testcluster.Frozen}
 	for _, mode := range []struct {
 		name     string
-		settings []string
-		settle   time.Duration
+		settings []string      // of Patroni
+		settle   time.Duration // of the leases
 		faults   []testcluster.Fault
 	}{
 		{"strict", strictMode, 0, faults},

@@ -73,7 +73,8 @@ type execer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// eachRow calls scan for each row that the query returns.
+// eachRow calls scan for each row that the query returns. If ctx ends, the error names the
+// query.
 func eachRow(ctx context.Context, conn execer, query string, args []any, scan func(*sql.Rows) error) error {
 	began := time.Now()
 	rows, err := conn.QueryContext(ctx, query, args...)

@@ -43,6 +43,7 @@ func TestClusterReplica(t *testing.T) {
 	})
 }
 
+// replicaWindow is the window of the members, and the time for which some of them settle.
 const replicaWindow = 1500 * time.Millisecond
 
 // A replicaRow contains the settings of failovers of one kind, and their results.
@@ -67,7 +68,7 @@ func (r *replicaRow) failovers(t *testing.T) {
 	for range times {
 		r.failover(t, true) // the replica is cut off before
 		if r.semiSync && storetest.Long() {
-			r.failover(t, false)
+			r.failover(t, false) // the replica is not cut off
 		}
 	}
 	t.Logf("%d failovers, %d IDs, %d duplicates, %d regressions, longest halt %v",

@@ -54,6 +54,7 @@ const (
 	noKey   = "it has no unique key over namespace and worker_id alone"
 )
 
+// brokenSQLite, brokenMySQL and brokenPostgres are tables that the store refuses.
 var brokenSQLite = []brokenTable{
 	{"no key", columns(""), noKey},
 	{"key of the worker alone", columns("PRIMARY KEY (worker_id)"), noKey},
@@ -315,6 +316,9 @@ table "snowflake_workers" cannot keep a worker to one holder: `+noKey+`: want UN
 // and triggers than its own, if they keep every record exactly.
 func TestGoodTables(t *testing.T) {
 	t.Parallel()
+	// Row level security does not apply to the owner of a table. A temporary table puts another
+	// schema before the path. The table of the case "case matters" has a broken neighbour whose
+	// name differs only in case.
 	unique := columns("UNIQUE (worker_id, namespace)")
 	for target, tables := range map[testdb.Target]map[string]string{
 		testdb.SQLite: {
@@ -406,7 +410,7 @@ func TestMigratedTable(t *testing.T) {
 	}
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		if db.Name() == "mysql" {
-			db = db.Set("gorm:table_options", "COLLATE=utf8mb4_bin")
+			db = db.Set("gorm:table_options", "COLLATE=utf8mb4_bin") // because the default ignores case
 		}
 		if err := db.AutoMigrate(&SnowflakeWorker{}); err != nil {
 			t.Fatal(err)
@@ -441,8 +445,8 @@ func TestShapeOfNamedTable(t *testing.T) {
 		if !strings.Contains(refused.Table, schemaOf(t, db)) || !strings.Contains(refused.Flaws[len(refused.Flaws)-1].Found, noKey) {
 			t.Errorf("got %v, want the table with its schema and %s", refused, noKey)
 		}
-		fix(t, db, refused.Flaws[len(refused.Flaws)-1])
-		if db.Name() != "mysql" { // in MySQL the owner's collation is another flaw
+		fix(t, db, refused.Flaws[len(refused.Flaws)-1]) // the missing key
+		if db.Name() != "mysql" {                       // in MySQL the owner's collation is another flaw
 			acceptsTable(t, newStore(db, sqllease.WithTable(schemaOf(t, db)+".Odd-1")))
 		}
 		acceptsTable(t, newStore(db))
@@ -470,7 +474,7 @@ func TestFixOfNamedTable(t *testing.T) {
 // dot. The fix must name this schema as one quoted name.
 func TestFixInSchemaWithDot(t *testing.T) {
 	t.Parallel()
-	db := withSynchronous(t, testdb.Open(t, testdb.SQLite), 1)
+	db := withSynchronous(t, testdb.Open(t, testdb.SQLite), 1) // over one connection, because ATTACH is for one
 	run(t, db, "ATTACH '"+t.TempDir()+"/other.db' AS \"a.b\"",
 		strings.Replace(elsewhere(columns(primary)), "elsewhere", `"a.b".elsewhere`, 1))
 	store := newStore(db, sqllease.WithTable("elsewhere"))
@@ -546,6 +550,7 @@ func TestLoadRefusesRows(t *testing.T) {
 			}
 			return statement
 		}})
+		// The proxies change worker 7 to -2, and to 1 << 32.
 		for _, test := range []struct {
 			db   *gorm.DB
 			want string

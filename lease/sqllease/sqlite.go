@@ -11,6 +11,8 @@ import (
 	"strings"
 )
 
+// sqliteDialect is the dialect for both drivers of SQLite. It has neither a clock nor a
+// standby, because SQLite is a library and not a server.
 var sqliteDialect = &dialect{
 	name:   "sqlite",
 	quote:  `"`,
@@ -82,8 +84,8 @@ WHERE name = ? COLLATE NOCASE AND (schema = ? COLLATE NOCASE OR ? = '') ORDER BY
 
 // sqliteColumns reads the columns. It counts a column of the primary key as NOT NULL,
 // because the store never writes NULL. The size is the largest number, because SQLite
-// ignores the size in the name of a type. The query derives the type from SQLite's affinity rules
-// for names of types, because drivers read columns of other numeric types, such as
+// ignores the size in the name of a type. The query derives the type from SQLite's affinity
+// rules for names of types, because drivers read columns of other numeric types, such as
 // TIMESTAMP or BOOLEAN, as values that are not numbers.
 //
 // A column compares byte by byte if it distinguishes texts that differ only in case, or

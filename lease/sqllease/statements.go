@@ -12,7 +12,8 @@ const (
 	// probeSQL returns no row, and fails if the table or one of its columns is missing.
 	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
 
-	// loadSQL lacks the placeholder of the namespace, which differs by database.
+	// loadSQL reads the records of a namespace. It lacks the placeholder of the namespace,
+	// which differs by database.
 	loadSQL = selectSQL + "%s ON namespace = "
 
 	// selectSQL reads records together with the state and the clock of the server. By
@@ -20,6 +21,8 @@ const (
 	selectSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
 FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 
+	// insertSQL adds a record, and updateSQL replaces it if it has the given bound and owner,
+	// in databases whose placeholder is a question mark.
 	insertSQL = "INSERT INTO %s (namespace, worker_id, bound, owner) VALUES (?, ?, ?, ?)"
 	updateSQL = "UPDATE %s SET bound = ?, owner = ? WHERE namespace = ? AND worker_id = ? AND bound = ? AND owner = ?"
 )

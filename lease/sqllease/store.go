@@ -26,8 +26,8 @@ var (
 type shared struct {
 	config
 	stores.Turns
-	chosen atomic.Pointer[dialect]
-	table  tableName
+	chosen atomic.Pointer[dialect] // see the method dialect
+	table  tableName               // as the options name it
 
 	// ready is the table after it was created and checked at first use, with the schema
 	// in which it was found. The name alone could mean another table in a later

@@ -98,7 +98,7 @@ func TestSynchronousSessionOnGalera(t *testing.T) {
 		t.Skip("this server knows nothing of Galera")
 	}
 	var statements galeraStatements
-	db = open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Params = map[string]string{"wsrep_sync_wait": "15"} })(t, db))
+	db = open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Params = map[string]string{"wsrep_sync_wait": "15"} })(t, db)) // all bits
 	store := newStore(proxied(t, db, &proxy{rewrite: statements.rewrite}))
 	load(t, store)
 	statements.take()

@@ -39,8 +39,8 @@ func (s *store) prepare(ctx context.Context) (tableName, error) {
 	return s.setUp(ctx)
 }
 
-// setUp creates the table if it does not exist, checks it, and keeps it as ready. The
-// caller holds the gate, or uses a store with a pin.
+// setUp creates the table if it does not exist, checks it, and keeps it as ready, with the
+// schema in which it was found. The caller holds the gate, or uses a store with a pin.
 func (s *store) setUp(ctx context.Context) (t tableName, err error) {
 	if err := s.ensureTable(ctx); err != nil {
 		return t, err

@@ -38,7 +38,7 @@ func classifyTiDB(err error) errorKind {
 	switch match := tidbAborted.FindStringSubmatch(err.Error()); {
 	case match == nil:
 		return classifyMySQL(err)
-	case match[1] != "":
+	case match[1] != "": // 8141
 		return duplicate
 	}
 	return conflict

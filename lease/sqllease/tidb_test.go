@@ -105,8 +105,8 @@ func wantsSettle(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// tidbDirt are states of a session that only TiDB has. Those without a text do not keep the
-// store from using the connection.
+// tidbDirt are states of a session on TiDB. Those without a text do not keep the store from
+// using the connection.
 var tidbDirt = []dirt{
 	{"transaction without a lock", []string{"BEGIN OPTIMISTIC", insertOrder}, openTransaction, false},
 	{"transaction with a lock", []string{"BEGIN PESSIMISTIC", insertOrder}, openTransaction, false},
@@ -182,6 +182,8 @@ func TestLikeTiDBTables(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, columns(primary, binary...))
+		// before creates the table again, if it is not empty. ddl is in the answer of SHOW CREATE
+		// TABLE, and found is the flaw.
 		for _, test := range []struct{ before, ddl, found string }{
 			{"", "CREATE GLOBAL TEMPORARY TABLE", "it is a global temporary table"},
 			{"", ") /*T![ttl] TTL=`at` + INTERVAL 1 DAY", "its rows expire"},

@@ -10,7 +10,7 @@ import (
 // A slowError is the error of a statement that was not answered within its time.
 type slowError struct {
 	statement string
-	after     time.Duration
+	after     time.Duration // how long the store has waited
 	cause     error
 }
 
@@ -41,8 +41,8 @@ func asSlowError(ctx context.Context, statement string, began time.Time, err err
 
 // A waitError is the error of a call whose context has ended while it waited.
 type waitError struct {
-	text  string
-	cause error
+	text  string // what the call waited for
+	cause error  // of the context's end
 }
 
 func (e *waitError) Error() string { return e.text + ": " + e.cause.Error() }

@@ -23,6 +23,7 @@ type (
 	interception = func(execution) (driver.Result, error)
 )
 
+// errReset is the error of a connection that has broken.
 var errReset = errors.New("connection reset by peer")
 
 // An outcome is a fault of a write between the store and the database, the expected result
@@ -35,6 +36,7 @@ type outcome struct {
 	leaves  func(from, to lease.Record) lease.Record                          // returns the record that the fault leaves
 }
 
+// outcomes are the faults that a write must survive on every database.
 var outcomes = []outcome{
 	{"acknowledgement lost", func(execute execution, _ lease.Store) (driver.Result, error) {
 		return ignore(execute, errReset)
@@ -87,7 +89,7 @@ func (o outcome) inject(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, 
 	if from != (lease.Record{}) {
 		swap(t, other, 1, lease.Record{}, from, true)
 	}
-	load(t, store)
+	load(t, store) // so that the store's first use is over
 	on(p, func(execute execution) (driver.Result, error) { return o.fault(execute, other) })
 	got, err := store.CompareAndSwap(within(t, patience), 1, from, second)
 	if got != o.want || errorText(err) != o.wantErr {
@@ -127,6 +129,7 @@ func errorText(err error) string {
 }
 
 // The store repeats a write after errors that mean that a busy database has not applied it.
+// For PostgreSQL they are given by their SQLSTATE.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	for target, texts := range map[testdb.Target][]string{
@@ -189,6 +192,7 @@ func TestOddCounts(t *testing.T) {
 		store := newStore(proxied(t, db, p))
 		load(t, store)
 		quoted := quotedTable(db)
+		// counts makes the next write report that it has changed n rows.
 		counts := func(n int64) {
 			p.onWrite(func(execution) (driver.Result, error) { return driver.RowsAffected(n), nil })
 		}

@@ -44,9 +44,9 @@ func New(conn *zk.Conn, opts ...Option) lease.Store {
 type store struct {
 	stores.Server
 	conn   *zk.Conn
-	folder string // path of the namespace
-	acl    []zk.ACL
-	warn   func() // on its first call, logs the warning that WithForceSync avoids
+	folder string   // path of the namespace
+	acl    []zk.ACL // of the nodes that the store creates
+	warn   func()   // on its first call, logs the warning that WithForceSync avoids
 }
 
 var _ lease.Store = (*store)(nil)
@@ -177,6 +177,7 @@ func (s *store) create(path, data string) error {
 // store fail.
 type Option interface{ apply(*config) error }
 
+// config holds the values that options change.
 type config struct {
 	namespace string
 	acl       []zk.ACL
@@ -184,6 +185,7 @@ type config struct {
 	log       *slog.Logger
 }
 
+// An optionFunc is an Option that calls the function.
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }

@@ -36,8 +36,9 @@ func Call[T any](ctx context.Context, s Server, what string, f func(context.Cont
 	return value, nil
 }
 
-// Swap is [lease.Store.CompareAndSwap] for stores that keep a record as text. It calls
-// swap with the texts of both records.
+// Swap implements CompareAndSwap of a [lease.Store] that keeps a record as text. It calls
+// swap with the texts of both records, and returns its result. It refuses a write that
+// would change nothing.
 func (s Server) Swap(ctx context.Context, worker int, from, to lease.Record, swap func(ctx context.Context, from, to string) (bool, error)) (bool, error) {
 	if err := CheckRecords(s.Package, worker, from, to); err != nil {
 		return false, err
@@ -77,6 +78,7 @@ func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 // DefaultNamespace is the namespace of a store without WithNamespace.
 const DefaultNamespace = "default"
 
+// validNamespace matches names that can be part of a key or a path on every server.
 var validNamespace = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // CheckNamespace returns an error unless the name can be part of a key or a path on

@@ -122,7 +122,8 @@ func (s *state) fresh() num {
 	return top + 1
 }
 
-// eachVersion calls visit for every version in the state.
+// eachVersion calls visit for every version in the state. The versions that writes in the log
+// replace do not matter any more.
 func (s *state) eachVersion(visit func(*num)) {
 	s.eachRecord(func(r *record) { visit(&r.version) })
 	for i := range s.processes {

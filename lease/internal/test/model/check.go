@@ -34,7 +34,7 @@ func Check(c Config) (Result, error) {
 		return Result{}, err
 	}
 	s := &search{config: c, seen: map[state]struct{}{}}
-	s.add(initial(), -1, step{})
+	s.add(initial(), -1, step{}) // without a parent and a step
 	for len(s.frontier) > 0 && s.result.Violation == "" {
 		s.expand()
 	}
@@ -67,15 +67,15 @@ func (c Config) validate() error {
 // A search visits the states breadth first.
 type search struct {
 	config   Config
-	seen     map[state]struct{}
-	nodes    []node
-	frontier []frontierState // states at the greatest distance from the start so far
+	seen     map[state]struct{} // states reached so far
+	nodes    []node             // of these states, in the order in which they were reached
+	frontier []frontierState    // states at the greatest distance from the start so far
 	result   Result
 }
 
 // A node is the step by which a state was first reached, and its previous state.
 type node struct {
-	parent int32
+	parent int32 // index of the previous state's node; -1 at the start
 	step   step
 }
 
@@ -148,7 +148,7 @@ func (s *search) retake(from state, taken step, names [maxProcesses]num) (to sta
 		if by != taken {
 			return
 		}
-		var moved [maxProcesses]num
+		var moved [maxProcesses]num // by process, its new position
 		to, moved = next.canonical()
 		for i, j := range moved {
 			renamed[j] = names[i]

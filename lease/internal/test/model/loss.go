@@ -32,7 +32,8 @@ func (l Loss) Repeated() int {
 
 // boundAfterCrash returns the bound that the store shows after the crash, and whether it is
 // another bound than the last acknowledged one. If the store has forgotten all writes
-// of the holder, the worker is free.
+// of the holder, the worker is free, with a bound of at most the time at which the holder
+// acquired it.
 func (l Loss) boundAfterCrash() (bound int, lost bool) {
 	kept := l.Last // the time of the last write that the store has kept
 	for kept > -l.Lost && kept >= l.Started {

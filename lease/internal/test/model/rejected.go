@@ -15,7 +15,7 @@ const maxShown = 20
 // reason why, the process's grants in the model, and its last events.
 func (r *Replay) rejected(events []Event, at int, why error) error {
 	process := events[at].Process
-	var last []string
+	var last []string // the newest first, until it is reversed
 	for i := at; i >= 0 && len(last) < maxShown; i-- {
 		if e := events[i]; e.Process == process || e.Kind == Crashed || e.Kind == Operated {
 			last = append(last, "  "+e.String())

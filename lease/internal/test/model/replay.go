@@ -22,7 +22,8 @@ type Replay struct {
 // free.
 type grant struct{ process, token int }
 
-// A call is a write of a grant.
+// A call is a write of a grant, by the process of the model for the grant and the version of
+// the new record.
 type call struct{ grant, version num }
 
 // NewReplay returns a replay that starts with a store without records.
@@ -49,7 +50,8 @@ func (r *Replay) Check(events []Event) error {
 	return nil
 }
 
-// breachChecks is the number of events between two checks of the invariant.
+// breachChecks is the number of events between two checks of the invariant, each of which
+// looks at every tick of every worker.
 const breachChecks = 5000
 
 // breach returns an error if the invariant does not hold.
@@ -109,7 +111,8 @@ func (r *Replay) take(st step) error {
 func (r *Replay) model(p num) *process { return &r.sr.state.processes[p] }
 
 // grantOf returns the grant of a token. A new token shows that an earlier claim of the
-// process has ended, so grantOf ends that grant and starts another.
+// process has ended, so grantOf ends that grant, without a write that could arrive late, and
+// starts another. It returns the process of the model for the grant.
 func (r *Replay) grantOf(process, token int) (num, error) {
 	if p, ok := r.find(token); ok {
 		return p, nil
@@ -158,7 +161,8 @@ func (r *Replay) end(process int, late bool, in func(mode) bool) (err error) {
 	return err
 }
 
-// flag returns 1 for true, as the value a of a step.
+// flag returns 1 for true and 0 for false, for example as the value a of the step die, which
+// is 1 if the process's write is still on its way.
 func flag(b bool) num {
 	if b {
 		return 1

@@ -9,7 +9,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// load returns the events of a read of these keys.
+// load returns the events of a read of these keys. The records in shown are compared with
+// the model's.
 func load(shown map[int]model.Seen, keys ...int) []model.Event {
 	return []model.Event{{Kind: model.Loaded, Keys: keys, Records: shown, OK: true}, {Kind: model.Answered}}
 }
@@ -51,17 +52,25 @@ func held(bound int64) model.Seen { return model.Seen{Bound: bound, Holder: 1} }
 // other trace with a reason. The cases are the shortest traces that have revealed a
 // mistake, or a case of the protocol.
 func TestReplay(t *testing.T) {
-	layout := model.Seen{Bound: 1}
+	layout := model.Seen{Bound: 1} // the record of layout 1
+	// A process reads the layout and both workers. confirm is its read of the layout after a
+	// claim, and reread its read of worker 0.
 	read := load(map[int]model.Seen{model.LayoutWorker: layout}, model.LayoutWorker, 0, 1)
 	confirm, reread := load(nil, model.LayoutWorker), load(nil, 0)
+	// A process finds no layout and writes it, and then holds worker 0 below tick 10.
 	join := trace(load(nil, model.LayoutWorker, 0, 1), swap(1, model.LayoutWorker, model.Seen{}, layout, true))
 	hold := trace(join, read, swap(2, 0, model.Seen{}, held(10), true), confirm)
 	released := model.Seen{Bound: 10, Holder: 1, Released: true}
+	// An operator sets the bound of worker 0 to 5.
 	reset := []model.Event{{Kind: model.Operated, Process: -1, New: model.Seen{Bound: 5}}}
+	// Process 1 writes the layout, which lands but is not acknowledged. Then the store forgets
+	// it, and the process writes it again.
 	unsaved := by(1, trace(load(nil, model.LayoutWorker, 0, 1), swap(1, model.LayoutWorker, model.Seen{}, layout, true)[:2]))
 	again := by(1, trace([]model.Event{{Kind: model.Crashed, Tick: 1}, {Kind: model.Answered, Call: 1}},
 		load(nil, model.LayoutWorker, 0, 1), swap(2, model.LayoutWorker, model.Seen{}, layout, true)))
+	// Process 0 claims worker 0, and releases it.
 	claim, returned := swap(3, 0, model.Seen{}, held(10), true), swap(4, 0, held(10), released, true)
+	// The store refuses the claim of a second process.
 	late := swap(4, 0, released, model.Seen{Bound: 20, Holder: 2}, false)
 	late[1].OK = false
 	for _, test := range []struct {

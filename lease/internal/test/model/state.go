@@ -25,13 +25,13 @@ const (
 type process struct {
 	mode         mode
 	worker       num
-	next         num // the lowest tick that it may issue
-	acknowledged num // the bound that counts
-	base         base
+	next         num             // the lowest tick that it may issue
+	acknowledged num             // the bound that counts
+	base         base            // the record that its next write replaces
 	tried        [maxWorkers]num // of a claim, by worker: the tick from which it would issue, plus one; 0 if it has not tried
 
 	layout num // zero if all processes have the same layout
-	joined num // the version of the layout's record
+	joined num // the version of the layout's record that it has read or written
 
 	// The pending write replaces base by a record with bound to and this version.
 	status  status
@@ -56,8 +56,8 @@ const nobody num = 0
 // A state is the state of the store and of all processes at one moment.
 type state struct {
 	store     store
-	issued    [maxWorkers][maxTicks]bool
-	layout    num // the layout of all issued IDs; zero before the first
+	issued    [maxWorkers][maxTicks]bool // whether an ID was issued, by worker and tick
+	layout    num                        // the layout of all issued IDs; zero before the first
 	processes [maxProcesses]process
 	late      [maxLate]write // whose sender no longer waits
 }
@@ -84,7 +84,8 @@ func (s *state) send(p, worker num, from base, to num) {
 	pr.worker, pr.base, pr.status, pr.to, pr.version = worker, from, sent, to, s.fresh()
 }
 
-// write returns the write that a process has sent.
+// write returns the write that a process has sent. The new record has the owner p+1, and is
+// released if the process has stopped. The layout's record has no owner.
 func (s *state) write(p num) write {
 	pr := s.processes[p]
 	if pr.mode == joining {
@@ -120,8 +121,9 @@ func (s *state) useWritten(p num) {
 	}
 }
 
-// hold makes a claim hold the worker, whose record is b. If there are layouts, the process
-// must first read the layout once more.
+// hold makes a claim hold the worker, whose record is b. The process issues from the tick of
+// its claim, which tried has plus one. If there are layouts, the process must first read the
+// layout once more.
 func (pr *process) hold(worker num, b base) {
 	*pr = process{
 		mode: holding, worker: worker, next: pr.tried[worker] - 1, acknowledged: b.bound, base: b,

@@ -16,7 +16,7 @@ type stepper struct {
 func (sr *stepper) all() {
 	for i := range sr.config.Processes {
 		p := num(i)
-		if sr.wanted != nil && p != sr.wanted.process {
+		if sr.wanted != nil && p != sr.wanted.process { // whose steps a Replay does not want
 			continue
 		}
 		sr.processSteps(p)
@@ -73,7 +73,7 @@ func (sr *stepper) valuesToTry(low, high num, observed func(step) num) (from, to
 	if v := observed(*sr.wanted); low <= v && v <= high {
 		return v, v
 	}
-	return 1, 0
+	return 1, 0 // an empty range
 }
 
 // valueA returns the value a of a step, for valuesToTry.
@@ -123,7 +123,8 @@ func (sr *stepper) claims(p num) {
 	}
 }
 
-// earliest returns the first tick of a window that replaces the record r.
+// earliest returns the first tick of a window that replaces the record r, which is r's bound
+// unless the mutant FromNow is searched.
 func (sr *stepper) earliest(r record) num {
 	if sr.isMutant(FromNow) {
 		return 0

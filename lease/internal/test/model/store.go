@@ -4,7 +4,7 @@ package model
 // Version zero means that the record was never written.
 type record struct {
 	bound    num
-	owner    num
+	owner    num // i+1 for process i, or nobody
 	version  num
 	released bool // by its owner, or by an operator
 }

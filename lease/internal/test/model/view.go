@@ -14,9 +14,9 @@ import (
 // does with it.
 type View struct {
 	*Replay
-	versions map[string]num // versions of records, by worker and text
-	last     num            // the last version given to a record
-	began    []Event        // issued by the current call, and not replayed yet
+	versions   map[string]num // versions of records, by worker and text
+	last       num            // the last version given to a record
+	pendingIDs []Event        // issued by the current call, and not replayed yet
 }
 
 // NewView returns a view of a store without records.
@@ -28,11 +28,12 @@ func NewView() *View {
 
 // Check replays the events of the process. Bounds and ticks may have any unit.
 func (v *View) Check(events []Event) error {
+	// At the beginning of a call, see rejects IDs of the last call that could not be issued.
 	events = rank(append(events, Event{Kind: Began}))
 	next, ids := writesAfter(events), issuedBy(events)
 	for i, e := range events {
 		err := v.see(e, next[i], ids[i])
-		v.issueBegun()
+		v.issuePending()
 		if err != nil {
 			return v.rejected(events, i, err)
 		}
@@ -43,7 +44,7 @@ func (v *View) Check(events []Event) error {
 // rank replaces bounds and ticks by their ranks, because the model only compares them.
 // The numbers of layouts do not change.
 func rank(events []Event) []Event {
-	values := []int64{0, 1, 2}
+	values := []int64{0, 1, 2} // whose ranks are 0, 1 and 2, because layouts have the numbers 1 and 2
 	events = slices.Clone(events)
 	for i := range events {
 		events[i].Records = maps.Clone(events[i].Records)
@@ -86,15 +87,15 @@ func issuedBy(events []Event) map[int][]Event {
 
 // see replays one event: it puts the model's store into the state that the event shows, and
 // takes the model's steps for the event. next is the write that is based on the event, if
-// it is a read. ids are the IDs of the call that the event begins. issueBegun takes these
+// it is a read. ids are the IDs of the call that the event begins. issuePending takes these
 // IDs during the call; an ID that is left when the next call begins could not be issued.
 func (v *View) see(e Event, next *Event, ids []Event) error {
 	switch e.Kind {
 	case Began:
-		if len(v.began) > 0 {
-			return fmt.Errorf("issued tick %d of worker %d, which it could at no time of the call", v.began[0].Tick, v.began[0].Worker)
+		if len(v.pendingIDs) > 0 {
+			return fmt.Errorf("issued tick %d of worker %d, which it could at no time of the call", v.pendingIDs[0].Tick, v.pendingIDs[0].Worker)
 		}
-		v.began = ids
+		v.pendingIDs = ids
 		return nil
 	case Issued:
 		return nil
@@ -111,11 +112,11 @@ func (v *View) see(e Event, next *Event, ids []Event) error {
 	return v.event(e, next)
 }
 
-// issueBegun takes the IDs of the current call, as early as the model allows. The process
+// issuePending takes the IDs of the current call, as early as the model allows. The process
 // has reported them only at the end of the call.
-func (v *View) issueBegun() {
-	for len(v.began) > 0 && v.issued(v.began[0]) == nil {
-		v.began = v.began[1:]
+func (v *View) issuePending() {
+	for len(v.pendingIDs) > 0 && v.issued(v.pendingIDs[0]) == nil {
+		v.pendingIDs = v.pendingIDs[1:]
 	}
 }
 

@@ -120,6 +120,7 @@ func valueB(st step) num { return st.b }
 
 // evicts takes the operator's write of this bound, which may also arrive late.
 func (sr *stepper) evicts(worker num, r record, to num) {
+	// The record keeps its owner, and is marked as released.
 	eviction := write{worker, r.version, record{to, r.owner, sr.state.fresh(), true}}
 	st := step{kind: evict, worker: worker, b: to}
 	sr.change(st, func(s *state) { s.store.land(eviction, sr.config.Volatile) })

@@ -24,11 +24,11 @@ const healthyWindow = 7500 * time.Millisecond
 // A clockFleet is a set of processes that share a store. Each has its own worker.
 type clockFleet struct {
 	t      *testing.T
-	layout snowflake.Layout // with times from 1970 to 6429
-	client Client
-	ended  chan struct{} // closed when the processes have to end
+	layout snowflake.Layout // with times from 1970 to 6429, for wrong clocks
+	client Client           // shared by all processes but those that are killed
+	ended  chan struct{}    // closed when the processes have to end
 	wg     sync.WaitGroup
-	all    []*clockProcess
+	all    []*clockProcess // also those that have not been started
 }
 
 // newClockFleet returns a fleet without processes. It opens the client that most of its
@@ -93,8 +93,8 @@ type clockProcess struct {
 	opts   []lease.Option
 	ahead  atomic.Int64 // how far its clock is ahead
 	log    journal
-	lease  *lease.Lease
-	gen    *snowflake.Generator
+	lease  *lease.Lease         // nil before the process has acquired its worker
+	gen    *snowflake.Generator // nil before it has a generator
 	ids    []types.ID
 
 	// The following are only counted of a process whose clock is right.

@@ -12,12 +12,12 @@ import (
 // A Client is a store with its own connections.
 type Client struct {
 	Store lease.Store
-	Close func()
+	Close func() // closes the connections
 }
 
 const (
 	clockSkew   = 2 * time.Second         // WithMaxSkew of processes whose clocks are wrong
-	clockWindow = 1500 * time.Millisecond // of these processes
+	clockWindow = 1500 * time.Millisecond // the window of these processes
 
 	// clockBlock is how long a process whose clock is wrong may block a worker.
 	clockBlock = clockSkew + 2*clockWindow
@@ -81,7 +81,7 @@ func WrongClocks(t *testing.T, open func() Client) {
 	}
 	var wg sync.WaitGroup
 	for i, w := range wrong {
-		worker := int64(2 + 2*i)
+		worker := int64(2 + 2*i) // two workers for each clock, after those of the healthy processes
 		killed := f.add(w.name, doomed[i], worker, w.options()...).withOwnClock()
 		corrected := f.add(w.name, f.client, worker+1, w.options()...).withOwnClock()
 		successor := f.addHealthy(worker)

@@ -83,10 +83,10 @@ func Long() bool { return os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" }
 type failovers struct {
 	ClusterConfig
 	t              *testing.T
-	sound, control *Fleet // generators that keep the rules, and generators that break one
-	withDefaults   *Fleet // with the default window; may be nil
-	holders        []*Member
-	rows           map[testcluster.Fault]*clusterRow
+	sound, control *Fleet                            // generators that keep the rules, and generators that break one
+	withDefaults   *Fleet                            // with the default window; may be nil
+	holders        []*Member                         // the members of sound from the start
+	rows           map[testcluster.Fault]*clusterRow // the results by kind of fault
 }
 
 // Failovers has generators issue IDs while the leader of their cluster is broken, and
@@ -288,14 +288,14 @@ func (f *failovers) report() {
 
 // judge fails the test if a fleet that keeps the rules has issued an ID twice, or if its
 // leases found that the cluster has forgotten a write. The latter is expected with Settles,
-// whose faults make the cluster forget.
-func (f *failovers) judge(which string, got Tally) {
+// whose faults make the cluster forget. The prefix of the messages names the fleet.
+func (f *failovers) judge(prefix string, got Tally) {
 	f.t.Helper()
 	if got.Duplicates > 0 {
-		f.t.Errorf("%s%d of %d IDs were issued twice", which, got.Duplicates, got.IDs)
+		f.t.Errorf("%s%d of %d IDs were issued twice", prefix, got.Duplicates, got.IDs)
 	}
 	if got.Regressions > 0 && !f.Settles {
-		f.t.Errorf("%s%d regressions, want none: the cluster has kept what it had acknowledged", which, got.Regressions)
+		f.t.Errorf("%s%d regressions, want none: the cluster has kept what it had acknowledged", prefix, got.Regressions)
 	}
 }
 

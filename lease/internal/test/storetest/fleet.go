@@ -30,8 +30,8 @@ const (
 // A FleetConfig describes the members of a fleet.
 type FleetConfig struct {
 	Dial           leasetest.Dialer
-	Workers        int // shared by the members
-	Window, Settle time.Duration
+	Workers        int                           // shared by the members
+	Window, Settle time.Duration                 // of the members' leases
 	Wrap           func(lease.Store) lease.Store // changes the members' stores; may be nil
 	Clocks         []time.Duration               // errors of the members' clocks, in turn; may be nil
 }
@@ -57,11 +57,11 @@ type Member struct {
 	address  string
 	ahead    time.Duration // how far its clock is ahead
 	cancel   context.CancelFunc
-	done     chan struct{}
+	done     chan struct{}   // closed when the member has ended
 	holding  chan struct{}   // closed once lease and first are set
 	log      journal         // errors in its log
 	recorder *trace.Recorder // records the calls of its store
-	trace    bytes.Buffer
+	trace    bytes.Buffer    // what the recorder has written
 
 	lease *lease.Lease
 	first lease.Stats // when it held its first worker
@@ -71,7 +71,7 @@ type Member struct {
 	last     time.Time     // time of the last ID
 	halt     time.Duration // the longest time between two IDs
 	refusals int           // calls that failed
-	late     int           // as in Tally
+	late     int           // IDs under its first worker by calls that began after it knew of the loss
 }
 
 // A Tally counts the IDs and errors of several members. A duplicate is an ID that was

@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
+// fleetWindow is the window of the members' leases.
 const fleetWindow = 300 * time.Millisecond
 
 // newFleet returns a fleet whose members each open a store with open.

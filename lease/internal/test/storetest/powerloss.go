@@ -111,7 +111,7 @@ func (p *PowerLoss) start(t *testing.T) {
 func (p *PowerLoss) checkWarning(t *testing.T) {
 	t.Helper()
 	var log journal
-	// The store is not volatile, so that it refuses what it would not warn of.
+	// The store is not volatile, so that it refuses the settings that AllowVolatile accepts.
 	store, closeStore, err := p.Open(log.logger(), false)(t.Context(), p.Address, "named")
 	if err != nil {
 		t.Fatal(err)
@@ -139,12 +139,13 @@ func (p *PowerLoss) checkWarning(t *testing.T) {
 // that one of the first was without an ID.
 func (p *PowerLoss) losePower(t *testing.T) (Tally, time.Duration) {
 	t.Helper()
+	// A setting that the store refuses is accepted here, to see what it forgets.
 	f := NewFleet(t, FleetConfig{
 		Dial: p.Open(slog.New(slog.DiscardHandler), p.Setting == Refused), Workers: powerWorkers, Window: powerWindow,
 	})
 	holders := p.comeAndGo(t, f)
 	began := time.Now()
-	p.copyAndEnd(t, func() { f.End(holders) })
+	p.copyAndEnd(t, func() { f.End(holders) }) // without a server, the holders write the disk
 	p.start(t)
 	down := time.Since(began)
 	f.Clocks = []time.Duration{powerBehind}
@@ -171,7 +172,8 @@ func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
 }
 
 // copyAndEnd copies the disk while the processes that write it are paused, ends these
-// processes, and puts the copy in place of the disk.
+// processes, and puts the copy in place of the disk. Without a server, the function end ends
+// these processes.
 func (p *PowerLoss) copyAndEnd(t *testing.T, end func()) {
 	t.Helper()
 	copyDisk := p.Disk.CopyFrozen // which pauses the processes that write the file
@@ -188,4 +190,5 @@ func (p *PowerLoss) copyAndEnd(t *testing.T, end func()) {
 	}
 }
 
+// addresses returns the store's address once for each worker.
 func (p *PowerLoss) addresses() []string { return slices.Repeat([]string{p.Address}, powerWorkers) }

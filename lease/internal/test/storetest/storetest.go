@@ -191,9 +191,9 @@ func Torture(t *testing.T, server *testserver.Server, config leasetest.TortureCo
 	TortureLosing(t, server, host+"/", "", config) // every owner begins with host/, so that writes contain it
 }
 
-// TortureLosing is Torture with another mark of writes, for example COMMIT if the request
-// that completes a write contains no owner. The proxy loses answers to requests that
-// contain mark. Params are added to the server's URL.
+// TortureLosing runs the torture through a proxy that loses answers to requests that contain
+// mark, while the server is killed and started again. The mark is for example COMMIT if the
+// request that completes a write contains no owner. Params are added to the server's URL.
 func TortureLosing(t *testing.T, server *testserver.Server, mark, params string, config leasetest.TortureConfig) {
 	t.Helper()
 	proxy, url := server.Proxy(t)

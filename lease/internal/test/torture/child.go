@@ -14,10 +14,10 @@ import (
 // A child is a torture process as its parent sees it.
 type child struct {
 	number  int
-	journal string
+	journal string // path of the file
 	command *exec.Cmd
-	stdin   io.Closer // the process ends when it is closed
-	output  bytes.Buffer
+	stdin   io.Closer     // the process ends when it is closed
+	output  bytes.Buffer  // what it has written to its standard error
 	ready   firstWrite    // closed by its first output, which means that it has begun
 	gone    chan struct{} // closed when the process has ended
 }

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A Config is [leasetest.TortureConfig], which documents the fields.
+// A Config has the fields of [leasetest.TortureConfig], which documents them. It is a type of
+// its own because package leasetest imports this package.
 type Config struct {
 	Processes   int
 	Workers     int
@@ -33,7 +34,8 @@ type torture struct {
 	limit time.Duration // the longest time that the torture may run
 }
 
-// newTorture checks the config and fills in its defaults.
+// newTorture checks the config and fills in its defaults. Negative numbers, which mean none,
+// become zero.
 func newTorture(t *testing.T, c Config) *torture {
 	t.Helper()
 	if err := c.check(); err != nil {

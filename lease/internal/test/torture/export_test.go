@@ -72,6 +72,7 @@ func Judge(t *testing.T, f *findings, config Config) {
 // Counts are the findings that tests compare.
 type Counts struct{ IDs, Grants, Workers, Refusals, Steps, Duplicates, Shared, Falling, Strangers int }
 
+// Counts returns the findings that tests compare.
 func (f *findings) Counts() Counts {
 	return Counts{f.ids, f.grants, f.workers, f.refusals, f.steps, f.duplicates, f.shared, f.falling, f.strangers}
 }

@@ -176,7 +176,7 @@ func (r *reader) id(id types.ID) {
 func (r *reader) attribute(id types.ID) {
 	for i, newer := range slices.Backward(r.pending) {
 		g := r.grants[newer]
-		changed := r.current < 0 || r.grants[r.current].key != g.key
+		changed := r.current < 0 || r.grants[r.current].key != g.key // to another worker
 		if g.key == keyOf(id) && (changed || layout.Time(id).UnixMilli() >= g.boundary) {
 			r.current, r.pending = newer, r.pending[i+1:]
 			return

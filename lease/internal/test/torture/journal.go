@@ -12,9 +12,10 @@ import (
 // was killed.
 type entry uint64
 
+// The parts of an entry.
 const (
-	marker      entry = 1 << 63
-	kindShift         = 56
+	marker      entry = 1 << 63 // the bit that tells a marker from an ID
+	kindShift         = 56      // the bits of the payload, above which the kind is
 	payloadMask entry = 1<<kindShift - 1
 	entryBytes        = 8
 )
@@ -29,6 +30,7 @@ const (
 	lost          // answers to writes were lost; the payload is their number
 )
 
+// The parts of a grant's payload, which has the worker's key above the time.
 const (
 	keyShift       = 44
 	timeMask entry = 1<<keyShift - 1

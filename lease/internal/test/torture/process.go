@@ -36,8 +36,8 @@ type script struct {
 
 // Exit codes of a process that ended on its own.
 const (
-	exitFailed   = 1
-	exitOrphaned = 4
+	exitFailed   = 1 // after an error that must not happen
+	exitOrphaned = 4 // because the test process has ended
 )
 
 // orphanCheck ends the process when its parent ends, because the parent holds the other
@@ -56,12 +56,12 @@ func play(text string, dial Dialer) int {
 	defer stop()
 	s, j, err := begin(text)
 	if err != nil {
-		return failed(err)
+		return reportError(err)
 	}
 	// From here on SIGTERM ends the process in order.
 	_, _ = fmt.Fprintln(os.Stdout, "ready")
 	if err := errors.Join(s.issueIDs(ctx, j, dial), j.close()); err != nil {
-		return failed(err)
+		return reportError(err)
 	}
 	return 0
 }
@@ -76,8 +76,8 @@ func begin(text string) (*script, *journal, error) {
 	return s, j, err
 }
 
-// failed reports an error that must not happen, and returns the exit code.
-func failed(err error) int {
+// reportError writes an error that must not happen, and returns the exit code.
+func reportError(err error) int {
 	fmt.Fprintln(os.Stderr, "torture process:", err)
 	return exitFailed
 }
@@ -131,7 +131,7 @@ func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
 			lease.WithWindow(s.Window), lease.WithClock(clock.now),
-			lease.WithMaxAhead(3*time.Hour), // a clock that is an hour behind sees the bounds of a clock that is an hour ahead
+			lease.WithMaxAhead(3*time.Hour), // takes a worker of a clock that is an hour ahead by a clock that is an hour behind
 			lease.WithMaxSkew(24*time.Hour), // clocks are an hour off, and processes that run ahead more
 			lease.WithDatacenter(0), lease.WithWorkers(0, int64(s.Workers)-1))
 		if err == nil {
@@ -154,15 +154,15 @@ func nap(ctx context.Context, d time.Duration) {
 // takes the next.
 type issuer struct {
 	journal      *journal
-	recorder     observer
+	recorder     observer // writes the trace for the model
 	clock        *clock
-	answers      *loser
+	answers      *loser // loses answers of the store
 	random       *rand.Rand
 	window       time.Duration
-	patience     time.Duration // how long it waits without a window
-	refusedSince time.Time     // since when there has been no window; zero if there is a window
-	steps        int           // of the clock that the journal has
-	block        [5000]types.ID
+	patience     time.Duration  // how long it waits without a window
+	refusedSince time.Time      // since when there has been no window; zero if there is a window
+	steps        int            // of the clock that the journal has
+	block        [5000]types.ID // the IDs of one call
 }
 
 // errStarved makes a process acquire another lease after it had no window for too long.
@@ -213,7 +213,7 @@ func (i *issuer) generator(source snowflake.WorkerSource) (*snowflake.Generator,
 	return gen, err
 }
 
-// issue takes some IDs: rarely a whole block, which needs several ticks, sometimes up to 100
+// issue takes some IDs: rarely a whole block, which needs two ticks, sometimes up to 100
 // in one call of Fill, and mostly up to eight by calls of Next.
 func (i *issuer) issue(ctx context.Context, gen *snowflake.Generator, watched *watchedSource) error {
 	switch n := i.random.IntN(200); {

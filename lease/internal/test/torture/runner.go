@@ -18,7 +18,7 @@ type runner struct {
 	t                *testing.T
 	address          string
 	namespace        string
-	dir              string
+	dir              string // of the journals
 	began            time.Time
 	fail             context.CancelFunc // ends the run early
 	startedProcesses atomic.Int64       // processes that were started
@@ -64,8 +64,8 @@ func runTorture(t *testing.T, address string, c *torture) *findings {
 	return r.examine()
 }
 
-// awaitEnough returns when everything that was asked for has happened, or when the
-// limit has passed.
+// awaitEnough returns when as much has happened as the config asks for, or when the limit
+// has passed.
 func (r *runner) awaitEnough(ctx context.Context) {
 	for ctx.Err() == nil {
 		nap(ctx, 100*time.Millisecond)
@@ -93,7 +93,7 @@ func (r *runner) enough() bool {
 	return size/entryBytes >= int64(r.IDs)*101/100 // because some entries are markers
 }
 
-// note changes the counts while it holds mu.
+// note counts a fault, by calling change with the counts while it holds mu.
 func (r *runner) note(change func(*faultCounts)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,8 +136,8 @@ func (r *runner) windows(random *rand.Rand, from, to float64) time.Duration {
 type slot struct {
 	*runner
 	random *rand.Rand
-	skew   time.Duration
-	child  *child // the process that runs
+	skew   time.Duration // the error of its clocks
+	child  *child        // the process that runs
 }
 
 // newSlot returns the nth slot, without a process.
@@ -174,8 +174,9 @@ func (s *slot) run(ctx context.Context) {
 	}
 }
 
-// injectFault pauses, kills or ends the process, and reports whether a process is
-// running after that.
+// injectFault pauses, kills or ends the process, and reports whether a process is running
+// after that. Of eight faults on average, four are pauses, one is a pause and a kill, one is
+// a kill, and two are ends in order.
 func (s *slot) injectFault(ctx context.Context) bool {
 	switch n := s.random.IntN(8); {
 	case n < 4:
@@ -238,7 +239,7 @@ func (s *slot) end() bool {
 // start starts the slot's next process, and reports whether that has succeeded.
 func (s *slot) start() bool {
 	number := int(s.startedProcesses.Add(1)) - 1
-	l := script{
+	next := script{
 		Address:   s.address,
 		Namespace: s.namespace,
 		Journal:   filepath.Join(s.dir, fmt.Sprintf("process%d", number)),
@@ -249,7 +250,7 @@ func (s *slot) start() bool {
 		Seed:      s.random.Uint64(),
 		LoseOneIn: s.LoseOneIn,
 	}
-	c, err := startChild(l, number)
+	c, err := startChild(next, number)
 	if err != nil {
 		s.failf("starting process %d: %v", number, err)
 		return false

@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// requireSignals skips the test, because this system cannot pause a process by a signal.
 func requireSignals(t *testing.T) {
 	t.Helper()
 	t.Skip("the torture stops processes by a signal that this system does not have")

@@ -45,6 +45,7 @@ type server struct{}
 func (server) Start() error { return nil }
 func (server) Kill()        {}
 
+// window is the window of the leases.
 const window = 300 * time.Millisecond
 
 // quick returns a torture that injects many faults within seconds.

@@ -24,8 +24,8 @@ type Recorder struct {
 	calls  int // of the store
 	events int // that were written; maxEvents if the trace has ended
 	out    *json.Encoder
-	tokens model.Tokens
-	last   model.Event // the last Issued event; used only by the caller that issues
+	tokens model.Tokens // the number of each token
+	last   model.Event  // the last Issued event; used only by the caller that issues
 }
 
 // A view is the store that a recorder gives to a process. It implements all optional
@@ -112,7 +112,8 @@ func (v view) CompareAndSwap(ctx context.Context, worker int, old, next lease.Re
 	return ok, err
 }
 
-// Load counts the call, but records no read. A lease reads by Get.
+// Load counts the call, but records no read, because it does not show what the lease reads
+// for.
 func (v view) Load(ctx context.Context) (map[int]lease.Record, error) {
 	v.call()
 	return v.Store.Load(ctx)

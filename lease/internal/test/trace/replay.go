@@ -21,7 +21,7 @@ func Replay(in io.Reader) (steps int, err error) {
 			events = append(events, e)
 		}
 	}
-	// The last event of a process that was killed may be cut off.
+	// A trace that ends within an event is replayed up to this event.
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return 0, fmt.Errorf("event %d: %w", len(events), err)
 	}
