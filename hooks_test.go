@@ -26,6 +26,9 @@ type typedBook struct {
 	Title string              `gorm:"size:50"`
 }
 
+// A RowKind tells plugintest.RunPaths how to make rows of a model, and how to read their
+// keys. The models have the key types types.ID, types.Of, int64, int64 with auto-increment,
+// and string.
 var (
 	books = plugintest.RowKind{
 		Model:    &plugintest.Book{},
@@ -126,7 +129,7 @@ func TestCreateOfOtherType(t *testing.T) {
 		same  plugintest.Book // has the fields of Book at the same positions, so it is accepted
 		other struct{ Title string }
 	)
-	one, row := &same{Title: "b"}, &plugintest.Book{Title: "c"}
+	one, row := &same{Title: "b"}, &plugintest.Book{Title: "c"} // for pointers to pointers, and an interface
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		plugintest.Migrate(t, db, &plugintest.Book{})
 		db = db.Model(&plugintest.Book{}).Session(&gorm.Session{})
@@ -166,7 +169,7 @@ func TestStructByValueWithKey(t *testing.T) {
 // calls the generator once for 99 IDs.
 func TestOneFillPerStatement(t *testing.T) {
 	t.Parallel()
-	gen := &plugintest.Counter{}
+	gen := &plugintest.Counter{} // issues 1001, 1002 and so on
 	db := plugintest.Dry(t, gormflake.New(gen))
 	rows := make([]plugintest.Book, 100)
 	rows[7].ID = plugintest.Preset

@@ -46,6 +46,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err != nil {
 		return nil, err
 	}
+	// After an error, Open gives the worker back even if ctx has ended.
 	gen, err := snowflake.New(l, cfg.snowflake...)
 	if err != nil {
 		return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)))

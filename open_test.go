@@ -62,7 +62,8 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// owners returns the owners of leased workers.
+// owners returns the owners of leased workers. It leaves out the row -1, which describes
+// the layout, and workers that are released.
 func owners(t *testing.T, db *gorm.DB) []string {
 	t.Helper()
 	var owners []string
@@ -131,8 +132,9 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// TestHandleThatWasNotOpened checks the handle that gorm.Open returns together with an
-// error, and other handles of which parts are missing.
+// TestHandleThatWasNotOpened checks that Open and Check return an error, and do not panic,
+// for the handle that gorm.Open returns together with an error, and for other handles of
+// which parts are missing.
 func TestHandleThatWasNotOpened(t *testing.T) {
 	t.Parallel()
 	type note struct{ ID uint }
@@ -221,7 +223,7 @@ func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 		}
 		defer gen.Close(context.Background())
 		err = db.Transaction(func(*gorm.DB) error {
-			time.Sleep(1100 * time.Millisecond)
+			time.Sleep(1100 * time.Millisecond) // longer than the window
 			start := time.Now()
 			_, err := gen.Next(t.Context())
 			if took := stall.Took(start); took > 2*time.Second {

@@ -32,7 +32,8 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 
-// newConfig applies the options, and returns all their mistakes.
+// newConfig applies the options, and returns all their mistakes. The default generator,
+// which has the name "", is nil until newPlugin sets it.
 func newConfig(opts []Option) (*config, error) {
 	cfg := &config{generators: map[string]model.Generator{"": nil}}
 	return cfg, option.Apply("gormflake", opts, func(opt Option) error { return opt.apply(cfg) })

@@ -25,11 +25,11 @@ const (
 // Plugin is the GORM plugin that [New] creates. It is safe for concurrent use, and one
 // Plugin may serve several databases.
 type Plugin struct {
-	err    error // mistakes in the arguments of New, which Initialize returns
-	gen    Generator
-	set    *model.Set
-	models []any // of WithModels
-	graphs tree.Graphs
+	err    error       // mistakes in the arguments of New, which Initialize returns
+	gen    Generator   // the default generator, for tags without gen=
+	set    *model.Set  // all generators, and the models that statements have used
+	models []any       // of WithModels
+	graphs tree.Graphs // the relations of models that Assign has walked
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
@@ -47,7 +47,7 @@ func New(gen Generator, opts ...Option) *Plugin {
 	return p
 }
 
-// newPlugin returns the plugin of a generator and of the options in cfg.
+// newPlugin returns the plugin of a default generator and of the options in cfg.
 func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
 	set := model.NewSet(cfg.generators)
@@ -59,7 +59,9 @@ func newPlugin(gen Generator, cfg *config) *Plugin {
 func (p *Plugin) Name() string { return pluginName }
 
 // Initialize registers the callbacks. [gorm.DB.Use] calls it. It may be called again for
-// the same or another database, as replica resolvers do.
+// the same or another database, as replica resolvers do. It also tags the keys of the
+// models of [WithModels], and on SQLite makes GORM keep their counters when it rebuilds a
+// table.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	if p.err != nil {
 		return p.err
@@ -101,13 +103,14 @@ func (p *Plugin) afterInsert(db *gorm.DB) { fill.AfterInsert(db, p.set) }
 // example in Association.Append and in Save of an existing parent.
 func (p *Plugin) beforeUpdate(db *gorm.DB) { fill.BeforeUpdate(db, p.set) }
 
-// register adds a callback, or replaces it if the plugin has registered it before.
-func register(processor getter, at registrar, name string, callback func(*gorm.DB)) error {
-	register := at.Register
+// register adds a callback at a position among the callbacks of the processor. It
+// replaces the callback if an earlier call of Initialize has registered it.
+func register(processor getter, position registrar, name string, callback func(*gorm.DB)) error {
+	add := position.Register
 	if processor.Get(name) != nil {
-		register = at.Replace
+		add = position.Replace
 	}
-	if err := register(name, callback); err != nil {
+	if err := add(name, callback); err != nil {
 		return fmt.Errorf("gormflake: register the callback %s: %w", name, err)
 	}
 	return nil

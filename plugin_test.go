@@ -94,7 +94,7 @@ func TestRegistrationOrder(t *testing.T) {
 		for _, p := range plugins {
 			plugintest.Use(t, db, p)
 		}
-		hooks := seed%3 != 0
+		hooks := seed%3 != 0 // a third of the runs have no callback that runs hooks
 		if !hooks {
 			if err := db.Callback().Create().Remove("gorm:before_create"); err != nil {
 				t.Fatal(err)
@@ -106,6 +106,7 @@ func TestRegistrationOrder(t *testing.T) {
 		if row.Seen != hooks || !slices.Contains(tx.Statement.Vars, any(types.ID(1001))) {
 			t.Fatalf("seed %d: row = %+v, values %v", seed, row, tx.Statement.Vars)
 		}
+		// The badge gets key 1002, which the key 1003 of its member replaces.
 		shared := badge{Member: member{Name: "a"}}
 		tx = db.Create(&shared)
 		plugintest.Must(t, tx)
@@ -300,7 +301,8 @@ var (
 		Key:      func(row any) types.ID { return types.ID(row.(*plainBook).ID) },
 		Generics: plugintest.GenericPaths[plainBook],
 	}
-	// An unset types.ID is an error, with and without the plugin.
+	// An unset types.ID is an error, with and without the plugin. Make therefore uses the
+	// first letter of the title as the key, if it gets none.
 	plainIDBooks = plugintest.RowKind{
 		Model: &plainIDBook{},
 		Table: "plain_id_books",
@@ -357,6 +359,7 @@ func TestUntaggedModels(t *testing.T) {
 		plugintest.Use(t, db, gormflake.New(gen))
 		with := untaggedSQL(t, db)
 		for name, sql := range without {
+			// The last element is the error, so there is at least one statement.
 			if len(sql) < 2 || !slices.Equal(with[name], sql) {
 				t.Errorf("%s: with the plugin\n%q\nwithout\n%q", name, with[name], sql)
 			}

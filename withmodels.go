@@ -16,7 +16,9 @@ import (
 )
 
 // untaggedKeys makes GORM parse the models, and returns the keys that the plugin will
-// treat as tagged. It does not change them.
+// treat as tagged. It does not change them. GORM parses each model once and keeps the
+// naming strategy, so by [model.Namer] untaggedKeys rejects a model that was parsed
+// before, for example by a statement.
 func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
 	config := *db.Config // a copy, because only these parses use the Namer
 	config.NamingStrategy = model.Namer{Namer: db.NamingStrategy}
@@ -49,9 +51,9 @@ func checkModels(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 	return errors.Join(err, checkCounters(db, layout, cfg, keys))
 }
 
-// choosesLayout reports whether one of the options has set the layout. The last option
-// counts, so that an option in front of the others changes the layout only if none of them
-// sets it.
+// choosesLayout reports whether one of the options has set layout, which is the result of
+// all of them. To find out, it puts an option with another layout in front. Because the
+// last option counts, the result then differs from layout only if no option sets it.
 func choosesLayout(opts []snowflake.Option, layout snowflake.Layout) bool {
 	first := snowflake.WithLayout(snowflake.JSSafeLayout())
 	got, _ := snowflake.CheckOptions(append([]snowflake.Option{first}, opts...)...)
@@ -88,18 +90,19 @@ func checkLayout(call, fix string, layout snowflake.Layout, keys []*schema.Field
 // isNumberInJSON reports whether encoding/json writes the field as a number.
 func isNumberInJSON(f *schema.Field) bool {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	hidden := name == "-" && options == ""
+	hidden := name == "-" && options == "" // encoding/json leaves the field out
 	return !hidden && !slices.Contains(strings.Split(options, ","), "string") && !model.IsText(f.FieldType)
 }
 
 // checkCounters rejects counters of listed models that are not parked, before the
-// generator issues the first key. It skips PostgreSQL, whose sequences do not follow the
-// largest key.
+// generator issues the first key. With [WithUnparkedCounters] it logs them as a warning
+// instead. It skips PostgreSQL, whose sequences do not follow the largest key.
 func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*schema.Field) error {
+	// The dialect of MariaDB is also mysql.
 	if db.Name() != "mysql" && db.Name() != "sqlite" {
 		return nil
 	}
-	place := parking.NewPlace(layout)
+	place := parking.NewPlace(layout) // where counters are parked, above the generator's IDs
 	counters, err := check.Counters(db, place, keys)
 	switch {
 	case len(counters) == 0:
@@ -122,6 +125,7 @@ func countersError(counters []check.Counter, layout snowflake.Layout, place park
 			unparkable = append(unparkable, c.Table)
 			continue
 		}
+		// The command is for a shell, so the name is in single quotes.
 		parkable = append(parkable, "'"+strings.ReplaceAll(c.Table, "'", `'\''`)+"'")
 		statements = append(statements, c.Park...)
 	}
@@ -130,7 +134,7 @@ func countersError(counters []check.Counter, layout snowflake.Layout, place park
 		text += " Move with package sqlmigrate, since no statement parks it: " + strings.Join(unparkable, ", ") + "."
 	}
 	if len(parkable) > 0 {
-		// The command knows these two layouts. The second is its default.
+		// The command knows these two layouts by name, and the second is its default.
 		flag := map[snowflake.Layout]string{snowflake.JSSafeLayout(): "--layout js-safe ", snowflake.TwitterLayout(): ""}[layout]
 		text += fmt.Sprintf(" Park above all IDs until %d: gormflake migrate apply --park %s--dsn URL %s, or the statements below.", place.Until.Year(), flag, strings.Join(parkable, " "))
 	}

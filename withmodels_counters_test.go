@@ -26,6 +26,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// These models have no tag. The key of the first two is the uint of gorm.Model. The tests
+// list all three in WithModels.
 type (
 	plainUser struct {
 		gorm.Model
@@ -46,6 +48,7 @@ type (
 
 var plainUsers = []any{&plainUser{}, &plainPost{}, &plainLang{}}
 
+// BeforeCreate is a hook of GORM. It clears the key of a user with the name cleared.
 func (u *plainUser) BeforeCreate(*gorm.DB) error {
 	if u.Name == "cleared" {
 		u.ID = 0
@@ -76,10 +79,10 @@ func otherProgram(t *testing.T, db *gorm.DB) *gorm.DB {
 	return other
 }
 
+// jsSafe chooses a layout whose IDs JavaScript can read.
 var jsSafe = gormflake.WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout()))
 
-// openUsers calls Open with WithModels(plainUsers...) and a layout that JavaScript can
-// read.
+// openUsers calls Open with WithModels(plainUsers...) and the layout of jsSafe.
 func openUsers(t *testing.T, db *gorm.DB, opts ...gormflake.Option) error {
 	t.Helper()
 	gen, err := gormflake.Open(t.Context(), db, append(opts, quiet, jsSafe, gormflake.WithModels(plainUsers...))...)
@@ -96,6 +99,7 @@ var parkingSQL = regexp.MustCompile(`(?m)^(ALTER TABLE|INSERT INTO|UPDATE) .*$`)
 func park(t *testing.T, db *gorm.DB, err error, tables int) {
 	t.Helper()
 	found := parkingSQL.FindAllString(fmt.Sprint(err), -1)
+	// SQLite needs two statements for each table, and the other databases at least one.
 	if statements := map[string]int{"sqlite": 2}[db.Name()] * tables; statements > 0 && len(found) != statements || len(found) < tables {
 		t.Fatalf("err = %v, want statements for %d tables", err, tables)
 	}
@@ -166,6 +170,7 @@ func TestOpenRefusesCounters(t *testing.T) {
 		if err := gormflake.Check(db, plainUsers...); err != nil {
 			t.Errorf("Check: %v", err)
 		}
+		// A parked counter assigns keys from the upper half of the layout's 53 bits.
 		theirs := plainPost{Title: "theirs"}
 		plugintest.Must(t, other.Create(&theirs))
 		if id := uint64(theirs.ID); id > 1<<52 != (db.Name() != "postgres") || id > 1<<53 {
@@ -293,7 +298,8 @@ func TestOpenCannotSeeCounters(t *testing.T) {
 }
 
 // TestOpenRefusesRowids checks that Open also rejects SQLite tables without
-// AUTOINCREMENT, until they have the trigger of package sqlmigrate.
+// AUTOINCREMENT, until they have the trigger of package sqlmigrate. It accepts a table
+// WITHOUT ROWID, to whose rows SQLite assigns no keys.
 func TestOpenRefusesRowids(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -331,7 +337,8 @@ func (release3) TableName() string { return "releases" }
 
 // TestReleases runs an application through releases, of which two rebuild the table on
 // SQLite, while an old process still runs. It checks that each release starts, and that
-// no row is overwritten.
+// no row is overwritten. The last release starts twice, the second time on the rebuilt
+// table.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
@@ -399,7 +406,8 @@ func TestRebuildKeepsTheCounter(t *testing.T) {
 }
 
 // TestNumbersNeedALayout checks that the default layout is rejected for keys that are
-// numbers in JSON, because JavaScript rounds its IDs.
+// numbers in JSON, because JavaScript rounds its IDs. It is accepted if an option chooses
+// it explicitly.
 func TestNumbersNeedALayout(t *testing.T) {
 	t.Parallel()
 	type (
@@ -504,7 +512,7 @@ func TestCheckParkedTaggedTable(t *testing.T) {
 }
 
 // TestCheckCounters checks that Check also reports the counters of tagged integers, and
-// every sequence that rejects keys.
+// every sequence that rejects keys. PostgreSQL's sequences do not follow the largest key.
 func TestCheckCounters(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -13,6 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// The first models cannot get keys from WithModels. The models from leftModel on have a tag
+// that leaves them out.
 type (
 	pairKey struct {
 		Left  uint `gorm:"primaryKey"`

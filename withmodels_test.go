@@ -17,7 +17,7 @@ type (
 	plainUint uint
 )
 
-// plainKind is a model without tags whose key has a certain type.
+// plainKind is a model without tags. The kinds differ in the type and the place of the key.
 type plainKind struct {
 	name string
 	rows plugintest.RowKind

@@ -124,6 +124,7 @@ func (c *checker) checkColumn(column *model.Column) []error {
 // keys. If such a column is too narrow, a server that is not strict truncates an ID.
 func (c *checker) checkUntagged(s *schema.Schema) (errs []error) {
 	for _, f := range s.Fields {
+		// A field that has no column, or whose column another field has, is known too.
 		known := model.IsTagged(f) || s.FieldsByDBName[f.DBName] != f || c.foreign[f]
 		if known || !model.IsID(f.IndirectFieldType) || f.Serializer != nil || !f.Creatable && !f.Updatable {
 			continue

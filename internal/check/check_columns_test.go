@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-const largest types.ID = 1<<63 - 1
+const largest types.ID = 1<<63 - 1 // the largest ID
 
 // TestCheckTypesOfColumns checks, for every type of column, that Check accepts it exactly
 // if the database returns the largest ID from it, and a query finds that ID without its
@@ -68,7 +68,7 @@ func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
 func finds(t *testing.T, db *gorm.DB, row live, field string) bool {
 	t.Helper()
 	other := live{ID: 2, Public: row.Public - 1, Text: "2"}
-	value, apart := any(row.Public), any(types.ID(7))
+	value, apart := any(row.Public), any(types.ID(7)) // the ID of the row, and an ID that no row has
 	if field == "Text" {
 		other = live{ID: 2, Public: 2, Text: (largest - 1).String()}
 		value, apart = row.Text, "7"
@@ -118,7 +118,7 @@ func TestCheckDeclaredTypes(t *testing.T) {
 				t.Error(err)
 			}
 			plugintest.Wants(t, gormflake.Check(db, &inexact{}), []string{`model inexact, field ID: the column is double precision, which cannot hold every ID: remove gorm:"type"`})
-			if db.Name() == "sqlite" {
+			if db.Name() == "sqlite" { // whose other columns hold any number of digits
 				continue
 			}
 			plugintest.Wants(t, gormflake.Check(db, &short{}, &fraction{}, &text{}),
@@ -237,7 +237,7 @@ func TestCheckMixedColumns(t *testing.T) {
 }
 
 // TestCheckUntaggedColumns checks that Check also reports untagged columns of IDs,
-// because the server truncates an ID that does not fit under sql_mode=”.
+// because MySQL and MariaDB truncate an ID that does not fit if sql_mode is empty.
 func TestCheckUntaggedColumns(t *testing.T) {
 	t.Parallel()
 	type noted struct {

@@ -50,7 +50,7 @@ func TestCheckWaitsForModels(t *testing.T) {
 		go func() { done <- gormflake.Check(db, model) }()
 		return done
 	}
-	reached, goOn := make(chan struct{}), make(chan struct{})
+	reached, goOn := make(chan struct{}), make(chan struct{}) // GORM parses leaf; GORM may go on
 	tell := sync.OnceFunc(func() { close(reached) })
 	parsingStops = func() { tell(); <-goOn }
 	ofTrunk := check(&trunk{})
@@ -109,6 +109,7 @@ func TestFirstUsesInParallel(t *testing.T) {
 		var done sync.WaitGroup
 		for n := range 8 {
 			done.Go(func() {
+				// The goroutines use different models, in three different ways.
 				row := reflect.New(reflect.TypeOf(models[(n+i)%4]).Elem()).Interface()
 				use := []func() error{
 					func() error { return gormflake.Check(db, row) },

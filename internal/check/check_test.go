@@ -79,7 +79,7 @@ func TestCheckLiveTable(t *testing.T) {
 		for _, test := range []struct {
 			name string
 			ddl  map[string]string // by dialect
-			want []string
+			want []string          // parts of the error, nil if Check accepts the table
 		}{
 			{"assigned keys", map[string]string{
 				"sqlite":   "CREATE TABLE lives (id integer PRIMARY KEY AUTOINCREMENT, public bigint, text text)",

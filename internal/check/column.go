@@ -76,17 +76,17 @@ func (c *checker) tagProblem(column *model.Column) string {
 	return ""
 }
 
-// tooFewBits is the mistake of an integer column of this size.
+// tooFewBits returns the problem of an integer column with this number of bits.
 func tooFewBits(size int) string {
 	return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
 }
 
-// wrongType is the mistake of a column of this type.
+// wrongType returns the problem of a column whose type cannot hold every ID.
 func wrongType(t columnType) string {
 	return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", t)
 }
 
-// textForNumber is the mistake of an integer field whose column holds text.
+// textForNumber is the problem of an integer field whose column holds text.
 const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"
 
 // checkJSON returns an error for each ID whose json tag has the option string. IDs are

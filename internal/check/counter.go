@@ -28,7 +28,7 @@ type Counter struct {
 // reasons why tables cannot be read.
 func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []Counter, err error) {
 	db = quietSession(db)
-	var failed []error
+	var errs []error
 	for _, f := range keys {
 		db := writeSession(db, f.Schema.Table)
 		columns, err := readColumns(db, f.Schema.Table)
@@ -43,9 +43,9 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []C
 				found = append(found, counter)
 			}
 		}
-		failed = append(failed, tableError(f.Schema.Table, err))
+		errs = append(errs, tableError(f.Schema.Table, err))
 	}
-	return found, errors.Join(failed...)
+	return found, errors.Join(errs...)
 }
 
 // nullDefault matches a default of NULL, to which PostgreSQL adds the type, as in
@@ -116,8 +116,8 @@ func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Pl
 	return columnError(c, fmt.Sprintf("table %s still assigns column %s (auto-increment): its counter, at %d, %s: %s", table, name, next, FollowsText, fix)), nil
 }
 
-// readCounter returns the key that the database assigns next, and a function that returns
-// the statements that move the counter. The function is nil if no statement moves it.
+// readCounter returns the key that the database assigns next, and park, which returns the
+// statements that move the counter to a key. park is nil if no statement moves the counter.
 func readCounter(db *gorm.DB, table string, l *liveColumn) (next uint64, park func(types.ID) []string, err error) {
 	if db.Name() == "sqlite" {
 		return sqliteCounter(db, table, l)
@@ -125,8 +125,9 @@ func readCounter(db *gorm.DB, table string, l *liveColumn) (next uint64, park fu
 	return mysqlCounter(db, table)
 }
 
-// mysqlCounter reads SHOW CREATE TABLE, whose columns are the table's name and its
-// statement.
+// mysqlCounter returns the key that MySQL or MariaDB assigns next, and a function that
+// returns the statement that moves the counter. It reads SHOW CREATE TABLE, whose columns
+// are the table's name and its statement.
 func mysqlCounter(db *gorm.DB, name string) (next uint64, park func(types.ID) []string, err error) {
 	var table, ddl string
 	quoted := db.Statement.Quote(name)
@@ -134,9 +135,10 @@ func mysqlCounter(db *gorm.DB, name string) (next uint64, park func(types.ID) []
 	return parking.MySQLNext(ddl), func(to types.ID) []string { return []string{parking.MySQL(quoted, to)} }, err
 }
 
-// sqliteCounter implements readCounter for SQLite. The next key follows the largest key of the
-// table and, with AUTOINCREMENT, also the last key that was assigned. Without
-// AUTOINCREMENT, no statement moves the counter, so park is nil.
+// sqliteCounter returns the key that SQLite assigns next, and a function that returns the
+// statements that move the counter. The next key follows the largest key of the table and,
+// with AUTOINCREMENT, also the last key that was assigned. Without AUTOINCREMENT, no
+// statement moves the counter, so park is nil.
 func sqliteCounter(db *gorm.DB, name string, l *liveColumn) (next uint64, park func(types.ID) []string, err error) {
 	schema, table := splitName(name)
 	var largest, last sql.NullInt64

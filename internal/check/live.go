@@ -68,7 +68,7 @@ func lowerASCII(r rune) rune {
 // quietSession returns a session that does not log the errors of queries, because the
 // caller gets them.
 func quietSession(db *gorm.DB) *gorm.DB {
-	const silent = 1
+	const silent = 1 // logger.Silent
 	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
 	db.DryRun = false // a dry run would not run the queries, and this session writes nothing
 	return db
@@ -138,7 +138,10 @@ func splitName(name string) (schema, table string) {
 }
 
 // postgresColumns reads the catalogue of the server, because the views of the standard
-// hide tables to which the role has no right.
+// hide tables to which the role has no right. For a column of a domain (typtype d) it reads
+// the type on which the domain is based. The database assigns the column if it is an
+// identity or has a default nextval, and rejects other keys if it is GENERATED ALWAYS
+// (attidentity a). System columns have an attnum below 1.
 func postgresColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	const query = `SELECT a.attname,
 	CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END,
@@ -203,7 +206,8 @@ func version(db *gorm.DB) (version string, err error) {
 
 var autoRandom = regexp.MustCompile("(?m)^ *`([^`]+)`.*/\\*T!\\[auto_rand\\] AUTO_RANDOM")
 
-// markAutoRandom marks the column with AUTO_RANDOM, which TiDB leaves out of SHOW COLUMNS.
+// markAutoRandom sets random in the column of t that has AUTO_RANDOM, which TiDB leaves
+// out of SHOW COLUMNS.
 func markAutoRandom(db *gorm.DB, name string, t table) error {
 	if !strings.Contains(t.version, "TiDB") {
 		return nil

@@ -21,6 +21,7 @@ func KeepInRebuilds(db *gorm.DB) error {
 	return raw.Before("gorm:raw").Register(name, keepCounter)
 }
 
+// dropTable matches the statement by which GORM drops a table, and finds the table's name.
 var dropTable = regexp.MustCompile("^DROP TABLE [`\"](.+)[`\"]$")
 
 // keepCounter copies the table's counter to its copy just before GORM drops the table. It
@@ -32,6 +33,7 @@ func keepCounter(db *gorm.DB) {
 	}
 	if m := dropTable.FindStringSubmatch(stmt.SQL.String()); m != nil {
 		const query = "UPDATE sqlite_sequence SET seq = max(seq, (SELECT seq FROM sqlite_sequence WHERE name = ?)) WHERE name = ? AND EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?)"
-		_, _ = stmt.ConnPool.ExecContext(stmt.Context, query, m[1], m[1]+"__temp", m[1])
+		table := m[1]
+		_, _ = stmt.ConnPool.ExecContext(stmt.Context, query, table, table+"__temp", table)
 	}
 }

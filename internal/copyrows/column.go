@@ -24,7 +24,9 @@ type column struct {
 // default the database knows come last, and only if the rows have values for them.
 func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 	var columns, generated []*column
-	selected, restricted := stmt.SelectAndOmitColumns(true, false)
+	// selected has the columns of Select (true) and Omit (false). restricted is set if the
+	// statement has a Select other than "*".
+	selected, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
 	for _, name := range stmt.Schema.DBNames {
 		f := stmt.Schema.FieldsByDBName[name]
 		byDatabase := f.HasDefaultValue && f.DefaultValueInterface == nil

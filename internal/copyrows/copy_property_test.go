@@ -206,7 +206,7 @@ func copyRandomRows(r *rand.Rand, model reflect.Type, byDatabase []int) (rows an
 	}
 	list := reflect.New(reflect.SliceOf(elem))
 	list.Elem().Set(reflect.MakeSlice(reflect.SliceOf(elem), n, n))
-	set := map[int]int{}
+	set := map[int]int{} // by field that the database otherwise fills, the number of rows that set it
 	for i := range n {
 		row := list.Elem().Index(i)
 		if pointers {
@@ -222,6 +222,7 @@ func copyRandomRows(r *rand.Rand, model reflect.Type, byDatabase []int) (rows an
 			}
 		}
 	}
+	// If only some rows set a field, three quarters of the lists clear it in all rows.
 	for _, f := range byDatabase {
 		switch keep := r.IntN(4); {
 		case set[f] == 0 || set[f] == n:

@@ -312,13 +312,13 @@ type copyAny struct {
 	Refs  types.IDs
 }
 
-// TestCopySourceAnyValue checks a field of type any, whose value decides whether it
-// writes SQL.
+// TestCopySourceAnyValue checks that a field of type any is an error only if its value
+// writes SQL other than one parameter.
 func TestCopySourceAnyValue(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		value any
-		want  string // the error
+		want  string // the error, or "" for a value that COPY can take
 	}{
 		{"text", ""},
 		{gorm.Expr("now()"), "clause.Expr writes the SQL now()"},
@@ -405,6 +405,7 @@ func TestCopySourceOfTree(t *testing.T) {
 	defer pool.Close()
 	tree := shape.Tree()
 	plugintest.AssignOrFail(t, db, tree)
+	// write copies the tree in a transaction, and returns fail.
 	write := func(fail error) error {
 		return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 			for _, rows := range shape.Tables(tree) {
@@ -451,7 +452,8 @@ func TestCopySourceIntoSchema(t *testing.T) {
 	}
 }
 
-// TestCopySourceTableNames checks the parts of the table's name.
+// TestCopySourceTableNames checks that Table returns the schema and the table of a name,
+// without quotes.
 func TestCopySourceTableNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{

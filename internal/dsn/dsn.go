@@ -83,6 +83,7 @@ func checkAuthority(rest, form string) error {
 		userinfo, host = authority[:i], authority[i+1:]
 	}
 	_, badEscape := url.PathUnescape(userinfo)
+	// An @ or # behind the host shows that a character of the password is not escaped.
 	if strings.ContainsAny(tail, "@#") || strings.ContainsAny(userinfo, "@ ") || badEscape != nil {
 		return fmt.Errorf("dsn: unescaped character in user name, password or parameters: "+
 			"percent-encode @ as %%40, : as %%3A, / as %%2F, ? as %%3F, # as %%23, %% as %%25: want %s", form)
@@ -118,6 +119,7 @@ const (
 	writeAhead  = "journal_mode(wal)"
 )
 
+// openSQLite returns the dialector for a URL, of which rest is the part after sqlite://.
 func openSQLite(rest string) (gorm.Dialector, error) {
 	rawPath, rawQuery, _ := strings.Cut(rest, "?")
 	path, err := url.PathUnescape(rawPath)
@@ -143,8 +145,8 @@ func openSQLite(rest string) (gorm.Dialector, error) {
 	return sqlite.New(sqlite.Config{DriverName: sqliteDriver, DSN: sqliteURI(path, query)}), nil
 }
 
-// openMemory limits the pool to one connection, because each connection to :memory: has
-// its own database.
+// openMemory returns the dialector for one database in memory. It limits the pool to one
+// connection, because each connection to :memory: has its own database.
 func openMemory(query url.Values) (gorm.Dialector, error) {
 	setSQLiteDefaults(query, busyTimeout, foreignKeys)
 	pool, err := sql.Open(sqliteDriver, sqliteURI(":memory:", query))
@@ -197,6 +199,9 @@ func sqliteURI(path string, query url.Values) string {
 	return prefix + escaped + "?" + query.Encode()
 }
 
+// openMySQL returns the dialector for a URL, of which rest is the part after mysql://. It
+// lets the driver parse only the parameters, and sets the other fields itself, because in
+// the driver's form user names and passwords are not percent-encoded.
 func openMySQL(rest string) (gorm.Dialector, error) {
 	if err := checkAuthority(rest, mysqlForm); err != nil {
 		return nil, err
@@ -256,7 +261,8 @@ func mysqlDialector(config *driver.Config) (gorm.Dialector, error) {
 	return mysql.New(mysql.Config{DSNConfig: parsed}), nil
 }
 
-// openPostgres passes the URL to pgx unchanged, because pgx reads more forms than
+// openPostgres returns the dialector for a URL, of which rest is the part after
+// postgres://. It passes the URL to pgx unchanged, because pgx reads more forms than
 // net/url, such as several hosts, sockets, and a host among the parameters. It reports
 // pgx's error only if a parameter causes it. Other errors quote the host, which may be a
 // part of a password that has an unescaped character, or that is not followed by @ and a

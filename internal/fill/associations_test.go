@@ -135,16 +135,16 @@ func TestRepeatedPointer(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		plugintest.MigrateShelves(t, db)
-		hall := &plugintest.Topic{Name: "shared"}
+		topic := &plugintest.Topic{Name: "shared"}
 		shelves := []plugintest.Shelf{
-			{Name: "a", Room: plugintest.Room{Name: "r"}, Topics: []*plugintest.Topic{hall, hall}},
-			{Name: "b", Room: plugintest.Room{Name: "r"}, Topics: []*plugintest.Topic{hall}},
+			{Name: "a", Room: plugintest.Room{Name: "r"}, Topics: []*plugintest.Topic{topic, topic}},
+			{Name: "b", Room: plugintest.Room{Name: "r"}, Topics: []*plugintest.Topic{topic}},
 		}
 		plugintest.Must(t, db.Create(&shelves))
 		if n := plugintest.Count(t, db, &plugintest.Topic{}); n != 1 {
 			t.Errorf("%d topics, want the shared one", n)
 		}
-		if stored := plugintest.LoadShelf(t, db, shelves[1].ID); len(stored.Topics) != 1 || stored.Topics[0].ID != hall.ID {
+		if stored := plugintest.LoadShelf(t, db, shelves[1].ID); len(stored.Topics) != 1 || stored.Topics[0].ID != topic.ID {
 			t.Errorf("stored topics = %+v", stored.Topics)
 		}
 	})

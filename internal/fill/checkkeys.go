@@ -34,6 +34,7 @@ func checkKeys(stmt *gorm.Statement, m *model.Model) error {
 			return err
 		}
 		if _, lack := needs(rows, g); lack {
+			// If checkSet finds no unset key, another goroutine has set it in the meantime.
 			return cmp.Or(checkSet(rows, slices.Concat(g.Keys, g.Serials), byHook), errModified)
 		}
 	}
@@ -43,15 +44,15 @@ func checkKeys(stmt *gorm.Statement, m *model.Model) error {
 // checkSkipped checks rows under [guard.Skip], whose keys the caller or the database
 // sets. It rejects a primary key that the statement would write as 0 or NULL.
 func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
-	if stmt.DryRun {
+	if stmt.DryRun { // stores no row
 		return nil
 	}
-	named, restricted := stmt.SelectAndOmitColumns(true, false)
+	named, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
 	// Check the primary keys that the statement writes and for which no default is
 	// declared.
 	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(c *model.Column) bool {
-		written, given := named[c.Field.DBName]
-		return !c.Primary || c.Serial != nil || c.Field.HasDefaultValue || !written && (given || restricted)
+		written, isNamed := named[c.Field.DBName]
+		return !c.Primary || c.Serial != nil || c.Field.HasDefaultValue || !written && (isNamed || restricted)
 	})
 	maps, ok := rowview.Maps(stmt.Dest)
 	if !ok {

@@ -18,7 +18,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Each of these models loses its keys in a hook in a different way.
+// Callbacks clear the field ID of these models, which is a key of another kind in each. It
+// is the primary key, a part of it, another tagged column or a serial number. The key of
+// listed comes from WithModels.
 type (
 	lost[K any] struct {
 		ID    K      `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
@@ -282,6 +284,7 @@ func losesInMap(t *testing.T, db *gorm.DB, k keyKind, loss string, key any) {
 func TestLostKeyNamesRow(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
+	// losses[1] clears the key of the last row.
 	registerLoss(t, db, losses[1].clear)
 	tx := db.Create(make([]lost[int64], 3))
 	want := "gormflake: model lost[int64], field ID, row 2: the row has no key: a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
@@ -300,6 +303,7 @@ func TestLostKeysControl(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		// losses[0] clears the keys of all rows.
 		registerLoss(t, db, losses[0].clear)
 		for _, k := range append(zeroKinds[1:], counted) { // without types.ID, which has a clause
 			plugintest.Must(t, tableOf(t, db, k).Create(k.row()))
@@ -307,8 +311,8 @@ func TestLostKeysControl(t *testing.T) {
 	})
 }
 
-// TestLostKeysInMaps checks maps that lose their key, or that contain a value that only
-// the database can convert to a key.
+// TestLostKeysInMaps checks the errors for maps that lose their key, or that contain a
+// value that only the database can convert to a key.
 func TestLostKeysInMaps(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -431,6 +435,7 @@ func TestSerialOfAKeySetByHook(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		plugintest.Migrate(t, db, &renamed{})
+		// The key of the first row is the generator's, and so is the largest.
 		rows := []renamed{{}, {New: 77}, {New: 78, Own: "mine"}, {New: 79, Number: "before"}}
 		for i := range rows {
 			plugintest.Must(t, db.Create(&rows[i]))

@@ -27,7 +27,7 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 		return nil
 	case byReturning, byCount:
 		// If no row is missing, GORM has set the returned keys, or DO NOTHING has skipped
-		// no row.
+		// no row. Rows of a known parent that were skipped have the keys of their structs.
 		if stmt.DB.RowsAffected >= int64(rowCount(stmt)) || report == byCount && isKnownParent(stmt, m) {
 			return nil
 		}
@@ -48,13 +48,14 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 // with RETURNING, in which GORM writes returned rows into the structs by their positions.
 func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 	conflict, _ := onConflict(stmt)
-	_, returned := stmt.Clauses["RETURNING"]
+	_, hasReturning := stmt.Clauses["RETURNING"]
 	changed := report != readNote(stmt).report
-	if changed && returned && isList(stmt) || conflict != nil && conflict.UpdateAll && hasOther(m) {
+	// keepIDs has replaced UpdateAll, so a callback has set it again.
+	if changed && hasReturning && isList(stmt) || conflict != nil && conflict.UpdateAll && hasNonPrimary(m) {
 		return errors.New("a callback has changed the upsert after the plugin had prepared it, so that the keys of its rows are unknown: register the callback before the plugin")
 	}
 	sent, ok := stmt.Clauses["VALUES"].Expression.(clause.Values)
-	if !ok || readNote(stmt).omits {
+	if !ok || readNote(stmt).omits { // no values to check, or the caller has omitted a column
 		return nil
 	}
 	for _, c := range m.Columns {

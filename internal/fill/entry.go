@@ -18,15 +18,16 @@ type entry struct {
 	values map[string]any // nil for a struct
 }
 
-// entriesOf returns the rows that the statement sent. It does not use the caller's list
-// if [prepare] saved it, because GORM may replace that list by the rows that RETURNING *
-// returns, which may be fewer.
+// entriesOf returns the rows that the statement sent. The scratch struct of a map contains
+// only the given columns. entriesOf does not use the caller's list if [prepare] saved it,
+// because GORM may replace that list by the rows that RETURNING * returns, which may be
+// fewer.
 func entriesOf(stmt *gorm.Statement, columns []*model.Column) (entries []entry) {
 	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		for _, values := range maps {
 			row := reflect.New(stmt.Schema.ModelType).Elem()
 			copyTo(row, values, columns)
-			entries = append(entries, entry{row, values})
+			entries = append(entries, entry{row: row, values: values})
 		}
 		return entries
 	}
@@ -63,6 +64,7 @@ func (e entry) value(stmt *gorm.Statement, f *schema.Field) any {
 		return e.values[nameIn(e.values, f)]
 	}
 	value, zero := f.ValueOf(stmt.Context, e.row)
+	// The database has chosen the default of a zero field, and a nil pointer is NULL.
 	if v := reflect.ValueOf(value); zero && f.HasDefaultValue || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}

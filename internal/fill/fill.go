@@ -49,7 +49,7 @@ func Create(db *gorm.DB, set *model.Set) {
 	beginNote(stmt)
 	err := checkUpsert(stmt, m)
 	if err == nil {
-		err = fillDest(stmt, set, m, true)
+		err = fillDest(stmt, set, m, true /* parentsToCome */)
 	}
 	if err != nil {
 		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
@@ -86,8 +86,9 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 		reject(db, checkSkipped(stmt, m))
 		return
 	}
+	// GORM has saved the parents, so rows have the keys for which Create waited.
 	if slices.ContainsFunc(m.Groups, (*model.Group).KeyIsForeign) {
-		if err := fillDest(stmt, set, m, false); err != nil {
+		if err := fillDest(stmt, set, m, false /* parentsToCome */); err != nil {
 			_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
 			return
 		}
@@ -133,8 +134,8 @@ func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// reject ends a create with err, if it is not nil. It also removes the INSERT, because
-// GORM builds it in spite of an error, and ToSQL would return it.
+// reject ends a create with err, if it is not nil. It also removes the INSERT from the
+// statement, so that a later callback cannot build it in spite of the error.
 func reject(db *gorm.DB, err error) {
 	if err != nil {
 		_ = db.AddError(fmt.Errorf("gormflake: %w", err))

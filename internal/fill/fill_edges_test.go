@@ -61,7 +61,8 @@ func TestHookSeesSerialWithoutParent(t *testing.T) {
 	}
 }
 
-// TestSkipOfAChild checks that neither callback sets serial numbers under Skip.
+// TestSkipOfAChild checks that under Skip a row gets no serial number, neither before nor
+// after GORM has saved the parent from which its key comes.
 func TestSkipOfAChild(t *testing.T) {
 	t.Parallel()
 	row := witness{Account: &account{ID: 7}}
@@ -209,8 +210,9 @@ func TestTaggedColumnOfAChild(t *testing.T) {
 	}
 }
 
-// TestUpsertMapsWithASerialKey checks an upsert of maps whose key is a serial number. It
-// is an error if rows are updated, because the database would have to return the keys.
+// TestUpsertMapsWithASerialKey checks an upsert of maps by a column other than the key,
+// which is a serial number. It is an error if rows are updated, because the database would
+// have to return the keys, and no error with DO NOTHING.
 func TestUpsertMapsWithASerialKey(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Memory(t, plugintest.NewPlugin(t))

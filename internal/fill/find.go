@@ -18,7 +18,7 @@ import (
 // condition left it out, findKeys clears the keys of the struct.
 func findKeys(stmt *gorm.Statement, m *model.Model) error {
 	entries, id := entriesOf(stmt, m.Columns), identifier(stmt, m)
-	present, err := rowsByKey(stmt, m, id, entries)
+	byKey, err := rowsByKey(stmt, m, id, entries)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func findKeys(stmt *gorm.Statement, m *model.Model) error {
 		if !e.row.IsValid() {
 			continue
 		}
-		found := present[id.Value(e.row)]
+		found := byKey[id.Value(e.row)]
 		if !found.IsValid() && mustBeFound(stmt, e.row) {
 			if found, err = rowByUnique(stmt, m, e); err != nil {
 				return rowError(id, i, len(entries) > 1, err.Error())
@@ -40,8 +40,9 @@ func findKeys(stmt *gorm.Statement, m *model.Model) error {
 }
 
 // mustBeFound reports whether findKeys must return an error if it cannot find the row.
-// That is so if the statement updates the row, if GORM saves the row for a relation and
-// copies its key, or if GORM will save related rows with its key.
+// That is so if the statement updates existing rows without a condition, if its ON CONFLICT
+// is not GORM's, if GORM saves the row for a relation and copies its key, or if GORM will
+// save related rows with its key.
 func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
 	if conflict, ok := onConflict(stmt); readNote(stmt).nested || !ok || conflict != nil && updates(*conflict) && len(conflict.Where.Exprs) == 0 {
 		return true
@@ -55,7 +56,7 @@ func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
 // takeKeys copies the keys of the row found into the entry. If found is invalid, it clears
 // the keys of the entry.
 func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Value) error {
-	if !e.row.CanSet() {
+	if !e.row.CanSet() { // a copy, which must have the right keys already
 		if !found.IsValid() || slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Differs(found, e.row) }) {
 			return errCopy
 		}
@@ -87,17 +88,17 @@ func rowsByKey(stmt *gorm.Statement, m *model.Model, id *model.Column, entries [
 			keys = append(keys, id.Value(e.row))
 		}
 	}
-	present := make(map[any]reflect.Value, len(keys))
+	byKey := make(map[any]reflect.Value, len(keys))
 	for some := range slices.Chunk(keys, keysAtOnce) {
 		rows, err := read(stmt, m, clause.IN{Column: clause.Column{Name: id.Field.DBName}, Values: some})
 		if err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
-			present[id.Value(row)] = row
+			byKey[id.Value(row)] = row
 		}
 	}
-	return present, nil
+	return byKey, nil
 }
 
 // keysAtOnce is the number of rows that one query reads. It is below the limit of

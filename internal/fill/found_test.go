@@ -11,6 +11,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// A novel belongs to its author, has many genres by a join table, and has many drafts. The
+// unique columns make an INSERT of an author, genre or draft find an existing row.
 type (
 	author struct {
 		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
@@ -203,6 +205,8 @@ func TestMapsWithACounterKeepTheirKeys(t *testing.T) {
 	})
 }
 
+// The foreign keys of a bone, an int32, and of a toy, a string, cannot hold the key of a
+// kennel.
 type (
 	kennel struct {
 		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
@@ -245,6 +249,7 @@ func TestForeignKeysThatLoseBits(t *testing.T) {
 		if n := plugintest.Count(t, db, &bone{}) + plugintest.Count(t, db, &toy{}); n != 0 {
 			t.Errorf("%d children were stored", n)
 		}
+		// A save that leaves out the children succeeds.
 		plugintest.Must(t, db.Omit(clause.Associations).Save(&kennel{ID: k.ID, Bones: []bone{{}}}))
 	})
 }
@@ -266,6 +271,7 @@ func TestUpsertKeepsIDs(t *testing.T) {
 		plugintest.Migrate(t, db, &invoice{})
 		old := invoice{Code: "x", Price: 1, Changed: 5, Made: 6}
 		plugintest.Must(t, db.Create(&old))
+		// The first upsert finds the row by its code, and the second by its key.
 		for i, conflict := range []clause.OnConflict{
 			{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true},
 			{UpdateAll: true},

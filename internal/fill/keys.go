@@ -41,7 +41,7 @@ func fillDest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCom
 
 // fillRows gets the IDs that the rows need for the columns of a group, in one call of the
 // generator, and sets these columns.
-func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowview.Rows) error {
+func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows rowview.Rows) error {
 	observeKeys(rows, g)
 	n, lack := needs(rows, g)
 	if !lack {
@@ -50,7 +50,7 @@ func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowvie
 	if !rows.Contain(reflect.Value.CanSet) {
 		return fmt.Errorf("cannot set the tagged fields of a copy: pass a pointer: %w", gorm.ErrInvalidValue)
 	}
-	ids, err := gens.Generate(stmt.Context, g, n)
+	ids, err := set.Generate(stmt.Context, g, n)
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,11 @@ func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows rowvie
 		return errModified
 	}
 	noteNumbers(stmt, g, rows)
-	if n > 0 && readNote(stmt).nested { // so the rows are new ([isKnownParent])
+	// Rows of a relation that lacked keys are new. [isKnownParent] asks for that.
+	if n > 0 && readNote(stmt).nested {
 		noteForWriting(stmt).filled = true
 	}
-	gens.Recycle(ids)
+	set.Recycle(ids)
 	return nil
 }
 

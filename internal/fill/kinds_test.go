@@ -76,13 +76,15 @@ func TestSharedPointerToZero(t *testing.T) {
 }
 
 type (
+	// Outer is exported, because reflection cannot set an embedded pointer to an unexported
+	// struct.
 	Outer struct {
 		*plugintest.Inner
 	}
 )
 
-// TestEmbedded checks keys in embedded structs, which the plugin allocates behind nil
-// pointers.
+// TestEmbedded checks that keys in embedded structs are set. If the struct is behind a nil
+// pointer, the plugin allocates it.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
 	type (

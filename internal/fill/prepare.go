@@ -14,7 +14,8 @@ import (
 )
 
 // prepare changes an upsert so that it reports the keys of existing rows, and does not
-// overwrite the IDs that these rows have in other columns.
+// overwrite the IDs that these rows have in other columns. It also stores what GORM might
+// change before [confirmKeys] reads it, which are the keys and the length of a list.
 func prepare(stmt *gorm.Statement, m *model.Model) error {
 	if err := checkUpsert(stmt, m); err != nil {
 		return err
@@ -30,11 +31,11 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 	if report == sameKeys {
 		return nil
 	}
-	note := noteForWriting(stmt)
-	note.report = report
+	noted := noteForWriting(stmt)
+	noted.report = report
 	if report == unreported && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
-		note.sentRows, _ = rowview.Of(stmt) // checkKeys has rejected rows for which this fails
-		note.sentRows.Value = note.sentRows.Value.Slice(0, note.sentRows.N)
+		noted.sentRows, _ = rowview.Of(stmt) // checkKeys has rejected rows for which this fails
+		noted.sentRows.Value = noted.sentRows.Value.Slice(0, noted.sentRows.N)
 	}
 	if conflict != nil {
 		requestReport(stmt, m, *conflict, report)
@@ -44,7 +45,8 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 
 // checkUpsert rejects an upsert of several rows if GORM cannot assign the returned keys.
 // GORM matches returned rows to the elements of a slice by their positions, so every row
-// must return. To a slice of maps it appends the returned rows.
+// must return. To a slice of maps it appends the returned rows. checkUpsert accepts an
+// upsert by the key, because an existing row then has the key of its struct.
 func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	c, _ := onConflict(stmt)
 	if c == nil || !updates(*c) || !gormAddsReturning(stmt) || !isList(stmt) || stmt.Name() == "mysql" || covers(target(stmt, *c), columnsNotFromKey(m)) {

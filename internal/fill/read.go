@@ -26,7 +26,7 @@ func read(stmt *gorm.Statement, m *model.Model, where ...clause.Expression) (fou
 	if insert, ok := stmt.Clauses["INSERT"].Expression.(clause.Insert); ok && insert.Table.Name != "" {
 		query.Table, query.TableExpr = insert.Table.Name, nil
 	}
-	query.AddClause(clause.Select{Columns: returned(stmt.Schema, m)})
+	query.AddClause(clause.Select{Columns: columnsToReturn(stmt.Schema, m)})
 	query.AddClause(clause.From{})
 	query.AddClause(clause.Where{Exprs: where})
 	if stmt.Name() == "mysql" {
@@ -43,7 +43,7 @@ func read(stmt *gorm.Statement, m *model.Model, where ...clause.Expression) (fou
 
 // readable returns the key fields, and the fields whose defaults the database chooses.
 func readable(s *schema.Schema, m *model.Model) (fields []*schema.Field) {
-	for _, c := range returned(s, m) {
+	for _, c := range columnsToReturn(s, m) {
 		fields = append(fields, s.FieldsByDBName[c.Name])
 	}
 	return fields

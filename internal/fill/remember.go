@@ -11,13 +11,14 @@ import (
 // rememberKeys stores the keys of a list whose key columns have a default, so that
 // [restoreKeys] can write them back. GORM would overwrite them, because it assumes that
 // the database assigned consecutive keys to maps, and because it writes the keys that an
-// INSERT returns into the structs by their positions.
+// INSERT returns into the structs by their positions. A list that GORM replaces by whole
+// returned rows is left to GORM.
 func rememberKeys(stmt *gorm.Statement, m *model.Model) {
 	columns := withDefault(m)
 	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && returnsAll(stmt) {
 		return
 	}
-	note := noteForWriting(stmt)
+	noted := noteForWriting(stmt)
 	for _, e := range entriesOf(stmt, columns) {
 		row := reflect.New(stmt.Schema.ModelType).Elem()
 		for _, c := range columns {
@@ -26,7 +27,7 @@ func rememberKeys(stmt *gorm.Statement, m *model.Model) {
 				_ = c.Field.Set(stmt.Context, row, value) // cannot fail, because the value has the field's type
 			}
 		}
-		note.rememberedKeys = append(note.rememberedKeys, row)
+		noted.rememberedKeys = append(noted.rememberedKeys, row)
 	}
 }
 
@@ -42,9 +43,9 @@ func restoreKeys(stmt *gorm.Statement, m *model.Model) error {
 		case i >= len(keys): // GORM appends returned rows to a list of maps
 			return nil
 		case e.values != nil:
-			entry{keys[i], e.values}.copyToMap(columns)
+			entry{row: keys[i], values: e.values}.copyToMap(columns)
 			continue
-		case !e.row.CanSet():
+		case !e.row.CanSet(): // nil, or a copy that GORM cannot have changed
 			continue
 		}
 		for _, c := range columns {

@@ -14,9 +14,9 @@ import (
 // returnKeys makes the statement return the tagged columns. A row that the upsert finds
 // by another unique column keeps its keys, and GORM writes them into the struct.
 func returnKeys(stmt *gorm.Statement, m *model.Model) {
-	c, given := stmt.Clauses["RETURNING"]
-	if !given {
-		stmt.AddClause(clause.Returning{Columns: returned(stmt.Schema, m)})
+	c, hasReturning := stmt.Clauses["RETURNING"]
+	if !hasReturning {
+		stmt.AddClause(clause.Returning{Columns: columnsToReturn(stmt.Schema, m)})
 		nameAsColumns(stmt, m)
 		return
 	}
@@ -24,8 +24,8 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) {
 		return
 	}
 	columns := c.Expression.(clause.Returning).Columns
-	missing := slices.DeleteFunc(keysReturned(stmt.Schema, m), func(c clause.Column) bool {
-		return slices.ContainsFunc(columns, func(given clause.Column) bool { return given.Name == c.Name })
+	missing := slices.DeleteFunc(keysToReturn(stmt.Schema, m), func(key clause.Column) bool {
+		return slices.ContainsFunc(columns, func(column clause.Column) bool { return column.Name == key.Name })
 	})
 	if len(missing) > 0 {
 		stmt.AddClause(clause.Returning{Columns: missing})
@@ -37,7 +37,7 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) {
 // not return the keys, because GORM skips each struct in which a returned column is
 // already set.
 func returnDefaults(stmt *gorm.Statement) {
-	if _, given := stmt.Clauses["RETURNING"]; given || !gormAddsReturning(stmt) {
+	if _, hasReturning := stmt.Clauses["RETURNING"]; hasReturning || !gormAddsReturning(stmt) {
 		return
 	}
 	var columns []clause.Column
@@ -66,14 +66,14 @@ func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
 	}
 }
 
-// returned returns the key columns, and the columns that GORM would return by itself.
-// GORM adds no column to an existing RETURNING, so the plugin lists them.
-func returned(s *schema.Schema, m *model.Model) []clause.Column {
+// columnsToReturn returns the key columns, and the columns that GORM would return by
+// itself. GORM adds no column to an existing RETURNING, so the plugin lists them.
+func columnsToReturn(s *schema.Schema, m *model.Model) []clause.Column {
 	return columnsOf(slices.Concat(keyFields(s, m), s.FieldsWithDefaultDBValue))
 }
 
-// keysReturned returns the key columns.
-func keysReturned(s *schema.Schema, m *model.Model) []clause.Column {
+// keysToReturn returns the key columns.
+func keysToReturn(s *schema.Schema, m *model.Model) []clause.Column {
 	return columnsOf(keyFields(s, m))
 }
 

@@ -53,7 +53,8 @@ func setKeys(rows rowview.Rows, g *model.Group, ids []types.ID) bool {
 	})
 }
 
-// setPlainKeys is [setKeys] for keys that it can write without reflection.
+// setPlainKeys sets each key that is 0 to the next of ids, without reflection. It returns
+// false if ids are too few.
 func setPlainKeys(rows rowview.Rows, keys *rowview.PlainKeys, ids []types.ID) bool {
 	for key := range keys.In(rows.Value) {
 		if *key != 0 {
@@ -74,7 +75,7 @@ var errModified = errors.New("the rows were modified concurrently: do not share 
 func Related(stmt *gorm.Statement, rows rowview.Rows, rel *schema.Relationship) int {
 	// named has the columns and relations of Select (true) and Omit (false). restricted
 	// is set if the statement has a Select other than "*".
-	named, restricted := stmt.SelectAndOmitColumns(true, false)
+	named, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
 	if saved, ok := named[rel.Name]; !saved && (ok || restricted) {
 		return -1
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// cabinet has its key in an embedded struct.
 type cabinet struct {
 	gormflake.Model
 	Room string

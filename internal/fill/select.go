@@ -19,7 +19,7 @@ func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil
 	}
-	named, restricted := stmt.SelectAndOmitColumns(true, false)
+	named, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
 	if !restricted {
 		return named
 	}

@@ -93,6 +93,7 @@ func TestOmit(t *testing.T) {
 // behind Select, because sessions share it.
 func TestSelectSharedByGoroutines(t *testing.T) {
 	t.Parallel()
+	// The array has room for more columns, so that an append would write to it.
 	columns := append(make([]string, 0, 8), "Title", "Year")
 	session := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Select(columns[:1], "Year").Session(&gorm.Session{})
 	session.Statement.Selects = columns

@@ -29,6 +29,7 @@ func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 // numbers were made from it.
 func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 	numbered := readNote(stmt).numberedKeys
+	// Without a note of each row, no serial number was made, or a hook has changed the list.
 	if g.Primary == nil || len(numbered) != rows.N {
 		return nil
 	}

@@ -21,7 +21,7 @@ import (
 // Assign and Check return without calling the generator.
 func TestSerialMistakes(t *testing.T) {
 	t.Parallel()
-	type key = types.ID
+	type key = types.ID // short, because each model needs a key
 	for _, test := range []struct {
 		name  string
 		model any
@@ -132,6 +132,7 @@ func TestSerialSizes(t *testing.T) {
 // its Layout.
 func TestSerialGeneratorBreaksContract(t *testing.T) {
 	t.Parallel()
+	// The third of the next IDs is the first that the layout cannot hold.
 	gen := &plugintest.LayoutCounter{Counter: plugintest.Counter{Last: 1<<53 - 3}, IDLayout: snowflake.JSSafeLayout()}
 	db := plugintest.Dry(t, gormflake.New(gen))
 	want := "generator: ID 2 of 3 is 9007199254740992: want at most 9007199254740991, the last of its layout"
@@ -243,6 +244,7 @@ func TestCheckSerialTable(t *testing.T) {
 		Number string   `gorm:"size:40" snowflake:"serial=PAY"`
 	}
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		// The columns with an empty want are accepted.
 		for column, want := range map[string]string{
 			"number varchar(27)":                       "(27), which cannot hold every serial number: make it varchar(28)",
 			"number bigint":                            "which cannot hold every serial number: make it varchar(28)",
@@ -288,6 +290,7 @@ func TestCheckSerialReferenceTable(t *testing.T) {
 			t.Skip("its columns hold anything")
 		}
 		plugintest.Must(t, db.Exec("CREATE TABLE bills (id bigint PRIMARY KEY, number varchar(28))"))
+		// The column with an empty want is accepted.
 		for column, want := range map[string]string{
 			"varchar(27)": "(27), which cannot hold every serial number: make it varchar(28)",
 			"bigint":      "which cannot hold every serial number: make it varchar(28)",

@@ -49,7 +49,7 @@ func TestSerialSharedByBelongsTo(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		plugintest.Migrate(t, db, &account{}, &profile{}, &photo{}, &avatar{})
-		ids := make([]types.ID, 16)
+		ids := make([]types.ID, 16) // eight for each of the two runs
 		gen, err := plugintest.SharedGenerator()
 		if err := errors.Join(err, gen.Fill(t.Context(), ids)); err != nil {
 			t.Fatal(err)
@@ -130,6 +130,8 @@ func TestSerialSharedByForeignLayout(t *testing.T) {
 			Second    string `snowflake:"serial=PAY"`
 		}
 	)
+	// The number is made from the key 5 itself, and for 1<<60 from the second new ID. The
+	// first was the row's own key, which the parent's key replaces.
 	for key, from := range map[types.ID]types.ID{5: 5, 1 << 60: 1002} {
 		for _, assign := range []bool{false, true} {
 			gen, wide := &plugintest.LayoutCounter{IDLayout: snowflake.JSSafeLayout()}, plugintest.NewLayoutCounter()
@@ -180,6 +182,7 @@ func TestSerialOfKeyReplacedByParent(t *testing.T) {
 func TestSerialSharedOmitted(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter()))
+	// number is the ID from which the serial number is made, or 0 if the row gets none.
 	for _, test := range []struct {
 		omit   string
 		number types.ID
@@ -222,6 +225,7 @@ func TestAssignHandsOnReplacedKeys(t *testing.T) {
 		}
 	)
 	db := plugintest.Dry(t, plugintest.NewPlugin(t))
+	// before is the key of the chair before Assign. The chair's owner replaces it.
 	for _, before := range []types.ID{0, 7} {
 		chair := &member{OwnerID: before}
 		c := club{Chair: chair, Badge: &badge{Member: chair}, Owners: []owner{{Member: chair}}}

@@ -66,7 +66,7 @@ func TestSerialSource(t *testing.T) {
 			Invoice string `snowflake:"serial=INV"`
 		}
 	)
-	const bound = types.ID(1<<53 - 1)
+	const bound = types.ID(1<<53 - 1) // the last ID of the layout
 	pay := func(id types.ID) string { return plugintest.JSNumbers.Format(id) }
 	invoice := func(id types.ID) string { return "INV" + pay(id)[3:] }
 	id := types.ID(8)
@@ -224,6 +224,7 @@ func (f *changingValue) Value() (driver.Value, error) {
 func TestSerialMapFickle(t *testing.T) {
 	t.Parallel()
 	for n := range 16 {
+		// The bits of n choose the values, of which the last is 0 or -1 and the others 0 or 1.
 		values := []int64{int64(n) & 1, int64(n) >> 1 & 1, int64(n) >> 2 & 1, int64(n)>>3&1 - 1}
 		err := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter())).Model(&plugintest.Payment{}).Create(map[string]any{"id": &changingValue{values}}).Error
 		want := []string{

@@ -327,6 +327,8 @@ func TestSerialSharedKey(t *testing.T) {
 			Child *child   `gorm:"foreignKey:ParentID"`
 		}
 	)
+	// from is the ID from which the numbers are made, which is the key or a new ID. before is
+	// the key of the child before Assign.
 	for key, from := range map[types.ID]types.ID{5: 5, 1 << 60: 1001} {
 		for _, before := range []types.ID{0, 6, 1 << 61} {
 			gen, wide := &plugintest.LayoutCounter{IDLayout: snowflake.JSSafeLayout()}, plugintest.NewLayoutCounter()
@@ -350,6 +352,8 @@ func TestSerialSparesNoID(t *testing.T) {
 		BookID types.ID `gorm:"primaryKey" snowflake:"pk"`
 		Book   dealBook
 	}
+	// The deal and its two lines and its book take one ID each. The badge takes one for its
+	// key, which the book's key replaces.
 	for want, tree := range map[int]any{4: &deal{Lines: make([]dealLine, 2), Book: dealBook{Number: "x"}}, 1: &badge{Book: dealBook{ID: 5}}} {
 		gen := plugintest.NewLayoutCounter()
 		if err := gormflake.Assign(plugintest.Dry(t, gormflake.New(gen)), tree); err != nil {
@@ -371,7 +375,7 @@ func TestSerialOrder(t *testing.T) {
 	rows := make([]plugintest.Payment, 500)
 	for i := range rows {
 		rows[i].ID = types.ID(r.Int64N(1 << 62))
-		if i%2 == 0 {
+		if i%2 == 0 { // half of the keys are of the day, or of the day after it
 			rows[i].ID = layout.Min(from) + types.ID(r.Int64N(int64(2*(layout.Min(to)-layout.Min(from)))))
 		}
 	}
@@ -394,7 +398,7 @@ func TestSerialOrder(t *testing.T) {
 }
 
 // TestSerialAtEveryFailure checks that a retry keeps the number of a row that was rolled
-// back.
+// back. It lets each statement of a create fail in turn, until the create succeeds.
 func TestSerialAtEveryFailure(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

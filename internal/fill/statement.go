@@ -43,9 +43,9 @@ func gormAddsReturning(stmt *gorm.Statement) bool {
 // canAddReturning reports whether the plugin can add the tagged columns to the columns
 // that the statement returns, because it has no RETURNING or one of GORM's type.
 func canAddReturning(stmt *gorm.Statement) bool {
-	c, given := stmt.Clauses["RETURNING"]
-	_, known := c.Expression.(clause.Returning)
-	return !given || known
+	c, hasReturning := stmt.Clauses["RETURNING"]
+	_, isGORMs := c.Expression.(clause.Returning)
+	return !hasReturning || isGORMs
 }
 
 // isAll reports whether a RETURNING clause returns all columns.
@@ -54,11 +54,11 @@ func isAll(expression clause.Expression) bool {
 	return ok && (len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*")
 }
 
-// returnsAll reports whether the statement returns whole rows, from which GORM then makes
-// the list.
+// returnsAll reports whether the statement returns whole rows. GORM then replaces the
+// elements of a list by the rows that it reads.
 func returnsAll(stmt *gorm.Statement) bool {
-	c, given := stmt.Clauses["RETURNING"]
-	return given && isAll(c.Expression)
+	c, hasReturning := stmt.Clauses["RETURNING"]
+	return hasReturning && isAll(c.Expression)
 }
 
 // isList reports whether the statement creates a slice or an array, of structs or maps.

@@ -212,7 +212,9 @@ func (s statement) possible(database string) bool {
 	return s.change != "none" || s.changedBy == "caller"
 }
 
-// limit returns the number of statements that each database runs for each kind of key.
+// limit returns the number of statements that each database runs for each kind of key. It
+// is 60 unless the environment variable gives another number, which is limited to all, the
+// number of possible statements.
 func limit(t *testing.T, all int) int {
 	text := os.Getenv("GORMFLAKE_TEST_STATEMENTS")
 	if text == "" {

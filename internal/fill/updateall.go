@@ -17,7 +17,7 @@ import (
 // statement. If one of them is tagged, keepIDs chooses the columns by GORM's rules
 // itself, and reports that it changed c.
 func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
-	if !c.UpdateAll || !hasOther(m) {
+	if !c.UpdateAll || !hasNonPrimary(m) {
 		return false
 	}
 	if len(c.Columns) == 0 && c.OnConstraint == "" { // GORM then takes the primary key as the target
@@ -27,29 +27,29 @@ func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
 	}
 	c.UpdateAll = false
 	c.DoUpdates = slices.Concat(c.DoUpdates, updatesOf(stmt, m))
-	c.DoNothing = len(c.DoUpdates) == 0
+	c.DoNothing = len(c.DoUpdates) == 0 // because no column is left to update
 	return true
 }
 
-// hasOther reports whether the model has a tagged column that is not a primary key.
-func hasOther(m *model.Model) bool {
+// hasNonPrimary reports whether the model has a tagged column that is not a primary key.
+func hasNonPrimary(m *model.Model) bool {
 	return slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return !c.Field.PrimaryKey })
 }
 
 // updatesOf returns the assignments that GORM would make for UpdateAll, without the
 // tagged columns.
 func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
-	named, restricted := stmt.SelectAndOmitColumns(true, true)
+	named, restricted := stmt.SelectAndOmitColumns(true, true) // columns of creates and updates
 	now := stmt.DB.NowFunc()
 	for _, name := range stmt.Schema.DBNames {
 		f := stmt.Schema.FieldsByDBName[name]
-		selected, given := named[name]
+		selected, isNamed := named[name]
 		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
 		// GORM leaves out a column whose default only the database knows.
 		chosen := !f.HasDefaultValue || f.DefaultValueInterface != nil
 		// GORM also leaves out the primary key, the time of creation, columns that the
 		// statement does not select, and columns that the maps lack.
-		if isTagged || f.PrimaryKey || !chosen || f.AutoCreateTime > 0 || !selected && (given || restricted) || !inserts(stmt, f) {
+		if isTagged || f.PrimaryKey || !chosen || f.AutoCreateTime > 0 || !selected && (isNamed || restricted) || !inserts(stmt, f) {
 			continue
 		}
 		if f.AutoUpdateTime > 0 {

@@ -212,6 +212,8 @@ func TestDoNothing(t *testing.T) {
 	})
 }
 
+// An upsert finds a shop by its unique code. The shelves of a shop show whether children
+// get the key of the row that it found.
 type (
 	shop struct {
 		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
@@ -314,8 +316,8 @@ func newShops() []shop {
 	return []shop{{Code: "x", Stock: 1, Shelf: make([]shopShelf, 1)}, {Code: "y", Stock: 2, Shelf: make([]shopShelf, 1)}}
 }
 
-// TestConditionalUpsert checks conditional upserts after which the structs have the keys
-// of the rows.
+// TestConditionalUpsert checks that after the conditional upserts that the plugin accepts,
+// which are of one row or by the key, the structs have the keys of the rows.
 func TestConditionalUpsert(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -403,6 +405,8 @@ func TestReturning(t *testing.T) {
 	primary := []clause.Column{{Name: "id"}}
 	code := []clause.Column{{Name: "code"}}
 	set := clause.AssignmentColumns([]string{"code"})
+	// want is empty if the statement returns nothing, because rows have the structs' keys or,
+	// with DO NOTHING, because the count of rows tells it.
 	for _, test := range []struct {
 		name     string
 		value    any

@@ -85,7 +85,7 @@ func (k *keyClause) ModifyStatement(stmt *gorm.Statement) {
 
 // omitted reports whether the statement omits the key, which the database then assigns.
 func (k *keyClause) omitted(stmt *gorm.Statement) bool {
-	columns, _ := stmt.SelectAndOmitColumns(true, false)
+	columns, _ := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
 	selected, ok := columns[k.field.DBName]
 	return ok && !selected
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// These models have keys of package types. Only resetBook has a tag, so that the plugin
+// fills no other key.
 type (
 	untaggedBook struct {
 		ID    types.ID `gorm:"primaryKey"`
@@ -222,8 +224,8 @@ func TestUnsetKeyInUpsert(t *testing.T) {
 	})
 }
 
-// TestUnsetKeyBehindPointers checks keys that are pointers, and keys in embedded structs,
-// also behind a nil pointer.
+// TestUnsetKeyBehindPointers checks that an unset key is an error if the key is a pointer,
+// or is in an embedded struct, also behind a nil pointer.
 func TestUnsetKeyBehindPointers(t *testing.T) {
 	t.Parallel()
 	type Base struct {
@@ -491,9 +493,11 @@ func TestUnsetKeyOfWrongValues(t *testing.T) {
 			t.Errorf("%T: err = %v", value, err)
 		}
 	}
+	// These values may be keys, or are converted by GORM or the driver.
 	for _, value := range []any{gorm.Expr("nextval('s')"), uint64(1) << 63, "7", "text", true, 1.0, -1.2} {
 		plugintest.Must(t, db.Model(&untaggedBook{}).Create(map[string]any{"id": value}))
 	}
+	// A database may store these values as NULL or 0.
 	for _, value := range []any{nil, "", " ", []byte{}, 0.9} {
 		if err := db.Model(&untaggedBook{}).Create(map[string]any{"id": value}).Error; err == nil {
 			t.Errorf("%#v: no error", value)

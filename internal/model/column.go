@@ -26,7 +26,7 @@ type Column struct {
 	Serial  *serial.Format // nil for a key
 
 	genName   string    // name of the generator, "" for the default generator
-	generator Generator // the generator
+	generator Generator // nil for a column of NewColumn
 	code      string    // code of the serial numbers
 	lastID    types.ID  // the largest ID that has a serial number
 	path      []int     // indexes of fields; -index-1 for an embedded pointer
@@ -37,8 +37,8 @@ func NewColumn(f *schema.Field) *Column {
 	return &Column{Field: f, path: f.StructField.Index}
 }
 
-// newColumn returns a column for the tagged field f. It returns nil if another tagged
-// field shadows f and has its column.
+// newColumn returns a column for the field f, whose tag has this text and names one of the
+// generators gens. It returns nil if another tagged field shadows f and has its column.
 func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) (*Column, error) {
 	t, err := parseTag(text)
 	if err != nil {
@@ -53,6 +53,7 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 	if err := checkWritable(f, t); err != nil {
 		return nil, err
 	}
+	// Adopt adds a tag to the schema's field, but cannot add it to the Go struct.
 	c := &Column{Field: f, Primary: t.primary, Listed: f.StructField.Tag.Get(tagKey) == "", genName: t.gen, path: f.StructField.Index}
 	kindOf := KindOf
 	if t.serial != "" {

@@ -30,10 +30,10 @@ type Group struct {
 	generator      Generator
 	table          string         // of the model
 	tableGenerator TableGenerator // generator, if it implements TableGenerator, else nil
-	lastID         types.ID       // the largest ID that the generator may return
+	lastID         types.ID       // the largest ID that has a serial number, or any if the group has none
 
-	// parents are the belongs-to relations whose foreign key is Primary, if the group has
-	// serial numbers. GORM replaces the key when it saves such a relation.
+	// parents are the fields of the belongs-to relations whose foreign key is Primary, if
+	// the group has serial numbers. GORM replaces the key when it saves such a relation.
 	parents []*Column
 }
 
@@ -114,7 +114,7 @@ func (g *Group) Selected(s Selection) *Group {
 	group := *g
 	group.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.Omits)
 	group.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.Omits)
-	group.Plain = nil
+	group.Plain = nil // because it would write the key even if the statement omits it
 	// A key that the statement does not write may be the key of another row.
 	if g.Primary != nil && s.Omits(g.Primary) {
 		group.Primary = nil

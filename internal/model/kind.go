@@ -37,10 +37,11 @@ func KindOf(t reflect.Type) (Kind, error) {
 	case reflect.String:
 		k.scalar = reflect.String
 		return k, nil
-	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Uint8, reflect.Uint16, reflect.Uint32:
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Uint8, reflect.Uint16, reflect.Uint32: // too small, see below
 	default:
 		return Kind{}, fmt.Errorf("type %s cannot hold an ID: use types.ID, int64, uint64 or string", t)
 	}
+	// An int or uint has 32 bits on some platforms.
 	if t.Bits() < 64 {
 		return Kind{}, fmt.Errorf("type %s has %d bits, an ID needs 64: use types.ID or int64", t, t.Bits())
 	}

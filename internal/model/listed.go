@@ -53,7 +53,9 @@ func notListed(format string, args ...any) error {
 	return fmt.Errorf(format+`, or leave the model out by snowflake:"-" on a field`, args...)
 }
 
-// checkUntagged returns an error if the plugin cannot give keys to the field.
+// checkUntagged returns an error if the plugin cannot give keys to the field. It checks
+// the field as if it were tagged pk, for which it needs the name of a generator but no
+// generator.
 func checkUntagged(f *schema.Field) error {
 	_, err := newColumn(f.Schema, f, "pk", generators{"": nil})
 	switch {
@@ -70,7 +72,8 @@ func checkUntagged(f *schema.Field) error {
 }
 
 // Adopt makes f, which [UntaggedKey] returned, a field with the tag snowflake:"pk" and
-// the setting autoIncrement:false. No other goroutine may use the schema of f during the
+// the setting autoIncrement:false. It also removes f from the fields whose values GORM
+// reads back from the database. No other goroutine may use the schema of f during the
 // call.
 //
 // On SQLite, Adopt also changes the column's type to bigint NOT NULL. An integer primary

@@ -3,7 +3,7 @@
 // fields that use the same generator. It reads schemas and rows, but no statement and no
 // database.
 //
-// A [Set] parses each schema once into a [Model] ([Set.Model], parse, newColumn,
+// A [Set] parses each schema once into a [Model] ([Set.Model], parseModel, newColumn,
 // newGroups). Packages fill and tree ask the groups of a model how many IDs a row needs
 // ([Group.Needs]), get the IDs ([Set.Generate]), and write them ([Group.Fill]).
 //
@@ -56,7 +56,7 @@ type Model struct {
 	References, Refused []Reference
 
 	schema  *schema.Schema
-	uniques struct {
+	uniques struct { // the result of Uniques, which the first call computes
 		once sync.Once
 		list []Unique
 	}
@@ -95,7 +95,9 @@ func (m *Model) Uniques(namer schema.Namer) []Unique {
 	return m.uniques.list
 }
 
-// parseModel describes the tagged columns, the groups and the foreign keys of a schema.
+// parseModel describes the tagged columns, the groups and the foreign keys of a schema. A
+// struct that GORM generated for a join table gets an empty model, because its tags are
+// copies.
 func parseModel(s *schema.Schema, gens generators) *Model {
 	if isJoinTable(s) {
 		return &Model{}
@@ -128,7 +130,7 @@ func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs [
 		switch {
 		case err != nil:
 			errs = append(errs, tagError(s, f.BindName(), text, err))
-		case c != nil:
+		case c != nil: // nil if another tagged field has the column
 			columns = append(columns, c)
 		}
 	}
@@ -147,9 +149,11 @@ func secondKeys(s *schema.Schema, columns []*Column) (errs []error) {
 	for _, c := range columns {
 		f := c.Field
 		_, prefixed := f.TagSettings["EMBEDDEDPREFIX"]
-		id := s.LookUpField("id") // GORM removes id from the primary key if another field is tagged primaryKey
-		// The model's own key is in another struct. Without a prefix only a tagged one
-		// counts.
+		// GORM removes the model's own id from the primary key if another field, such as f,
+		// is tagged primaryKey.
+		id := s.LookUpField("id")
+		// second is set if the model has a key of its own, which is in another struct and not
+		// nested deeper than f. If f has no prefix, only a tagged key counts.
 		second := prefixed && id != nil && !sameStruct(id, f) || slices.ContainsFunc(s.PrimaryFields, func(other *schema.Field) bool {
 			return !sameStruct(other, f) && len(other.BindNames) <= len(f.BindNames) && (prefixed || IsTagged(other))
 		})
@@ -161,19 +165,22 @@ func secondKeys(s *schema.Schema, columns []*Column) (errs []error) {
 	return errs
 }
 
-// sameStruct reports whether two fields are declared in the same struct.
+// sameStruct reports whether two fields are declared in the same struct. BindNames is the
+// path of names that leads from the model to a field.
 func sameStruct(a, b *schema.Field) bool {
 	return slices.Equal(a.BindNames[:len(a.BindNames)-1], b.BindNames[:len(b.BindNames)-1])
 }
 
-// isJoinTable reports whether GORM generated the struct for a join table. The foreign
-// keys of such a struct carry copies of the tags of the joined models.
+// isJoinTable reports whether GORM generated the struct for a join table. The schema of
+// such a struct has a name, and its Go type has none. Its foreign keys carry copies of the
+// tags of the joined models.
 func isJoinTable(s *schema.Schema) bool {
 	return s.ModelType.Name() == "" && s.Name != ""
 }
 
-// strayTags returns an error for each tag that is not on a field of the schema. GORM
-// parses neither unexported fields nor embedded structs as fields.
+// strayTags returns an error for each tag that is not on a field in seen, which contains
+// the tagged fields of the schema. GORM parses neither unexported fields nor embedded
+// structs as fields.
 func strayTags(s *schema.Schema, seen map[string]bool) (errs []error) {
 	eachTag(s.ModelType, nil, func(name, text string) {
 		if text != leftOut && !seen[name] {

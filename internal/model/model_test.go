@@ -15,6 +15,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// ledger embeds gormflake.Model, as its children and its many-to-many rows do.
 type ledger struct {
 	gormflake.Model
 	Title string
@@ -117,8 +118,8 @@ func TestModelWithPrefix(t *testing.T) {
 	})
 }
 
-// TestModelInOwnCase checks gormflake.Model with a naming strategy that keeps upper-case
-// letters in the names of columns.
+// TestModelInOwnCase checks that rows of gormflake.Model can be created with a naming
+// strategy that keeps upper-case letters in the names of columns.
 func TestModelInOwnCase(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -130,6 +131,7 @@ func TestModelInOwnCase(t *testing.T) {
 
 // TestModelRebuildsNoTable checks that an existing table gets a key of type Model without
 // being rebuilt. A rebuild would delete the rows that refer to it by ON DELETE CASCADE.
+// The table of oldLedger has such a key, and lacks the column name.
 func TestModelRebuildsNoTable(t *testing.T) {
 	t.Parallel()
 	type oldLedger struct {

@@ -57,13 +57,14 @@ func (r *Reference) check() error {
 	}
 	t := r.Foreign.FieldType
 	_, err := SerialKindOf(t)
-	// For these kinds copy would succeed and lose the text, because GORM converts any
-	// text to false for a bool, and digits to a number.
+	// basic is set for bools and numbers. For these, copyKey would succeed and lose the
+	// text, because GORM converts any text to false for a bool, and digits to a number.
 	basic := t.Kind() <= reflect.Float64
 	if err == nil || basic {
 		return err
 	}
-	if _, failed := r.copyKey(r.Key.Serial.Format(1)); failed == nil {
+	// The type's own Scan decides, here about the serial number of the ID 1.
+	if _, copyErr := r.copyKey(r.Key.Serial.Format(1)); copyErr == nil {
 		return nil
 	}
 	return err

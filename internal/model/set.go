@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// maxPooled is the largest buffer, in IDs, that the pool keeps.
+// maxPooled is the largest buffer, in IDs, that the pool keeps, so that one huge statement
+// does not hold its memory.
 const maxPooled = 1 << 16
 
 // Set holds the generators, models and buffers that all statements of one plugin share.
@@ -27,7 +28,8 @@ type Set struct {
 func NewSet(gens map[string]Generator) *Set { return &Set{generators: gens} }
 
 // Model returns the model of s, which it parses once and caches. It only reads s, because
-// all goroutines of the program share the schema.
+// all goroutines of the program share the schema. The model of a generated join table has
+// no columns, but may have an error.
 func (set *Set) Model(s *schema.Schema) *Model {
 	if m, ok := set.models.Load(s); ok {
 		return m.(*Model)

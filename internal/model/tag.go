@@ -79,7 +79,9 @@ func leavesOut(t reflect.Type) bool {
 	return found
 }
 
-// eachTag calls visit for each tag in t and in the structs that it embeds.
+// eachTag calls visit for each tag in t and in the structs that it embeds, with the text
+// of the tag and the name of its field, such as Base.ID. path contains the names of the
+// fields that lead to t.
 func eachTag(t reflect.Type, path []string, visit func(name, text string)) {
 	for i := range t.NumField() {
 		f := t.Field(i)

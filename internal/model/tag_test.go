@@ -32,10 +32,11 @@ func (n *likeNull) Scan(any) error              { return errors.ErrUnsupported }
 func (n likeNull) Value() (driver.Value, error) { return n.V, nil }
 
 // TestTagMistakes checks that a create with a wrong tag returns all mistakes of the
-// model, and does not call the generator.
+// model, and does not call the generator. The models have no name, so it is empty in the
+// errors.
 func TestTagMistakes(t *testing.T) {
 	t.Parallel()
-	type ok = types.ID
+	type ok = types.ID // the valid type, in models whose mistake is elsewhere
 	for _, test := range []struct {
 		name  string
 		model any
@@ -260,6 +261,7 @@ gormflake: WithGenerator("b"): generator is a nil model_test.fillFunc: want one,
 	if err == nil || err.Error() != want {
 		t.Errorf("err = %v\nwant  %s", err, want)
 	}
+	// A generator that is not a pointer is valid.
 	plugintest.Must(t, plugintest.Dry(t, gormflake.New(fillNothing{})).Create(&plugintest.Book{ID: 5}))
 }
 
@@ -273,8 +275,8 @@ type fillNothing struct{}
 
 func (fillNothing) Fill(context.Context, []types.ID) error { return nil }
 
-// FuzzTag checks that a tag is accepted exactly if it is pk or id, with at most one known
-// generator.
+// FuzzTag checks that a tag of a primary key is accepted exactly if it is pk, alone or with
+// a known generator.
 func FuzzTag(f *testing.F) {
 	for _, seed := range []string{"pk", "id", "", "pk,gen=orders", "pk,gen=", "pk,", "id,gen=orders,gen=orders", "PK", " pk"} {
 		f.Add(seed)

@@ -8,8 +8,8 @@ type Unique struct {
 	Where   string // the condition of a partial index
 }
 
-// uniquesOf returns the unique indexes and constraints of a schema, which
-// [Model.Uniques] describes.
+// uniquesOf returns the unique indexes and constraints of a schema. It leaves out the
+// primary key, and an index with an expression, because its values are in no column.
 func uniquesOf(s *schema.Schema) (list []Unique) {
 	for _, index := range s.ParseIndexes() {
 		u := Unique{Where: index.Where}

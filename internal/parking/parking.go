@@ -24,7 +24,8 @@ type Place struct {
 	First, Last types.ID // bounds of the keys that parked counters assign
 }
 
-// NewPlace returns the place for IDs of the layout.
+// NewPlace returns the place for IDs of the layout. l.Max(t) is the largest ID that a
+// generator can have issued until t.
 func NewPlace(l snowflake.Layout) Place {
 	const years = 10 // the least time for which a parked counter is above all IDs
 	end, expires := time.Now().AddDate(years, 0, 0), l.Expires()
@@ -38,7 +39,7 @@ func NewPlace(l snowflake.Layout) Place {
 	// that these counters assign.
 	first, last := l.Max(until.AddDate(-years, 0, 0)), l.Max(until.AddDate(1, 0, 0))
 	limit := l.Max(end)
-	return Place{l.Max(until), until, limit, max(first, limit), last}
+	return Place{ID: l.Max(until), Until: until, Limit: limit, First: max(first, limit), Last: last}
 }
 
 // Holds reports whether a parked counter has assigned the key.
@@ -69,9 +70,10 @@ func MySQLNext(create string) uint64 {
 	return next
 }
 
-// SQLite returns the statements that move the counter of a table with AUTOINCREMENT. They
-// insert the counter first, because the table has no counter before its first row. schema
-// is empty, or quoted and ends with a dot. table is a literal.
+// SQLite returns the statements that move the counter of a table with AUTOINCREMENT, so
+// that it assigns the key after last. They insert the counter first, because the table has
+// no counter before its first row. schema is empty, or quoted and ends with a dot. table is
+// the name as an SQL literal.
 func SQLite(schema, table string, last types.ID) []string {
 	where := " WHERE name = " + table + " COLLATE NOCASE"
 	return []string{

@@ -59,18 +59,19 @@ func (r Rows) At(i int) reflect.Value {
 	return reflect.Indirect(r.Value.Index(i))
 }
 
-// Index returns the index of the first row for which is returns true, or -1.
-func (r Rows) Index(is func(row reflect.Value) bool) int {
+// Index returns the index of the first row for which matches returns true, or -1. It skips
+// nil elements.
+func (r Rows) Index(matches func(row reflect.Value) bool) int {
 	for i := range r.N {
-		if row := r.At(i); row.IsValid() && is(row) {
+		if row := r.At(i); row.IsValid() && matches(row) {
 			return i
 		}
 	}
 	return -1
 }
 
-// Contain reports whether is returns true for at least one row.
-func (r Rows) Contain(is func(row reflect.Value) bool) bool { return r.Index(is) >= 0 }
+// Contain reports whether matches returns true for at least one row.
+func (r Rows) Contain(matches func(row reflect.Value) bool) bool { return r.Index(matches) >= 0 }
 
 // Target returns the struct or the list behind value, and the type of its rows. It
 // returns an error if value contains no structs, or is a copy that cannot be set.

@@ -57,6 +57,8 @@ func TestAssignCarriesNull(t *testing.T) {
 	}
 }
 
+// assignMeter and assignGauge have untagged keys that are numbers. Their readings refer to
+// them by a string.
 type assignMeter struct {
 	Number   uint64          `gorm:"primaryKey;autoIncrement:false"`
 	Readings []assignReading `gorm:"foreignKey:Meter"`

@@ -116,6 +116,7 @@ func TestAssignThenRetry(t *testing.T) {
 		shape := plugintest.HasManyShape()
 		plugintest.AssignTables(t, db, shape.Models)
 		tree := shape.Tree()
+		// write assigns and inserts the tree, records its keys in before, and returns fail.
 		before := ""
 		write := func(fail error) error {
 			return db.Transaction(func(tx *gorm.DB) error {

@@ -73,6 +73,7 @@ type (
 // model.
 func TestAssignReplacesEveryKey(t *testing.T) {
 	t.Parallel()
+	// The key 7 of second is the only one that no other row replaces.
 	first := &ebb{EbbID: 5, Flow: &flow{FlowID: 6}}
 	second := &ebb{EbbID: 7, Flow: &flow{FlowID: 8, Ebb: first}}
 	plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), []*ebb{first, second})
@@ -120,6 +121,8 @@ func TestAssignEndsWhereKeysAlternate(t *testing.T) {
 	}
 }
 
+// A plaque has its owner in one of two relations of a relic, a crate has its key behind a
+// pointer, and the seats of an aisle refer to it by a column of one byte.
 type (
 	relic struct {
 		ID    types.ID  `gorm:"primaryKey" snowflake:"pk"`
@@ -238,8 +241,8 @@ type (
 	}
 )
 
-// TestAssignTypeColumnThatFails checks a polymorphic relation in which a single row
-// rejects the type.
+// TestAssignTypeColumnThatFails checks that the error names the type column of a
+// polymorphic relation if a single row rejects the type.
 func TestAssignTypeColumnThatFails(t *testing.T) {
 	t.Parallel()
 	row := museum{Items: make([]museumItem, 2)}

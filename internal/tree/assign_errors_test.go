@@ -15,6 +15,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// The models of these tests have keys that Assign cannot set (assignAuto, assignWord),
+// foreign keys that cannot hold an ID (assignNarrow, assignTimed), and wrong or no tags.
 type assignAuto struct {
 	ID    uint
 	Parts []assignPart `gorm:"foreignKey:AutoID"`
@@ -127,7 +129,7 @@ func TestAssignAcceptsStoredParents(t *testing.T) {
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
 	parent := assignAuto{ID: 3, Parts: make([]assignPart, 1)}
 	child := assignPart{Auto: &assignAuto{ID: 4}}
-	unlinked := []any{&assignAuto{}, &assignPart{}}
+	unlinked := []any{&assignAuto{}, &assignPart{}} // rows without related rows
 	plugintest.AssignOrFail(t, db, &parent)
 	plugintest.AssignOrFail(t, db, &child)
 	for _, v := range unlinked {
@@ -148,7 +150,7 @@ func TestAssignAcceptsStoredParents(t *testing.T) {
 func TestAssignWithoutPlugin(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
-	bare := db.Session(&gorm.Session{})
+	bare := db.Session(&gorm.Session{}) // gets a new Config, which has no plugins
 	bare.Config = &gorm.Config{Dialector: db.Dialector}
 	err := gormflake.Assign(bare, &plugintest.AssignOrder{})
 	if err == nil || !strings.Contains(err.Error(), "plugin is not registered") {
@@ -160,7 +162,7 @@ func TestAssignWithoutPlugin(t *testing.T) {
 // whichever model, or if a value cannot be converted to a foreign key.
 func TestAssignAllOrNothing(t *testing.T) {
 	t.Parallel()
-	for block := range 3 {
+	for block := range 3 { // one for each of the models, which are orders, lines and serials
 		gen := plugintest.NewAssignGenerator()
 		gen.Reject = func(n int) error {
 			if n == block {
@@ -193,6 +195,7 @@ func TestAssignAllOrNothing(t *testing.T) {
 
 type assignContextKey struct{}
 
+// assignContextGenerator records the value of assignContextKey, and generates the ID 1.
 type assignContextGenerator struct{ got any }
 
 func (g *assignContextGenerator) Fill(ctx context.Context, dst []types.ID) error {

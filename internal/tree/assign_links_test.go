@@ -214,7 +214,7 @@ func TestAssignWalksAgainForReplacedKeysOnly(t *testing.T) {
 	for name, test := range map[string]struct {
 		part partTally
 		note tally
-		want int
+		want int // number of walks
 	}{
 		"nothing set":             {want: 2},
 		"the key is right":        {part: partTally{OwnerID: 5}, want: 2},
@@ -236,7 +236,7 @@ func TestAssignWalksAgainForReplacedKeysOnly(t *testing.T) {
 // error.
 func TestAssignFailsInEachWalk(t *testing.T) {
 	t.Parallel()
-	for failAt := range 4 {
+	for failAt := range 4 { // 0 means that no walk fails
 		tree := tallied{ID: 5, Part: &partTally{OwnerID: 6}, Notes: []noteTally{{TalliedID: tally{failAt: failAt}}}}
 		if err := gormflake.Assign(plugintest.Dry(t, plugintest.NewPlugin(t)), &tree); errors.Is(err, plugintest.ErrInjected) != (failAt > 0) {
 			t.Errorf("the link fails in walk %d: got %v", failAt, err)

@@ -19,6 +19,7 @@ import (
 // that no key is set.
 func TestAssignRejectsTwoParents(t *testing.T) {
 	t.Parallel()
+	// These rows are the ones that two parents share.
 	line, comments, serials := &plugintest.AssignLine{}, make([]assignComment, 1), make([]plugintest.AssignSerial, 3)
 	cards := make([]assignCard, 2)
 	profile, child, aliased := &plugintest.AssignProfile{}, &assignNode{}, make([]plugintest.BenchLine, 5)
@@ -170,6 +171,7 @@ type assignBoxItem struct {
 	*AssignBoxed
 }
 
+// AssignBoxed is exported because it is embedded by a pointer.
 type AssignBoxed struct {
 	BoxID types.ID
 	Box   *assignBox `gorm:"foreignKey:BoxID"`
@@ -242,6 +244,7 @@ func TestAssignRandomSharing(t *testing.T) {
 	rejected := 0
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 1))
+		// owner has, for each line, 1 plus the index of its order, or 0 if it has no order.
 		lines := make([]plugintest.BenchLine, 20)
 		orders, owner, shared := make([]plugintest.BenchOrder, 1+r.IntN(4)), make([]int, len(lines)), false
 		for i := range orders {

@@ -53,18 +53,18 @@ func randomNodes(r *rand.Rand) []*assignNode {
 	return nodes
 }
 
-// reached adds n and all nodes that can be reached from it.
-func reached(n *assignNode, all map[*assignNode]bool) {
+// addReachable adds to all the node n and the nodes that can be reached from it.
+func addReachable(n *assignNode, all map[*assignNode]bool) {
 	if n == nil || all[n] {
 		return
 	}
 	all[n] = true
-	reached(n.Leader, all)
+	addReachable(n.Leader, all)
 	for _, next := range n.Children {
-		reached(next, all)
+		addReachable(next, all)
 	}
 	for _, next := range n.Friends {
-		reached(next, all)
+		addReachable(next, all)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestAssignRandomGraphs(t *testing.T) {
 	for seed := range uint64(500) {
 		root := randomNodes(rand.New(rand.NewPCG(seed, 0)))[0]
 		all := map[*assignNode]bool{}
-		reached(root, all)
+		addReachable(root, all)
 		unset, preset := 0, map[*assignNode]types.ID{}
 		for n := range all {
 			unset += len(n.Leaves)

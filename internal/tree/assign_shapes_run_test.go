@@ -54,6 +54,8 @@ func writeBatches(t *testing.T, db *gorm.DB, shape plugintest.AssignShape, tree 
 	tables := shape.Tables(tree)
 	for i, rows := range tables {
 		tx := db.Omit(clause.Associations)
+		// The last rows are of the model that has the many-to-many relation. Their create also
+		// inserts the rows of the join table.
 		if shape.Joined != "" && i == len(tables)-1 {
 			tx = db.Omit(shape.Joined + ".*")
 		}

@@ -6,8 +6,6 @@ import (
 	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
-// assignShapes returns a tree of each kind of relation and of key, with its models and
-// tables.
 // assignShapes returns trees of all kinds of relations and keys, with their models, their
 // rows by table, and a function that loads them.
 func assignShapes() []plugintest.AssignShape {

@@ -38,6 +38,7 @@ func TestAssignParentsHaveSmallerKeys(t *testing.T) {
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
 	orders := *plugintest.NewAssignOrders(5)
 	plugintest.AssignOrFail(t, db, orders)
+	// All orders get their keys before the first line.
 	last := types.ID(0)
 	for _, o := range orders {
 		if o.ID <= last {
@@ -123,8 +124,8 @@ func TestAssignSharedAndCircular(t *testing.T) {
 	}
 }
 
-// TestAssignRowAtTheSameAddress checks a row that is the first field of another row and
-// so has the same address.
+// TestAssignRowAtTheSameAddress checks that a row gets its own key although it is the first
+// field of another row and so has the same address.
 func TestAssignRowAtTheSameAddress(t *testing.T) {
 	t.Parallel()
 	type rivet struct {
@@ -172,8 +173,8 @@ func TestAssignSliceWithinItself(t *testing.T) {
 	}
 }
 
-// TestAssignKeepsOtherRowsBehindPointers checks a foreign key that points to the key of
-// another row, which must not change.
+// TestAssignKeepsOtherRowsBehindPointers checks that Assign does not write through a
+// foreign key that points to the key of another row, which would change that row's key.
 func TestAssignKeepsOtherRowsBehindPointers(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -189,7 +190,8 @@ func TestAssignKeepsOtherRowsBehindPointers(t *testing.T) {
 	}
 }
 
-// TestAssignForms checks each form of a value that Assign accepts.
+// TestAssignForms checks that the rows get keys in each form of a value that Assign
+// accepts.
 func TestAssignForms(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -253,6 +255,7 @@ func TestAssignWithSeveralGenerators(t *testing.T) {
 	db := plugintest.NoDatabase(t, keys, gormflake.WithGenerator("numbers", numbers))
 	rows := []assignTwoKeys{{Children: make([]assignTwoChildren, 2)}, {Number: "77", Children: make([]assignTwoChildren, 1)}}
 	plugintest.AssignOrFail(t, db, rows)
+	// The generator numbers makes one number, because the second is set, and three keys.
 	if !slices.Equal(keys.Blocks, []int{2}) || !slices.Equal(numbers.Blocks, []int{1, 3}) {
 		t.Errorf("blocks %v and %v, want [2] and [1 3]", keys.Blocks, numbers.Blocks)
 	}

@@ -41,6 +41,7 @@ func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 	if g.slots == 0 {
 		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, key.root.Name)
 	}
+	// The marks build on each other. markParents reads shared, which the others complete.
 	markRelays(g.nodes)
 	markCycles(b.found)
 	root.shared = root.shared || key.pointers
@@ -113,6 +114,8 @@ func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
 func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 	var links []*link
 	for _, ref := range rel.References {
+		// OwnPrimaryKey is set if the model that declares the relation has the key. It does so
+		// as the parent, which it is unless the relation is a belongs-to relation.
 		switch parentOwnsField := rel.Type != schema.BelongsTo; {
 		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == parentOwnsField:
 			links = append(links, reference(ref.PrimaryKey, ref.ForeignKey))

@@ -31,7 +31,7 @@ func (p *claimPass) visitRow(*node, reflect.Value) error { return nil }
 func (p *claimPass) visitLink(e *edge, parent, child reflect.Value) error {
 	for _, l := range e.links {
 		second := claim{edge: e, link: l, parent: parent, child: child, path: slices.Clone(p.walk.path)}
-		key := rowColumn{l.to.Field, child.UnsafeAddr()}
+		key := rowColumn{field: l.to.Field, address: child.UnsafeAddr()}
 		first, ok := p.claims[key]
 		if !ok {
 			p.claims[key] = second

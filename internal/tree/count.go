@@ -31,7 +31,7 @@ func (p *countPass) visitRow(n *node, row reflect.Value) error {
 		}
 		ids, _ := g.Needs(row)
 		if n.keyMayChange && g.LacksSerial(row) {
-			ids++ // a key that a link sets may have no serial number
+			ids++ // if the key that a link sets has no serial number, this ID gives one
 		}
 		p.counts[n.slot+i] += ids
 	}
@@ -53,7 +53,7 @@ func (p *countPass) visitLink(e *edge, parent, child reflect.Value) error {
 	var missing *link
 	references, unset := 0, 0
 	for _, l := range e.links {
-		if l.from == nil {
+		if l.from == nil { // a constant, which is always set
 			continue
 		}
 		references++
@@ -68,7 +68,8 @@ func (p *countPass) visitLink(e *edge, parent, child reflect.Value) error {
 			missing = l
 		}
 	}
-	// A part of a composite key may be zero, but not the whole key.
+	// A part of a composite key may be zero, unless the database will replace the zero in
+	// the INSERT. The whole key may not be zero.
 	if missing != nil && (missing.generated || unset == references) {
 		return missing.orphanError(e)
 	}
@@ -82,7 +83,7 @@ func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
 		if p.linkedRelays == nil {
 			p.linkedRelays = map[rowColumn]struct{}{}
 		}
-		p.linkedRelays[rowColumn{l.to.Field, child.UnsafeAddr()}] = struct{}{}
+		p.linkedRelays[rowColumn{field: l.to.Field, address: child.UnsafeAddr()}] = struct{}{}
 	}
 	if l.kind == linkBySetter && !l.valueUnset(parent) {
 		return l.trySet(p.ctx, l.value(p.ctx, parent))
@@ -96,7 +97,7 @@ func (p *countPass) available(l *link, parent reflect.Value) bool {
 	if l.tagged || !l.valueUnset(parent) {
 		return true
 	}
-	_, ok := p.linkedRelays[rowColumn{l.from.Field, parent.UnsafeAddr()}]
+	_, ok := p.linkedRelays[rowColumn{field: l.from.Field, address: parent.UnsafeAddr()}]
 	return ok
 }
 
@@ -115,7 +116,7 @@ func (l *link) orphanError(e *edge) error {
 // its parent.
 func (p *countPass) noteBackPointers(backPointers []*edge, parent, child reflect.Value) {
 	for _, back := range backPointers {
-		v, ok := back.field.Find(child)
+		v, ok := back.field.Find(child) // a back pointer that is a struct is a copy, so another row
 		if ok && !v.IsZero() && (v.Kind() != reflect.Pointer || v.Pointer() != parent.UnsafeAddr()) {
 			p.otherParent = true
 		}
@@ -132,7 +133,7 @@ func (p *countPass) addSpan(row, size uintptr) {
 		p.spans[n-1].end += size
 		return
 	}
-	p.spans = append(p.spans, span{row, row + size})
+	p.spans = append(p.spans, span{start: row, end: row + size})
 }
 
 // overlap reports whether two of the spans share rows.

@@ -72,15 +72,15 @@ func (p *keyPass) visitRow(n *node, row reflect.Value) error {
 // child, which other rows may have copied already, gets another value.
 func (p *keyPass) visitLink(e *edge, parent, child reflect.Value) error {
 	for _, l := range e.links {
-		key := p.keysOnly && l.to.Field.PrimaryKey
+		mayReplaceKey := p.keysOnly && l.to.Field.PrimaryKey // otherwise the walk is not repeated
 		var before any
-		if key {
+		if mayReplaceKey {
 			before = l.to.Content(child)
 		}
 		if err := l.copy(p.ctx, parent, child); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
-		if key && before != nil && !reflect.DeepEqual(before, l.to.Content(child)) {
+		if mayReplaceKey && before != nil && !reflect.DeepEqual(before, l.to.Content(child)) {
 			p.replaced = true
 		}
 	}

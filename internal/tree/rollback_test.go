@@ -83,6 +83,7 @@ func empty(t *testing.T, db *gorm.DB) {
 	}
 }
 
+// rowsIn returns the number of rows of a table.
 func rowsIn(t *testing.T, db *gorm.DB, table string) (n int64) {
 	t.Helper()
 	plugintest.Must(t, db.Table(table).Count(&n))
@@ -113,8 +114,9 @@ func TestGeneratorFails(t *testing.T) {
 	})
 }
 
-// TestGeneratorFailsForChildren checks a generator that fails for the children after the
-// parent was written.
+// TestGeneratorFailsForChildren checks that no row stays if the generator fails for the
+// children after the parent was written. The generator has four IDs left, two for the
+// parent and too few for the three children.
 func TestGeneratorFailsForChildren(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -29,12 +29,12 @@ type Graphs struct {
 
 // Assign sets the unset keys and serial numbers of a tree, and its foreign keys.
 func Assign(db *gorm.DB, set *model.Set, graphs *Graphs, value any) error {
-	tree, row, err := rowview.Target(value)
+	tree, rowType, err := rowview.Target(value)
 	if err != nil {
 		return fmt.Errorf("gormflake: Assign: %w", err)
 	}
 	stmt := &gorm.Statement{DB: db, Context: db.Statement.Context}
-	g, err := graphs.find(stmt, set, tree.Type(), row)
+	g, err := graphs.find(stmt, set, tree.Type(), rowType)
 	if err != nil {
 		return err
 	}
@@ -44,13 +44,14 @@ func Assign(db *gorm.DB, set *model.Set, graphs *Graphs, value any) error {
 	return nil
 }
 
-// find returns the graph of trees of type root, whose first rows are of type row.
-func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, root, row reflect.Type) (*graph, error) {
-	s, err := parse(stmt, row)
+// find returns the graph of trees of type treeType, for example []*Order, whose first rows
+// are of type rowType, for example Order.
+func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, treeType, rowType reflect.Type) (*graph, error) {
+	s, err := parse(stmt, rowType)
 	if err != nil {
 		return nil, err
 	}
-	key := graphKey{root: s, pointers: canShareRow(root)}
+	key := graphKey{root: s, pointers: canShareRow(treeType)}
 	if g, ok := graphs.cache.Load(key); ok {
 		return g.(*graph), nil
 	}
@@ -70,6 +71,7 @@ func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) 
 	if err := w.run(count); err != nil {
 		return err
 	}
+	// Only these trees can have a row with two parents.
 	if w.reachedAgain || count.otherParent || overlap(count.spans) {
 		if err := w.checkParents(stmt.Context); err != nil {
 			return err
@@ -80,6 +82,7 @@ func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) 
 	if err != nil {
 		return err
 	}
+	// If keys may change while the walk links rows, repeat sets the serial numbers last.
 	keys := &keyPass{ctx: stmt.Context, blocks: blocks, keysOnly: g.needsRepeat}
 	if err := w.run(keys); err != nil || !g.needsRepeat {
 		return err

@@ -99,6 +99,7 @@ func (f *forest) setKeys(s *schema.Schema, row reflect.Value, taken []*schema.Fi
 			setField(field, row, 1+f.r.IntN(3))
 			continue
 		}
+		// A serial number is made by the plugin, and a foreign key comes from a related row.
 		if field.GORMDataType == "string" && strings.Contains(string(field.Tag), "serial") || isForeign(s, field) || intersects(taken, s.PrimaryFields) {
 			continue
 		}

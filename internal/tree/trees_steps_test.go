@@ -201,6 +201,7 @@ func (f *forest) createMaps() error {
 	kind := f.kind()
 	s := f.schema(kind.modelType())
 	db := f.tx.Model(kind.model)
+	// GORM handles slices of maps wrongly if the key is auto-increment.
 	if s.PrioritizedPrimaryField != nil && s.PrioritizedPrimaryField.AutoIncrement || f.chance(2) {
 		values := f.newMap(s)
 		f.logf("Create %s from %v", s.Name, values)
@@ -424,7 +425,7 @@ func (f *forest) upsertMap() error {
 		return tx.Error
 	}
 	if plugintest.CanTell(f.db) {
-		key := s.PrimaryFields[len(s.PrimaryFields)-1]
+		key := s.PrimaryFields[len(s.PrimaryFields)-1] // the caller sets the first part of a composite key
 		if got, want := mapKey(s, values, key), text(key, old); got != want {
 			return fmt.Errorf("the map has the key %s, the row %s", got, want)
 		}
@@ -501,6 +502,7 @@ func (f *forest) relatedValues(rel *schema.Relationship) []any {
 // detach keeps the rows of a relation as roots, because GORM leaves them in the database.
 func (f *forest) detach(rel *schema.Relationship, owner reflect.Value) {
 	for _, row := range relatedRows(rel, owner) {
+		// A row inside the owner or its slice is copied, because Replace overwrites it.
 		if rel.Field.IndirectFieldType.Kind() == reflect.Struct && rel.Field.FieldType.Kind() != reflect.Pointer ||
 			rel.Field.FieldType.Kind() == reflect.Slice && rel.Field.FieldType.Elem().Kind() != reflect.Pointer {
 			fresh := reflect.New(row.Type()).Elem()

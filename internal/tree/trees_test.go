@@ -55,7 +55,7 @@ func TestRandomTrees(t *testing.T) {
 func randomSteps(r *rand.Rand) []treeStep {
 	steps := make([]treeStep, 1+r.IntN(5))
 	for i := range steps {
-		steps[i] = treeStep{r.Uint64(), 1 + r.IntN(12)}
+		steps[i] = treeStep{seed: r.Uint64(), maxRows: 1 + r.IntN(12)}
 	}
 	return steps
 }

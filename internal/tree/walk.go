@@ -117,7 +117,7 @@ func (w *walk) visitRelated(e *edge, owner, row reflect.Value) error {
 		}
 		return w.pass.visitLink(e, row, owner)
 	}
-	if len(e.links) > 0 {
+	if len(e.links) > 0 { // the root and many-to-many relations have no links
 		if err := w.pass.visitLink(e, owner, row); err != nil {
 			return err
 		}
