@@ -28,6 +28,7 @@ type config struct {
 	snowflake  []snowflake.Option
 }
 
+// optionFunc is an [Option] that is a function.
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }

@@ -60,8 +60,8 @@ func (p *Plugin) Name() string { return pluginName }
 
 // Initialize registers the callbacks. [gorm.DB.Use] calls it. It may be called again for
 // the same or another database, as replica resolvers do. It also tags the keys of the
-// models of [WithModels], and on SQLite makes GORM keep their counters when it rebuilds a
-// table.
+// models of [WithModels], and on SQLite makes GORM keep the counter of a table that it
+// rebuilds.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	if p.err != nil {
 		return p.err

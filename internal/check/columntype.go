@@ -12,7 +12,8 @@ import (
 // columnType is a type as the database writes it, such as decimal(10,0).
 type columnType string
 
-// name returns the first word of the type in lower case, for example decimal.
+// name returns the first word of the type in lower case, for example decimal. It returns
+// "" for an empty type.
 func (t columnType) name() string {
 	words := strings.FieldsFunc(strings.ToLower(string(t)), func(r rune) bool { return r == ' ' || r == '(' })
 	return strings.Join(words[:min(1, len(words))], "")

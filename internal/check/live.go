@@ -22,7 +22,7 @@ type table struct {
 type liveColumn struct {
 	name         string
 	dbType       columnType
-	defaultValue sql.NullString // the default
+	defaultValue sql.NullString // the expression of the default, NULL if there is none
 	auto         bool           // the database assigns values by a counter or sequence
 
 	// random reports whether TiDB assigns the keys, by AUTO_RANDOM.

@@ -174,7 +174,8 @@ var copyFields = []copyField{
 	{of: "", tag: `gorm:"-:migration;->"`},
 }
 
-// copyModel returns a random model, and its fields that the database fills.
+// copyModel returns a random model of one to twelve of the copyFields, and the indexes of
+// its fields that the database fills.
 func copyModel(r *rand.Rand) (model reflect.Type, byDatabase []int) {
 	fields := []reflect.StructField{{Name: "ID", Type: reflect.TypeFor[types.ID](), Tag: `gorm:"primaryKey" snowflake:"pk"`}}
 	embedded := map[string]bool{}
@@ -343,6 +344,7 @@ func TestCopyIsCreate(t *testing.T) {
 		for try := range uint64(tries) {
 			made, _ := copyRandomRows(rand.New(rand.NewPCG(seed, 1+try)), model, byDatabase)
 			copied, mixed := copyRandomRows(rand.New(rand.NewPCG(seed, 1+try)), model, byDatabase)
+			// The generator begins again, so that Create and COPY get the same IDs.
 			gen.Last = 0
 			createErr := db.Table("made").Create(made).Error
 			gen.Last = 0
@@ -363,6 +365,7 @@ func TestCopyIsCreate(t *testing.T) {
 		}
 		plugintest.Must(t, db.Exec("DROP TABLE made, copied"))
 	}
+	// If fewer lists were compared, the test would show too little.
 	if least := models * tries * 8 / 10; equal < least {
 		t.Errorf("%d lists of rows compared, want %d", equal, least)
 	}

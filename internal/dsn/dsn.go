@@ -36,6 +36,7 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
+// Forms of URLs, for errors.
 const (
 	sqliteForm   = "sqlite://PATH"
 	mysqlForm    = "mysql://user:password@host:3306/database"

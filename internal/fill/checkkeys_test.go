@@ -258,8 +258,8 @@ func lastMap(db *gorm.DB) map[string]any {
 	return db.Statement.Dest.(map[string]any)
 }
 
-// losesInMap creates one map and two maps, the last of which loses its key or has the key
-// key, and checks that the creates return an error and store no row.
+// losesInMap creates one map and two maps, and checks that the creates return an error and
+// store no row. The last map has key as its key, or no key if key is nil.
 func losesInMap(t *testing.T, db *gorm.DB, k keyKind, loss string, key any) {
 	t.Helper()
 	last := func() map[string]any {

@@ -123,7 +123,7 @@ func TestBackPointersCostNothing(t *testing.T) { //nolint:paralleltest // others
 		order := &plugintest.AssignOrder{Lines: make([]*plugintest.AssignLine, 100)}
 		for i := range order.Lines {
 			order.Lines[i] = &plugintest.AssignLine{}
-			if back && i%2 > 0 {
+			if back && i%2 > 0 { // half of the lines point back
 				order.Lines[i].Order = order
 			}
 		}

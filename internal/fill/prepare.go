@@ -61,7 +61,8 @@ func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// columnsNotFromKey returns the columns of m that are not made from the primary key.
+// columnsNotFromKey returns the columns of m that are not made from the primary key. Only
+// the serial numbers of a group that has the primary key are made from it.
 func columnsNotFromKey(m *model.Model) []*model.Column {
 	var columns []*model.Column
 	for _, g := range m.Groups {

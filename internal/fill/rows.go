@@ -24,7 +24,7 @@ func observeKeys(rows rowview.Rows, g *model.Group) {
 }
 
 // needs returns the number of IDs that the rows need, and reports whether a row lacks a
-// key or a serial number.
+// key or a serial number. It counts without reflection if the list and the key allow that.
 func needs(rows rowview.Rows, g *model.Group) (ids int, lack bool) {
 	if rows.Plain && g.Plain != nil {
 		ids = g.Plain.Lack(rows.Value)

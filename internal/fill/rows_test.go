@@ -70,7 +70,7 @@ func TestListChangesDuringTheCall(t *testing.T) {
 	}
 }
 
-// lastMade returns the largest key from a counter, or 0.
+// lastMade returns the largest of the keys that a counter has generated, or 0.
 func lastMade(keys []types.ID) (last types.ID) {
 	for _, key := range keys {
 		if key != plugintest.Preset {

@@ -60,7 +60,8 @@ func checkOmitted(stmt *gorm.Statement, m *model.Model, selected model.Selection
 }
 
 // readsBack reports whether GORM reads the value of the column after the INSERT, because
-// the database chooses its default.
+// the database chooses its default. GORM reads it by RETURNING, and without RETURNING
+// writes the key that the database assigned into a single map.
 func readsBack(stmt *gorm.Statement, c *model.Column) bool {
 	return c.Field.HasDefaultValue && !isMaps(stmt) && (gormAddsReturning(stmt) || stmt.ReflectValue.Kind() == reflect.Map)
 }

@@ -56,11 +56,11 @@ func TestSerialSharedByBelongsTo(t *testing.T) {
 		}
 		for i, assign := range []bool{false, true} {
 			profiles := []profile{
-				{Account: account{Name: "a"}, Photos: []photo{{}, {}}},
-				{Account: account{ID: ids[8*i]}, Photos: []photo{{}}},
-				{Account: account{ID: ids[8*i+1]}, AccountID: ids[8*i+2]},
-				{AccountID: ids[8*i+3]},
-				{AccountID: ids[8*i+4], Number: fmt.Sprint("set ", i)},
+				{Account: account{Name: "a"}, Photos: []photo{{}, {}}},    // an account without a key
+				{Account: account{ID: ids[8*i]}, Photos: []photo{{}}},     // an account with a key
+				{Account: account{ID: ids[8*i+1]}, AccountID: ids[8*i+2]}, // whose key replaces the row's
+				{AccountID: ids[8*i+3]},                                   // the key of a stored account
+				{AccountID: ids[8*i+4], Number: fmt.Sprint("set ", i)},    // the same, and a number
 			}
 			avatars := []*avatar{{Base: &avatarBase{}}, {Base: &avatarBase{ProfileID: ids[8*i+5], Profile: &profile{Account: account{ID: ids[8*i+6]}}}}}
 			avatars[0].Base.Profile = &profile{Account: account{Name: "b"}, Photos: []photo{{}}}

@@ -180,6 +180,8 @@ func TestSerialMaps(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			gen := &plugintest.LayoutCounter{IDLayout: snowflake.JSSafeLayout()}
+			// The second map lacks nothing. The number of the third is made from a new ID, the
+			// last, because its key is negative.
 			rows := []map[string]any{test.row, {"id": 18, "number": "y"}, {"id": -18}}
 			plugintest.Must(t, plugintest.Dry(t, gormflake.New(gen)).Model(&plugintest.Payment{}).Create(&rows))
 			if got, want := fmt.Sprint(rows[0]), fmt.Sprint(test.want); got != want {

@@ -423,6 +423,7 @@ func TestSerialAtEveryFailure(t *testing.T) {
 			if !errors.Is(err, plugintest.ErrInjected) || plugintest.Count(t, db, &deal{})+plugintest.Count(t, db, &dealLine{})+plugintest.Count(t, db, &dealBook{}) != 0 {
 				t.Fatalf("statement %d: err = %v", n, err)
 			}
+			// number is the tree's first number, unless a retry has changed it.
 			if number = max(number, tree.Number); tree.Number != number || number == "" {
 				t.Errorf("statement %d: the retry changed the number from %q to %q", n, number, tree.Number)
 			}

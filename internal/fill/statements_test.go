@@ -200,16 +200,17 @@ func (s statement) possible(database string) bool {
 	isMap := s.path == "map" || s.path == "maps"
 	related := s.path == "append" || s.path == "nested"
 	switch {
+	// A map has no children and no hooks. A caller's change would apply to the parent.
 	case changes[s.change](database) == nil, isMap && (s.children || s.changedBy == "hook"), related && s.changedBy == "caller":
 		return false
 	case s.path == "append" && s.children: // GORM does not save them
 		return false
 	case related && (s.change == "returns all" || s.change == "nothing, all"): // GORM panics
 		return false
-	case s.path == "struct" || s.path == "map" || s.path == "generic":
+	case s.path == "struct" || s.path == "map" || s.path == "generic": // creates one row
 		return len(codes[s.rows]) == 1 || s.rows == "new"
 	}
-	return s.change != "none" || s.changedBy == "caller"
+	return s.change != "none" || s.changedBy == "caller" // "none" is the same by each changer
 }
 
 // limit returns the number of statements that each database runs for each kind of key. It
@@ -348,7 +349,7 @@ func runStatement[B, F any](t *testing.T, db *gorm.DB, s statement) (err, proble
 	}
 	if s.change != "replace" {
 		for i := range olds {
-			problem = errors.Join(problem, checkRow(db, statement{}, &olds[i]))
+			problem = errors.Join(problem, checkRow(db, statement{}, &olds[i])) // no change excuses a missing key
 		}
 	}
 	return nil, problem
@@ -517,11 +518,11 @@ func checkRow[B, F any](db *gorm.DB, s statement, row *place[B, F]) error {
 // checkLeftOut checks a struct without a key, whose row must not have been inserted and
 // must have no children.
 func checkLeftOut[B, F any](s statement, row *place[B, F]) error {
-	mayBe := slices.Contains([]string{"nothing", "nothing, code", "nothing, all", "condition", "ignore", "replace"}, s.change)
+	mayBeLeftOut := slices.Contains([]string{"nothing", "nothing, code", "nothing, all", "condition", "ignore", "replace"}, s.change)
 	if s.path == "maps" && s.change == "omit key" {
 		return nil // GORM reads no key into a list of maps
 	}
-	if !mayBe || row.Public != 0 || row.Number != "" || s.children {
+	if !mayBeLeftOut || row.Public != 0 || row.Number != "" || s.children {
 		return fmt.Errorf("the struct %s has no key, public %d, number %q", row.Code, row.Public, row.Number)
 	}
 	return nil

@@ -298,6 +298,7 @@ func TestConditionalUpsertOfSlice(t *testing.T) {
 			}
 			return
 		}
+		// The values are a slice, an array and a slice of pointers.
 		for _, value := range []any{newShops(), (*[2]shop)(newShops()), []*shop{{Code: "x"}, {Code: "y"}}} {
 			err := db.Clauses(ifMore(plugintest.ByCode("stock"))).Create(value).Error
 			if err == nil || !strings.Contains(err.Error(), "gormflake: model shop: an upsert of a slice with a condition") {

@@ -21,8 +21,8 @@ import (
 type keyClause struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
-	index         []int // of the field, for reflect.Value.FieldByIndex
-	plain         *rowview.PlainKeys
+	index         []int              // of the field, for reflect.Value.FieldByIndex
+	plain         *rowview.PlainKeys // reads the field without reflection, nil if it cannot
 }
 
 var _ gorm.StatementModifier = (*keyClause)(nil)
@@ -42,8 +42,9 @@ func Clauses(field *schema.Field) []clause.Interface {
 	return []clause.Interface{&keyClause{field: field, index: index, plain: rowview.PlainKeysOf(field)}}
 }
 
-// Check checks a create for which GORM does not call the clause, because the statement is
-// unscoped or is not created by GORM's callback.
+// Check adds an error to a create that has a row without a key. It serves creates for
+// which GORM does not call the clause, because the statement is unscoped or is not created
+// by GORM's callback.
 func Check(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {

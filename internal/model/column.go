@@ -201,7 +201,7 @@ func (c *Column) setText(row reflect.Value, text string) {
 // fill sets an unset key to the first of ids, and returns the rest of ids. It returns
 // false if the key is unset and ids is empty.
 func (c *Column) fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
-	v, reached := c.Find(row)
+	v, reached := c.Find(row) // not reached if it is behind a nil pointer, which Set allocates
 	switch {
 	case reached && !c.Kind.Unset(v):
 		return ids, true

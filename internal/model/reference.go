@@ -15,9 +15,9 @@ import (
 // Reference is a foreign key to a tagged column.
 type Reference struct {
 	Relation *schema.Relationship
-	Key      *Column
-	Foreign  *schema.Field
-	Err      error // the reason why the foreign key cannot hold the key, or nil
+	Key      *Column       // the column to which the foreign key refers
+	Foreign  *schema.Field // the foreign key
+	Err      error         // the reason why the foreign key cannot hold the key, or nil
 }
 
 // referencesOf returns the foreign keys to tagged columns in s and in the models to which

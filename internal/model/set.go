@@ -65,8 +65,9 @@ func (set *Set) CheckJoinTable(s *schema.Schema) (err error) {
 	return err
 }
 
-// Generate returns n new IDs for the columns of g. The caller passes the buffer to
-// [Set.Recycle] after use.
+// Generate returns n new IDs for the columns of g, in a buffer from the pool. The caller
+// passes the buffer to [Set.Recycle] after use. Both use a pointer to the slice, because
+// the pool would otherwise allocate for each slice.
 func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, error) {
 	ids, _ := set.buffers.Get().(*[]types.ID)
 	if ids == nil {

@@ -124,7 +124,8 @@ func (c *forestCheck) load(t reflect.Type) error {
 	return nil
 }
 
-// checkRow compares a struct with its row.
+// checkRow compares a struct with its row. A stale struct, whose row an upsert has
+// replaced, has only the key in common with the row.
 func (c *forestCheck) checkRow(s *schema.Schema, row reflect.Value) {
 	name := rowName(row)
 	c.expected[name] = true
@@ -138,7 +139,7 @@ func (c *forestCheck) checkRow(s *schema.Schema, row reflect.Value) {
 			continue
 		}
 		_, tagged := field.Tag.Lookup("snowflake")
-		got, want := text(field, row), text(field, stored)
+		got, want := text(field, row), text(field, stored) // of the struct, and of the row
 		switch preset, ok := c.preset[name+"."+field.DBName]; {
 		case (field.PrimaryKey || tagged) && want == "":
 			c.report("%s: row has no %s", name, field.Name)
@@ -177,7 +178,7 @@ func (c *forestCheck) checkOrphans(s *schema.Schema) {
 		if rel.Type == schema.BelongsTo {
 			parents, children = children, parents
 		}
-		keys := map[string]bool{"": true}
+		keys := map[string]bool{"": true} // a child may have no parent
 		for _, row := range c.stored {
 			if row.Type() == parents {
 				keys[referenceText(rel, row, func(ref *schema.Reference) *schema.Field { return ref.PrimaryKey })] = true
@@ -199,14 +200,14 @@ func referenceText(rel *schema.Relationship, row reflect.Value, side func(*schem
 	for _, ref := range rel.References {
 		field := side(ref)
 		switch {
-		case field == nil, field.Schema.ModelType != row.Type():
+		case field == nil, field.Schema.ModelType != row.Type(): // a constant, or a column of the other side
 		case ref.PrimaryValue == "":
 			keys = append(keys, text(field, row))
 		case text(field, row) != ref.PrimaryValue:
 			return ""
 		}
 	}
-	return strings.TrimLeft(strings.Join(keys, ","), ",")
+	return strings.TrimLeft(strings.Join(keys, ","), ",") // "" if all parts of a key are unset
 }
 
 // checkLink compares the foreign keys of structs with the parents' keys. checkRow ensures

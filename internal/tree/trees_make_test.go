@@ -55,6 +55,7 @@ func (f *forest) logf(format string, args ...any) {
 	f.log = append(f.log, fmt.Sprintf(format, args...))
 }
 
+// schema returns GORM's schema of a model.
 func (f *forest) schema(t reflect.Type) *schema.Schema {
 	stmt := &gorm.Statement{DB: f.db}
 	if err := stmt.Parse(reflect.New(t).Interface()); err != nil {
@@ -63,6 +64,7 @@ func (f *forest) schema(t reflect.Type) *schema.Schema {
 	return stmt.Schema
 }
 
+// newCode returns a code that no row of the forest has.
 func (f *forest) newCode() string {
 	f.codes++
 	return fmt.Sprintf("c%d", f.codes)
@@ -232,6 +234,7 @@ func foreignKeys(rel *schema.Relationship) (fields []*schema.Field) {
 	return fields
 }
 
+// intersects reports whether a field is in both lists.
 func intersects(a, b []*schema.Field) bool {
 	return slices.ContainsFunc(a, func(f *schema.Field) bool { return slices.Contains(b, f) })
 }
@@ -244,6 +247,7 @@ func relationsOf(s *schema.Schema) []*schema.Relationship {
 	return all
 }
 
+// setField sets a field of a row as GORM does, which must not fail.
 func setField(field *schema.Field, row reflect.Value, value any) {
 	if err := field.Set(context.Background(), row, value); err != nil {
 		panic(err)

@@ -77,6 +77,7 @@ func (f *forest) session() *gorm.DB {
 	return f.db.Session(&session)
 }
 
+// kind returns a random model.
 func (f *forest) kind() treeKind { return f.kinds[f.r.IntN(len(f.kinds))] }
 
 func (k treeKind) modelType() reflect.Type { return reflect.TypeOf(k.model).Elem() }
@@ -123,18 +124,21 @@ func (f *forest) value(t reflect.Type) any {
 	return list.Interface()
 }
 
+// create creates new trees of a random model by Create.
 func (f *forest) create() error {
 	value := f.value(f.kind().modelType())
 	f.logf("Create %s", describe(f, value))
 	return f.tx.Create(value).Error
 }
 
+// batches creates new trees of a random model by CreateInBatches.
 func (f *forest) batches() error {
 	value := f.newTrees(f.kind().modelType()).Interface()
 	f.logf("CreateInBatches by 2: %s", describe(f, value))
 	return f.tx.CreateInBatches(value, 2).Error
 }
 
+// save creates new trees of a random model by Save.
 func (f *forest) save() error {
 	value := f.value(f.kind().modelType())
 	f.logf("Save %s", describe(f, value))
@@ -180,6 +184,7 @@ func (f *forest) firstOrCreate() error {
 	return f.tx.Where("code = ?", codeOf(row.Elem())).FirstOrCreate(row.Interface()).Error
 }
 
+// codeOf returns the code of a row, by which the test finds it in the database.
 func codeOf(row reflect.Value) string { return row.FieldByName("Code").String() }
 
 // root returns a root whose row is in no other struct.
@@ -245,7 +250,8 @@ func (f *forest) newMap(s *schema.Schema) map[string]any {
 	return values
 }
 
-// linkMap sets the foreign keys of a belongs-to relation to the keys of a root.
+// linkMap sets the foreign keys of each belongs-to relation to the keys of a root, except
+// of a model whose own key comes from a parent.
 func (f *forest) linkMap(s *schema.Schema, values map[string]any) {
 	for _, rel := range s.Relationships.BelongsTo {
 		for _, root := range f.roots {

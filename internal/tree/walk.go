@@ -13,7 +13,7 @@ type walk struct {
 	pass    pass
 	visited []visits // by node
 
-	traced bool
+	traced bool   // record the path, which only the errors of a claimPass need
 	path   []step // path to the present row, if traced
 
 	reachedAgain bool // the walk reached a row again as the child of a has-one or has-many relation
