@@ -21,6 +21,7 @@ func main() {
 	os.Exit(run())
 }
 
+// run runs the command line until its end, Ctrl-C or SIGTERM, and returns the exit code.
 func run() int {
 	// A write to a closed pipe returns an error if SIGPIPE is ignored. Otherwise the signal
 	// would end the process before it releases its worker.

@@ -34,8 +34,9 @@ func TestCompletionInShells(t *testing.T) {
 
 const eraseLine = "\x15" // Ctrl-U
 
-// bashSetup loads the package bash-completion. Without that package it defines the one
-// function of it that the script calls.
+// bashSetup loads the package bash-completion and the completions of the program. Without
+// that package it defines the one function of it that the script calls. It prints "loaded",
+// which it spells with quotes so that the echo of the typed text does not count.
 const bashSetup = `
 if [[ -r /usr/share/bash-completion/bash_completion ]]; then
 	source /usr/share/bash-completion/bash_completion
@@ -45,17 +46,19 @@ fi
 gormflake completion bash > script && source ./script && PS1= && echo lo''aded
 `
 
+// inBash tests the completions in bash. folder contains the program.
 func inBash(t *testing.T, bash, folder string) {
 	tabs(t, bashSetup, folder, bash, "--noprofile", "--norc", "-i")
 }
 
-// zshSetup loads the completions of zsh and of the program. Like bashSetup, it prints
-// "loaded", which the typed text spells with quotes so that its echo does not count.
+// zshSetup loads the completions of zsh and of the program. It prints "loaded", which it
+// spells with quotes so that the echo of the typed text does not count.
 const zshSetup = `
 autoload -U compinit && compinit -u -D
 gormflake completion zsh > script && source ./script && PS1= && echo lo''aded
 `
 
+// inZsh tests the completions in zsh. folder contains the program.
 func inZsh(t *testing.T, zsh, folder string) {
 	tabs(t, zshSetup, folder, zsh, "-f", "-i")
 }
@@ -78,13 +81,15 @@ func tabs(t *testing.T, setup, folder, shell string, args ...string) {
 	}
 }
 
-// inFish uses fish's command complete, which prints the completions of a text, because an
-// interactive fish redraws the line.
+// inFish tests the completions in fish. folder contains the program. It uses fish's command
+// complete, which prints the completions of the last word of a text, because an interactive
+// fish redraws the line.
 func inFish(t *testing.T, fish, folder string) {
 	for _, c := range completions {
 		command := exec.CommandContext(t.Context(), fish, "--no-config", "-c", "gormflake completion fish | source; complete -C '"+c.typed+"'")
 		command.Env = []string{"HOME=" + t.TempDir(), "PATH=" + folder + ":/usr/bin:/bin"}
 		out, err := command.CombinedOutput()
+		// last is the last word of the wanted command line.
 		last := c.want[strings.LastIndexByte(strings.TrimSpace(c.want), ' ')+1:]
 		if word, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\t"); err != nil || word != strings.TrimSpace(last) {
 			t.Errorf("%s is completed as %q, error %v, want %s", c.typed, out, err, last)

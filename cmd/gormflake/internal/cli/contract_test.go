@@ -48,7 +48,7 @@ const missingDSN = "sqlite:///nonexistent/app.db"
 
 // contracts returns a contract for each command except serve.
 func contracts() []contract {
-	online := "--dsn PG orders"
+	online := "--dsn PG orders" // a database of PostgreSQL, because SQLite has no online moves
 	return []contract{
 		{"parse", []run{{"2124189853926044565 --json", 0}, {"--file /nonexistent", 1}, {"abc", 2}}, "-", ""},
 		{"gen", []run{{"--worker 1 --json", 0}, {"--dsn " + missingDSN, 1}, {"--worker 99", 2}}, "--worker 1 -n 1000000", ""},
@@ -85,7 +85,7 @@ var noJSON = []string{"min", "max", "workers ddl"}
 // codesElsewhere are exit codes that other tests check.
 var codesElsewhere = map[string][]int{
 	"vet":                   {0, 3}, // TestVet
-	"migrate apply":         {3},    // TestApplyIncomplete
+	"migrate apply":         {3},    // TestApplyLeavesUndone of package migrate
 	"migrate online plan":   {0},    // package migrate
 	"migrate online finish": {0},
 }
@@ -100,7 +100,9 @@ func placeholders(t *testing.T) *strings.Replacer {
 		clitest.Shop(t, url)
 		return url
 	}
-	app, moved, apply := shop(), shop(), shop()
+	app, moved, apply := shop(), shop(), shop() // for DSN, MOVED and APPLY
+	// doctor finds a negative key. Worker 8 can be reset, because its bound is more than a day
+	// ahead of the clock.
 	clitest.Execute(t, clitest.Open(t, app), "INSERT INTO orders (id) VALUES (-5)")
 	clitest.Records(t, app, map[int]lease.Record{
 		7: {Bound: at + 42_000, Owner: "web-1/11/AAAA/5/0/60000"}, 8: {Bound: time.Now().Add(50 * time.Hour).UnixMilli(), Owner: "web-2/12/BBBB/6/0/60000"},
@@ -157,7 +159,8 @@ func comparePage(t *testing.T, table string) {
 // oddName matches the name of a JSON member that is not in lower case with underscores.
 var oddName = regexp.MustCompile(`"[a-z_0-9]*[^a-z_0-9"\\]+[^"\\]*":`)
 
-// row checks a contract, and returns its row of the table.
+// row checks a contract, and returns its row of the table. In the output of a run with
+// --json it checks that the output is JSON, and the names in it.
 func (c contract) row(t *testing.T, replacer *strings.Replacer) string {
 	t.Helper()
 	codes := slices.Clone(codesElsewhere[c.name])
@@ -193,6 +196,7 @@ func (c contract) row(t *testing.T, replacer *strings.Replacer) string {
 	return strings.ReplaceAll(cells, "|  |", "| |")
 }
 
+// joinCodes returns the exit codes with commas between them.
 func joinCodes(codes []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(codes), "[]"), " ", ", ")
 }
@@ -203,6 +207,7 @@ func (c contract) commandLine(replacer *strings.Replacer, args string) []string 
 	return append(strings.Fields(c.name), strings.Fields(replacer.Replace(args))...)
 }
 
+// run runs the command with these arguments and an empty standard input.
 func (c contract) run(ctx context.Context, replacer *strings.Replacer, args string) clitest.Outcome {
 	return clitest.CommandWith(ctx, strings.NewReader(""), c.commandLine(replacer, args)...)
 }
@@ -212,8 +217,8 @@ func (c contract) checkInterrupt(t *testing.T, replacer *strings.Replacer) strin
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	in, closer := io.Pipe() // reading blocks
-	defer closer.Close()
+	in, writer := io.Pipe() // reading from in blocks
+	defer writer.Close()
 	got := clitest.CommandWith(ctx, in, c.commandLine(replacer, c.interrupt)...)
 	if got.Code != clitest.Interrupted || !strings.HasPrefix(got.Err, "gormflake: interrupted; ") || strings.Count(got.Err, "\n") != 1 {
 		t.Errorf("%s, interrupted: %+v, want exit code 130 and one line", c.name, got)
@@ -309,6 +314,7 @@ func TestVariables(t *testing.T) {
 // A variable sets its flag, unless the flag or one that excludes it is on the command line.
 func TestVariablesSetFlags(t *testing.T) {
 	folder := t.TempDir()
+	// app has a record of worker 7, and other has one of worker 9.
 	app, other := "sqlite://"+filepath.Join(folder, "app.db"), "sqlite://"+filepath.Join(folder, "other.db")
 	clitest.Records(t, app, map[int]lease.Record{7: {Bound: 1, Owner: "dead"}})
 	clitest.Records(t, other, map[int]lease.Record{9: {Bound: 1, Owner: "dead"}})

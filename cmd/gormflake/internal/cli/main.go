@@ -122,17 +122,17 @@ type buffer struct {
 // Stream returns the underlying stream, which may be a terminal.
 func (b *buffer) Stream() io.Writer { return b.to }
 
-// A strict is a flag value with readable errors. It rejects values that pflag accepts
+// A strictValue is a flag value with readable errors. It rejects values that pflag accepts
 // silently. These are an empty text, which is often an unset variable of a script, and a
 // number with a leading zero, because pflag reads 010 as 8, which is another worker.
-type strict struct {
+type strictValue struct {
 	pflag.Value
 	mayBeEmpty bool
 }
 
 // Set checks the text before the underlying value does, and explains the errors of that
 // value.
-func (s strict) Set(text string) error {
+func (s strictValue) Set(text string) error {
 	switch s.Type() {
 	case "string", "stringArray", "stringSlice":
 		if text == "" && !s.mayBeEmpty {
@@ -176,7 +176,7 @@ func makeStrict(cmd *cobra.Command) {
 			f.DefValue = "" // the help would show this default, because pflag no longer knows the type
 		}
 		_, mayBeEmpty := f.Annotations[flags.MayBeEmpty]
-		f.Value = strict{f.Value, mayBeEmpty}
+		f.Value = strictValue{f.Value, mayBeEmpty}
 	})
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {

@@ -45,7 +45,7 @@ func (r *logReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		var block bytes.Buffer
 		for range 100 {
-			r.id += 4096
+			r.id += 4096 // an ID of the next tick
 			fmt.Fprintf(&block, "2026-11-21T12:00:00Z INFO POST /orders/%v 201 customer=%v%s\n", r.id, r.id-1, strings.Repeat(" ", 20))
 		}
 		r.rest = block.Bytes()

@@ -44,8 +44,8 @@ func exitCode(t *testing.T, err error) int {
 	return exit.ExitCode()
 }
 
-// TestProcess builds the program once, and tests what package cli alone cannot show, such
-// as signals, closed pipes and memory.
+// TestProcess builds the program once. Its functions test claims that a test of package cli
+// alone cannot, for example about signals, closed pipes and memory.
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -61,7 +61,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// Each mistake of mistakes is reported by the program as it is by package cli.
+// The program reports each command line of mistakes as package cli does.
 func processMistakes(t *testing.T, program string) {
 	for _, test := range mistakes() {
 		cmd, stderr := newProcess(t, program, strings.Fields(test.args)...)
@@ -133,7 +133,7 @@ func wantReleased(t *testing.T, url string) {
 }
 
 // If the reader of the output ends, as head does, the command ends without an error message
-// and releases its worker.
+// and releases its worker. Its exit code is 141, as if SIGPIPE had ended it.
 func closedPipe(t *testing.T, program string) {
 	url := testdb.URL(t, testdb.SQLite)
 	clitest.Touch(t, url)
@@ -236,7 +236,7 @@ func permissions(t *testing.T, program string) {
 		cmd, stderr := newProcess(t, program, args...)
 		if os.Geteuid() == 0 { // root may read every file
 			for _, folder := range []string{filepath.Dir(program), cmd.Dir, filepath.Dir(file)} {
-				passable(t, folder)
+				letOthersEnter(t, folder)
 			}
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}} // nobody
 		}
@@ -245,8 +245,8 @@ func permissions(t *testing.T, program string) {
 	}
 }
 
-// passable lets other users enter a temporary folder and its parent.
-func passable(t *testing.T, folder string) {
+// letOthersEnter lets other users enter a temporary folder and its parent.
+func letOthersEnter(t *testing.T, folder string) {
 	t.Helper()
 	for _, path := range []string{folder, filepath.Dir(folder)} {
 		if err := os.Chmod(path, 0o755); err != nil {

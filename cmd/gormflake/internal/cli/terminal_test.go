@@ -136,7 +136,8 @@ func colours(t *testing.T, program string) {
 
 const interrupt = "\x03" // Ctrl-C, as a terminal sends it
 
-// TestTerminal builds the program once, and runs it in terminals.
+// TestTerminal builds the program once, and runs it in terminals, in which it colours and
+// wraps its output, asks for confirmation, and can be interrupted.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -184,7 +185,8 @@ func wrapped(t *testing.T, program string) {
 	}
 }
 
-// apply asks before it changes the database, and changes it only after yes.
+// apply asks before it changes the database, and changes it only after yes. It draws a bar
+// for its progress only if it makes changes.
 func confirmation(t *testing.T, program string) {
 	for _, test := range []struct {
 		name, keys string

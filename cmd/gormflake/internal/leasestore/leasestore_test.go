@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 )
 
-// The scheme decides, in upper or lower case.
+// Is recognizes a store by the scheme of its URL alone, in upper or lower case.
 func TestIs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]bool{

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The root, a subcommand and a command with many flags have a page that quotes their help.
+// The root, a subcommand and a command with many flags have a manual page that quotes their
+// help.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "man")

@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Node runs the page's modules against the vectors, and the tests of each module.
+// In Node, the page's modules pass their tests, and compute the vectors that Go wrote.
 func TestModulesInNode(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")
@@ -51,7 +51,8 @@ type answer struct {
 	Written []string       `json:"written"` // the serials, formatted again
 }
 
-// JavaScript decomposes random IDs of random layouts exactly as Go does.
+// JavaScript decomposes random IDs of random layouts exactly as Go does, and parses the same
+// serial numbers.
 func TestRandomIDsInNode(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")

@@ -90,12 +90,14 @@ var contentTypes = map[string]string{
 	".json": "application/json",
 }
 
+// newAsset returns the file with the name, whose extension decides the content type.
 func newAsset(name string, content []byte) asset {
-	sum := sha256.Sum256(content)
+	sum := sha256.Sum256(content) // so that each content has a tag of its own
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	return asset{name, contentTypes[path.Ext(name)], tag, content, compress(content)}
 }
 
+// compress returns the content in the format gzip.
 func compress(content []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

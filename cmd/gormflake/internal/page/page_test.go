@@ -32,7 +32,8 @@ func get(t *testing.T, cfg page.Config, method, path string, header ...string) (
 	return response, string(body)
 }
 
-// A browser does not run a module or apply a style of the wrong content type.
+// Each file has its content type, without which a browser does not run a module or apply a
+// style.
 func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
@@ -68,7 +69,7 @@ func wantSafe(t *testing.T, path string, response *http.Response) {
 	}
 }
 
-// The page reads in /config.json which paths it may call.
+// /config.json tells the page which paths it may call.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	for want, cfg := range map[string]page.Config{

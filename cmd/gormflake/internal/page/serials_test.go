@@ -37,6 +37,7 @@ func newSerials(t *testing.T, code, separator string, l snowflake.Layout) *seria
 	return format
 }
 
+// separatedBy returns the option for the separator, or none for "".
 func separatedBy(separator string) []serial.Option {
 	if separator == "" {
 		return nil
@@ -80,7 +81,7 @@ func serialsOf(t *testing.T, l snowflake.Layout, ids []types.ID) []serialVector 
 func unserialsOf(t *testing.T, l snowflake.Layout) []serialVector {
 	t.Helper()
 	ids := []types.ID{0}
-	if above := l.Max(l.Expires()) + 1; above > 0 {
+	if above := l.Max(l.Expires()) + 1; above > 0 { // not positive if the layout has all 63 bits
 		ids = append(ids, above)
 	}
 	var found []serialVector
@@ -96,6 +97,7 @@ func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 	t.Helper()
 	id := l.Max(l.Expires()) / 3 // in the middle, so that a wrong date is not also beyond the layout's last
 	text, dashed := newSerials(t, "PAY", "", l).Format(id), newSerials(t, "PAY", "-", l).Format(id)
+	// text has no separators, and dashed has hyphens.
 	texts := []string{
 		"", "PAY", "PAY!0", text[3:], text[:len(text)-1], text + "0", text + " ", " " + text, text + "\n",
 		strings.ToLower(text), "É" + text, "A-" + text, strings.Repeat("A", 30) + text,
@@ -107,7 +109,8 @@ func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 		texts = append(texts, dashed[:at]+"."+dashed[at+1:])
 	}
 	day := len("PAY") + yearDigits(l) // the offset of the month and day
-	// The months, days and hours do not exist, or are not written in this way.
+	// The months, days and hours do not exist, or are not written in this way. Each rest has
+	// 13 digits, from the month to the milliseconds.
 	for _, rest := range []string{"0028160740105", "1328160740105", "0600160740105", "0631160740105", "0230160740105", "0628240000000", "0628166000000", "1231235960000"} {
 		texts = append(texts, text[:day]+rest+text[day+13:])
 	}

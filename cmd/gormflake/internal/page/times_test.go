@@ -23,6 +23,7 @@ type timeQuestion struct {
 	Now  string `json:"now"`
 }
 
+// A timeAnswer is the answer of the page, or of the command line, to a timeQuestion.
 type timeAnswer struct {
 	Time string `json:"time"` // in milliseconds, or "refused"
 	Age  string `json:"age"`
@@ -40,11 +41,13 @@ func TestTimesInNode(t *testing.T) {
 	var asked []timeQuestion
 	encoder := json.NewEncoder(&questions)
 	for i := range 5000 {
+		// The number of bits is random too, so that the numbers are of all magnitudes.
 		now := time.UnixMilli(random.Int64N(1 << uint(12+random.IntN(31))))
 		at := now.Add(-time.Duration(random.Int64N(1<<uint(10+random.IntN(32)))) * time.Millisecond)
-		if i%3 == 0 { // an ID of the future
+		if i%3 == 0 { // in a third of the questions, the ID is of the future
 			at, now = now, at
 		}
+		// The first questions have the texts of timeTexts, and all others random times.
 		q := timeQuestion{texts[i%len(texts)], millis(at), millis(now)}
 		if i >= len(texts) {
 			q.Text = randomTime(random)
@@ -90,6 +93,7 @@ func answerTime(t *testing.T, q timeQuestion) timeAnswer {
 	return got
 }
 
+// fromMillis returns the time of a text in milliseconds since 1970.
 func fromMillis(t *testing.T, text string) time.Time {
 	t.Helper()
 	ms, err := strconv.ParseInt(text, 10, 64)

@@ -89,8 +89,8 @@ type textVector struct {
 	ID   string `json:"id,omitempty"`
 }
 
-// The file has the values that Go computes. A difference means that Go issues or reads IDs
-// differently than before, which must be intended.
+// The golden file has the values that Go computes. A difference means that Go issues or
+// reads IDs differently than before, which must be intended.
 func TestVectorsAreGolden(t *testing.T) {
 	t.Parallel()
 	var want bytes.Buffer
@@ -370,6 +370,8 @@ func takenTexts(t *testing.T) []textVector {
 	return texts
 }
 
+// shapeOf returns the layout in the form of the page. Only Sonyflake has the sequence first,
+// which swap sets.
 func shapeOf(l snowflake.Layout) shape {
 	return shape{millis(l.Epoch), strconv.FormatInt(l.Tick.Milliseconds(), 10), l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.TotalBits, false}
 }
@@ -378,4 +380,5 @@ func partsOf(p snowflake.Parts) partsVector {
 	return partsVector{millis(p.Time), fmt.Sprint(p.Datacenter), fmt.Sprint(p.Worker), fmt.Sprint(p.Sequence)}
 }
 
+// millis returns a time in milliseconds since 1970, as text.
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

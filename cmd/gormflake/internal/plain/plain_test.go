@@ -7,8 +7,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// Words replaces Go functions by flags and commands, and leaves a text without them as it is.
 // The texts come from the libraries where possible, because a changed text would no longer
-// match its replacement. A text without a Go function stays as it is.
+// match its replacement.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	_, decimal := types.ParseID(`a"b`)

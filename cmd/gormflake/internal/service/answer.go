@@ -103,7 +103,8 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 
 // parameter returns the value of the only parameter that a path has. Any other parameter,
 // and a repeated parameter, is an error, so that the default is not used for a misspelled
-// parameter. name is empty for a path without a parameter.
+// parameter. name is empty for a path without a parameter. given says whether the query has
+// the parameter.
 func parameter(query, name string) (value string, given bool, err error) {
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {

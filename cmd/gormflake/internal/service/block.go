@@ -57,13 +57,15 @@ func (b *block) free() {
 	}
 }
 
-// A listing is a form of the answer: the texts before, around, between and after the IDs.
+// A listing is a form of the answer. head and tail are the texts before and after all IDs,
+// quote stands on both sides of an ID, and separator stands between two IDs.
 type listing struct {
 	contentType                  []string
 	head, quote, separator, tail string
 }
 
 var (
+	// asJSON is {"ids":["1","2"]}, and asLines has an ID on each line.
 	asJSON  = &listing{jsonType, `{"ids":[`, `"`, ",", "]}\n"}
 	asLines = &listing{[]string{"text/plain; charset=utf-8"}, "", "", "\n", "\n"}
 )
@@ -103,7 +105,7 @@ func (b *block) send(w http.ResponseWriter, form *listing, until time.Time) {
 		text = append(text, form.quote...)
 	}
 	text = append(text, form.tail...)
-	if chunks > 0 {
+	if chunks > 0 { // a single chunk keeps the deadline of the server
 		sendChunk(w, text, until) // because the deadline of the chunk before it may be near
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
 )
 
+// wholeNumber matches a number of up to nine digits without a leading zero.
 var wholeNumber = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 
 // wantedCount returns how many IDs a query requests, computed with net/url, or 0 if the
@@ -34,7 +35,8 @@ func wantedCount(query string, most int) int {
 	return n
 }
 
-// The service parses the query of /v1/ids itself, and must agree with net/url on each.
+// The service parses the query of /v1/ids itself, and must find the same count in it as
+// net/url, or refuse the query.
 func FuzzCount(f *testing.F) {
 	for _, query := range []string{
 		"", "&", "count=1", "count=500", "count=501", "count=0", "count=-1", "count=01", "count=%31", "%63ount=2", "count=1&count=1",

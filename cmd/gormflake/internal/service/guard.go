@@ -22,6 +22,7 @@ var (
 // no body. If guarded is true, the request must also have an accepted host and the token.
 func (s *service) endpoint(write answer, guarded bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		// By default, no cache stores the answer, and no page of another site can embed it.
 		header := w.Header()
 		header["Cache-Control"] = noStore
 		header["X-Content-Type-Options"] = noSniff
@@ -41,8 +42,8 @@ func (s *service) endpoint(write answer, guarded bool) http.HandlerFunc {
 	}
 }
 
-// admit returns the problem for which the request is refused, or nil. The headers that the
-// refusal needs are set.
+// admit returns the problem for which the request is refused, or nil. It sets the headers
+// that the refusal needs. If guarded is true, it also checks the host and the token.
 func (s *service) admit(w http.ResponseWriter, r *http.Request, guarded bool) error {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close") // the body is not read, and must not be taken for the next request

@@ -194,7 +194,7 @@ func TestForeignHosts(t *testing.T) {
 	site := func(c *service.Config) {
 		c.Origins = []string{"https://ids.example.com", "http://ids.example.com:8080"}
 	}
-	all := func(c *service.Config) { c.Origins = []string{"*"} }
+	anySite := func(c *service.Config) { c.Origins = []string{"*"} }
 	for _, test := range []struct {
 		host   string
 		change []func(*service.Config)
@@ -208,7 +208,7 @@ func TestForeignHosts(t *testing.T) {
 		{"localhost.evil.example", nil, http.StatusMisdirectedRequest},
 		{"127.0.0.1.evil.example:8080", nil, http.StatusMisdirectedRequest},
 		{"evil.example", []func(*service.Config){withToken}, http.StatusOK},
-		{"evil.example", []func(*service.Config){all}, http.StatusOK},
+		{"evil.example", []func(*service.Config){anySite}, http.StatusOK},
 		{"ids.example.com", []func(*service.Config){site}, http.StatusOK},
 		{"IDs.example.com:8080", []func(*service.Config){site}, http.StatusOK},
 		{"localhost", nil, http.StatusOK},
@@ -256,7 +256,8 @@ func TestPreflight(t *testing.T) {
 }
 
 // A mistake in the configuration is an error at the start, which names the wrong value and
-// the limit. 64262144 bytes are eight blocks of a million IDs.
+// the limit. 64262144 bytes are eight blocks of a million IDs, because an eighth of the memory
+// is for large blocks, and must hold one.
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

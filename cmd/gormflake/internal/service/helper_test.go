@@ -18,7 +18,8 @@ import (
 
 func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// workersGiven counts the workers that fixedGenerator has given to tests.
+// workersGiven counts the workers that fixedGenerator has given to tests, so that each test
+// gets another one.
 var workersGiven atomic.Int64
 
 // fixedGenerator returns a generator with a worker that no other test uses, because a
@@ -29,6 +30,7 @@ func fixedGenerator(t testing.TB) *snowflake.Generator {
 	return generator(t, snowflake.Static(n/32, n%32))
 }
 
+// generator returns a generator that issues IDs under the workers of src.
 func generator(t testing.TB, src snowflake.WorkerSource) *snowflake.Generator {
 	t.Helper()
 	gen, err := snowflake.New(src)
@@ -75,10 +77,12 @@ func ask(handler http.Handler, method, target string, headers ...string) *httpte
 	return w
 }
 
+// get sends a GET request. headers are pairs of name and value.
 func get(handler http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
 	return ask(handler, http.MethodGet, target, headers...)
 }
 
+// body returns the text of an answer without the line break at its end.
 func body(t testing.TB, r io.Reader) string {
 	t.Helper()
 	text, err := io.ReadAll(r)

@@ -71,7 +71,8 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// A shell gets an ID on each line if it asks for text. JSON is the form for all others.
+// A client gets an ID on each line if it accepts text and not JSON, as a shell script does.
+// All other clients get JSON.
 func TestIssueLines(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixedGenerator(t))
@@ -91,7 +92,7 @@ func TestIssueLines(t *testing.T) {
 	}
 }
 
-// Clients depend on the exact form of the answer.
+// The body and the headers of the answer are exactly these, because clients depend on them.
 func TestIssueGolden(t *testing.T) {
 	t.Parallel()
 	w := get(open(t, fixedGenerator(t)), "/v1/ids?count=2")
@@ -212,10 +213,12 @@ const sourceWindow = 500 * time.Millisecond
 func (source) Layout() snowflake.Layout { return snowflake.TwitterLayout() }
 func (source) Clock() func() time.Time  { return nil }
 
+// Grant grants worker 1 of datacenter 0.
 func (source) Grant(_ context.Context, l snowflake.Layout) (*snowflake.Grant, error) {
 	return snowflake.NewGrant(l, 0, 1, time.Now().Add(-time.Second), time.Now().Add(sourceWindow))
 }
 
+// Extend calls extend, and grants nothing.
 func (s source) Extend(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
 	return nil, s.extend(ctx)
 }
@@ -233,7 +236,7 @@ func TestWhatTheGeneratorRefuses(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, want string
-		retry      string
+		retry      string // the header Retry-After
 		extend     func(context.Context) error
 	}{
 		{"hangs", `{"title":"Service Unavailable","status":503,"detail":"no ID could be had within 100ms"}`, "1", hang},
@@ -255,7 +258,8 @@ func TestWhatTheGeneratorRefuses(t *testing.T) {
 	}
 }
 
-// While the process ends, the generator may be closed before the last request.
+// A request after the generator was closed, as it happens while the process ends, gets 503
+// with the reason.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	gen := fixedGenerator(t)
@@ -358,8 +362,8 @@ func TestFencedForWantOfAWorker(t *testing.T) {
 // that clients of /v1/ids get.
 func TestHealthOfTheGenerator(t *testing.T) {
 	t.Parallel()
-	var off atomic.Int64
-	clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+	var offset atomic.Int64 // of the generator's clock, in nanoseconds
+	clock := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	gen, err := snowflake.New(snowflake.Static(0, 30), snowflake.WithClock(clock), snowflake.OnClockBackwards(snowflake.Fail()))
 	if err != nil {
 		t.Fatal(err)
@@ -369,12 +373,12 @@ func TestHealthOfTheGenerator(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
-	off.Store(int64(-time.Hour))
+	offset.Store(int64(-time.Hour))
 	expect(t, get(handler, "/healthz"), http.StatusServiceUnavailable,
 		`{"status":"clock","detail":"the clock of the server has been set back"}`)
 	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
 		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the clock of the server has been set back"}`)
-	off.Store(int64(1000 * time.Hour))
+	offset.Store(int64(1000 * time.Hour))
 	expect(t, get(handler, "/healthz"), http.StatusServiceUnavailable,
 		`{"status":"clock","detail":"the clock of the server has jumped ahead"}`)
 	gen.Close(context.Background())

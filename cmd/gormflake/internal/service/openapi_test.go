@@ -47,6 +47,8 @@ func TestOpenAPI(t *testing.T) {
 	store := leasetest.NewMemory()
 	gen := leasedGenerator(t, store, lease.WithWorker(2))
 	withStore := func(c *service.Config) { c.Store = store }
+	// issuing is open to all, guarded wants a token, decoding has no generator, and stopped has
+	// one that issues no IDs any more.
 	issuing, guarded, decoding := open(t, gen, withStore), open(t, gen, withStore, withToken), open(t, nil)
 	stopped := open(t, generator(t, source{func(context.Context) error { return errors.New("down") }}))
 	time.Sleep(sourceWindow)
@@ -136,6 +138,7 @@ func TestOpenAPIHasEveryPath(t *testing.T) {
 	get(handler, "/v1/other")
 	w := get(handler, "/metrics")
 	for _, match := range regexp.MustCompile(`_count\{code="\d+",route="([^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
+		// Paths that do not exist are counted under /v1/.
 		if path := match[1]; path != "/v1/" && !slices.Contains(counted, path) {
 			t.Errorf("%s is not in the document", path)
 		}

@@ -8,8 +8,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// The wanted answers were computed by another program. The cases without an answer fail in
-// package types, whose tests check the text of the error.
+// The service takes an ID in each form apart, and refuses every other text. Another program
+// has computed the wanted answers. An empty want stands for an error of package types, whose
+// tests check the text.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	handler := open(t, nil)
@@ -65,7 +66,8 @@ func TestReadBeyondTheLayout(t *testing.T) {
 		`{"title":"Bad Request","status":400,"detail":"ID 9007199254740992 is above 9007199254740991, the last one of the layout"}`)
 }
 
-// The page and other programs decompose IDs by the layout that the service states.
+// GET /v1/layout returns all fields of the layout, by which the page and other programs
+// decompose IDs.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	expect(t, get(open(t, nil), "/v1/layout"), http.StatusOK,

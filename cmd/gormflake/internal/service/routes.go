@@ -16,6 +16,7 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	s := &service{
 		Config: cfg, anyone: slices.Contains(cfg.Origins, "*"), last: cfg.Layout.Max(cfg.Layout.Expires()),
+		// Half of the share for answers is for small blocks, and half is for large ones.
 		small: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), large: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), durations: newDurations(),
 	}
 	if cfg.Token != "" {
@@ -71,6 +72,7 @@ func Probes(service http.Handler) http.Handler {
 	return mux
 }
 
+// notFound answers requests for paths that do not exist.
 func notFound(_ http.ResponseWriter, r *http.Request) error {
 	return failf(http.StatusNotFound, "no such path %.100q: see /openapi.json", r.URL.Path)
 }

@@ -33,6 +33,7 @@ func listen(t *testing.T) string {
 	return listener.Addr().String()
 }
 
+// dial opens a connection that fails after a minute.
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

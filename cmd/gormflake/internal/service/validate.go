@@ -31,6 +31,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// shortestToken is the least number of characters of a token.
 const shortestToken = 16
 
 // checkToken rejects a token that can be guessed or that a client cannot send.

@@ -25,13 +25,13 @@ func TestDoctorAccount(t *testing.T) {
 			createMoved(t, db, "orders", "VARCHAR(60) UNIQUE")
 			createMoved(t, db, "payments", "VARCHAR(60) UNIQUE")
 			leaseOnce(t, db, snowflake.TwitterLayout())
-			if target == testdb.Postgres {
+			if target == testdb.Postgres { // a sequence that is used up, which the account may not read
 				clitest.Execute(t, db, "CREATE SEQUENCE secret", "SELECT setval('secret', 9223372036854775807)")
 			}
-			as, grantee := clitest.Account(t, db, dsn)
+			accountURL, grantee := clitest.Account(t, db, dsn)
 
 			clitest.Execute(t, db, "GRANT SELECT ON orders TO "+grantee, "GRANT INSERT ON payments TO "+grantee)
-			d := diagnose(t, as)
+			d := diagnose(t, accountURL)
 			d.wantFinding(t, "warning", "workers", "snowflake_workers", "could not be checked: ", "grant the account SELECT on it")
 			d.wantFinding(t, "warning", "keys", "payments", "could not be checked: ", "grant the account SELECT on it")
 			d.wantFinding(t, "ok", "serials", "orders.number", "the newest 5 values", "")
@@ -43,12 +43,12 @@ func TestDoctorAccount(t *testing.T) {
 			d.wantCounts(t, 0, warnings)
 
 			clitest.Execute(t, db, "GRANT SELECT ON payments TO "+grantee, "GRANT SELECT ON snowflake_workers TO "+grantee)
-			diagnose(t, as).wantCounts(t, 0, 0)
-			text := clitest.Command(t, "doctor", "--dsn", as)
+			diagnose(t, accountURL).wantCounts(t, 0, 0)
+			text := clitest.Command(t, "doctor", "--dsn", accountURL)
 			if strings.Contains(text.Out+text.Err, clitest.Password) {
 				t.Errorf("the password is shown:\n%s%s", text.Out, text.Err)
 			}
-			wrong := clitest.Command(t, "doctor", "--dsn", strings.Replace(as, clitest.Password, "wrong-"+clitest.Password, 1))
+			wrong := clitest.Command(t, "doctor", "--dsn", strings.Replace(accountURL, clitest.Password, "wrong-"+clitest.Password, 1))
 			if target != testdb.Postgres {
 				clitest.WantOneLine(t, wrong, "Access denied")
 			}
@@ -83,11 +83,11 @@ func TestDoctorScansNoTable(t *testing.T) {
 	}
 }
 
-// A scanned is how many rows PostgreSQL has read by scans of a table, and by its indexes.
-type scanned struct{ Tables, Indexes int64 }
+// readCounts are how many rows PostgreSQL has read by scans of a table, and by its indexes.
+type readCounts struct{ Tables, Indexes int64 }
 
 // readScans returns the statistics of table orders.
-func readScans(t *testing.T, db *gorm.DB) (s scanned) {
+func readScans(t *testing.T, db *gorm.DB) (s readCounts) {
 	t.Helper()
 	err := db.Raw("SELECT coalesce(seq_tup_read, 0) AS tables, coalesce(idx_tup_fetch, 0) AS indexes FROM pg_stat_user_tables WHERE relid = 'orders'::regclass").Scan(&s).Error
 	if err != nil {
@@ -154,8 +154,8 @@ func TestDoctorInterrupted(t *testing.T) {
 	done := make(chan clitest.Outcome, 1)
 	go func() { done <- clitest.CommandWith(ctx, nil, "doctor", "--dsn", slow+"&application_name="+t.Name()) }()
 	// Interrupt doctor once the server runs this query.
-	for asked := 0; asked == 0; time.Sleep(5 * time.Millisecond) {
-		db.Raw("SELECT count(*) FROM pg_stat_activity WHERE application_name = ? AND state = 'active' AND query LIKE '%clock_timestamp%'", t.Name()).Scan(&asked)
+	for running := 0; running == 0; time.Sleep(5 * time.Millisecond) {
+		db.Raw("SELECT count(*) FROM pg_stat_activity WHERE application_name = ? AND state = 'active' AND query LIKE '%clock_timestamp%'", t.Name()).Scan(&running)
 		select {
 		case got := <-done:
 			t.Fatalf("doctor has ended: %+v", got)

@@ -23,7 +23,7 @@ func (d *doctor) checkColumns() {
 			keys = append(keys, t.Column())
 		}
 	}
-	options := d.knownReferences()
+	options := d.knownReferences() // warns about wrong flags even if no table is moved
 	if len(keys) == 0 {
 		return
 	}
@@ -78,6 +78,7 @@ func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {
 	}
 	fix := l.Change
 	if fix == "" {
+		// The text of the key before its last dot is the table.
 		fix = fmt.Sprintf("gormflake migrate plan %s %s", flags.Reference(l.Column, key), key[:strings.LastIndex(key, ".")])
 	}
 	d.report.problem(columnsCheck, l.Column,

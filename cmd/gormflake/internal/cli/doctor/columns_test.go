@@ -52,7 +52,7 @@ func TestDoctorColumns(t *testing.T) {
 	})
 }
 
-// If a column could refer to any of many keys, doctor does not list these keys.
+// If a column could refer to any of more than five keys, doctor does not list these keys.
 func TestDoctorManyKeys(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -52,7 +52,7 @@ func diagnose(t *testing.T, url string, args ...string) diagnosis {
 
 // wantFinding fails the test unless there is a finding with this severity, check and
 // subject, whose text and fix contain the given strings. A subject of "" means the whole
-// database.
+// database. The finding must have a fix unless it is ok, and no line break.
 func (d diagnosis) wantFinding(t *testing.T, severity, check, subject, text, fix string) {
 	t.Helper()
 	for _, f := range d.Findings {
@@ -126,7 +126,7 @@ func insert(t *testing.T, db *gorm.DB, table string, id types.ID, number any) {
 }
 
 // leaseOnce acquires worker 0 and releases it, so that the store holds a record and the
-// layout.
+// layout. It returns the store.
 func leaseOnce(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
 	t.Helper()
 	store := sqllease.New(db)
@@ -221,8 +221,8 @@ func dump(t *testing.T, url string) string {
 	return out.String()
 }
 
-// The printed findings have aligned columns, and each fix is below its problem. The IDs of
-// the table are of the future under this epoch.
+// The printed findings have aligned columns, and each fix is below its problem. Under the
+// epoch of this test, the ID in the table is of the future.
 func TestDoctorPrints(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
@@ -241,6 +241,7 @@ func TestDoctorPrints(t *testing.T) {
 	}
 }
 
+// goldenDoctor is the output that TestDoctorPrints expects.
 const goldenDoctor = `ok       clock     SQLite runs in this process and has this machine's clock
 ok       settings  the server keeps what it has acknowledged
 ok       workers   there is no table snowflake_workers: no worker is leased from this database

@@ -25,9 +25,9 @@ const (
 	// small step back of its clock, and the clock of another machine may be ahead.
 	futureSlack = time.Minute
 
-	// youngest is how far above the epoch a key must be to count as a Snowflake ID. No
+	// minSinceEpoch is how far above the epoch a key must be to count as a Snowflake ID. No
 	// counter reaches such a key.
-	youngest = 24 * time.Hour
+	minSinceEpoch = 24 * time.Hour
 )
 
 // checkKeys reads the tables, and checks the smallest and the largest key of each table
@@ -59,8 +59,8 @@ func (d *doctor) checkKeys() {
 	}
 }
 
-// checkAssigned reports a table of Snowflake IDs in which the database still assigns
-// keys, unless its counter is parked.
+// checkAssigned reports a table of Snowflake IDs in which the database still assigns keys,
+// unless its counter is parked, which means that it was moved above all IDs.
 func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 	if !t.Assigned {
 		return nil
@@ -98,11 +98,11 @@ func (d *doctor) noteSkip() {
 }
 
 // checkKey reports keys of the table that a generator cannot have issued by now. It also
-// determines whether the keys are Snowflake IDs.
+// sets t.Snowflake, which says whether the keys are Snowflake IDs.
 func (d *doctor) checkKey(t *readonly.Table) error {
 	var smallest, largest sql.NullString
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", d.Quote(t.Key), d.Quote(t.Schema, t.Name))
-	if err := d.Ask(query, nil, &smallest, &largest); err != nil || !largest.Valid {
+	if err := d.Ask(query, nil, &smallest, &largest); err != nil || !largest.Valid { // NULL if the table is empty
 		return err
 	}
 	if smallest.String == "0" || strings.HasPrefix(smallest.String, "-") {
@@ -120,7 +120,7 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 			return err
 		}
 	}
-	t.Snowflake = types.ID(key) >= d.layout.Min(d.layout.Epoch.Add(youngest))
+	t.Snowflake = types.ID(key) >= d.layout.Min(d.layout.Epoch.Add(minSinceEpoch))
 	return d.checkFuture(t, types.ID(key))
 }
 

@@ -76,7 +76,8 @@ func shadowFunction(t *testing.T, dsn, function string) string {
 	return withParameters(t, dsn, "search_path", schema+",pg_catalog")
 }
 
-// A difference of 30 seconds is a warning. A problem begins at a minute.
+// doctor warns of a difference of 30 seconds between the clocks, which becomes a problem at
+// a minute. A function in place of clock_timestamp returns a time that is 30 seconds ahead.
 func TestDoctorClockOfPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := shadowFunction(t, testdb.URL(t, testdb.Postgres), `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.clock_timestamp() + interval ''30 s'''`)
@@ -118,7 +119,8 @@ func TestDoctorStandby(t *testing.T) {
 	diagnose(t, dsn).wantFinding(t, "warning", "settings", "", "the server is a standby", "give the DSN of the primary")
 }
 
-// doctor reports settings of the server, which need a server of their own.
+// doctor reports settings of the server. The test starts a server of its own, because these
+// settings cannot be set for a session.
 func TestDoctorSettingsOfPostgresServer(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t, "fsync=off", "full_page_writes=off")
@@ -142,7 +144,9 @@ func TestDoctorSettingsOfMySQL(t *testing.T) {
 	})
 }
 
-// 0 loses writes if the server dies, and 2 only if the machine does.
+// doctor reports innodb_flush_log_at_trx_commit. The value 0 is a problem, because it loses
+// writes if the server dies, and 2 is a warning, because it loses them only if the machine
+// does.
 func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
@@ -162,7 +166,7 @@ func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 	}
 }
 
-// sync_binlog matters only if there is a binary log.
+// doctor warns of sync_binlog = 0 only if the server writes a binary log.
 func TestDoctorBinaryLog(t *testing.T) {
 	t.Parallel()
 	d := diagnose(t, testserver.MariaDB(t, "log-bin=binlog").URL())
@@ -202,7 +206,7 @@ func TestDoctorExpiry(t *testing.T) {
 	clitest.Shop(t, dsn)
 	const year = 365 * 24 * time.Hour
 	for _, test := range []struct {
-		left           time.Duration
+		remaining      time.Duration // until the layout expires
 		code           int
 		severity, text string
 	}{
@@ -211,9 +215,9 @@ func TestDoctorExpiry(t *testing.T) {
 		{year / 2, clitest.Findings, "problem  layout", "expires on 2080-07-10"},
 		{-time.Hour, clitest.Findings, "problem  layout", "has expired on 2080-07-10: no ID can be issued\n                   fix: move to a layout"},
 	} {
-		t.Run(test.left.String(), func(t *testing.T) {
+		t.Run(test.remaining.String(), func(t *testing.T) {
 			var out, errs strings.Builder
-			now := func() time.Time { return snowflake.TwitterLayout().Expires().Add(-test.left) }
+			now := func() time.Time { return snowflake.TwitterLayout().Expires().Add(-test.remaining) }
 			code := cli.Main(t.Context(), []string{"doctor", "--dsn", dsn}, cli.Streams{Out: &out, Err: &errs, Now: now})
 			got := clitest.Outcome{Code: code, Out: out.String(), Err: errs.String()}
 			clitest.WantOutcome(t, got, test.code, test.severity, "")
@@ -263,7 +267,7 @@ func TestDoctorWorkers(t *testing.T) {
 		}, {
 			name:     "two are left",
 			holders:  []heldRange{{0, 30, long, deadOwner}},
-			warnings: 2,
+			warnings: 2, // few are free, and datacenter 0 is full
 			want:     []finding{{Severity: "warning", Text: "2 of 32 are free", Fix: "stop processes"}},
 		}, {
 			name:     "none is left, and one is held by a clock that is ahead",
@@ -307,8 +311,8 @@ func TestDoctorWorkers(t *testing.T) {
 // worker.
 const deadOwner = "host/1/x"
 
-// A heldRange is the owner of the workers in [from, to). Their bounds lie in the future by
-// the duration ahead.
+// A heldRange is the owner of the workers with the keys from up to, but not including, to.
+// Their bounds lie in the future by the duration ahead.
 type heldRange struct {
 	from, to int
 	ahead    time.Duration
@@ -325,8 +329,8 @@ func (h heldRange) write(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// A record of the layout that no process can have written is a warning. Its key is -1. The
-// records of another namespace are unaffected.
+// doctor warns of a record of the layout, whose key is -1, that no process can have written.
+// Another namespace is unaffected.
 func TestDoctorStrangeRecords(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {

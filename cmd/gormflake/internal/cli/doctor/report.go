@@ -50,16 +50,20 @@ func (r *report) add(f finding) {
 	}
 }
 
+// ok adds a finding that needs no action, and so has no fix.
 func (r *report) ok(check, subject, text string) { r.add(finding{fine, check, subject, text, ""}) }
 
+// warn adds a warning.
 func (r *report) warn(check, subject, text, fix string) {
 	r.add(finding{warning, check, subject, text, fix})
 }
 
+// problem adds a problem.
 func (r *report) problem(check, subject, text, fix string) {
 	r.add(finding{problem, check, subject, text, fix})
 }
 
+// healthy reports whether no finding needs action.
 func (r *report) healthy() bool { return r.Problems+r.Warnings == 0 }
 
 // write writes the findings as lines, with their fixes, or as a JSON object.
@@ -75,6 +79,8 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 		}
 		const indent = 19 // the width of the severity and the check in the format below
 		line := terminal.Wrap(fmt.Sprintf("%-8s %-9s %s", f.Severity, f.Check, text), width, indent)
+		// The severity is coloured after the line is wrapped, so that the escape sequences do
+		// not count as characters.
 		terminal.Say(out, "%s%s", painter.Paint(colours[f.Severity], string(f.Severity)), strings.TrimPrefix(line, string(f.Severity)))
 		if f.Fix != "" {
 			terminal.Say(out, "%s", terminal.Wrap(fmt.Sprintf("%*sfix: %s", indent, "", f.Fix), width, indent+len("fix: ")))
@@ -111,7 +117,7 @@ type usage struct {
 	Limit float64 `json:"limit"`
 	Used  float64 `json:"used"`           // 1 means that all numbers are used
 	Full  string  `json:"full,omitempty"` // the date on which all numbers will be used at the present rate
-	fix   string
+	fix   string  // of the finding, if too many are used
 }
 
 // maxNames is how many names a finding lists.
@@ -120,6 +126,7 @@ const maxNames = 5
 // joinNames joins names. If there are more than maxNames, it counts the rest.
 func joinNames(names []string) string {
 	if rest := len(names) - maxNames; rest > 0 {
+		// The capacity is limited, so that append copies the names of the caller.
 		names = append(names[:maxNames:maxNames], fmt.Sprintf("and %d more", rest))
 	}
 	return strings.Join(names, ", ")

@@ -130,7 +130,8 @@ func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
 	})
 }
 
-// newestValues returns the values of the newest rows, without NULL.
+// newestValues returns the values of the newest rows, without NULL. The newest rows have
+// the largest keys, because a Snowflake ID begins with its time.
 func (d *doctor) newestValues(c *serialColumn) ([]string, error) {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t ORDER BY %s DESC LIMIT %d) AS newest WHERE v IS NOT NULL",
 		d.Quote("t", c.name), maxChars, d.Quote(c.Schema, c.Table.Name), d.Quote("t", c.Key), maxRows)

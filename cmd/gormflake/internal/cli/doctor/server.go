@@ -83,6 +83,7 @@ type setting struct {
 // acknowledged.
 func (d *doctor) checkSettings() {
 	ask := map[string]func() ([]setting, error){"postgres": d.postgresSettings, "mysql": d.mysqlSettings, "sqlite": d.sqliteSettings, "TiDB": d.tidbSettings}
+	// MySQL and MariaDB have no Engine. TiDB, which has the dialect mysql too, has one.
 	settings, err := ask[cmp.Or(d.Engine, d.Dialect)]()
 	if err != nil {
 		d.warnUnchecked(settingsCheck, "", err)
@@ -101,17 +102,19 @@ func (d *doctor) checkSettings() {
 	}
 }
 
-// postgresSettingsSQL returns for each setting whether it is safe, and whether the table of
-// workers is not permanent (relpersistence 'p').
+// postgresSettingsSQL returns for each of three settings whether it is safe, whether the
+// server is a standby, and whether the table of workers, if there is one, is not permanent
+// (relpersistence 'p').
 const postgresSettingsSQL = `SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
   current_setting('synchronous_commit') <> 'off', pg_is_in_recovery(),
   coalesce((SELECT relpersistence <> 'p' FROM pg_class WHERE oid = to_regclass($1)), false)`
 
+// postgresSettings checks the settings of PostgreSQL and the kind of the table of workers.
 func (d *doctor) postgresSettings() ([]setting, error) {
 	var fsync, pages, commit, standby, unlogged bool
 	table := d.Quote(d.leaseTable())
 	err := d.Ask(postgresSettingsSQL, []any{table}, &fsync, &pages, &commit, &standby, &unlogged)
-	return []setting{
+	return []setting{ // each with found, severity, subject, text and fix
 		{!fsync, warning, "fsync", "it is off, which forgets (or ruins the database) when the machine dies", "set it to on"},
 		{!pages, warning, "full_page_writes", "it is off, which can ruin the database when the machine dies", "set it to on"},
 		{!commit, warning, "synchronous_commit", "it is off, which forgets the last rows when the server dies; workers are leased with it on all the same", "set it to on, unless the rows may be lost"},
@@ -126,6 +129,8 @@ const mysqlSettingsSQL = `SELECT @@GLOBAL.innodb_flush_log_at_trx_commit,
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, @@SESSION.autocommit,
   (SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?)`
 
+// mysqlSettings checks the settings of MySQL or MariaDB and the engine of the table of
+// workers.
 func (d *doctor) mysqlSettings() ([]setting, error) {
 	var flush, syncLog int
 	var autocommit bool

@@ -30,6 +30,7 @@ func (d *doctor) examineStore(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("interrupted: %w", cause)
 	}
+	// The clocks are compared even if the records could not be read.
 	if clock, ok := store.Store.(lease.Clock); ok {
 		d.compareClocks(func() (time.Time, error) { return clock.Now(ctx) })
 	}
@@ -70,8 +71,10 @@ type warningLog struct {
 	all []slog.Record
 }
 
+// Enabled reports whether the level is at least that of a warning.
 func (*warningLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
+// Handle keeps the record.
 func (w *warningLog) Handle(_ context.Context, r slog.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -65,8 +65,8 @@ func TestDoctorRedisWorkers(t *testing.T) {
 	diagnose(t, url, "--layout", "js-safe").wantFinding(t, "problem", "layout", "", "the leased workers belong to", "use the stored layout everywhere")
 }
 
-// ZooKeeper does not reveal whether it syncs its log to disk, so the URL can state it with
-// forceSync.
+// doctor warns that ZooKeeper does not reveal whether it syncs its log to disk, unless the
+// URL states by forceSync=yes that it does.
 func TestDoctorZooKeeper(t *testing.T) {
 	t.Parallel()
 	url := "zookeeper://" + testserver.ZooKeeper(t).URL()
@@ -77,7 +77,7 @@ func TestDoctorZooKeeper(t *testing.T) {
 	clitest.WantOutcome(t, clitest.Command(t, "doctor", "--dsn", url+"?forceSync=no"), clitest.Failed, "", "forceSync=no: want yes")
 }
 
-// etcd writes each change to disk, so it has no setting to warn of.
+// doctor has no warning for etcd, which writes each change to disk.
 func TestDoctorEtcd(t *testing.T) {
 	t.Parallel()
 	diagnose(t, "etcd://"+testserver.Etcd(t).Address()).wantCounts(t, 0, 0)

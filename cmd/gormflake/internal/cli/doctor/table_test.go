@@ -63,6 +63,7 @@ func TestDoctorSecondTable(t *testing.T) {
 	diagnose(t, withParameters(t, dsn, "search_path", first+","+second), "--skip", second+".snowflake_workers").wantCounts(t, 0, 0)
 }
 
+// currentSchema returns the schema in which a database of PostgreSQL creates tables.
 func currentSchema(t *testing.T, dsn string) (schema string) {
 	t.Helper()
 	if err := clitest.Open(t, dsn).Raw("SELECT current_schema()").Scan(&schema).Error; err != nil {

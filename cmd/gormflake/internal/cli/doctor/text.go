@@ -66,8 +66,9 @@ func (d *doctor) checkTextColumn(c *textColumn) error {
 	return nil
 }
 
-// looksLikeID reports whether the text is an ID that a generator may have issued by now.
+// looksLikeID reports whether the text is an ID that a generator may have issued between a
+// day after the layout's epoch and now.
 func (d *doctor) looksLikeID(text string) bool {
 	id, err := types.ParseID(text)
-	return err == nil && id >= d.layout.Min(d.layout.Epoch.Add(youngest)) && id <= d.layout.Max(d.flags.now().Add(futureSlack))
+	return err == nil && id >= d.layout.Min(d.layout.Epoch.Add(minSinceEpoch)) && id <= d.layout.Max(d.flags.now().Add(futureSlack))
 }

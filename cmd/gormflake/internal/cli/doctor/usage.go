@@ -64,7 +64,7 @@ func (d *doctor) measureKey(t *readonly.Table) error {
 	// Adding 0.0 makes the key a floating-point number, because an unsigned key may be
 	// larger than an int64.
 	err := d.Ask(fmt.Sprintf("SELECT COALESCE(MAX(%s) + 0.0, 0) FROM %s", d.Quote(t.Key), d.Quote(t.Schema, t.Name)), nil, &u.Last)
-	if err != nil || u.Last >= float64(d.layout.Min(d.layout.Epoch.Add(youngest))) {
+	if err != nil || u.Last >= float64(d.layout.Min(d.layout.Epoch.Add(minSinceEpoch))) {
 		return err
 	}
 	if t.Narrow() {
@@ -92,11 +92,11 @@ func (d *doctor) fullDate(t *readonly.Table, last float64) string {
 	if t.Created == "" || d.Ask(query, nil, &key, &age) != nil || age <= 0 {
 		return ""
 	}
-	left := age * (t.Limit - last) / (last - key)
-	if left > 100*365*24*60*60 {
+	secondsLeft := age * (t.Limit - last) / (last - key)
+	if secondsLeft > 100*365*24*60*60 {
 		return ""
 	}
-	return d.flags.now().Add(time.Duration(left * float64(time.Second))).UTC().Format(time.DateOnly)
+	return d.flags.now().Add(time.Duration(secondsLeft * float64(time.Second))).UTC().Format(time.DateOnly)
 }
 
 // measureSequences records the usage of the sequences. It reads each into a
@@ -127,7 +127,7 @@ func (d *doctor) measureSequences() error {
 // sequences, without those that begin again at their end or that the account may not read.
 // On PostgreSQL the owner is known for serial columns (deptype 'a') and identity columns
 // ('i'), and the limit is at most that of the owner's column. On MariaDB, last value and
-// limit are read from each sequence afterwards.
+// limit are read from each sequence afterwards. MySQL and SQLite have no sequences.
 var sequencesSQL = map[string]string{
 	"sqlite": `SELECT 1 WHERE 0`,
 	"mysql":  `SELECT '', TABLE_NAME, '', 0, 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'SEQUENCE' ORDER BY 2`,

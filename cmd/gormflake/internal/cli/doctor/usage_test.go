@@ -133,7 +133,7 @@ func TestDoctorCounters(t *testing.T) {
 			d.wantFinding(t, "problem", "usage", "sequence down", "91 % of its numbers are used, up to -30000 of -32768", "NO MINVALUE NO MAXVALUE")
 			d.wantFinding(t, "problem", "usage", "sequence papers_no", "95 %", "gormflake migrate plan papers")
 			applyFixes(t, db, d)
-			diagnose(t, url).wantCounts(t, 3, 0)
+			diagnose(t, url).wantCounts(t, 3, 0) // only the fix of sequence down is SQL
 		}
 	})
 }
@@ -179,7 +179,8 @@ func TestDoctorUsageDate(t *testing.T) {
 				clitest.Execute(t, db, fmt.Sprintf("INSERT INTO of_%s VALUES (%d, NULL, %s)", column, key, fmt.Sprintf(ago, days)))
 			}
 		}
-		// If 600 million keys took 200 days, the remaining 547,483,647 take 182.5 days.
+		// The last key before the newest tenth is 1,000,000,000, of 200 days ago. If the 600
+		// million keys since then took 200 days, the remaining 547,483,647 take 182.5 days.
 		want := time.Now().Add(4380 * time.Hour).UTC()
 		found := usagesOf(t, url)
 		for _, u := range found {

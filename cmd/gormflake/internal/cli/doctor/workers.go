@@ -33,15 +33,15 @@ func (d *doctor) checkWorkers() {
 	// checkSettings reports.
 	options := append(d.flags.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	in, err := lease.Inspect(d.Ctx, sqllease.New(d.DB, options...))
-	var refused *sqllease.TableError
+	var tableErr *sqllease.TableError
 	switch {
 	case errors.Is(err, sqllease.ErrNoTable) && !readonly.Denied(err):
 		d.report.ok(workersCheck, "", fmt.Sprintf("there is no table %s: no worker is leased from this database", d.flags.store.Table))
-	case errors.As(err, &refused):
-		for _, flaw := range refused.Flaws {
-			d.report.problem(workersCheck, refused.Table, flaw.Found+": want "+flaw.Want, flaw.Fix)
+	case errors.As(err, &tableErr):
+		for _, flaw := range tableErr.Flaws {
+			d.report.problem(workersCheck, tableErr.Table, flaw.Found+": want "+flaw.Want, flaw.Fix)
 		}
-		d.warnUnchecked(workersCheck, refused.Table, d.checkDoubled(refused.Table))
+		d.warnUnchecked(workersCheck, tableErr.Table, d.checkDoubled(tableErr.Table))
 	case err != nil:
 		d.warnUnchecked(workersCheck, d.flags.store.Table, err)
 	default:
@@ -77,15 +77,15 @@ func (d *doctor) checkExpiry() {
 		name += " (none is stored: this is the default)"
 	}
 	expires := d.layout.Expires()
-	left := expires.Sub(d.flags.now())
+	timeLeft := expires.Sub(d.flags.now())
 	text := fmt.Sprintf("%s expires on %s", name, expires.Format(time.DateOnly))
 	const fix = "move to a layout with more time bits, a longer tick or a later epoch, whose IDs are all above the old ones"
 	switch {
-	case left <= 0:
+	case timeLeft <= 0:
 		d.report.problem(layoutCheck, "", fmt.Sprintf("%s has expired on %s: no ID can be issued", name, expires.Format(time.DateOnly)), fix)
-	case left < expiryProblem:
+	case timeLeft < expiryProblem:
 		d.report.problem(layoutCheck, "", text, fix)
-	case left < expiryWarning:
+	case timeLeft < expiryWarning:
 		d.report.warn(layoutCheck, "", text, fix)
 	default:
 		d.report.ok(layoutCheck, "", text)
@@ -96,13 +96,13 @@ func (d *doctor) checkExpiry() {
 // free, how many were not released, and bounds that are too far ahead.
 func (d *doctor) checkHolders(holders []lease.Holder) {
 	now := d.flags.now()
-	busy := map[int64]int64{} // the number of held workers of each datacenter
+	takenIn := map[int64]int64{} // the number of workers of each datacenter that are not free
 	var lapsed int
-	var taken, far []lease.Holder
+	var taken, far []lease.Holder // of workers that are not free, and whose bounds are too far ahead
 	for _, h := range holders {
 		switch h.State(now) {
 		case lease.Held, lease.Waiting:
-			busy[h.Datacenter]++
+			takenIn[h.Datacenter]++
 			taken = append(taken, h)
 		case lease.Lapsed:
 			lapsed++
@@ -111,7 +111,7 @@ func (d *doctor) checkHolders(holders []lease.Holder) {
 			far = append(far, h)
 		}
 	}
-	d.checkFree(busy, taken)
+	d.checkFree(takenIn, taken)
 	if lapsed > 0 {
 		d.report.ok(workersCheck, "", terminal.Counted(lapsed, "worker was", "workers were")+" not released when the holder died: the next process takes it")
 	}
@@ -133,12 +133,13 @@ func (d *doctor) reportAhead(far []lease.Holder) {
 		"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand: see \"gormflake workers reset\"")
 }
 
+// byBound compares holders by their bounds.
 func byBound(a, b lease.Holder) int { return a.Until.Compare(b.Until) }
 
 // checkFree warns if less than a tenth of the workers are free, and if all workers of a
-// datacenter are held. taken are the holders of the workers that are not free, and busy is
-// their number in each datacenter.
-func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
+// datacenter are held. taken are the holders of the workers that are not free, and takenIn
+// is their number in each datacenter.
+func (d *doctor) checkFree(takenIn map[int64]int64, taken []lease.Holder) {
 	layout := d.storedLayout
 	perDatacenter := int64(1) << layout.WorkerBits
 	total := perDatacenter << layout.DatacenterBits
@@ -155,7 +156,8 @@ func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
 		d.report.ok(workersCheck, "", text)
 	}
 	for datacenter := range int64(1) << layout.DatacenterBits {
-		if layout.DatacenterBits > 0 && free > 0 && busy[datacenter] == perDatacenter {
+		// Without datacenters, or if no worker is free, the finding above says it already.
+		if layout.DatacenterBits > 0 && free > 0 && takenIn[datacenter] == perDatacenter {
 			d.report.warn(workersCheck, fmt.Sprintf("datacenter %d", datacenter), fmt.Sprintf("all of its %d workers are held: no other process of it can start", perDatacenter),
 				"stop processes, or give some of them another datacenter")
 		}
@@ -166,9 +168,9 @@ func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
 // mistake.
 const oneTableAdvice = "processes that write to the same tables must lease their workers from one table: another one leases the same workers again"
 
-// checkDoubled reports the workers that have several rows. It is called for a table that
-// package sqllease refuses, because only a table without its primary key can have such
-// rows.
+// checkDoubled reports the workers that have several rows. table is the quoted name of a
+// table that package sqllease refuses, because only a table without its primary key can
+// have such rows.
 func (d *doctor) checkDoubled(table string) error {
 	query := "SELECT namespace, worker_id, COUNT(*) FROM " + table + " GROUP BY namespace, worker_id HAVING COUNT(*) > 1 ORDER BY 1, 2"
 	type doubledWorker struct{ namespace, worker, rows string }

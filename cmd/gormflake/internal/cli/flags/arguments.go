@@ -36,7 +36,8 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%q takes no arguments, got %s; see %q", cmd.CommandPath(), terminal.Quote(args[0]), HelpOf(cmd))
 }
 
-// OneArgument is [cobra.ExactArgs](1) with the name of the argument in its error.
+// OneArgument returns a check that rejects any number of arguments but one. Its error has the
+// name of the argument.
 func OneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -46,8 +47,8 @@ func OneArgument(name string) cobra.PositionalArgs {
 	}
 }
 
-// AtLeastOneArgument is [cobra.MinimumNArgs](1) with the name of the argument in its
-// error.
+// AtLeastOneArgument returns a check that rejects a command line without arguments. Its error
+// has the name of the argument.
 func AtLeastOneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

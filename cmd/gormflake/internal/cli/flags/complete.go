@@ -12,7 +12,8 @@ import (
 // completionPatience limits the time of a completion, because the shell waits for it.
 const completionPatience = 3 * time.Second
 
-// Completions returns the results of find without the arguments that are already given.
+// Completions returns the results of find without the arguments in given, which the command
+// line already has.
 // It first sets the flags from their environment variables, because find may need --dsn.
 // After an error it returns no completions, because a shell does not show errors.
 func Completions(cmd *cobra.Command, given []string, find func(context.Context) ([]cobra.Completion, error)) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -36,6 +36,7 @@ func (f *Database) RegisterOr(cmd *cobra.Command, others string) {
 	f.register(cmd, forms+"; or store: "+others)
 }
 
+// register adds the flags, with the help text of --dsn.
 func (f *Database) register(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVar(&f.url, "dsn", "", usage)
 	cmd.Flags().Var((*urlFile)(&f.url), "dsn-file", "file with the URL of --dsn, which other users of the machine can then not read")
@@ -100,7 +101,8 @@ const (
 	ReadWrite = "rw"
 )
 
-// Open connects to the database and checks that the server answers. An SQLite file must
+// Open connects to the database and checks that the server answers. mode is [ReadOnly] or
+// [ReadWrite], and only an SQLite file is opened with it. An SQLite file must
 // exist, because otherwise a misspelled name would create an empty database in which all
 // workers are free. Open does not change the journal mode of the file. The caller calls
 // closeDB when done.
@@ -133,7 +135,7 @@ func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB 
 	return db, pool.Close, nil
 }
 
-// With opens the database, calls use and closes the database.
+// With opens the database in the mode, calls use and closes the database.
 func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) error) error {
 	db, closeDB, err := f.Open(ctx, mode)
 	if err != nil {

@@ -31,7 +31,7 @@ func Variable(f *pflag.Flag) string {
 // variables. It ignores empty variables, and variables whose flag excludes a flag on the
 // command line.
 func Environment(cmd *cobra.Command) error {
-	given := map[*pflag.Flag]bool{}
+	given := map[*pflag.Flag]bool{} // the flags on the command line
 	cmd.Flags().Visit(func(f *pflag.Flag) { given[f] = true })
 	var errs []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -51,7 +51,7 @@ func Environment(cmd *cobra.Command) error {
 // text.
 func setFrom(cmd *cobra.Command, f *pflag.Flag, text string) error {
 	lines := []string{text}
-	if strings.HasSuffix(f.Value.Type(), "Array") {
+	if strings.HasSuffix(f.Value.Type(), "Array") { // of pflag, for flags that may be repeated
 		lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	}
 	for _, line := range lines {
@@ -62,7 +62,8 @@ func setFrom(cmd *cobra.Command, f *pflag.Flag, text string) error {
 	return nil
 }
 
-// excludedBy reports whether a flag on the command line excludes f.
+// excludedBy reports whether a flag on the command line excludes f. given are the flags on
+// the command line.
 func excludedBy(cmd *cobra.Command, f *pflag.Flag, given map[*pflag.Flag]bool) bool {
 	// Cobra stores the groups of MarkFlagsMutuallyExclusive under this key, each as the
 	// names of its flags with spaces between them.

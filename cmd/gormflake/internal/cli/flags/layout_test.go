@@ -40,6 +40,7 @@ func TestForeignLayouts(t *testing.T) {
 	}
 }
 
+// date parses a time in the form of RFC 3339.
 func date(t *testing.T, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, text)

@@ -122,6 +122,7 @@ func (f *References) all() (referencesFile, error) {
 	return all, nil
 }
 
+// union appends to a the elements of b that it does not have.
 func union(a, b []string) []string {
 	for _, s := range b {
 		if !slices.Contains(a, s) {

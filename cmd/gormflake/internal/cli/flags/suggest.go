@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// Group is the [cobra.PositionalArgs] of commands that only group other commands.
+// Group checks the arguments of a command that only groups other commands. It treats an
+// argument as an unknown command.
 func Group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -34,12 +35,12 @@ func UnknownCommand(cmd *cobra.Command, argument, wish string) error {
 // HelpOf returns the command that prints the help of cmd.
 func HelpOf(cmd *cobra.Command) string { return cmd.CommandPath() + " --help" }
 
-// WrongFlag is the function for [cobra.Command.SetFlagErrorFunc] of all commands. It adds
-// suggestions for an unknown flag.
+// WrongFlag returns an error about flags with a suggestion for an unknown flag, and with the
+// command that prints the help. Package cli calls it for the flags of all commands.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	suggestion := ""
-	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" { // not a flag of one letter
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		suggestion = didYouMean(unknown.GetSpecifiedName(), "--", names)

@@ -16,7 +16,7 @@ import (
 func (in *interpreter) doubt(r reading) string {
 	now, at := in.now, in.layout.Time(r.id)
 	switch unix := unixTime(r.id, now); {
-	case r.form.name == serialName, r.form.name == publicName:
+	case r.form.name == serialName, r.form.name == publicName: // nothing else has these forms
 		return ""
 	case wordLike.MatchString(r.text):
 		return "it looks like a word"
@@ -53,7 +53,7 @@ func matureTime(l snowflake.Layout, now time.Time) time.Time {
 func unixTime(id types.ID, now time.Time) string {
 	unit := time.Second
 	for _, name := range []string{"seconds", "milliseconds", "microseconds", "nanoseconds"} {
-		per := int64(time.Second / unit)
+		per := int64(time.Second / unit) // units in a second
 		at := time.Unix(id.Int64()/per, id.Int64()%per*int64(unit))
 		if now.Sub(at).Abs() < 10*365*24*time.Hour && (unit > 1 || id%1e6 == 0) {
 			return fmt.Sprintf("%s since 1970: %s", name, terminal.Stamp(at))

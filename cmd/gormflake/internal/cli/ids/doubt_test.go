@@ -19,7 +19,8 @@ func runParse(t *testing.T, in string, args ...string) (out, errs string) {
 }
 
 // parse prints a doubt about an ID that is more likely something else. The argument
-// "information" is of the future as an ID, so it needs --until to be read.
+// "information" is of the future as an ID, so it needs --until to be read. An empty want
+// means that there is no doubt.
 func TestParseDoubts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ arg, want string }{

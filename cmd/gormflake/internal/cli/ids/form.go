@@ -31,7 +31,8 @@ var (
 	decimal     = form{"decimal", types.ID.String, types.ParseID}
 	hexadecimal = form{"hex", formatHex, parseHex}
 
-	// bigInt is the form in which JavaScript prints a BigInt, with an n at the end.
+	// bigInt is the form in which JavaScript prints a BigInt, with an n at the end. It has
+	// the name of decimal, and is shown as such.
 	bigInt = form{decimal.name, types.ID.String, func(s string) (types.ID, error) { return types.ParseID(strings.TrimSuffix(s, "n")) }}
 )
 
@@ -46,6 +47,7 @@ var guessedForms = []form{
 // plainForms are the forms that need only the ID.
 var plainForms = slices.Concat([]form{decimal}, guessedForms, []form{hexadecimal})
 
+// formatHex returns hexadecimal digits with 0x.
 func formatHex(id types.ID) string { return fmt.Sprintf("%#x", id.Int64()) }
 
 // parseHex parses hexadecimal digits with or without 0x.

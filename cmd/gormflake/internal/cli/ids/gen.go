@@ -27,6 +27,7 @@ const (
 	releaseTimeout = 5 * time.Second
 )
 
+// genFlags holds the flags of gen, and the clock.
 type genFlags struct {
 	issuer   issuer.Flags
 	form     formFlags

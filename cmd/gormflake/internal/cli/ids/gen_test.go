@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// gen prints increasing IDs of its worker in each form. Each test uses its own worker,
-// because a process can have only one generator for each worker.
+// gen prints increasing IDs of its worker in each form. 5000 are more than it issues at a
+// time. Each test uses its own worker, because a process can have only one generator for
+// each worker.
 func TestGenForms(t *testing.T) {
 	t.Parallel()
 	pay, err := serial.New("PAY", snowflake.TwitterLayout())

@@ -90,7 +90,7 @@ func checkWhole(s string) error {
 		return nil
 	}
 	exponent, _ := strconv.Atoi(number[3])
-	lost := exponent - len(number[2])
+	lost := exponent - len(number[2]) // digits that the notation leaves out
 	if lost <= 0 {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (in *interpreter) readAs(f form, s string) ([]reading, error) {
 // guess returns the readings in base 32, base 58 and base 62 whose time is likely.
 func (in *interpreter) guess(s string) ([]reading, error) {
 	var likely []reading
-	known := false
+	known := false // whether s is a text of one of the forms
 	for _, f := range guessedForms {
 		id, err := f.parse(s)
 		known = known || err == nil
@@ -193,7 +193,7 @@ func (in *interpreter) formOf(word []byte) (form, bool) {
 	case in.takesSerials():
 		return in.serialForm, serials.Ends(in.serials, word)
 	}
-	return in.as, true
+	return in.as, true // --as names one of the other forms
 }
 
 // takesSerials reports whether a text may be a serial number by --as.

@@ -97,7 +97,7 @@ func TimeArguments(root *cobra.Command, args []string) []string {
 			others = append(others, arg)
 		}
 	}
-	if isValue(cmd, others[len(others)-1]) {
+	if isValue(cmd, others[len(others)-1]) { // others has at least the name of the command
 		return others // without "--", which would become the value; the command reports that it is missing
 	}
 	return slices.Concat(others, []string{"--"}, times)

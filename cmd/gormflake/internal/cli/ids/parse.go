@@ -59,6 +59,7 @@ JavaScript.
 // TakesIDs marks the command to which a user may pass a negative number.
 const TakesIDs = "ids"
 
+// parseFlags holds the flags of parse, and the clock.
 type parseFlags struct {
 	layout       flags.Layout
 	form         formFlags
@@ -168,6 +169,7 @@ func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err 
 			return since, until, fmt.Errorf("--%s: %w", flag.name, err)
 		}
 	}
+	// The defaults are in the wrong order if the epoch is in the future, which is no mistake.
 	if f.since+f.until != "" && since.After(until) {
 		err = terminal.Usagef("no ID is of a time from %s to %s: want --since before --until",
 			terminal.Stamp(since), terminal.Stamp(until))

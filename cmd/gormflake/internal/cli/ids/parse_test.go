@@ -95,6 +95,7 @@ func TestParseForms(t *testing.T) {
 			if !strings.Contains(got, row) || !strings.Contains(got, "  "+form) {
 				t.Fatalf("%s as %s gives\n%s", text, form, got)
 			}
+			// The table has a heading and a row for each reading.
 			if n := len(clitest.Lines(got)); n > 2 && !strings.HasPrefix(form, "base") || n > 3 {
 				t.Fatalf("%s gives\n%s", text, got)
 			}
@@ -266,6 +267,7 @@ func TestParseTextRecords(t *testing.T) {
 	if len(got) != 4 {
 		t.Fatalf("lines = %q, want 4", got)
 	}
+	// The IDs are in lines 2 and 4 of the file, which is read twice.
 	for i, line := range got {
 		if part := fmt.Sprintf(`{"file":%q,"line":%d,"form":"decimal","id":"2124095476331606058",`, file, 2+i%2*2); !strings.HasPrefix(line, part) {
 			t.Errorf("line %d is %s, want %s…", i, line, part)

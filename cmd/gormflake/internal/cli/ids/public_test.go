@@ -62,26 +62,26 @@ func TestParsePublic(t *testing.T) {
 // is a file that is not a secret of 32 bytes.
 func TestParsePublicMistakes(t *testing.T) {
 	t.Parallel()
-	now, kind := secretFile(t, 1)
-	_, foreign := secretFile(t, 2)
-	good := kind.Format(clitest.Sample(t))
+	currentFile, kind := secretFile(t, 1)
+	_, foreignKind := secretFile(t, 2)
+	publicID := kind.Format(clitest.Sample(t))
 	for _, test := range []struct {
 		name string
 		args []string
 		want string
 	}{
-		{"no secret", []string{good}, `has the form of a public ID: want --secret-file`},
-		{"of another secret", []string{"--secret-file", now, foreign.Format(1)}, `is not a public ID of this secret`},
-		{"of another prefix", []string{"--secret-file", now, "inv" + good[3:]}, `is not a public ID of this secret`},
-		{"truncated", []string{"--secret-file", now, good[:20]}, `is not an ID: want decimal`},
-		{"a line end", []string{"--secret-file", file(t, bytes.Repeat([]byte{1}, 33)), good}, `secret of 33 bytes: want 32 random ones`},
-		{"empty", []string{"--secret-file", file(t, nil), good}, `secret of 0 bytes`},
-		{"text", []string{"--secret-file", now}, "--secret-file is for public IDs among the arguments, and text is read: want IDs"},
+		{"no secret", []string{publicID}, `has the form of a public ID: want --secret-file`},
+		{"of another secret", []string{"--secret-file", currentFile, foreignKind.Format(1)}, `is not a public ID of this secret`},
+		{"of another prefix", []string{"--secret-file", currentFile, "inv" + publicID[3:]}, `is not a public ID of this secret`},
+		{"truncated", []string{"--secret-file", currentFile, publicID[:20]}, `is not an ID: want decimal`},
+		{"a line end", []string{"--secret-file", file(t, bytes.Repeat([]byte{1}, 33)), publicID}, `secret of 33 bytes: want 32 random ones`},
+		{"empty", []string{"--secret-file", file(t, nil), publicID}, `secret of 0 bytes`},
+		{"text", []string{"--secret-file", currentFile}, "--secret-file is for public IDs among the arguments, and text is read: want IDs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			clitest.WantUsage(t, clitest.AtNoon(strings.NewReader(""), append([]string{"parse"}, test.args...)...), test.want)
 		})
 	}
-	clitest.WantOneLine(t, clitest.AtNoon(nil, "parse", "--secret-file", filepath.Join(t.TempDir(), "missing"), good), "--secret-file: open")
+	clitest.WantOneLine(t, clitest.AtNoon(nil, "parse", "--secret-file", filepath.Join(t.TempDir(), "missing"), publicID), "--secret-file: open")
 }

@@ -91,6 +91,7 @@ func FuzzParseSerial(f *testing.F) {
 		if got.ID != id.String() || got.Form != "serial" || got.Serial != text {
 			t.Errorf("%s of %v: got %+v", text, id, got)
 		}
+		// The text arrives in pieces of 1 to 64 bytes.
 		in := cutReader{bytes.NewReader([]byte("<" + text + ">")), 1 + int(kind)/4}
 		if got := clitest.Printed(t, clitest.AtNoon(in, append(flags, "parse")...)); !strings.HasPrefix(got, "<"+text+"("+layout.Time(id).Format("2006-01-02T15:04:05.000Z")) {
 			t.Errorf("<%s> gives %s", text, got)

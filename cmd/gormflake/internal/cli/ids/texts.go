@@ -113,9 +113,9 @@ func (p *printer) idsIn(line []byte) iter.Seq2[reading, int] {
 	}
 }
 
-// findAt reads the word line[at:end], and returns the index of the end of the ID. If the
-// word is the code of a serial number with separators, the parts that follow belong to the
-// ID.
+// findAt reads the word line[at:end] as an ID, and returns to, the index of the end of the
+// ID. If the word is the code of a serial number with separators, the parts that follow
+// belong to the ID. found is false if there is no ID.
 func (p *printer) findAt(line []byte, at, end int) (r reading, to int, found bool) {
 	if p.takesSerials() {
 		if tail := p.serials.Tail(line[end:]); tail > 0 {
@@ -199,8 +199,9 @@ type containedID struct {
 	Sequence   int64    `json:"sequence"`
 }
 
-// printJSONLine prints the line. If the line is an object that contains IDs, it adds a
-// field for them at the end of the object. It does not change any other byte.
+// printJSONLine prints the line. If the line is an object that contains IDs, and has no
+// field for them yet, it adds the field at the end of the object. It does not change any
+// other byte.
 func (p *printer) printJSONLine(line []byte) {
 	object := bytes.TrimRight(line, " \t\r\n")
 	ids := p.containedIDs(object)

@@ -95,7 +95,7 @@ func (f *Flags) checkLease() error {
 	}
 	options := f.leaseOptions()
 	if !f.Layout.Given() {
-		options = options[:1]
+		options = options[:1] // the window
 	}
 	return terminal.Usage(lease.CheckOptions(layout, options...))
 }
@@ -137,7 +137,7 @@ func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 	if err != nil {
 		return nil, terminal.Usage(err)
 	}
-	return &Issuer{Gen: gen, closeStore: func() error { return nil }}, nil
+	return &Issuer{Gen: gen, closeStore: func() error { return nil }}, nil // a fixed worker has no store
 }
 
 // openLeased acquires a worker, and returns a generator that issues under it. If no flag
@@ -179,13 +179,14 @@ func (f *Flags) openStore(ctx context.Context, log *slog.Logger) (connection, er
 		if err != nil {
 			return connection{}, err
 		}
-		return connection{store.Store, store.Store, store.Close}, nil
+		return connection{store.Store, store.Store, store.Close}, nil // reads without creating a table
 	}
 	db, closeDB, err := f.Database.Open(ctx, flags.ReadWrite)
 	if err != nil {
 		return connection{}, err
 	}
 	options := f.store.Options()
+	// reader also reads from a server that may lose writes, which Acquire refuses later.
 	reader := sqllease.New(db, append(slices.Clip(options), sqllease.ExistingTable(), sqllease.AllowVolatile())...)
 	return connection{sqllease.New(db, append(slices.Clip(options), sqllease.WithLogger(log))...), reader, closeDB}, nil
 }

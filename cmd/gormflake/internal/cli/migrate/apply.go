@@ -15,6 +15,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// applyFlags holds the flags of migrate apply.
 type applyFlags struct {
 	migrateFlags
 	runFlags
@@ -60,6 +61,7 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 			return err
 		}
 		part := f.phases.cut(plan)
+		// part has an error if one of its phases needs a phase that was not selected.
 		if err := part.Err(); err != nil {
 			return err
 		}
@@ -71,8 +73,9 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 	})
 }
 
-// applyNothing checks the database although the plan is empty, because an earlier run may
-// have left a phase incomplete.
+// applyNothing handles a selected part without statements. It applies the part all the
+// same, because Apply also checks whether an earlier run has left a phase incomplete. plan
+// is the whole plan, whose phases were not selected.
 func (f *applyFlags) applyNothing(cmd *cobra.Command, db *gorm.DB, plan, part *sqlmigrate.Plan, tables []string) error {
 	err := part.Apply(cmd.Context(), db)
 	switch {
@@ -96,9 +99,11 @@ type appliedJSON struct {
 	WayBack string   `json:"way_back,omitempty"` // the file for revert
 }
 
-// printJSON prints the output of --json for an applied plan. remaining are the phases
-// that were not selected. err may be the error that says which work is left undone.
+// printJSON prints the output of --json for an applied plan. file is the saved plan, or "".
+// remaining are the phases that were not selected. err is nil, or says which work the plan
+// has left undone.
 func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, remaining []string, err error) error {
+	// The third field, Undone, is set below.
 	outcome := appliedJSON{phasesOf(plan), nonNil(remaining), "", nonNil(modelChanges(plan)), file}
 	if err != nil {
 		outcome.Undone = terminal.OneLine(err)
@@ -107,7 +112,8 @@ func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 }
 
 // explainNothing returns why there is nothing to do. Either the tables have been moved,
-// or their remaining changes are of phases that were not selected.
+// or their remaining changes are of phases that were not selected. tables are the arguments
+// and the flags that name them.
 func explainNothing(plan *sqlmigrate.Plan, tables []string) string {
 	if plan.Empty() {
 		return strings.Join(tables, ", ") + " and what is connected with them have been moved"
@@ -157,9 +163,10 @@ func reportUndone(cmd *cobra.Command, err error) error {
 	return terminal.ErrFindings
 }
 
-// printNext prints the next steps after part of a plan was applied. The next command names
-// only the tables that the user has named. Naming a table that is connected with them
-// would move its key too.
+// printNext prints the next steps after part of a plan was applied. file is the saved plan,
+// or "". remaining are the phases that were not selected. The next command names only
+// tables, which the user has named. Naming a table that is connected with them would move
+// its key too.
 func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, remaining, tables []string) {
 	out := cmd.OutOrStdout()
 	terminal.Say(out, "applied: %s", strings.Join(phasesOf(plan), ", "))
@@ -179,8 +186,9 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 	}
 }
 
-// modelChanges returns the fields of models that have to change. With phase park, no field
-// changes, because programs may continue to let the database assign keys.
+// modelChanges returns the fields of models that have to change. With phase park, which
+// moves the counters of the database above all IDs, no field changes, because programs may
+// continue to let the database assign keys.
 func modelChanges(plan *sqlmigrate.Plan) []string {
 	var changes []string
 	for _, table := range plan.Tables {

@@ -8,8 +8,9 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// If a phase cannot change a table, here because of its key 0, apply says so and exits with
-// the code for findings. It does so again when nothing else is left to do.
+// If a phase cannot change a table, apply says so and exits with the code for findings. It
+// does so again when nothing else is left to do. Here phase guard adds a trigger that
+// refuses keys that are not positive, and the table has a key 0.
 func TestApplyLeavesUndone(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

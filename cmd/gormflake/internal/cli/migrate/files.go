@@ -15,12 +15,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// filesFlags holds the flags of migrate files and of migrate online files.
 type filesFlags struct {
 	migrateFlags
 	phases         phasesFlag
 	dir, format    string
-	withLeaseTable bool
-	leaseTable     string
+	withLeaseTable bool   // --lease-table
+	leaseTable     string // --table, the name of that table
 	json           bool
 }
 
@@ -57,6 +58,7 @@ for applications that may not create it. Tables need not be named then.`,
 	return cmd
 }
 
+// registerFiles adds the flags that migrate files and migrate online files share.
 func (f *filesFlags) registerFiles(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dir, "dir", "migrations", "directory of the files, created if it is absent")
 	flags.ChoiceVar(cmd, &f.format, "format", "", "tool that runs the files, one of "+strings.Join(formats, ", "), formats)
@@ -74,6 +76,7 @@ func (f *filesFlags) check() error {
 	case f.leaseTable != flags.DefaultTable && !f.withLeaseTable:
 		return terminal.Usagef("--table is the name of the table of --lease-table: give both or neither")
 	}
+	// DDL fails if the name is invalid, which does not depend on the dialect.
 	if _, err := sqllease.DDL("sqlite", sqllease.WithTable(f.leaseTable)); err != nil {
 		return terminal.Usage(err)
 	}
@@ -87,6 +90,7 @@ func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 	}
 	before := namesIn(f.dir)
 	defer func() { f.printWritten(cmd, before) }()
+	// With --lease-table, no table has to be named.
 	if len(append(tables, f.selection.args()...)) == 0 {
 		return f.database.With(cmd.Context(), flags.ReadOnly, f.writeLeaseTable)
 	}
@@ -108,6 +112,7 @@ func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 	})
 }
 
+// writeLeaseTable writes the file that creates the table of workers.
 func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {
 	return sqlmigrate.WriteLeaseTable(f.dir, sqlmigrate.Format(f.format), db.Dialector.Name(), sqllease.WithTable(f.leaseTable))
 }
@@ -147,6 +152,7 @@ func namesIn(dir string) []string {
 var stagesInFiles = []string{string(sqlmigrate.StagePrepare), string(sqlmigrate.StageSwap), string(sqlmigrate.StageFinish)}
 
 func newOnlineFiles() *cobra.Command {
+	// This command has no flag --table, so check must find the default.
 	f := filesFlags{leaseTable: flags.DefaultTable}
 	var stage string
 	cmd := &cobra.Command{

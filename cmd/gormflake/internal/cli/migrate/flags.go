@@ -24,6 +24,7 @@ type migrateFlags struct {
 	recreateViews bool
 }
 
+// register adds the flags to a command.
 func (f *migrateFlags) register(cmd *cobra.Command) {
 	f.database.Register(cmd)
 	f.layout.Register(cmd)
@@ -56,8 +57,9 @@ func (f *migrateFlags) planArgs() []string {
 	return args
 }
 
-// withPlan opens the database, inspects it and calls do with the plan. The errors, and the
-// fixes in the plan, name flags in place of the options of package sqlmigrate.
+// withPlan opens the database, inspects it and calls do with the plan. mode is
+// flags.ReadOnly or flags.ReadWrite. The errors, and the fixes in the plan, name flags in
+// place of the options of package sqlmigrate.
 func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
 	options, err := f.options()
 	if err != nil {
@@ -93,6 +95,7 @@ func needTables(cmd *cobra.Command, args []string) error {
 // A phasesFlag is the flag --phases.
 type phasesFlag struct{ names []string }
 
+// register adds the flag to a command.
 func (f *phasesFlag) register(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.names, "phases", phaseNames, "phases to take, each of which can be deployed apart")
 	_ = cmd.RegisterFlagCompletionFunc("phases", cobra.FixedCompletions(phaseNames, cobra.ShellCompDirectiveNoFileComp))
@@ -111,6 +114,7 @@ func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
 	return plan.Only(names...)
 }
 
+// check returns an error if a name is not that of a phase.
 func (f *phasesFlag) check() error {
 	for _, name := range f.names {
 		if !slices.Contains(phaseNames, name) {

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// plan, apply in parts, and revert work in this order, and revert restores the schema.
+// plan, apply and revert work in this order, and revert restores the schema.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -54,9 +54,9 @@ func TestMigratePhases(t *testing.T) {
 	})
 }
 
-// The command that apply prints after "next:" works as printed, and so does the command
-// that this one prints. The first is migrate apply with the last phase, and the second is
-// doctor. Neither moves the keys of a table that is only connected with the named one.
+// The commands that are printed after "next:" work as printed. The first is migrate apply
+// with the last phase, and prints the second, which is doctor. Neither moves the keys of a
+// table that is only connected with the named one.
 func TestMigrateNext(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -78,10 +78,10 @@ func TestMigrateNext(t *testing.T) {
 			}
 		}
 		clitest.WantOutcome(t, got, clitest.OK, "all is well", "")
-		left := clitest.Command(t, "migrate", "plan", "--dsn", url, "--details", "order_lines")
-		clitest.WantOutcome(t, left, clitest.Findings, "order_lines: ", "")
-		if _, assigned, _ := strings.Cut(left.Out, "Tables"); !strings.Contains(assigned, "key, auto") && !strings.Contains(assigned, "key, serial") {
-			t.Errorf("the keys of order_lines were not to be moved:\n%s", left.Out)
+		later := clitest.Command(t, "migrate", "plan", "--dsn", url, "--details", "order_lines")
+		clitest.WantOutcome(t, later, clitest.Findings, "order_lines: ", "")
+		if _, assigned, _ := strings.Cut(later.Out, "Tables"); !strings.Contains(assigned, "key, auto") && !strings.Contains(assigned, "key, serial") {
+			t.Errorf("the keys of order_lines were not to be moved:\n%s", later.Out)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func TestMigrateFiles(t *testing.T) {
 				t.Errorf("%s does not create the table that --table names:\n%s", name, text)
 			}
 		}
-		want := 4
+		want := 4 // a file for each way, of the table of workers and of phase guard
 		if strings.HasPrefix(url, "postgres://") {
 			want = 6 // guard validates its CHECK in a separate transaction, and so in further files
 		}
@@ -220,7 +220,7 @@ func TestMigrateMistakes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := clitest.Command(t, append([]string{"migrate"}, test.args...)...)
-			clitest.WantOutcome(t, got, test.code, got.Out, test.want)
+			clitest.WantOutcome(t, got, test.code, got.Out, test.want) // accepts any standard output
 			lines := strings.Split(strings.TrimSpace(got.Err), "\n")
 			if last := lines[len(lines)-1]; !strings.HasPrefix(last, "gormflake: ") || !strings.Contains(last, test.want) {
 				t.Errorf("the last line is %q, want gormflake: … %s", last, test.want)
@@ -249,7 +249,8 @@ func TestMigrateUnconfirmed(t *testing.T) {
 	}
 }
 
-// The examples of the help work as printed.
+// The examples of the help work as printed. codes are the exit codes of a command's
+// examples.
 func TestMigrateExamples(t *testing.T) {
 	postgres := testdb.URL(t, testdb.Postgres)
 	for _, test := range []struct {

@@ -37,8 +37,9 @@ the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
 	return cmd
 }
 
-// withOnline inspects the database and calls do with the online plan. If a move has begun,
-// it is the plan that the move has stored in the database.
+// withOnline inspects the database and calls do with the online plan. mode is
+// flags.ReadOnly or flags.ReadWrite. If a move has begun, the plan is the one that the move
+// has stored in the database.
 func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
 	return f.withPlan(ctx, mode, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
 		online, err := plan.Online(ctx, db)
@@ -82,7 +83,8 @@ stands in the way or the database could not be read.`,
 	return cmd
 }
 
-// printOnline prints the plan, the statements of its way back, or the plan as JSON.
+// printOnline prints the plan, with back the statements of its way back, and with asJSON
+// the plan as JSON.
 func printOnline(out io.Writer, online *sqlmigrate.OnlinePlan, back, asJSON bool) error {
 	text := online.String()
 	switch {
@@ -104,11 +106,12 @@ type onlineFlags struct {
 	stall       time.Duration
 	maxLag      time.Duration
 	replicas    []string
-	rows        []int
-	lastStage   string
+	rows        []int  // --batch-rows, the least and the most rows of a batch; none for the default
+	lastStage   string // --until
 	json        bool
 }
 
+// register adds the flags that apply, finish and revert share to a command.
 func (f *onlineFlags) register(cmd *cobra.Command) {
 	f.migrateFlags.register(cmd)
 	f.confirm.Register(cmd)
@@ -122,7 +125,7 @@ func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	if f.lastStage != "" { // only apply has the following flags, and --until is never empty there
 		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.lastStage)))
 	}
-	if len(f.rows) == 2 {
+	if len(f.rows) == 2 { // check accepts two numbers or none
 		options = append(options, sqlmigrate.WithBatchRows(f.rows[0], f.rows[1]))
 	}
 	return options
@@ -210,8 +213,8 @@ func newOnlineRun(cmd *cobra.Command, question string, do runOnline, done string
 	return cmd
 }
 
-// openReplicas opens the replicas of --replica. closeAll closes those that were opened, and
-// is to be called also after an error.
+// openReplicas opens the replicas of --replica. closeAll closes the replicas that were
+// opened. The caller calls it also after an error.
 func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, closeAll func() error, err error) {
 	closeAll = func() error { return nil }
 	for _, address := range f.replicas {

@@ -47,9 +47,9 @@ func TestMigrateOnlineFiles(t *testing.T) {
 		if err := tx.Exec("SELECT count(*) FROM orders").Error; err != nil {
 			t.Fatal(err)
 		}
-		over := time.AfterFunc(time.Second, func() { tx.Commit() })
+		commit := time.AfterFunc(time.Second, func() { tx.Commit() })
 		runFile(t, db, dir, "swap.up", "")
-		if over.Stop() {
+		if commit.Stop() { // true if it has not run yet
 			t.Error("the swap has not waited for a transaction")
 		}
 		clitest.WantOutcome(t, online("status"), clitest.OK, "the keys are wide; next: gormflake migrate online finish, or revert", "")
@@ -69,10 +69,10 @@ func TestMigrateOnlineFiles(t *testing.T) {
 		clitest.WantOutcome(t, online("plan"), clitest.OK, "nothing to do", "")
 		clitest.WantOutcome(t, online("files", "--format", "goose", "--dir", t.TempDir(), "--stage", "swap"), clitest.Failed, "", "nothing to do: the keys are wide")
 		for _, table := range []string{"orders", "order_lines"} {
-			var left int
-			err := db.Raw("SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema AND table_name = ? AND (column_name LIKE 'gormflake%' OR column_name LIKE '%id' AND data_type <> 'bigint')", table).Scan(&left).Error
-			if err != nil || left != 0 {
-				t.Errorf("table %s has %d columns that are old or narrow, %v", table, left, err)
+			var oldColumns int
+			err := db.Raw("SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema AND table_name = ? AND (column_name LIKE 'gormflake%' OR column_name LIKE '%id' AND data_type <> 'bigint')", table).Scan(&oldColumns).Error
+			if err != nil || oldColumns != 0 {
+				t.Errorf("table %s has %d columns that are old or narrow, %v", table, oldColumns, err)
 			}
 		}
 	})
@@ -114,6 +114,7 @@ func runFile(t *testing.T, db *gorm.DB, dir, name, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The file has a single statement, which begins with DO. Comments may stand before it.
 	_, statement, _ := strings.Cut(string(text), "DO $")
 	err = db.Transaction(func(tx *gorm.DB) error {
 		var before, after string
@@ -131,7 +132,8 @@ func runFile(t *testing.T, db *gorm.DB, dir, name, want string) {
 	}
 }
 
-// A stage that is not short, and a missing format, are usage errors.
+// A stage that takes too long for a migration, such as copy, is a usage error, and so is a
+// missing format.
 func TestMigrateOnlineFilesMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ format, stage, want string }{

@@ -40,10 +40,12 @@ func statusAsJSON(s sqlmigrate.OnlineStatus) statusJSON {
 	if !s.Begun {
 		return statusJSON{}
 	}
+	// Between, the fourth field, is set below.
 	steering := steeringJSON{s.Steering.Paused, s.Steering.HoldSwap, s.Steering.Stall.Milliseconds(), "", s.Steering.MaxRunning}
 	if s.Steering.Between != (plan.Hours{}) {
 		steering.Between = s.Steering.Between.String()
 	}
+	// The values are in the order of the fields, beginning with UnderWay.
 	return statusJSON{
 		true, terminal.Stamp(s.Began), s.Reverting, s.Swapped, string(s.Stage), s.Done, s.Of,
 		s.Copied, s.OfRows, s.Rate, s.Waits, s.Remaining.Milliseconds(), &steering,

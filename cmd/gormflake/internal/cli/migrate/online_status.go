@@ -81,8 +81,8 @@ func describeSteering(s sqlmigrate.OnlineSteering) string {
 }
 
 // withMove calls do with the plan that the move of the tables has stored in the database.
-// Unlike withOnline, it does not inspect the tables, so that it works while another process
-// runs the move.
+// mode is flags.ReadOnly or flags.ReadWrite. Unlike withOnline, it does not inspect the
+// tables, so that it works while another process runs the move.
 func (f *migrateFlags) withMove(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
 		targets, err := f.selection.targets(ctx, db, tables)
@@ -118,6 +118,8 @@ func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.
 	write("paused", "gauge", "1 if the move waits for resume.", metricValue(s.Steering.Paused))
 	write("reverting", "gauge", "1 if the move is being taken back.", metricValue(s.Reverting))
 	write("lag_waits_total", "counter", "Batches that have waited for replicas.", float64(s.Waits))
+	// Only the last metric has the label stage, because a label that changes begins a new
+	// series.
 	labels += fmt.Sprintf(",stage=%q", s.Stage)
 	write("stage", "gauge", "Always 1; its label is the stage that is next.", 1)
 }

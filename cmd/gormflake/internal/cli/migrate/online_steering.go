@@ -40,7 +40,7 @@ func newOnlineResume() *cobra.Command {
 // newOnlineThrottle returns the command throttle. It replaces the limits of an earlier
 // throttle, but not a pause.
 func newOnlineThrottle() *cobra.Command {
-	var wanted sqlmigrate.OnlineSteering
+	var limits sqlmigrate.OnlineSteering // of the flags
 	var between string
 	cmd := &cobra.Command{
 		Use:   "throttle --dsn URL TABLE...",
@@ -51,28 +51,29 @@ flags there is no limit.`,
 		Example: `  gormflake migrate online throttle --dsn postgres://app@db/shop --between 22:00-06:00 --max-running 20 --hold-swap orders`,
 	}
 	flagSet := cmd.Flags()
-	flagSet.DurationVar(&wanted.Stall, "stall", 0, "how long a batch may take, in the place of that of apply")
+	flagSet.DurationVar(&limits.Stall, "stall", 0, "how long a batch may take, in the place of that of apply")
 	flagSet.StringVar(&between, "between", "", "hours in which batches and steps begin, as 22:00-06:00, by the clock where apply runs")
-	flagSet.IntVar(&wanted.MaxRunning, "max-running", 0, "wait while the server runs more statements of others")
-	flagSet.BoolVar(&wanted.HoldSwap, "hold-swap", false, "wait before the swap, until resume")
+	flagSet.IntVar(&limits.MaxRunning, "max-running", 0, "wait while the server runs more statements of others")
+	flagSet.BoolVar(&limits.HoldSwap, "hold-swap", false, "wait before the swap, until resume")
 	return newSteering(cmd, func(s *sqlmigrate.OnlineSteering) (err error) {
-		wanted.Paused = s.Paused // only resume ends a pause
+		limits.Paused = s.Paused // only resume ends a pause
 		if between != "" {
-			wanted.Between, err = plan.ParseHours(between)
+			limits.Between, err = plan.ParseHours(between)
 		}
 		switch {
 		case err != nil:
 			return terminal.Usagef("--between %q: want two times of the day, as 22:00-06:00", between)
-		case wanted.Stall < 0 || wanted.MaxRunning < 0:
-			return terminal.Usagef("--stall %v, --max-running %d: want zero or more", wanted.Stall, wanted.MaxRunning)
+		case limits.Stall < 0 || limits.MaxRunning < 0:
+			return terminal.Usagef("--stall %v, --max-running %d: want zero or more", limits.Stall, limits.MaxRunning)
 		}
-		*s = wanted
+		*s = limits
 		return nil
 	}, "throttled")
 }
 
 // newSteering completes a command that changes the requests to a move, which the process
-// that runs the move obeys. done is the word for success, such as paused.
+// that runs the move obeys. change makes the change, or returns the error of an invalid
+// flag. done is the word for success, such as paused.
 func newSteering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error, done string) *cobra.Command {
 	var f migrateFlags
 	var asJSON bool
@@ -82,6 +83,7 @@ func newSteering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) err
 			return err // an invalid flag is reported before the database is opened
 		}
 		return f.withMove(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
+			// The flags were found valid above, so change returns no error here.
 			err := online.Steer(cmd.Context(), db, func(s *sqlmigrate.OnlineSteering) { _ = change(s) })
 			if err != nil {
 				return terminal.Interrupted(cmd.Context(), err, `the move may have been changed: see "gormflake migrate online status"`)

@@ -16,6 +16,8 @@ func TestMigrateOnline(t *testing.T) {
 		online := func(verb string, args ...string) clitest.Outcome {
 			return clitest.Command(t, append([]string{"migrate", "online", verb, "--dsn", url, "orders", "order_lines"}, args...)...)
 		}
+		// next is the stage after copy. The outputs of plan, apply and revert contain locks,
+		// copied and back. On MySQL there is no stage index, and the steps are others.
 		next, locks, copied, back := "index", "LOCK TABLE ", "copy 5/", "prepare 1/"
 		switch db.Name() {
 		case "sqlite":
@@ -63,8 +65,8 @@ func TestMigrateOnline(t *testing.T) {
 	})
 }
 
-// A flag with an invalid value is a usage error, although the database does not exist
-// either.
+// A flag with an invalid value is a usage error, which is reported before the missing
+// database.
 func TestMigrateOnlineMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ flag, value, want string }{

@@ -11,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// planFlags holds the flags of migrate plan.
 type planFlags struct {
 	migrateFlags
 	details, sql, json bool
@@ -65,7 +66,8 @@ read.`,
 	return cmd
 }
 
-// print prints the plan as text, as SQL or as JSON.
+// print prints the plan as text, as SQL or as JSON. A width of 0, if the output is not a
+// terminal, stands for the default of 100 characters.
 func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
 	text := ""
 	switch {

@@ -24,6 +24,7 @@ func planAsJSON(plan *sqlmigrate.Plan) any {
 	}
 }
 
+// summaryAsJSON returns the totals of a plan.
 func summaryAsJSON(plan *sqlmigrate.Plan) any {
 	rows, bytes, notAnalyzed := plan.Size()
 	lock, phase := plan.LongestLock()
@@ -43,6 +44,8 @@ func summaryAsJSON(plan *sqlmigrate.Plan) any {
 	}
 }
 
+// blockerAsJSON returns an object that blocks a plan. The conversion only adds the names for
+// JSON. It does not compile any more if a field of the plan's type changes.
 func blockerAsJSON(b sqlmigrate.BlockingObject) any {
 	return struct {
 		Object  string                 `json:"object"`
@@ -52,6 +55,7 @@ func blockerAsJSON(b sqlmigrate.BlockingObject) any {
 	}(b)
 }
 
+// omittedAsJSON returns an object that a phase has left undone.
 func omittedAsJSON(o sqlmigrate.Omission) any {
 	return struct {
 		Phase  sqlmigrate.PhaseName `json:"phase"`
@@ -62,6 +66,7 @@ func omittedAsJSON(o sqlmigrate.Omission) any {
 	}{o.Phase, o.Table, o.Object, o.Reason, o.Fix}
 }
 
+// likelyAsJSON returns a column that may refer to keys.
 func likelyAsJSON(l sqlmigrate.LikelyReference) any {
 	l.Keys = nonNil(l.Keys)
 	return struct {
@@ -73,6 +78,7 @@ func likelyAsJSON(l sqlmigrate.LikelyReference) any {
 	}(l)
 }
 
+// tableAsJSON returns a table. The number of its rows is null if it was not analyzed.
 func tableAsJSON(t sqlmigrate.Table) any {
 	rows := &t.Rows
 	if t.NotAnalyzed {

@@ -9,8 +9,9 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The summary has no SQL. --details begins with the summary, and --sql and --json have the
-// same statements.
+// The summary leaves out the steps. --details begins with the summary, and --sql and --json have the
+// same statements. On MySQL, which has no transactions for such statements, the SQL has no
+// BEGIN. On SQLite, no column is too narrow, so none is listed.
 func TestMigratePlanForms(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -23,14 +23,16 @@ type progress struct {
 	out io.Writer
 
 	expected  map[sqlmigrate.PhaseName]int // number of statements in the phases that have not begun
-	last      sqlmigrate.Progress
-	completed int // number of statements in the phases that were completed before the present phase
+	last      sqlmigrate.Progress          // of the previous call of show
+	completed int                          // number of statements in the phases before the present one
 
 	bar *progressbar.ProgressBar
 	end chan struct{} // receives a value to end the goroutine that redraws the bar
 }
 
-// show is the function for sqlmigrate.WithProgress.
+// show shows the progress. sqlmigrate calls it before each statement, before each retry and
+// at the end of a phase. A retry gets a line also on a terminal, and the next call draws a
+// new bar.
 func (p *progress) show(now sqlmigrate.Progress) {
 	done, of := p.overall(now)
 	if now.Retry > 0 || !terminal.IsTerminal(p.out) {
@@ -58,8 +60,8 @@ func (p *progress) show(now sqlmigrate.Progress) {
 	}
 }
 
-// overall returns the number of completed statements in all phases, and the total. The
-// plan gives the number of statements for phases that have not begun.
+// overall returns the number of completed statements in all phases, and the total, of. now
+// has the total of its own phase. The plan has that of the phases that have not begun.
 func (p *progress) overall(now sqlmigrate.Progress) (done, of int) {
 	if now.Phase != p.last.Phase {
 		p.completed += p.last.Of
@@ -79,7 +81,7 @@ func (p *progress) printLine(now sqlmigrate.Progress) {
 	switch {
 	case now.Retry > 0:
 		terminal.Say(p.out, "%s: a lock could not be had in time: nothing is held for %s, then try %d", now.Phase, terminal.Rounded(now.Wait), now.Retry+1)
-	case now.SQL == "":
+	case now.SQL == "": // the end of the phase
 		terminal.Say(p.out, "%s: %d of %d statements done after %s", now.Phase, now.Done, now.Of, terminal.Rounded(now.Elapsed))
 	default:
 		terminal.Say(p.out, "%s %d/%d %s%s", now.Phase, now.Done+1, now.Of, textIf(now.Table.Name != "", "%s: ", now.Table), now.Step)
@@ -122,7 +124,8 @@ const onlineInterval = 10 * time.Second
 func showOnlineProgress(cmd *cobra.Command) func(sqlmigrate.OnlineProgress) {
 	var last sqlmigrate.OnlineProgress
 	return func(now sqlmigrate.OnlineProgress) {
-		// again is true if the last line was about this step too.
+		// again is true if the last line was about this step too. last is zero before the
+		// first line.
 		again := now.Step == last.Step && now.Done == last.Done && last.Elapsed > 0
 		if again && now.Waiting == "" && now.Elapsed-last.Elapsed < onlineInterval {
 			return
@@ -132,7 +135,8 @@ func showOnlineProgress(cmd *cobra.Command) func(sqlmigrate.OnlineProgress) {
 	}
 }
 
-// onlineLine describes the progress of an online move on a single line.
+// onlineLine describes the progress of an online move on a single line. Step is empty after
+// the last step.
 func onlineLine(now sqlmigrate.OnlineProgress) string {
 	if now.Step == "" {
 		return fmt.Sprintf("%d of %d steps done after %s", now.Done, now.Of, terminal.Rounded(now.Elapsed))

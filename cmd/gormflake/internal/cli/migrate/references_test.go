@@ -9,8 +9,9 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// A person moves the lines of a file from comments to entries, and each command reads them.
-// A second run of plan adds new columns, and keeps the entries.
+// Each command reads the file that plan --write-references has written, after a person has
+// moved its lines from comments to entries. A second run of plan adds new columns, and keeps
+// the entries.
 func TestReferencesFile(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -52,6 +53,8 @@ func TestReferencesFile(t *testing.T) {
 	})
 }
 
+// A file that --references cannot read is a usage error. --write-references does not
+// overwrite a file unless --references reads it too.
 func TestReferencesFileMistakes(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "shop.db")

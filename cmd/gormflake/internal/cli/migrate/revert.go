@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// revertFlags holds the flags of migrate revert.
 type revertFlags struct {
 	runFlags
 	database flags.Database

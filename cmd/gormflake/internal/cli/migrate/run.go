@@ -20,6 +20,7 @@ type runFlags struct {
 	retryFor    time.Duration
 }
 
+// register adds the flags to a command.
 func (f *runFlags) register(cmd *cobra.Command) {
 	f.phases.register(cmd)
 	f.confirm.Register(cmd)
@@ -27,6 +28,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.retryFor, "retry-for", 2*time.Minute, "how long to try again after that, with pauses; 0: not at all")
 }
 
+// check returns an error if the flags are invalid.
 func (f *runFlags) check() error {
 	if f.lockTimeout < 0 {
 		return terminal.Usagef("--lock-timeout %v: want zero or more", f.lockTimeout)
@@ -40,8 +42,9 @@ func (f *runFlags) check() error {
 // An applyOrRevert is [sqlmigrate.Plan.Apply] or [sqlmigrate.Plan.Revert].
 type applyOrRevert func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
 
-// run applies or reverts the plan with apply, and shows its progress. statementsOf
-// returns the statements of a step that apply runs.
+// run applies or reverts the plan with apply, and shows its progress. statementsOf returns
+// the statements of a step that apply runs, which are counted for the progress. It is upward
+// for Apply and downward for Revert.
 func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) []sqlmigrate.Statement, apply applyOrRevert) error {
 	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
 	for _, phase := range plan.Phases {

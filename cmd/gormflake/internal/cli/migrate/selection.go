@@ -20,6 +20,7 @@ import (
 // A selection holds the flags that select tables by schema and pattern.
 type selection struct{ schemas, patterns []string }
 
+// register adds the flags to a command.
 func (s *selection) register(cmd *cobra.Command) {
 	flagSet := cmd.Flags()
 	flagSet.StringArrayVar(&s.schemas, "schema", nil, "take every table of this schema whose primary key begins with an integer; may be repeated")
@@ -45,7 +46,8 @@ func (s *selection) args() []string {
 	return args
 }
 
-// targets returns the named tables and the selected tables.
+// targets returns the named tables and the tables that the patterns select, in the form
+// that package sqlmigrate accepts.
 func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([]any, error) {
 	var targets []any
 	for _, name := range named {

@@ -49,8 +49,10 @@ func countStatements(plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) [
 	return n
 }
 
+// upward returns the statements of a step that apply runs.
 func upward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Up }
 
+// downward returns the statements of a step that revert runs.
 func downward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
 
 // theseStatements returns words for n statements in a question, such as "these 3

@@ -44,7 +44,7 @@ func With(ctx context.Context, f *flags.Database, use func(*Database) error) err
 		pool.SetMaxOpenConns(1)
 		pool.SetConnMaxLifetime(0)
 		pool.SetConnMaxIdleTime(0)
-		p := &Database{ctx, db, db.Name(), ""}
+		p := &Database{ctx, db, db.Name(), ""} // setReadOnly sets the last field, Engine
 		if err := p.setReadOnly(); err != nil {
 			return fmt.Errorf("set the connection to read only: %w", err)
 		}
@@ -52,8 +52,8 @@ func With(ctx context.Context, f *flags.Database, use func(*Database) error) err
 	})
 }
 
-// setReadOnly sets the connection to read only. It does not for TiDB and similar
-// products, which do not support it.
+// setReadOnly sets the connection to read only, and sets Engine. It leaves the connection of
+// TiDB and similar products as it is, because they do not support the setting.
 func (p *Database) setReadOnly() (err error) {
 	if p.Dialect == "mysql" {
 		var version string
@@ -87,7 +87,8 @@ func (p *Database) Clock() (time.Time, error) {
 	return time.UnixMicro(microseconds), err
 }
 
-// Rows returns the rows of a query. into returns the destinations of the columns.
+// Rows returns the rows of a query, each as a T. into returns the fields of a T into which
+// the columns are scanned.
 func Rows[T any](p *Database, query string, args []any, into func(*T) []any) ([]T, error) {
 	rows, err := p.DB.ConnPool.QueryContext(p.Ctx, query, args...)
 	if err != nil {
@@ -169,7 +170,7 @@ func joinDotted(names ...string) string {
 	return strings.Join(parts, ".")
 }
 
-// Is reports whether name on the command line means the table.
+// Is reports whether a name on the command line means the table. It may have a schema.
 func (t *Table) Is(name string) bool {
 	return name == t.Name || name == t.Schema+"."+t.Name || name == t.String()
 }
@@ -180,7 +181,8 @@ func (p *Database) Tables(schema string) ([]Table, error) {
 	args := []any{schema}
 	if p.Dialect == "mysql" {
 		args = []any{schema, schema}
-		// MySQL shows AUTO_INCREMENT as it was up to a day ago, unless this is set.
+		// MySQL shows AUTO_INCREMENT as it was up to a day ago, unless this is set for the
+		// session. It changes nothing in the database.
 		_, _ = p.DB.ConnPool.ExecContext(p.Ctx, "SET SESSION information_schema_stats_expiry = 0") // MariaDB does not have this setting
 	}
 	return Rows(p, tablesSQL[p.Dialect], args, func(t *Table) []any {

@@ -100,7 +100,7 @@ func (r *Reader) Tail(after []byte) int {
 }
 
 // matching returns the number of characters at the beginning of text that match the
-// shape.
+// shape, in which 0 stands for any digit.
 func matching[T string | []byte](shape string, text T) int {
 	n := 0
 	for n < min(len(shape), len(text)) && (shape[n] == text[n] || shape[n] == '0' && IsDigit(text[n])) {
@@ -109,6 +109,7 @@ func matching[T string | []byte](shape string, text T) int {
 	return n
 }
 
+// zeroDigit replaces a digit by 0.
 func zeroDigit(r rune) rune {
 	if r >= '0' && r <= '9' {
 		return '0'

@@ -19,6 +19,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
 )
 
+// serveFlags holds the flags of serve.
 type serveFlags struct {
 	issuer          issuer.Flags
 	addr            string
@@ -32,6 +33,7 @@ type serveFlags struct {
 	service         service.Config
 }
 
+// register adds the flags to a command.
 func (f *serveFlags) register(cmd *cobra.Command) {
 	f.issuer.Register(cmd)
 	f.token.Register(cmd)

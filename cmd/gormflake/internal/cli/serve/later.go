@@ -24,6 +24,7 @@ import (
 // runs. The handler answers probes until a worker is leased, and then is the service.
 type replaceableHandler struct{ handler atomic.Pointer[http.Handler] }
 
+// replace sets the handler for all further requests.
 func (f *replaceableHandler) replace(h http.Handler) { f.handler.Store(&h) }
 
 func (f *replaceableHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,14 +35,14 @@ func (f *replaceableHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // of flags or of the table. That is so if the database could not be reached, or if all
 // workers were leased.
 func mayPass(err error) bool {
-	var network net.Error
-	var starting interface{ SQLState() string }
+	var network net.Error // for example a refused connection
+	var postgresErr interface{ SQLState() string }
 	switch {
 	case errors.Is(err, lease.ErrNoFreeWorker), errors.Is(err, context.DeadlineExceeded), errors.Is(err, driver.ErrBadConn),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return true
-	case errors.As(err, &starting):
-		state := starting.SQLState()
+	case errors.As(err, &postgresErr):
+		state := postgresErr.SQLState()
 		return state == "57P03" || state == "53300" // the server is starting, or has too many connections
 	}
 	return false
@@ -104,7 +105,7 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 		if first != nil {
 			a = <-first // It ends soon, because ctx has ended.
 		}
-		if a.err == nil {
+		if a.err == nil { // the try has succeeded meanwhile
 			return a.Close(cmd.Context(), f.shutdownTimeout)
 		}
 		cfg.Log.Info("ended before a worker was leased", "reason", a.err)

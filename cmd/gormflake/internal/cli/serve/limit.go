@@ -66,7 +66,7 @@ func (l *limiter) track(conn net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at, open := l.open[conn]
-	if at != nil {
+	if at != nil { // it was idle until now
 		l.idle.Remove(at)
 	}
 	switch {

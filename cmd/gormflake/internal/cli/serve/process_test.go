@@ -108,6 +108,7 @@ type answer struct {
 	text   string
 }
 
+// fetch sends a GET request.
 func fetch(base, path string) (answer, error) {
 	return request(http.MethodGet, base, path)
 }
@@ -220,7 +221,8 @@ func (c *crowd) end() (total, duplicates int) {
 	return len(c.all), len(c.all) - len(slices.Compact(slices.Clone(c.all)))
 }
 
-// TestServe runs the built program, because these properties concern whole processes.
+// TestServe runs the built program, because the claims of its functions concern whole
+// processes, for example that no ID is issued twice.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -283,8 +285,8 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 	})
 }
 
-// The check of serveIssuesNothingTwice can fail, because two services with the same fixed
-// worker do issue IDs twice.
+// Two services with the same fixed worker issue the same ID. This shows that the clients of
+// a crowd find duplicates, without which serveIssuesNothingTwice could not fail.
 func serveFixedTwice(t *testing.T, program string) {
 	t.Helper()
 	one, other := startService(t, program, "--worker", "5"), startService(t, program, "--worker", "5")
@@ -384,7 +386,7 @@ func serveChangesNothing(t *testing.T, program string) {
 	})
 }
 
-// slowFlags is a layout of ten IDs a second, so that a request takes seconds.
+// slowFlags select a layout of ten IDs a second, so that a request takes seconds.
 var slowFlags = []string{"--datacenter-bits", "0", "--worker-bits", "8", "--sequence-bits", "0", "--tick", "100ms", "--epoch", "2020-01-01T00:00:00Z"}
 
 // SIGTERM lets the service answer the request that is running, and then release its worker,
@@ -548,7 +550,7 @@ func serveEndsWhileFull(t *testing.T, program string) {
 		ask()
 	}
 	time.Sleep(time.Second)
-	ask()
+	ask() // by now all places are in use, so this one waits
 	time.Sleep(time.Second)
 	if code := i.stop(t); code != clitest.Failed || !strings.HasSuffix(i.log.String(), "\ngormflake: requests under way were cut off after 200ms: see --shutdown-timeout\n") {
 		t.Errorf("exit code %d:\n%.2000s", code, &i.log)

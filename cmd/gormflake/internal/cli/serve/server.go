@@ -87,7 +87,9 @@ func limitMemory(limit int64) {
 	}
 }
 
-// announce prints the addresses of the service. Scripts that use port 0 read them.
+// announce prints the addresses of the service, of which the first is that of --addr and the
+// second, if given, that of --health-addr. Scripts that use port 0 read them. secure says
+// whether --addr serves HTTPS.
 func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.Config) error {
 	if tcp, ok := listeners[0].Addr().(*net.TCPAddr); cfg.Token == "" && (!ok || !tcp.IP.IsLoopback()) {
 		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")

@@ -20,17 +20,18 @@ type keyPair struct {
 	log       *slog.Logger
 
 	mu       sync.Mutex
-	loaded   *tls.Certificate
-	modified time.Time // the later modification time of the two files when they were read
+	loaded   *tls.Certificate // the last valid certificate with its key
+	modified time.Time        // the later modification time of the two files when they were read
 }
 
+// register adds the flags to a command.
 func (k *keyPair) register(flagSet *pflag.FlagSet) {
 	flagSet.StringVar(&k.cert, "tls-cert", "", "file with the certificate, and those between it and the root, for HTTPS (default none: HTTP)")
 	flagSet.StringVar(&k.key, "tls-key", "", "file with the certificate's key")
 }
 
-// config returns nil if the flags are not given. The files are read again after they have
-// changed, as it happens with short-lived certificates.
+// config returns the configuration for HTTPS, or nil if the flags are not given. The files
+// are read again after they have changed, as it happens with short-lived certificates.
 func (k *keyPair) config(log *slog.Logger) (*tls.Config, error) {
 	switch {
 	case k.cert == "" && k.key == "":

@@ -21,7 +21,7 @@ func Age(at, now time.Time) string {
 }
 
 // calendarSpan returns the time from one moment to a later one, in years and months or in
-// months and days of the calendar. It returns less than a month as Span does.
+// months and days of the calendar. It returns less than a month as [Span] does.
 func calendarSpan(from, to time.Time) string {
 	months := (to.Year()-from.Year())*12 + int(to.Month()-from.Month())
 	reached := addMonths(from, months)

@@ -81,8 +81,8 @@ var foreignKey = rule("foreignkey", "report foreign keys too narrow for the tagg
 })
 
 // foreignKey returns the foreign key of a relation by GORM's rules, and the model with
-// the tagged key to which it refers. ok is false for a relation many2many, for a foreign
-// key of several columns, and if neither model has a tagged key.
+// the tagged key to which it refers, which is to. ok is false for a relation many2many, for
+// a foreign key of several columns, and if neither model has a tagged key.
 func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
 	other, tagged := modelOf(relation.Type())
 	name, named := relation.setting("foreignKey")
@@ -133,6 +133,7 @@ func tooNarrow(f field) string {
 	if isNarrow(t) || basicKind(t) == types.Bool {
 		return fmt.Sprintf("%s cannot hold it", t)
 	}
+	// The size of a number is in bits, but that of a string in characters.
 	size, _ := f.setting("size")
 	if bits, err := strconv.Atoi(size); err == nil && bits < 64 && basicKind(t) != types.String && basicKind(t) != types.Invalid {
 		return "size:" + size + " makes a column that cannot hold it"

@@ -67,7 +67,7 @@ type model struct {
 	key    *types.Var
 }
 
-// A field is a field of a struct with its tag.
+// A field is a field of a struct of the program, with its tag.
 type field struct {
 	*types.Var
 	tag reflect.StructTag

@@ -15,7 +15,7 @@ import (
 
 // parse reports texts that are parsed as a number and then used as an ID.
 var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pass *analysis.Pass, in *inspector.Inspector) {
-	read := map[types.Object]string{} // variables with the name of the function that parsed them
+	read := map[types.Object]string{} // variables, with the name of the function of strconv that parsed them
 	for node := range in.PreorderSeq((*ast.AssignStmt)(nil), (*ast.CallExpr)(nil)) {
 		switch node := node.(type) {
 		case *ast.AssignStmt:
@@ -78,7 +78,7 @@ var narrow = rule("narrow", "report IDs that are converted to a type with fewer 
 func convertsID(pass *analysis.Pass, value ast.Expr) bool {
 	value = ast.Unparen(value)
 	if from := pass.TypesInfo.TypeOf(value); from == nil || isID(from) {
-		return from != nil
+		return from != nil // false if the type of the value is unknown
 	}
 	call, ok := value.(*ast.CallExpr)
 	if !ok {
@@ -160,8 +160,8 @@ var untyped = rule("untyped", "report IDs that are stored as any and read as an 
 	}
 })
 
-// recordStored records the keys of calls such as c.Set("user", id) and
-// context.WithValue(ctx, key, id).
+// recordStored adds to stored the key of a call that stores an ID under a key, such as
+// c.Set("user", id) of a web framework or context.WithValue(ctx, key, id).
 func recordStored(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
 	f := callee(pass, call)
 	if f == nil || len(call.Args) < 2 {
@@ -189,7 +189,8 @@ func keyOf(pass *analysis.Pass, e ast.Expr) string {
 	return t.Type.String()
 }
 
-// reportGetter reports getters that return 0 for a value of another type.
+// reportGetter reports a call of a getter, such as c.GetInt("user"), for a key in stored.
+// Such a getter returns 0 for a value of another type, here an ID.
 func reportGetter(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
 	f := callee(pass, call)
 	if f == nil || len(call.Args) != 1 || !getterName.MatchString(f.Name()) || !stored[keyOf(pass, call.Args[0])] {
@@ -203,7 +204,8 @@ func reportGetter(pass *analysis.Pass, call *ast.CallExpr, stored map[string]boo
 var getterName = regexp.MustCompile(`^Get(Int|Uint|String|Float)`)
 
 // takenKey returns the key of a call such as c.MustGet("user") or ctx.Value(key), or the
-// key of a variable to which the result of such a call was assigned.
+// key of a variable in taken, to which the result of such a call was assigned. It returns
+// "" for any other expression.
 func takenKey(pass *analysis.Pass, e ast.Expr, taken map[types.Object]string) string {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
@@ -219,8 +221,8 @@ func takenKey(pass *analysis.Pass, e ast.Expr, taken map[types.Object]string) st
 	return ""
 }
 
-// reportAssertion reports an assertion that a stored ID is of a basic type. The assertion
-// fails, because the value is a types.ID.
+// reportAssertion reports an assertion such as value.(int) of a value whose key is in stored.
+// The assertion fails, because the value is a types.ID.
 func reportAssertion(pass *analysis.Pass, assert *ast.TypeAssertExpr, stored map[string]bool, taken map[types.Object]string) {
 	if assert.Type == nil || !stored[takenKey(pass, assert.X, taken)] {
 		return

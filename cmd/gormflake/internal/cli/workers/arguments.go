@@ -34,7 +34,7 @@ func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
 	if err != nil {
 		return lease.Holder{}, err
 	}
-	return found[0], nil
+	return found[0], nil // the only one, because the name has the datacenter if there are any
 }
 
 // findWorkers returns the records of the workers that a name means. The name 1/7 means

@@ -32,7 +32,8 @@ func (f *workersFlags) register(cmd *cobra.Command) {
 	f.store.Register(cmd)
 }
 
-// withRecords reads the records of the leases, and calls use with them.
+// withRecords opens the store, reads the records of the leases, and calls use with them.
+// mode is flags.ReadOnly or flags.ReadWrite, and opens an SQLite file.
 func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*lease.Inspection) error) error {
 	return f.withStore(ctx, mode, func(store lease.Store) error {
 		in, err := f.inspect(ctx, store)
@@ -43,9 +44,10 @@ func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*l
 	})
 }
 
-// withStore opens the database or another store, calls use and closes it. It does not
-// create the table of workers. It also opens a server that may lose writes, because only a
-// process that leases a worker must refuse such a server.
+// withStore opens the database or another store, calls use and closes it. mode is
+// flags.ReadOnly or flags.ReadWrite. withStore does not create the table of workers. It
+// also opens a server that may lose writes, because only a process that leases a worker
+// must refuse such a server.
 func (f *workersFlags) withStore(ctx context.Context, mode string, use func(lease.Store) error) error {
 	if err := f.store.Check(); err != nil {
 		return err
@@ -59,7 +61,8 @@ func (f *workersFlags) withStore(ctx context.Context, mode string, use func(leas
 	})
 }
 
-// withRemote is withStore for a store that is not a database.
+// withRemote opens a store that is not a database, such as Redis, calls use and closes it.
+// If use fails, an error of closing the store is of no interest.
 func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) error) error {
 	if err := f.store.CheckRemote(); err != nil {
 		return err

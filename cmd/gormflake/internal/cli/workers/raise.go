@@ -33,6 +33,7 @@ without --force: nobody could issue until then.
 // maxRaise is how far ahead of the clock bounds can be raised without --force.
 const maxRaise = 24 * time.Hour
 
+// raiseFlags holds the flags of workers raise.
 type raiseFlags struct {
 	workersFlags
 	confirm       flags.Confirm
@@ -63,6 +64,7 @@ func newRaise(now func() time.Time) *cobra.Command {
 	return cmd
 }
 
+// run checks the time of --to before it opens the store.
 func (f *raiseFlags) run(cmd *cobra.Command, _ []string) error {
 	to, err := f.parseTo()
 	if err != nil {
@@ -117,6 +119,7 @@ func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Tim
 }
 
 // printPlan prints how many bounds would be raised, and how many of their workers are held.
+// Workers without a record are missing, and get one with the bound to.
 func (f *raiseFlags) printPlan(out io.Writer, in *lease.Inspection, to time.Time) {
 	total := 1 << (in.Layout.DatacenterBits + in.Layout.WorkerBits)
 	below, held := 0, 0

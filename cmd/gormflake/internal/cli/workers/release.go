@@ -28,6 +28,7 @@ with lease.WithMaxAhead takes a worker that nobody holds before one that somebod
 may hold. That matters where the bound is far ahead of the clock, such as after
 the holder's clock was wrong; see also "gormflake workers reset".`
 
+// releaseFlags holds the flags of workers release.
 type releaseFlags struct {
 	workersFlags
 	confirm flags.Confirm
@@ -76,7 +77,7 @@ func (f *releaseFlags) release(cmd *cobra.Command, in *lease.Inspection, names [
 
 // evict releases the holders' workers, and returns the workers that it has released, also
 // after an error.
-func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders []lease.Holder) (evicted []released, err error) {
+func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders []lease.Holder) (evicted []releasedWorker, err error) {
 	ctx := cmd.Context()
 	for i, h := range holders {
 		progress := fmt.Sprintf("%d of %s released", i, terminal.Counted(len(holders), "worker was", "workers were"))
@@ -91,20 +92,21 @@ func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders [
 	return evicted, nil
 }
 
-// A released is a worker that was released.
-type released struct {
+// A releasedWorker is a worker that was released, in the output of --json.
+type releasedWorker struct {
 	Datacenter int64  `json:"datacenter"`
 	Worker     int64  `json:"worker"`
 	Owner      string `json:"owner"`
 	FreeFrom   string `json:"free_from"`
 }
 
-// report prints that a worker was released, unless the output is JSON, and returns it.
-func (f *releaseFlags) report(cmd *cobra.Command, h lease.Holder) released {
+// report prints that a worker was released, unless the output is JSON, and returns the worker
+// for the JSON.
+func (f *releaseFlags) report(cmd *cobra.Command, h lease.Holder) releasedWorker {
 	if !f.json {
 		terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d is no longer held by %s; %s", h.Datacenter, h.Worker, h.Owner, freeWhen(h, f.now()))
 	}
-	return released{h.Datacenter, h.Worker, h.Owner, terminal.Stamp(h.Until)}
+	return releasedWorker{h.Datacenter, h.Worker, h.Owner, terminal.Stamp(h.Until)}
 }
 
 // freeWhen returns when a released worker is free, in words.

@@ -17,8 +17,9 @@ import (
 // maxListed is the largest number of names in a list.
 const maxListed = 20
 
-// tablesSQL returns all tables of the database. The schema is empty for the current
-// schema.
+// tablesSQL returns the schemas and names of all tables of the database. The schema is
+// empty for the current schema. On PostgreSQL these are ordinary, partitioned and foreign
+// tables (relkind 'r', 'p' and 'f') without the partitions.
 var tablesSQL = map[string]string{
 	"sqlite": `SELECT '', name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY 2`,
 	"mysql":  `SELECT '', TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' ORDER BY 2`,
@@ -37,6 +38,7 @@ func parseColumns(values []string) ([]readonly.Table, error) {
 			return nil, terminal.Usagef("--column %q: want table.column, such as orders.parent_id", flag)
 		}
 		last := len(parts) - 1
+		// parts[:last-1] is the schema, or nothing if only the table and the column are given.
 		columns[i] = readonly.Table{Schema: strings.Join(parts[:last-1], ""), Name: parts[last-1], Key: parts[last]}
 	}
 	return columns, nil
@@ -50,6 +52,7 @@ func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearch
 	if err != nil {
 		return nil, fmt.Errorf("the tables: %w", err)
 	}
+	// A key that is too narrow for a Snowflake ID holds none.
 	keys = slices.DeleteFunc(keys, func(t readonly.Table) bool { return t.Narrow() })
 	if len(tables) > 0 {
 		if keys, err = selectKeys(keys, tables); err != nil {
@@ -60,6 +63,7 @@ func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearch
 	all, err := readonly.Rows(r.Database, tablesSQL[r.Dialect], nil, func(t *readonly.Table) []any { return []any{&t.Schema, &t.Name} })
 	for _, t := range all {
 		searched := slices.ContainsFunc(r.columns, func(c readonly.Table) bool { return c.String() == t.String() })
+		// The table of workers holds no IDs.
 		if !searched && !t.Is(r.flags.store.Table) {
 			unsearched = append(unsearched, t.String())
 		}
@@ -90,9 +94,10 @@ func (r *reset) search(bound time.Time) error {
 	return errors.Join(errs...)
 }
 
-// searchColumn searches one column. It reads only the keys after the bound from the
-// index. It excludes the keys of parked counters, because their bits can look like any
-// worker.
+// searchColumn returns an error if the column contains a key of the worker at or after the
+// bound. It reads only the keys after the bound from the index. It excludes the keys of
+// parked counters, which the database assigns near the end of the layout, because their
+// bits can look like any worker.
 func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 	column, layout := r.Quote(c.Key), r.in.Layout
 	// node is the datacenter and the worker, which are next to each other in an ID.

@@ -25,6 +25,8 @@ const (
 	maxDifference = time.Minute
 )
 
+// resetFlags holds the flags of workers reset. wait waits for a duration, or until the
+// context ends.
 type resetFlags struct {
 	workersFlags
 	confirm flags.Confirm
@@ -56,8 +58,8 @@ func (r *reset) readRecord() (err error) {
 	return err
 }
 
-// now returns the later time of this machine's clock and the database's. It returns an
-// error if they differ too much.
+// now returns the later time of this machine's clock and the database's, because a bound that
+// is too high repeats no ID. It returns an error if they differ too much. SQLite runs in this process, and has no clock of its own.
 func (r *reset) now() (time.Time, error) {
 	now := r.flags.now()
 	if r.Dialect == "sqlite" {

@@ -23,7 +23,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// wrongRecord is the record of a worker whose bound was raised by a clock of 2050.
+// wrongRecord is the record of a worker whose bound was raised by a clock of 2050. The last
+// number of the owner is the window of the lease in milliseconds.
 var wrongRecord = lease.Record{
 	Bound: time.Date(2050, 1, 1, 0, 1, 0, 0, time.UTC).UnixMilli(),
 	Owner: "web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ/5/0/60000",
@@ -47,7 +48,7 @@ func writeWrongClock(t *testing.T, url string) *gorm.DB {
 }
 
 // insertKey inserts a row into orders, whose key is an ID of this time. node is the
-// datacenter and the worker, as the bits of an ID have them.
+// datacenter and the worker, five bits each, as they stand in an ID.
 func insertKey(t *testing.T, db *gorm.DB, node int64, at time.Time) types.ID {
 	t.Helper()
 	id := clitest.Compose(t, snowflake.Parts{Time: at, Datacenter: node >> 5, Worker: node & 31, Sequence: 42})
@@ -61,7 +62,8 @@ func reset(t *testing.T, wait func(time.Duration) error, url string, args ...str
 	return resetUntil(t.Context(), wait, url, args...)
 }
 
-// resetUntil is reset with a context, whose end interrupts the command.
+// resetUntil runs workers reset, and calls wait in place of its waiting time. The end of
+// ctx interrupts the command.
 func resetUntil(ctx context.Context, wait func(time.Duration) error, url string, args ...string) clitest.Outcome {
 	var out, errs bytes.Buffer
 	code := cli.Main(ctx, append([]string{"workers", "reset", "--dsn", url}, args...), cli.Streams{
@@ -156,7 +158,8 @@ func TestWorkersResetFindsKeys(t *testing.T) {
 }
 
 // A key in an open transaction is invisible until it commits, so reset waits for open
-// transactions.
+// transactions. The first reset, during whose wait the key is inserted, ends at --timeout.
+// The second one waits for the commit, and then finds the key.
 func TestWorkersResetWaitsForTransactions(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -275,16 +278,16 @@ func TestWorkersResetAccount(t *testing.T) {
 			t.Parallel()
 			url := testdb.URL(t, target)
 			db := writeWrongClock(t, url)
-			as, grantee := clitest.Account(t, db, url)
+			accountURL, grantee := clitest.Account(t, db, url)
 			clitest.Execute(t, db, "GRANT SELECT, INSERT, UPDATE ON snowflake_workers TO "+grantee, "GRANT INSERT ON orders TO "+grantee)
-			clitest.WantOutcome(t, reset(t, noWait, as, "0/7", "--yes"), clitest.Failed, "", "orders cannot be searched: ")
+			clitest.WantOutcome(t, reset(t, noWait, accountURL, "0/7", "--yes"), clitest.Failed, "", "orders cannot be searched: ")
 			clitest.Execute(t, db, "GRANT SELECT ON orders TO "+grantee)
 			tx := db.Begin()
 			defer tx.Rollback()
 			if err := tx.Exec("SELECT 1").Error; err != nil {
 				t.Fatal(err)
 			}
-			clitest.WantOutcome(t, reset(t, noWait, as, "0/7", "--yes", "--timeout", "500ms"), clitest.Failed, "", want)
+			clitest.WantOutcome(t, reset(t, noWait, accountURL, "0/7", "--yes", "--timeout", "500ms"), clitest.Failed, "", want)
 			if r := storedRecords(t, url)[7]; r.Bound != wrongRecord.Bound {
 				t.Errorf("record = %v, want the bound %d", r, wrongRecord.Bound)
 			}
@@ -312,6 +315,7 @@ func TestWorkersResetAlive(t *testing.T) {
 			return gen
 		}
 		const ahead = 24 * 365 * 24 * time.Hour // about 24 years, which leads to 2050
+		// WithMaxSkew lets the lease accept a clock that is so far ahead of the database's.
 		old := generator(lease.WithWorkers(3, 4), lease.WithMaxSkew(2*ahead), lease.WithClock(func() time.Time { return time.Now().Add(ahead) }))
 		next := func(gen *snowflake.Generator) snowflake.Parts {
 			id, err := gen.Next(t.Context())

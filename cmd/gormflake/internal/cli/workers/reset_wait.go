@@ -106,7 +106,7 @@ func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
 		}
 		return err
 	}
-	if !newest.Valid {
+	if !newest.Valid { // NULL if no transaction is open
 		return nil
 	}
 	return r.poll(ctx, func() (string, error) {
@@ -140,7 +140,8 @@ func (r *reset) poll(ctx context.Context, describe func() (string, error)) error
 }
 
 // sqliteTransactionsEnd waits until it gets the write lock, which every transaction that
-// writes holds until its end.
+// writes holds until its end. It opens another connection, because that of r is set to read
+// only.
 func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
 	return r.flags.database.With(r.Ctx, flags.ReadWrite, func(db *gorm.DB) error {
 		return r.poll(ctx, func() (string, error) {

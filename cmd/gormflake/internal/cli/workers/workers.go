@@ -68,14 +68,14 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 // run prints the selected workers as a table or as JSON.
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 	return f.withRecords(cmd.Context(), flags.ReadOnly, func(in *lease.Inspection) (err error) {
-		recorded := len(in.Holders) > 0
+		hasRecords := len(in.Holders) > 0
 		if in.Holders, err = f.selectHolders(in, args); err != nil {
 			return err
 		}
 		if f.json {
 			return writeWorkersJSON(cmd.OutOrStdout(), in, f.now())
 		}
-		if !recorded {
+		if !hasRecords {
 			terminal.Say(cmd.OutOrStdout(), "no worker was ever taken in this namespace")
 			return nil
 		}
@@ -86,16 +86,16 @@ func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 // selectHolders returns the holders that the arguments and --held select, in the order of
 // the records.
 func (f *workersFlags) selectHolders(in *lease.Inspection, names []string) ([]lease.Holder, error) {
-	var wanted []lease.Holder
+	var named []lease.Holder
 	for _, name := range names {
 		found, err := findWorkers(in, name)
 		if err != nil {
 			return nil, err
 		}
-		wanted = append(wanted, found...)
+		named = append(named, found...)
 	}
 	return slices.DeleteFunc(in.Holders, func(h lease.Holder) bool {
-		return f.held && h.State(f.now()) != lease.Held || len(names) > 0 && !slices.Contains(wanted, h)
+		return f.held && h.State(f.now()) != lease.Held || len(names) > 0 && !slices.Contains(named, h)
 	}), nil
 }
 
@@ -149,7 +149,7 @@ type workerJSON struct {
 // writeWorkersJSON prints the workers and their layout as JSON.
 func writeWorkersJSON(out io.Writer, in *lease.Inspection, now time.Time) error {
 	doc := workersJSON{Workers: []workerJSON{}}
-	if l := in.Layout; l.Tick > 0 {
+	if l := in.Layout; l.Tick > 0 { // the layout is zero if no worker was ever leased
 		doc.Layout = &layoutJSON{l.Epoch.UTC(), l.Tick.String(), l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.TotalBits}
 	}
 	for _, h := range in.Holders {

@@ -19,7 +19,8 @@ import (
 )
 
 // sampleRecords returns records of workers that are held, lapsed, waiting and free at
-// noon. Their keys are 32 times the datacenter plus the worker.
+// noon, in this order. Their keys are 32 times the datacenter plus the worker. An owner that
+// ends with /released has released the worker.
 func sampleRecords() map[int]lease.Record {
 	at := clitest.Noon.UnixMilli()
 	return map[int]lease.Record{
@@ -127,7 +128,7 @@ func TestWorkersOfNothing(t *testing.T) {
 	if _, err := os.Stat(missing); err == nil {
 		t.Error("the file was created")
 	}
-	clitest.Printed(t, clitest.Command(t, "gen", "--dsn", "sqlite://:memory:"))
+	clitest.Printed(t, clitest.Command(t, "gen", "--dsn", "sqlite://:memory:")) // needs no file
 }
 
 // release takes a worker from its holder and leaves the bound as it is. A worker without a

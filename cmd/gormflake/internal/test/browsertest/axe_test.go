@@ -62,6 +62,7 @@ func states(t *testing.T) map[string]func(p page) {
 	}
 }
 
+// widths are the widths of windows in pixels, from a phone to a large screen.
 var widths = []int64{375, 768, 1280, 1920}
 
 // axe reports no violation in any state, at any width, in light or dark.

@@ -111,6 +111,7 @@ func (p page) visit(address string) {
 	p.until(`document.documentElement?.dataset.ready === "true"`)
 }
 
+// do performs actions in the browser.
 func (p page) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	if err := chromedp.Do(p.ctx, actions...); err != nil {
@@ -170,6 +171,7 @@ func (p page) want(selector, want string) {
 	}
 }
 
+// wantContains checks that the text of the element contains a text.
 func (p page) wantContains(selector, want string) {
 	p.t.Helper()
 	if got := p.text(selector); !strings.Contains(got, want) {
@@ -188,6 +190,7 @@ func (p page) enter(selector, text string) {
 		field.dispatchEvent(new Event(field.tagName === "SELECT" ? "change" : "input", { bubbles: true })); return true })()`, selector, quoted))
 }
 
+// press presses keys, which go to the element that has the focus.
 func (p page) press(keys ...string) {
 	p.t.Helper()
 	for _, key := range keys {

@@ -13,6 +13,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
+// newSerials returns the format of serial numbers of the layout with the code.
 func newSerials(t *testing.T, code string, l snowflake.Layout, opts ...serial.Option) *serial.Format {
 	t.Helper()
 	format, err := serial.New(code, l, opts...)

@@ -11,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// testdata is the folder of the page's vectors and of the modules that check them.
 const testdata = "../internal/page/testdata"
 
 // serve returns the origin of a new server.

@@ -99,7 +99,9 @@ func (p page) wantThreeColours() {
 	}
 }
 
-// driveStrip moves through the timeline by keys and by the pointer.
+// driveStrip moves through the timeline by keys and by the pointer, and checks which ID is
+// shown after each move. by is the number of IDs that a key moves, with the ends as limits;
+// + and - zoom.
 func (p page) driveStrip(ids []types.ID) {
 	p.t.Helper()
 	p.do(chromedp.Focus("#strip"))

@@ -22,7 +22,7 @@ func TestVectorsInThePage(t *testing.T) {
 	for _, wrong := range got[:len(got)-1] {
 		t.Error(wrong)
 	}
-	if got[len(got)-1] != "checked 17" {
+	if got[len(got)-1] != "checked 17" { // eight layouts by name, and nine with extreme fields
 		t.Errorf("%s layouts, want 17", got[len(got)-1])
 	}
 	if spoilt := value[[]string](p, check+`((vectors) => { vectors.layouts[2].ids[1].base58 += "z" })`); len(spoilt) != 3 {

@@ -21,13 +21,14 @@ type Outcome struct {
 	Out, Err string
 }
 
-// Command runs the command line like main.
+// Command runs the command line like main, with an empty standard input.
 func Command(t *testing.T, args ...string) Outcome {
 	t.Helper()
 	return CommandWith(t.Context(), strings.NewReader(""), args...)
 }
 
-// CommandWith is Command with a context and a standard input.
+// CommandWith runs the command line with a context, whose end interrupts the command, and
+// with a standard input.
 func CommandWith(ctx context.Context, in io.Reader, args ...string) Outcome {
 	var out, err bytes.Buffer
 	code := cli.Main(ctx, args, cli.Streams{In: in, Out: &out, Err: &err})
@@ -35,7 +36,7 @@ func CommandWith(ctx context.Context, in io.Reader, args ...string) Outcome {
 }
 
 // WantOutcome checks the exit code, and that each stream contains its text. An empty text
-// means that the stream must be empty.
+// means that the stream must be empty. A test that accepts any output passes got.Out.
 func WantOutcome(t *testing.T, got Outcome, code int, out, err string) {
 	t.Helper()
 	if got.Code != code || !holds(got.Out, out) || !holds(got.Err, err) {
@@ -43,6 +44,7 @@ func WantOutcome(t *testing.T, got Outcome, code int, out, err string) {
 	}
 }
 
+// holds reports whether the text contains part or, if part is empty, whether it is empty.
 func holds(text, part string) bool {
 	return strings.Contains(text, part) && (part != "" || text == "")
 }
@@ -67,7 +69,7 @@ func WantInterrupted(t *testing.T, got Outcome, changed string) {
 	}
 }
 
-// Servers runs fn with the URL of a database of each kind.
+// Servers runs fn with the URL of a new database of each kind, in parallel subtests.
 func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 	t.Helper()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres} {

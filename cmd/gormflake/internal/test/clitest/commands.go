@@ -35,7 +35,7 @@ func Compose(t *testing.T, p snowflake.Parts) types.ID {
 	return id
 }
 
-// AtNoon is CommandWith with a clock that stands at [Noon].
+// AtNoon runs the command line with a standard input and a clock that stands at [Noon].
 func AtNoon(in io.Reader, args ...string) Outcome {
 	var out, err bytes.Buffer
 	code := cli.Main(context.Background(), args, cli.Streams{In: in, Out: &out, Err: &err, Now: func() time.Time { return Noon }})
@@ -63,13 +63,15 @@ func WantUsage(t *testing.T, got Outcome, text string) {
 // Lines returns the lines of an output.
 func Lines(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
-// Records writes the records of workers to a database, by key, for the default layout.
+// Records writes the records of workers to a database, for the default layout. The key of a
+// record is 32 times the datacenter plus the worker.
 func Records(t *testing.T, url string, rs map[int]lease.Record) {
 	t.Helper()
 	Write(t, sqllease.New(Open(t, url)), rs)
 }
 
-// Write writes the records of workers to a store, by key, for the default layout.
+// Write writes the records of workers to a store, for the default layout. The key of a
+// record is 32 times the datacenter plus the worker.
 func Write(t *testing.T, store lease.Store, rs map[int]lease.Record) {
 	t.Helper()
 	const layout = "epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63"

@@ -28,7 +28,7 @@ const Password = "hunter2"
 
 // Account creates an account that may connect but has no other right. It returns the URL
 // of the database for the account, and the account's name for GRANT.
-func Account(t *testing.T, db *gorm.DB, dsn string) (as, grantee string) {
+func Account(t *testing.T, db *gorm.DB, dsn string) (accountURL, grantee string) {
 	t.Helper()
 	name := "gf_" + strings.ToLower(rand.Text()[:12])
 	u, err := url.Parse(dsn)
@@ -93,7 +93,7 @@ func Schema(t *testing.T, url string) string {
 		db.Raw(`SELECT conname || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = current_schema()::regnamespace ORDER BY 1`).Scan(&constraints)
 		parts = append(parts, constraints...)
 	}
-	if len(parts) < 3 {
+	if len(parts) < 3 { // Shop has three tables
 		t.Fatalf("the schema is not read: %q", parts)
 	}
 	return strings.Join(parts, "\n")

@@ -121,7 +121,8 @@ func writeFile(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// TestUnitsInPages runs systemd-analyze on the units, if it is installed.
+// systemd accepts the units in the pages and the unit of the repository. The test needs
+// systemd-analyze.
 func TestUnitsInPages(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")
@@ -140,8 +141,9 @@ func TestUnitsInPages(t *testing.T) {
 	}
 }
 
-// invocation matches gormflake in a line of a shell or a list of YAML, and its first
-// group the subcommand. flag matches a flag in it.
+// invocation matches a call of gormflake up to the end of its line, or of the last line that
+// backslashes continue. A list of YAML has commas between the words. The first group is the
+// subcommand. flag matches a flag in the call, which is its first group.
 var (
 	invocation = regexp.MustCompile(`gormflake,? ((?:[a-z]+,? )*)(?:[^\n|]*\\\n)*[^\n|]*`)
 	flag       = regexp.MustCompile(`(?:^|[\s\[,])(--[a-z][a-z-]+)`)

@@ -71,6 +71,7 @@ func TestFromGormModel(t *testing.T) {
 		must(t, db.AutoMigrate(&order{}, &orderLine{}))
 		must(t, db.Create(&order{Lines: []orderLine{{}, {}}}).Error)
 
+		// A row was created before, with keys 1 of the order, and 1 and 2 of its lines.
 		second := stringOrder{Lines: []stringLine{{}, {}}}
 		must(t, db.Create(&second).Error)
 		if second.ID != 2 || second.Lines[1].ID != 4 || second.Lines[1].OrderID != 2 {
@@ -105,6 +106,7 @@ func move(t *testing.T, db *gorm.DB, phases ...sqlmigrate.PhaseName) {
 	must(t, plan.Apply(t.Context(), db, sqlmigrate.WithPhases(phases...)))
 }
 
+// must ends the test if there is an error.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -62,7 +62,8 @@ func exported(t *testing.T) []string {
 	return names
 }
 
-// textfile returns the metrics that doctor writes to a file.
+// textfile returns the metrics that doctor writes to a file. Findings make doctor end with an
+// error, which is ignored if there is a file.
 func textfile(t *testing.T, s *session) string {
 	t.Helper()
 	name := filepath.Join(s.dir, "doctor.prom")
@@ -74,6 +75,7 @@ func textfile(t *testing.T, s *session) string {
 	return string(text)
 }
 
+// get returns the body of the answer to a request.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -11,17 +11,17 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// assigned is the definition of a key that the database assigns, by dialect.
-var assigned = map[string]string{
+// autoKey is the definition of a key that the database assigns, by dialect.
+var autoKey = map[string]string{
 	"sqlite":   "INTEGER PRIMARY KEY AUTOINCREMENT",
 	"mysql":    "BIGINT AUTO_INCREMENT PRIMARY KEY",
 	"postgres": "BIGSERIAL PRIMARY KEY",
 }
 
-// assigning creates a table whose keys the database assigns.
-func assigning(t *testing.T, db *gorm.DB) {
+// createOrders creates table orders, whose keys the database assigns.
+func createOrders(t *testing.T, db *gorm.DB) {
 	t.Helper()
-	if err := db.Exec("CREATE TABLE orders (id " + assigned[db.Name()] + ", customer VARCHAR(100))").Error; err != nil {
+	if err := db.Exec("CREATE TABLE orders (id " + autoKey[db.Name()] + ", customer VARCHAR(100))").Error; err != nil {
 		t.Fatal(err)
 	}
 }
@@ -32,7 +32,7 @@ func assigning(t *testing.T, db *gorm.DB) {
 func TestTheDatabaseContinuesFromTheLargestKey(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		assigning(t, db)
+		createOrders(t, db)
 		const largest = 2124189853926044565
 		want := types.ID(largest + 1)
 		if db.Name() == "postgres" {
@@ -56,7 +56,7 @@ func TestTheDatabaseContinuesFromTheLargestKey(t *testing.T) {
 func TestStringsWhileTheDatabaseAssigns(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		assigning(t, db)
+		createOrders(t, db)
 		type order struct {
 			ID       types.ID `gorm:"autoIncrement"`
 			Customer string

@@ -88,6 +88,7 @@ func (b *block) commands(t *testing.T) []command {
 	var found []command
 	continued := false
 	for i, line := range strings.Split(strings.TrimSuffix(b.text, "\n"), "\n") {
+		// prompted is true if a command begins at this line.
 		text, prompted := strings.CutPrefix(line, "$ ")
 		if b.language == "sh" { // each line is a command, except comments
 			prompted = !strings.HasPrefix(line, "#") && line != ""

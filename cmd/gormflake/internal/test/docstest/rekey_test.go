@@ -63,12 +63,14 @@ func TestRekey(t *testing.T) {
 	if err := db.Table("lines").Order("id").Pluck("order_id", &keys).Error; err != nil {
 		t.Fatal(err)
 	}
+	// keys[i] is the key to which line i refers. Lines 1 and 3 referred to the same wrong key.
 	now := layout.Max(time.Now().Add(time.Minute))
 	if keys[0] != old || keys[1] >= keys[2] || keys[2] > now || keys[3] != keys[1] || keys[1] <= old {
 		t.Errorf("lines refer to %v, want %v, and two new keys up to %v in the order of the old ones", keys, old, now)
 	}
 }
 
+// execute runs a statement that must succeed.
 func execute(t *testing.T, db *gorm.DB, statement string, args ...any) {
 	t.Helper()
 	if err := db.Exec(statement, args...).Error; err != nil {

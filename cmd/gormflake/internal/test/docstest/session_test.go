@@ -66,7 +66,7 @@ var database = regexp.MustCompile(`\b(sqlite|postgres|mysql)://[\w./@-]+`)
 // setting matches environment variables that are set for one command.
 var setting = regexp.MustCompile(`^(?:[A-Z_]+=\S* )+`)
 
-// TestCommands runs the commands of every page.
+// The commands of every page print the output that the page shows.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	program := build(t)

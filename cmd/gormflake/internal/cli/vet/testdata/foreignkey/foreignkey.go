@@ -6,6 +6,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// Customer has a tagged key, to which an Order and a Card refer. The relation Tags needs no
+// foreign key in either model.
 type Customer struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Orders []Order
@@ -13,6 +15,7 @@ type Customer struct {
 	Tags   []Tag `gorm:"many2many:customer_tags"`
 }
 
+// Order belongs to customers, by foreign keys of several types.
 type Order struct {
 	ID         types.ID `gorm:"primaryKey" snowflake:"pk"`
 	CustomerID int32    // want `foreign key CustomerID refers to the key of Customer, and int32 cannot hold it: use .*types.ID`

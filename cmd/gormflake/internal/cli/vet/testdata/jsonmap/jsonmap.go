@@ -6,6 +6,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// read reads an ID as a float64, a price, whose name is not that of an ID, and a text.
 func read(b []byte) (any, error) {
 	var m map[string]any
 	err := json.Unmarshal(b, &m)

@@ -20,6 +20,7 @@ type Order struct {
 
 type Setting struct{ Name string }
 
+// none creates rows on a handle without the plugin.
 func none(dialector gorm.Dialector) error {
 	db, err := gorm.Open(dialector)
 	if err != nil {
@@ -34,6 +35,7 @@ func none(dialector gorm.Dialector) error {
 	return db.CreateInBatches([]*Order{{}, {}}, 2).Error // want `model Order has a tagged key`
 }
 
+// used adds the plugin by Use.
 func used(dialector gorm.Dialector, gen gormflake.Generator) error {
 	db, err := gorm.Open(dialector)
 	if err != nil {
@@ -45,6 +47,7 @@ func used(dialector gorm.Dialector, gen gormflake.Generator) error {
 	return db.Create(&Order{}).Error
 }
 
+// opened passes the handle to gormflake.Open, which adds the plugin.
 func opened(ctx context.Context, dialector gorm.Dialector) error {
 	db, err := gorm.Open(dialector)
 	if err != nil {
@@ -60,6 +63,7 @@ func opened(ctx context.Context, dialector gorm.Dialector) error {
 
 var shared *gorm.DB
 
+// elsewhere assigns the handle to a variable that other functions use.
 func elsewhere(dialector gorm.Dialector) (err error) {
 	shared, err = gorm.Open(dialector)
 	if err != nil {
@@ -68,6 +72,7 @@ func elsewhere(dialector gorm.Dialector) (err error) {
 	return shared.Create(&Order{}).Error // somebody else may have given it the plugin
 }
 
+// returned passes the handle to prepare, which may add the plugin.
 func returned(dialector gorm.Dialector) (*gorm.DB, error) {
 	db, err := gorm.Open(dialector)
 	if err != nil {

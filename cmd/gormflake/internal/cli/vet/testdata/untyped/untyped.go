@@ -17,12 +17,14 @@ type contextKey struct{}
 
 const user = "user"
 
+// store stores an ID under two keys, and a number that is not an ID under a third key.
 func store(ctx context.Context, c *Context, id types.ID, n int) context.Context {
 	c.Set(user, id)
 	c.Set("page", n)
 	return context.WithValue(ctx, contextKey{}, id)
 }
 
+// read reads the IDs as integers.
 func read(ctx context.Context, c *Context) []any {
 	value, _ := c.Get(user)
 	n, ok := value.(int)                         // want `the value is an ID, not a int: assert types.ID`
@@ -30,6 +32,7 @@ func read(ctx context.Context, c *Context) []any {
 	return []any{c.GetInt("user"), n, ok, other} // want `GetInt returns the zero value, because an ID is stored under the key: read it as a types.ID`
 }
 
+// right reads the IDs as IDs, and the number as an integer.
 func right(ctx context.Context, c *Context) []any {
 	value, _ := c.Get(user)
 	id, _ := value.(types.ID)
