@@ -1,4 +1,4 @@
-// The page: what is read, in which layout, and what is shown of it.
+// The start of the page. It reads the text in the chosen layout, and shows an ID or many.
 
 import { forgetComposed, startCompose, startIssue } from './compose.js';
 import { copyButton } from './copy.js';
@@ -37,13 +37,13 @@ const timeline = new Timeline(selected, (range) => table.filter(range));
 const table = new IDTable(pick, () => timeline.clear());
 let shown; // the item on the page, which has an ID
 let problem = ''; // why the link cannot be read
-let linked; // what a link holds of the text
+let linked; // the text and form in the link to this page
 
 function now() {
   return BigInt(Date.now());
 }
 
-// inspect reads the text again.
+// inspect reads the text again, and shows its IDs or the error.
 function inspect() {
   showError('input', '');
   checkCode();
@@ -64,7 +64,8 @@ function inspect() {
   }
 }
 
-// understand decides between one ID and a text with IDs in it.
+// understand returns the readings of a text that is one ID, or the IDs found in a longer
+// text with a note about them. Both have the link. It throws an error if there is no ID.
 function understand(text, form) {
   const { layout } = choice;
   const wrong = nearly(text, layout);
@@ -90,7 +91,7 @@ function outOfTime(leftOut) {
   return leftOut > 0 ? t`: ${leftOut} long ${leftOut === 1 ? t`number` : t`numbers`} would have a time in the first 30 days of this layout or more than a day ahead` : '';
 }
 
-// notes say what is not in the link, and not on the page.
+// notes returns sentences about the IDs that the link or the page leaves out.
 function notes(link, { more, leftOut }) {
   const all = [];
   if (!fits(link.text)) all.push(t`too many IDs for a link: it opens the page without them`);
@@ -119,7 +120,7 @@ function pickReading(reading) {
   announce(t`ID ${reading.id}, read as ${t(reading.form)}, ${isoTime(decompose(choice.layout, reading.id).time)}`);
 }
 
-// again says that the text has the ID more than once.
+// again returns how often the text contains the ID, if it does more than once.
 function again({ times }) {
   return times > 1 ? t`, found ${times} times` : '';
 }
@@ -140,13 +141,13 @@ function selected(item, index, count) {
   showID(item, `${rank(index, count)}${again(item)}`);
 }
 
-// rank says which of the IDs it is, as seen from their times.
+// rank returns the place of an ID in the order of time.
 function rank(index, count) {
   if (index === 0) return t`oldest of ${count}`;
   return index === count - 1 ? t`newest of ${count}` : t`${index + 1} of ${count} by time`;
 }
 
-// pick shows an ID of the table, where the reader sees it.
+// pick shows an ID that the reader has chosen in the table, and scrolls to it.
 function pick(item) {
   timeline.pick(item);
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -170,8 +171,8 @@ function showID(item, place) {
   showNumber(byID('number'), id);
 }
 
-// Before there is a text, the page shows an ID of the moment, a new one each
-// second, unless that is paused.
+// moving says whether the page, while there is no text, shows a new ID of the present time
+// each second. It is false after Pause, and if the reader prefers reduced motion.
 let moving = !matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 function showMoment() {
@@ -190,7 +191,7 @@ function endMoment() {
   byID('pause').hidden = true;
 }
 
-// inUse matches where a reader copies from what would change.
+// inUse matches elements from which a reader is about to copy. The ID then does not change.
 const inUse = '#result .facts:is(:hover, :focus-within), #result-id:hover, #result-copy:is(:hover, :focus-within)';
 
 function tick() {
@@ -199,7 +200,8 @@ function tick() {
   else if (shown) showAge(choice.layout, shown.id, now());
 }
 
-// givenCode is the code for the serial numbers of what is not a serial number.
+// givenCode returns the code and separator in the field, or undefined. They are for the
+// serial number of an ID that was not read from a serial number.
 function givenCode() {
   const text = byID('code').value.trim();
   try {
@@ -233,9 +235,9 @@ function hideMany() {
   hideFound();
 }
 
-// remember puts what is shown into the address, at most four times a second:
-// browsers throttle pages that do it at each key. A link that cannot be read
-// stays, to be corrected.
+// remember writes the IDs and the layout into the address, at most four times a second,
+// because browsers throttle pages that change it at each key. It keeps a link that cannot
+// be read, so that the reader can correct it.
 let remembering;
 function remember() {
   remembering ??= setTimeout(() => {
@@ -246,7 +248,7 @@ function remember() {
   }, 250);
 }
 
-// recall shows what the address says.
+// recall shows the IDs of the address, in its layout.
 function recall() {
   const link = fromFragment(location.hash);
   setText(link.text);
@@ -260,8 +262,8 @@ function recall() {
   return inspect();
 }
 
-// recallService reads a link to the layout of the service, which may not have
-// answered yet.
+// recallService shows the IDs of a link in the layout of the service. It refuses the link
+// until the service has told its layout.
 function recallService() {
   if (!choice.knows('service')) return refuse(t`it has the layout of a service, and this page has no service that tells its own`);
   choice.set('service');
@@ -269,7 +271,8 @@ function recallService() {
   return inspect();
 }
 
-// refuse decodes nothing: under another layout an ID has another time.
+// refuse shows why a link cannot be read, and decodes nothing, because an ID has another
+// time in another layout.
 function refuse(reason) {
   choice.unset();
   showProblem(t`This link cannot be read: ${reason}. Choose the layout of its IDs; until then nothing is decoded.`);
@@ -281,7 +284,7 @@ function showProblem(message) {
   byID('link-problem').textContent = message;
 }
 
-// readText puts a text into the field, as if it had been typed.
+// readText puts a text of this form into the field, as if the reader had typed it.
 function readText(text, form) {
   setText(text);
   byID('form').value = form === 'decimal' ? 'auto' : form;
@@ -325,7 +328,8 @@ function startControls() {
   addEventListener('hashchange', recall);
 }
 
-// startService uses what the service offers; a token is asked for first.
+// startService asks for a token if the service requires one, and then uses the paths that
+// the service offers.
 async function startService() {
   const config = await loadConfig();
   if (config.token) startToken(config);
@@ -346,8 +350,8 @@ async function useService(config) {
   }
 }
 
-// offerLayout uses the service's layout, unless the link or the reader has
-// chosen another.
+// offerLayout chooses the service's layout, unless the link or the reader has chosen
+// another one.
 function offerLayout(layout) {
   choice.offerService(layout);
   if (problem !== '') {
@@ -363,7 +367,7 @@ function askToken(message) {
   showError('token-value', message);
 }
 
-// startToken tries each token that is entered, until one is taken.
+// startToken tries each token that the reader enters.
 function startToken(config) {
   byID('token-form').addEventListener('submit', async (event) => {
     event.preventDefault();

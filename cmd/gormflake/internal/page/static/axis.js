@@ -22,7 +22,7 @@ export function marks(start, from, to, count) {
   const zero = Number(start % BigInt(Math.max(1, Math.round(step))));
   const list = [];
   const first = Math.ceil((from + zero) / step) * step - zero;
-  for (let i = 0; i <= count; i++) { // far from the start, a small step may not change the sum
+  for (let i = 0; i <= count; i++) { // limited, because far from the start a small step may not change the sum
     const at = first + i * step;
     if (at > to) break;
     list.push({ at, label: label(start, at, step) });

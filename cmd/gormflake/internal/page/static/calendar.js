@@ -1,5 +1,5 @@
-// Dates of UTC, of any year. The calendar repeats every 400 years, so that a
-// Date, which ends in the year 275760, is asked about one of the first.
+// Dates of UTC, of any year. A Date of JavaScript ends in the year 275760. The calendar
+// repeats every 400 years, so these functions compute with a year of the first cycles.
 
 const cycle = 146097n * 86400000n;
 
@@ -15,7 +15,7 @@ function split(ms) {
   return { year: BigInt(date.getUTCFullYear()) + 400n * cycles, date };
 }
 
-// timeOfDate is the inverse: milliseconds since 1970. The month begins with 1.
+// timeOfDate returns the time of a date in milliseconds since 1970. January is month 1.
 export function timeOfDate(year, month, day, hour, minute, second, ms) {
   const cycles = (year - 2000n) / 400n;
   return BigInt(Date.UTC(Number(year - 400n * cycles), month - 1, day, hour, minute, second, ms)) + cycles * cycle;
@@ -25,14 +25,13 @@ export function daysOfMonth(year, month) {
   return new Date(Date.UTC(2000 + Number(year % 400n), month, 0)).getUTCDate();
 }
 
-// weekday is 0 on Sundays.
+// weekday returns the day of the week, which is 0 on Sundays.
 export function weekday(ms) {
   return split(ms).date.getUTCDay();
 }
 
-// monthsBetween is how many whole months lie between two times, the later one
-// last, and what is left then, in milliseconds. A month ends on the same day of
-// the next, or on its last day.
+// monthsBetween returns the number of whole months from a time to a later one, and the
+// rest in milliseconds. A month ends on the same day of the next month, or on its last day.
 export function monthsBetween(from, to) {
   const [a, b] = [split(from), split(to)];
   let months = Number(b.year - a.year) * 12 + b.date.getUTCMonth() - a.date.getUTCMonth();

@@ -13,8 +13,8 @@ const most = 1000;
 
 const parts = ['datacenter', 'worker', 'sequence', 'time', 'count'];
 
-// startCompose wires the form. layout returns the layout to compose in, and read
-// shows IDs in the inspector.
+// startCompose starts the form that composes examples. layout returns the layout of the
+// IDs, and read shows IDs in the inspector.
 export function startCompose(layout, read) {
   startTimeField('generate-time', timeFromNow);
   byID('generate-form').addEventListener('input', forgetComposed);
@@ -26,13 +26,13 @@ export function startCompose(layout, read) {
   startResult('generated', () => byID('generate-form-name').value, read);
 }
 
-// forgetComposed hides what was composed of another form or in another layout:
-// it would be read as what it is not.
+// forgetComposed hides the composed IDs after the form or the layout has changed, because
+// they would contradict what the form shows.
 export function forgetComposed() {
   byID('generated').hidden = true;
 }
 
-// startIssue wires the form of the service's IDs.
+// startIssue starts the form that requests IDs from the service.
 export function startIssue(read) {
   byID('issue-form').addEventListener('submit', (event) => {
     event.preventDefault();
@@ -51,7 +51,7 @@ function timeFromNow(text) {
   return text === '' ? now : parseTime(text, now);
 }
 
-// composed returns the IDs of the form, or undefined where a field is wrong.
+// composed returns the IDs of the form, or undefined if a field is wrong.
 function composed(layout) {
   const errors = new Map();
   const take = (part, parseText) => {
@@ -74,7 +74,8 @@ function composed(layout) {
   return errors.size === 0 ? ids : undefined;
 }
 
-// run composes count IDs in a row; a full sequence continues in the next tick.
+// run composes count IDs, of which each has the next sequence. After the largest sequence
+// it continues in the next tick.
 function run(layout, first, count, errors) {
   try {
     compose(layout, first);

@@ -3,14 +3,15 @@
 import { announce, el } from './dom.js';
 import { t } from './text.js';
 
-// copyButton copies what text returns when it is pressed. What names it.
+// copyButton returns a button that copies the text which the function text returns. what
+// names the text for screen readers.
 export function copyButton(what, text) {
   const button = el('button', { type: 'button', class: 'copy', 'aria-label': t`Copy ${what}` }, t`copy`);
   button.addEventListener('click', () => copyFrom(button, what, text()));
   return button;
 }
 
-// copyFrom copies and says so on the button, for a moment.
+// copyFrom copies the text, and shows for a moment on the button whether that worked.
 export async function copyFrom(button, what, text) {
   const label = button.dataset.label ?? button.textContent;
   button.dataset.label = label;
@@ -21,7 +22,7 @@ export async function copyFrom(button, what, text) {
 }
 
 async function copy(text) {
-  // Only secure contexts have a clipboard; a page of plain HTTP is not one.
+  // A page of plain HTTP has no clipboard, because it is not a secure context.
   if (!navigator.clipboard) return copyBySelection(text);
   try {
     await navigator.clipboard.writeText(text);

@@ -1,8 +1,7 @@
-// What a text can be. Digits only are decimal; any other text is tried in every
-// other form, and a reading counts where it makes sense: within the layout, and
-// at a time between the epoch and a day from now. Serial numbers are long, and
-// show that they are IDs; they are read in the layout that is chosen, because
-// IDs of other layouts can look the same.
+// The forms that a text can have. A text of digits alone is decimal. Any other text is
+// tried in all other forms. A reading counts if the ID is within the layout and its time
+// is at most a day from now. Serial numbers show by their length that they are IDs. They
+// are read in the chosen layout, because those of other layouts can look the same.
 
 import { forms, parse, quote } from './forms.js';
 import { lastID, layouts, maxInt64 } from './layout.js';
@@ -15,9 +14,9 @@ export const day = 86400000n;
 
 const ambiguous = forms.filter((form) => form !== 'decimal');
 
-// read returns the readings of one text, at least one, the latest first: young
-// IDs are read most. With a form other than auto there is one, whatever its
-// time. Where nothing fits, the error says why.
+// read returns the readings of a text that is one ID. The latest ID comes first, because
+// readers mostly look at new IDs. A form other than auto gives one reading, whatever its
+// time. If there is no reading, read throws an error that says why.
 export function read(text, layout, now, form = 'auto') {
   if (form !== 'auto') return [readAs(form, text, layout)];
   if (/^0[xX][0-9a-fA-F]{1,16}$/.test(text)) return [readHex(text)];
@@ -31,13 +30,13 @@ export function read(text, layout, now, form = 'auto') {
   return found.sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-// refusal says why no reading makes sense, or, where there is none, what to write.
+// refusal returns why no reading counts or, if no form can read the text, what was wanted.
 function refusal(tries) {
   const reasons = tries.flatMap(({ reason }) => reason ?? []);
   return reasons.length > 0 ? t` of this layout: ${reasons.join(t`; `)}` : t`: want up to 19 digits, or base 32, 58 or 62`;
 }
 
-// readHex reads what the page writes.
+// readHex reads an ID in hex, as the page shows it.
 function readHex(text) {
   const id = BigInt(text);
   if (id > maxInt64) throw new SyntaxError(t`hex: ${quote(text)} is out of range: want at most 0x7fffffffffffffff`);
@@ -58,7 +57,7 @@ function attemptSerial(text, layout) {
   }
 }
 
-// elsewhere names the layouts of which the text is a serial number.
+// elsewhere returns the names of the layouts of which the text is a serial number.
 function elsewhere(text) {
   const names = Object.keys(layouts).filter((name) => attemptSerial(text, layouts[name]).length > 0);
   return names.length > 0 ? t`; it is a serial number of the layout ${names.join(t` or `)}` : '';
@@ -78,9 +77,9 @@ const grouped = /^[0-9]{1,3}([,.'_ \u00a0\u202f])[0-9]{3}(?:\1[0-9]{3}){3,}$/;
 const rounded = /^[0-9][.,][0-9]+[eE]\+?[0-9]+$/;
 const dated = /^[0-9]{4}-/;
 
-// nearly says what is wrong with a text that would be an ID if it had not been
-// formatted, or that is a time; '' for any other. Digits in groups of three would
-// else be read as a list of IDs.
+// nearly returns what is wrong with a text that was an ID before it was formatted, or that
+// is a time. It returns '' for any other text. Without it, digits in groups of three would
+// be read as a list of IDs.
 export function nearly(text, layout) {
   if (text.length > 64) return '';
   if (grouped.test(text)) return t`${quote(text)} has thousands separators: want ${text.replace(/[^0-9]/g, '')}`;
@@ -97,7 +96,7 @@ function asTime(text, layout) {
   }
 }
 
-// doubt says why the ID is hardly one of the layout; '' where it may be.
+// doubt returns why the ID is hardly one of the layout, or '' if it may be one.
 export function doubt(layout, id, now) {
   if (id === 0n) return t`it is 0, which means not assigned yet`;
   if (id > lastID(layout)) return t`it is ${id}, above ${lastID(layout)}, the last ID of the layout`;

@@ -1,10 +1,10 @@
-// Short ways to elements. Text is only ever set as text.
+// Short functions for elements. They set text only as text, never as HTML.
 
 export function byID(id) {
   return document.getElementById(id);
 }
 
-// el makes an element; an attribute that is undefined is left out.
+// el returns a new element. It leaves out attributes that are undefined.
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -16,20 +16,20 @@ export function el(name, attributes = {}, ...children) {
 
 const filled = new WeakMap();
 
-// fill gives the element the children that make returns, unless it has those of
-// the same key: what is laid out again costs more than all else.
+// fill replaces the children of the element by those that make returns, unless it was
+// filled with the same key before. The browser's layout of new elements takes most time.
 export function fill(element, key, make) {
   if (filled.get(element) === key) return;
   filled.set(element, key);
   element.replaceChildren(...make());
 }
 
-// dayAndHour lets a time wrap between its day and its hour, where there is no room.
+// dayAndHour returns elements for a time that can wrap only between its day and its hour.
 export function dayAndHour(time) {
   return time.split(/(?<=T)/).map((part) => el('span', { class: 'whole' }, part));
 }
 
-// showError puts a sentence next to a field, or takes it away.
+// showError shows a sentence next to a field, or removes it if the message is empty.
 export function showError(field, message) {
   byID(`${field}-error`).textContent = message;
   const input = byID(field);
@@ -38,7 +38,7 @@ export function showError(field, message) {
   else input.removeAttribute('aria-invalid');
 }
 
-// announce has screen readers say what changed.
+// announce lets screen readers speak the message.
 export function announce(message) {
   byID('status').textContent = message;
 }

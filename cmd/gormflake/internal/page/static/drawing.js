@@ -1,6 +1,6 @@
-// The drawing of an ID: its 64 bits, each field in its colour, and below each
-// field what it says and how that is computed. Where there is no room for 64 bits
-// side by side, CSS puts the bits of each field above its card.
+// The drawing of an ID. It shows the 64 bits, each field in its colour, and below each
+// field a card with its value and the formula for it. If the window is too narrow for 64
+// bits in a row, CSS puts the bits of each field above its card.
 
 import { byID, el, fill } from './dom.js';
 import { bitsOf } from './fields.js';
@@ -18,7 +18,7 @@ export function draw(container, layout, id) {
 
 const shares = { unused: 2, time: 5, datacenter: 3, worker: 3, sequence: 3 };
 
-// spread gives each field the columns of its card, of 64.
+// spread adds to each field the left and right column of its card, out of 64 columns.
 function spread(fields) {
   const all = fields.reduce((sum, { name }) => sum + shares[name], 0);
   let sum = 0;
@@ -38,7 +38,7 @@ function part(field, layout, parts) {
   return el('div', { class: `part ${field.name}` }, bits, card);
 }
 
-// cell is one bit, with its position where a byte begins, as a ruler.
+// cell returns the element of one bit. The highest bit of each byte shows its position.
 function cell(bit, position) {
   const ruler = position % 8 === 7 ? String(position) : undefined;
   return el('span', { class: bit === '1' ? 'bit one' : 'bit', 'data-position': ruler }, bit);
@@ -64,7 +64,7 @@ function note({ name, bits }, layout) {
   }
 }
 
-// formula is how a program computes the field, if it has to, and what it tells.
+// formula returns how a program computes the field and, for the time, its Unix time.
 function formula({ name, bits, low }, layout) {
   const value = low > 0 ? `id >> ${low}` : 'id';
   const shifted = low > 0 ? `(${value})` : value;
@@ -73,7 +73,7 @@ function formula({ name, bits, low }, layout) {
   return [value, `${shifted}${layout.tick === 1n ? '' : ` * ${layout.tick}`} + ${layout.epoch} = Unix ms`];
 }
 
-// funnels lead from the bits of each field to its card.
+// funnels draws a shape from the bits of each field to its card.
 function funnels(fields) {
   const drawing = byID('funnels');
   drawing.replaceChildren(...fields.map(({ name, from, bits, left, right }) => {

@@ -1,7 +1,7 @@
-// What modules are too late for. The choice of colours is made before anything is
-// painted: a page that turned dark after it was shown would flash. That there are
-// scripts keeps room for what they show. The language is the one that the reader has
-// chosen, or the first of the browser's in which the page is written.
+// This script runs before the page is painted, and modules run later. It sets the chosen
+// colours, because a page that turned dark after it was shown would flash. It marks the
+// document as one with scripts, so that CSS keeps room for their output. It sets the
+// language that the reader has chosen, or the first of the browser's that the page has.
 {
   const asked = navigator.languages.find((language) => /^(en|zh)\b/.test(language)) ?? 'en';
   document.documentElement.lang = asked.startsWith('zh') ? 'zh-CN' : 'en';

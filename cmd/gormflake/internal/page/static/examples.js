@@ -1,10 +1,11 @@
-// IDs to look at before one has any.
+// Examples of IDs.
 
 import { expires, layouts } from './layout.js';
 import { compose, mask } from './parts.js';
 import { isoTime } from './time.js';
 
-// ofMoment is an ID of the layout at a time, or at the nearest that it has.
+// ofMoment returns an ID of the layout with this time, or with the nearest time that the
+// layout has.
 export function ofMoment(layout, now) {
   const last = expires(layout) - 1n;
   const time = now < layout.epoch ? layout.epoch : now > last ? last : now;
@@ -14,12 +15,12 @@ export function ofMoment(layout, now) {
 // examples are texts with the name of their layout. now is in milliseconds.
 export const examples = Object.freeze({
   tweet: () => ['twitter', '1541815603606036480'],
-  discord: () => ['discord', '175928847299117063'], // the one of Discord's documentation
+  discord: () => ['discord', '175928847299117063'], // the example of Discord's documentation
   safe: (now) => ['js-safe', `${ofMoment(layouts['js-safe'], now)}`],
   log: (now) => ['twitter', log(now - 3600000n)],
 });
 
-// log is what three servers wrote in a minute and a half, one of which stopped.
+// log returns a log of three servers over a minute and a half, of which one stops.
 function log(start) {
   const lines = [];
   let time = start;

@@ -3,13 +3,14 @@
 import { announce, el } from './dom.js';
 import { t } from './text.js';
 
-// exporters write records, which all have the same keys, and offer them as a file.
+// exporters save records as a file of a format. All records have the same keys.
 export const exporters = Object.freeze({
   csv: (records) => save('snowflake-ids.csv', 'text/csv', csv(records)),
   json: (records) => save('snowflake-ids.json', 'application/json', json(records)),
 });
 
-// csv is as RFC 4180 has it. An ID is exact in the file; what opens it may round.
+// csv returns the records as RFC 4180 defines it. The IDs in the file are exact, but a
+// spreadsheet may round them.
 export function csv(records) {
   const lines = [Object.keys(records[0] ?? {}), ...records.map((record) => Object.values(record))];
   return lines.map((line) => `${line.map(cell).join(',')}\r\n`).join('');
@@ -20,7 +21,7 @@ function cell(value) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// json has a record on each line.
+// json returns a JSON array with a record on each line.
 export function json(records) {
   return `[\n${records.map((record) => JSON.stringify(record)).join(',\n')}\n]\n`;
 }

@@ -1,4 +1,4 @@
-// What there is to say about one ID: a sentence, its times, its texts.
+// The facts about one ID, which are a sentence, its times and its texts.
 
 import { copyButton } from './copy.js';
 import { byID, dayAndHour, el, fill } from './dom.js';
@@ -9,14 +9,15 @@ import * as serials from './serial.js';
 import { t } from './text.js';
 import { isoTime, localTime, longAge, longTime, zoneName } from './time.js';
 
-// showFacts fills the tables. The serial number is shown if its code is given.
+// showFacts fills the tables of times and texts. serial is the code and separator of the
+// serial number, or undefined if none is shown.
 export function showFacts(layout, id, serial) {
   const key = `${id} ${keyOf(layout)}`;
   fill(byID('times').tBodies[0], key, () => timeRows(layout, decompose(layout, id)));
   fill(byID('texts').tBodies[0], `${key} ${serial?.code}${serial?.separator}`, () => textRows(layout, id, serial));
 }
 
-// showSentence says when the ID was made, and by whom.
+// showSentence shows when the ID was made, and by which worker.
 export function showSentence(layout, id, now) {
   const parts = decompose(layout, id);
   const name = (field) => [t` `, el('b', { class: `ink ${field}` }, t`${t(field)} ${parts[field]}`)];
@@ -28,7 +29,7 @@ export function showSentence(layout, id, now) {
     ...(layout.sequenceBits > 0 ? [t`, with`, ...name('sequence')] : []), t`.`);
 }
 
-// showAge keeps the age true while the page is open.
+// showAge updates the age in the sentence.
 export function showAge(layout, id, now) {
   byID('age').textContent = longAge(decompose(layout, id).time, now);
 }
@@ -44,7 +45,7 @@ function timeRows(layout, { time }) {
   ];
 }
 
-// bound is the row of an end of the tick, with what it is for.
+// bound returns the row of the lowest or highest ID of the tick, with its use in SQL.
 function bound(which, comparison, end, tick, id) {
   return el('tr', {},
     el('th', { scope: 'row' }, `${which} `, el('small', {}, t`of ${tick}`)),

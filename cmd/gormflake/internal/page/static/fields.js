@@ -2,8 +2,8 @@
 
 import { lowFields, timeBits } from './layout.js';
 
-// fieldsOf lists the fields of a layout from the top bit down. The bits above
-// the layout are always 0, the sign of an int64 among them.
+// fieldsOf returns the fields of a layout from the top bit down. The first field
+// has the bits above the layout, which are always 0. The sign of an int64 is one of them.
 export function fieldsOf(layout) {
   return [
     { name: 'unused', bits: 64 - layout.totalBits },
@@ -12,7 +12,8 @@ export function fieldsOf(layout) {
   ].filter((field) => field.bits > 0);
 }
 
-// bitsOf cuts the binary text of the ID into the texts of its fields.
+// bitsOf returns the fields with their bits as text. from counts bits from the top, high
+// and low count them from the bottom.
 export function bitsOf(layout, id) {
   const text = id.toString(2).padStart(64, '0');
   let from = 0;

@@ -1,5 +1,5 @@
-// The texts of an ID, and their parsers. A parser takes no text that the
-// formatter does not write, except that base 32 has several for one ID.
+// The texts of an ID, and their parsers. A parser accepts only the text that the formatter
+// writes. Only base 32 has several texts for one ID.
 
 import { maxInt64 } from './layout.js';
 import { t } from './text.js';
@@ -18,8 +18,8 @@ export const forms = Object.freeze(Object.keys(digits));
 const values = Object.fromEntries(forms.map((form) =>
   [form, new Map([...digits[form]].map((digit, value) => [digit, BigInt(value)]))]));
 
-// What people write for the digits of base 32. toUpperCase would take letters
-// of other scripts too.
+// Other characters that base 32 accepts for its digits. toUpperCase is not used, because
+// it would accept letters of other scripts too.
 for (const [digit, value] of [...values.base32]) values.base32.set(digit.toLowerCase(), value);
 for (const digit of 'iIlL') values.base32.set(digit, 1n);
 for (const digit of 'oO') values.base32.set(digit, 0n);
@@ -36,8 +36,8 @@ export function format(form, id) {
   return form === 'base32' ? text.padStart(base32Length, '0') : text;
 }
 
-// parse reads text in the named form. Anything else is an error that says what
-// is wrong and what is wanted.
+// parse returns the ID of a text in the named form. For any other text it throws an error
+// that says what is wrong and what is wanted.
 export function parse(form, text) {
   checkShape(form, text);
   if (form === 'decimal' && /^[0-9]{1,18}$/.test(text)) return BigInt(text);
@@ -72,8 +72,8 @@ const shapes = {
   base62: /^[1-9A-Za-z][0-9A-Za-z]{0,10}$/,
 };
 
-// mayBe tells at little cost what can be no ID but 0, for the words of a log: an
-// error costs more than all else.
+// mayBe reports whether a word can be an ID other than 0. It is for the words of a log,
+// because it takes much less time than an error of parse.
 export function mayBe(form, word) {
   return shapes[form].test(word);
 }
@@ -89,7 +89,7 @@ const alphabets = {
   base62: 'digits and letters',
 };
 
-// quote shortens what is too long to show.
+// quote returns the text in quotes. It cuts a long text.
 export function quote(text) {
   return JSON.stringify(text.length <= 64 ? text : `${text.slice(0, 64)}…`);
 }

@@ -1,4 +1,4 @@
-// The tables about many IDs: their workers, and the gaps between them.
+// The tables of the workers of many IDs, and of the gaps between the IDs.
 
 import { byID, el, fill } from './dom.js';
 import { workerName, workerTitle } from './lanes.js';

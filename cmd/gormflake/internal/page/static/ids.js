@@ -1,5 +1,5 @@
-// The table of all IDs of a text: sorted by any column, a page at a time, and
-// exported as it stands.
+// The table of all IDs of a text. It is sorted by any column, shows a page at a time, and
+// exports its rows in their order.
 
 import { byID, dayAndHour, el, fill } from './dom.js';
 import { exporters } from './export.js';
@@ -20,8 +20,8 @@ export class IDTable {
   #marked;
   #picked;
 
-  // picked is called with the item whose ID is pressed, cleared when the reader
-  // wants all IDs again.
+  // picked is called with the item whose ID the reader clicks. cleared is called when the
+  // reader asks for all IDs again.
   constructor(picked, cleared) {
     this.#picked = picked;
     byID('ids-back').addEventListener('click', () => this.#turn(-1));
@@ -37,7 +37,7 @@ export class IDTable {
     this.#all = this.#rows = [];
   }
 
-  // show lists the items, which are in the order of time.
+  // show shows the items, which are in the order of time.
   show(layout, items) {
     this.#layout = layout;
     this.#all = items;
@@ -47,7 +47,7 @@ export class IDTable {
     this.filter();
   }
 
-  // filter leaves the items whose offsets are within the range, or all.
+  // filter shows the items whose offsets are within the range, or all if there is no range.
   filter(range) {
     this.#rows = range ? this.#all.filter(({ offset }) => offset >= range.from && offset <= range.to) : [...this.#all];
     byID('ids-all').hidden = range === undefined;
@@ -55,7 +55,7 @@ export class IDTable {
     this.#order();
   }
 
-  // mark shows which item is selected.
+  // mark highlights the row of the selected item.
   mark(item) {
     this.#marked = item;
     for (const row of byID('ids-table').tBodies[0].rows) setCurrent(row, row.item === item);
@@ -104,7 +104,7 @@ export class IDTable {
     return el('th', { scope: 'col', class: kind, 'aria-sort': sorted }, button);
   }
 
-  // fillRow gives the row its item, and its cells if it has none.
+  // fillRow sets the item of a row, and adds the cells if the row is new.
   #fillRow(row, item) {
     row.item = item;
     setCurrent(row, item === this.#marked);
@@ -143,7 +143,7 @@ function compare(a, b) {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-// recordOf is a row as it is exported, named as the service's answers are.
+// recordOf returns a row for the export, with the names of the service's answers.
 function recordOf(layout, { id, lane, text }) {
   return {
     id: `${id}`, time: isoTime(timeOf(layout, id)), datacenter: Number(lane.datacenter), worker: Number(lane.worker),

@@ -1,16 +1,17 @@
-// The text that is read: typed, pasted, dropped, or a file's.
+// The text that the page reads. It is typed, pasted, dropped or from a file.
 
 import { byID, showError } from './dom.js';
 import { t } from './text.js';
 
 const largestFile = 64 << 20;
 
-// A field lays out a longer text for seconds; it is held as a file's is.
+// A longer text is kept out of the field, as that of a file is, because the browser would
+// lay it out for seconds.
 const longestTyped = 200000;
 
 let file; // a text that is too long for the field, such as a file's
 
-// source is the text.
+// source returns the text.
 export function source() {
   return file ?? byID('input').value.trim();
 }
@@ -22,7 +23,7 @@ export function setText(text) {
   byID('input').value = text;
 }
 
-// startInput wires the field; changed is called when there is another text.
+// startInput starts the field. changed is called when the text has changed.
 export function startInput(changed) {
   byID('input').addEventListener('input', () => {
     file = undefined;
@@ -42,7 +43,7 @@ export function startInput(changed) {
   startDrop(changed);
 }
 
-// hold reads a text without putting it into the field.
+// hold keeps a text out of the field, which shows the name and the length instead.
 function hold(name, text, changed) {
   setText('');
   file = text;
@@ -89,7 +90,7 @@ function put(name, text, changed) {
   return changed();
 }
 
-// restoreText puts a text back that was there before the page was loaded again.
+// restoreText sets the text that the page had before it was loaded again, if any.
 export function restoreText(text, changed) {
   if (text) put(t`text`, text, changed);
 }

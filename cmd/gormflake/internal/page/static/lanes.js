@@ -1,15 +1,14 @@
-// Many IDs arranged for the timeline: in the order of time, one lane for each
-// worker, and the gaps between them.
+// Many IDs arranged for the timeline, in the order of time, with a lane for each worker
+// and the gaps between IDs.
 
 import { lowBits } from './layout.js';
 import { mask, reader, timeOf } from './parts.js';
 import { t } from './text.js';
 
-// arrange sorts the items by their IDs, and keeps their place in the text; of an
-// ID that is there several times the first, with how many there are. Offsets are
-// milliseconds from the first tick, which a number holds; within a tick IDs are
-// spread by their sequence.
-// It is made for 100,000 items, and so leaves their times to timeOf.
+// arrange sorts the items by their IDs, and adds to each its place in the text, its lane
+// and its offset. Of equal IDs it keeps the first, with their number. An offset is in
+// milliseconds from the first tick. Within a tick, IDs are spread by their sequence. It
+// does not add times, because it must be fast for 100,000 items.
 export function arrange(layout, items) {
   const sorted = distinct(items.map((item, place) => ({ ...item, place, times: 1 })).sort(byNumber));
   const low = BigInt(lowBits(layout));
@@ -26,7 +25,8 @@ export function arrange(layout, items) {
   return { start: timeOf(layout, sorted[0].id), span: sorted.at(-1).offset, ids: sorted, lanes: order([...lanes.values()]), gaps: gaps(sorted) };
 }
 
-// distinct keeps the first of equal IDs, which stand next to each other.
+// distinct keeps the first of equal IDs, and counts them in times. Equal IDs are
+// neighbours, because the items are sorted.
 function distinct(sorted) {
   let last;
   return sorted.filter((item) => {
@@ -43,7 +43,7 @@ function byNumber(a, b) {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
-// laneOf is the lane of the ID's worker, which counts it.
+// laneOf returns the lane of the ID's worker, and counts the ID in it.
 function laneOf(lanes, datacenter, worker, workerBits, id) {
   const key = (datacenter << workerBits) | worker;
   let lane = lanes.get(key);
@@ -64,8 +64,8 @@ function order(lanes) {
 
 const mostGaps = 8;
 
-// gaps are the pauses that stand out: ten times the usual one, and two percent
-// of the whole. The longest come first.
+// gaps returns the longest pauses between IDs, beginning with the longest. A pause counts if
+// it is longer than ten times the median, and than two percent of the whole span.
 function gaps(ids) {
   const pauses = ids.slice(1).map((each, i) => ({ from: ids[i], to: each, length: each.offset - ids[i].offset }));
   if (pauses.length < 2) return [];
@@ -78,7 +78,7 @@ export function workerName({ datacenter, worker }, layout) {
   return layout.datacenterBits > 0 ? `${datacenter}/${worker}` : `${worker}`;
 }
 
-// workerTitle is what workerName writes, for the head of a table.
+// workerTitle returns the heading for the names that workerName returns.
 export function workerTitle(layout) {
   return layout.datacenterBits > 0 ? t`Datacenter/worker` : t`Worker`;
 }

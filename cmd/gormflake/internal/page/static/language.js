@@ -1,5 +1,5 @@
-// The button for the other language. early.js chooses the first one, and text.js does
-// the rest, when the page is loaded again.
+// The button for the other language. It stores the choice and loads the page again. Then
+// early.js sets the language, and text.js translates the page.
 
 import { byID } from './dom.js';
 
@@ -7,7 +7,8 @@ const [languageKey, textKey] = ['gormflake-language', 'gormflake-text'];
 
 const other = { en: ['zh-CN', '中文'], 'zh-CN': ['en', 'English'] };
 
-// startLanguage wires the button; source returns the text that the next page shows.
+// startLanguage starts the button. source returns the text, which the page shows again
+// after it was loaded.
 export function startLanguage(source) {
   const [language, name] = other[document.documentElement.lang];
   const button = byID('language');
@@ -23,8 +24,8 @@ export function startLanguage(source) {
   });
 }
 
-// textBefore is the text that was read in the other language, once. Where the browser
-// forbids storage, it alone chooses the language.
+// textBefore returns the text that the page had in the other language, and removes it. If
+// the browser forbids storage, it hides the button, because the choice could not be kept.
 export function textBefore() {
   try {
     const text = sessionStorage.getItem(textKey);

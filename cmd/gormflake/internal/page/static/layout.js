@@ -1,13 +1,13 @@
-// A layout says how the bits of an ID are shared out, as snowflake.Layout does
-// in Go. Epoch and tick are BigInts of milliseconds, the widths are numbers. Where
-// sequenceFirst is set, the sequence stands above the worker, as Go cannot have it.
+// A layout divides the bits of an ID into fields, as snowflake.Layout does in Go. epoch and
+// tick are BigInts of milliseconds, and the widths of fields are numbers. If sequenceFirst
+// is set, the sequence is above the worker, which a layout of Go does not support.
 
 import { t } from './text.js';
 
 export const maxInt64 = 2n ** 63n - 1n;
 
-// longest is what a time.Duration of Go holds, in milliseconds: the longest time
-// since the epoch that a generator counts.
+// longest is the largest time.Duration of Go in milliseconds, which is the longest time
+// since the epoch that a generator can count.
 const longest = maxInt64 / 1000000n;
 const longestTick = longest / 2n;
 
@@ -29,7 +29,7 @@ export function layout(epoch, tick, datacenterBits, workerBits, sequenceBits, to
 const usual = Object.freeze(['datacenter', 'worker', 'sequence']);
 const swapped = Object.freeze(['datacenter', 'sequence', 'worker']);
 
-// lowFields are the fields below the time, from the top.
+// lowFields returns the names of the fields below the time, from the top down.
 export function lowFields(l) {
   return l.sequenceFirst ? swapped : usual;
 }
@@ -42,15 +42,15 @@ export function timeBits(l) {
   return l.totalBits - lowBits(l);
 }
 
-// endTick is the first tick that the layout cannot express, for want of bits, or
-// that a generator cannot count.
+// endTick returns the first tick for which the layout has too few bits, or that a generator
+// cannot count.
 export function endTick(l) {
   const countable = longest / l.tick;
   const bits = 2n ** BigInt(timeBits(l));
   return bits < countable ? bits : countable;
 }
 
-// expires is the first millisecond that the layout cannot express.
+// expires returns the first millisecond that the layout cannot express.
 export function expires(l) {
   return l.epoch + endTick(l) * l.tick;
 }
@@ -63,13 +63,13 @@ export function sameLayout(a, b) {
   return Object.keys(a).every((field) => a[field] === b[field]);
 }
 
-// keyOf is a text that only the same layout has.
+// keyOf returns a text that is different for each layout.
 export function keyOf(l) {
   return Object.values(l).join(' ');
 }
 
-// mistakes returns what is wrong with a layout: the field's name and a
-// sentence for each, and nothing for a layout that is valid.
+// mistakes returns the name of each wrong field of a layout with a sentence about it. It
+// returns an empty list for a valid layout.
 export function mistakes(l) {
   const found = [];
   if (l.tick < 1n || l.tick > longestTick) {
@@ -91,7 +91,7 @@ export function mistakes(l) {
   return found;
 }
 
-// fromService reads what GET /v1/layout answers.
+// fromService returns the layout in an answer to GET /v1/layout.
 export function fromService(answer) {
   return layout(BigInt(Date.parse(answer.epoch)), BigInt(answer.tick_ms),
     answer.datacenter_bits, answer.worker_bits, answer.sequence_bits, answer.total_bits);

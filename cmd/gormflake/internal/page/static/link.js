@@ -1,24 +1,24 @@
-// What the page shows, as the fragment of its address, so that an inspection
-// can be linked.
+// The fragment of the address, which has the IDs and the layout that the page shows, so
+// that a reader can link to them.
 
 import { forms, quote } from './forms.js';
 import { layout, layouts, mistakes, sameLayout } from './layout.js';
 import { t } from './text.js';
 import { isoTime, parseTick, parseTime } from './time.js';
 
-// What a link says of a layout whose sequence stands above the worker.
+// The value of order in a link whose layout has the sequence above the worker.
 const swapped = 'sequence.worker';
 
-// A link that is longer is cut by mail programs; the IDs are then left out.
+// The largest number of characters of the IDs in a link. Mail programs cut longer links.
 const longest = 2000;
 
 export function fits(text) {
   return text.length <= longest;
 }
 
-// linkOf is what a link holds of a text: the IDs that were found in it and
-// nothing else, since a link is given to others. What holds nothing but IDs stays
-// as it is written.
+// linkOf returns the part of a text that a link contains, and its form. This part are the
+// IDs only, because the rest of the text may be private. A text that is a list of IDs is
+// kept as it is.
 export function linkOf(text, form, { found, list }) {
   const ids = list ? text : found.slice(0, longest).map((item) => item.text).join(' ');
   const [first] = found;
@@ -26,8 +26,9 @@ export function linkOf(text, form, { found, list }) {
   return { text: ids, form: guessed ? first.form : form };
 }
 
-// The layout is always written in full or by a name that every page knows: what
-// the service's is depends on the service.
+// toFragment returns the fragment of a link. It writes the layout in full, or by a name that
+// every page knows. It does not refer to a service, because another one may have another
+// layout.
 export function toFragment({ text, form, code, layout: l }) {
   const fragment = new URLSearchParams();
   if (fits(text) && text !== '') fragment.set('ids', text);
@@ -44,13 +45,13 @@ export function toFragment({ text, form, code, layout: l }) {
   return `#${fragment}`;
 }
 
-// nameOf is the name of a layout that has one.
+// nameOf returns the name of the layout, or undefined if it has none.
 export function nameOf(l) {
   return Object.keys(layouts).find((name) => sameLayout(layouts[name], l));
 }
 
-// fromFragment reads what toFragment wrote, or somebody by hand. Where the form
-// or the layout cannot be read, problem says why: the ID would be another one.
+// fromFragment reads a fragment that toFragment or a person has written. If the form or the
+// layout is invalid, problem says why, because in another layout the ID has other parts.
 export function fromFragment(text) {
   const fragment = new URLSearchParams(text.replace(/^#/, ''));
   const read = { text: fragment.get('ids') ?? '', form: fragment.get('as') ?? 'auto', code: fragment.get('code') ?? '', name: fragment.get('layout') ?? undefined, problem: '' };
@@ -68,7 +69,8 @@ function checkForm(form) {
   if (!known.includes(form)) throw new SyntaxError(t`as ${quote(form)}: want one of ${known.join(', ')}`);
 }
 
-// layoutOf is undefined where the page chooses, or has to ask its service.
+// layoutOf returns the layout of a link. It returns undefined if the link has none, or if it
+// is that of the service.
 function layoutOf(name, fragment) {
   if (name === undefined || name === 'service') return undefined;
   if (name === 'custom') return customLayout(fragment);
@@ -90,7 +92,7 @@ function customLayout(fragment) {
   return read;
 }
 
-// named puts the name of the field in front of what is wrong with it.
+// named returns a parser whose errors begin with the name of the field.
 function named(parse) {
   return (text, field) => {
     try {

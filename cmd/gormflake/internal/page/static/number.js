@@ -1,17 +1,17 @@
-// What becomes of an ID that JavaScript reads as a number.
+// The number that an ID becomes if JavaScript reads it as one.
 
 import { el, fill } from './dom.js';
 import { t } from './text.js';
 
 const largestExact = BigInt(Number.MAX_SAFE_INTEGER);
 
-// printed is what a console and JSON write of the number: the fewest digits that
-// no other number has, and zeros.
+// printed returns the number as a console and JSON write it, which is with the fewest digits
+// that no other number has, followed by zeros.
 function printed(id) {
   return `${Number(id)}`;
 }
 
-// showNumber says it, with the digits that change marked.
+// showNumber shows the number, and marks the digits that differ from the ID.
 export function showNumber(container, id) {
   fill(container, `${id}`, () => [
     el('p', { class: 'code' }, `Number("${id}")`),
@@ -21,14 +21,16 @@ export function showNumber(container, id) {
   ]);
 }
 
-// changed marks what differs from the digits of the ID, at their end.
+// changed returns the digits of the number. Those at the end that differ from the ID are
+// marked.
 function changed(id, read) {
   let same = 0;
   while (same < read.length && id[same] === read[same]) same++;
   return same === read.length && id.length === same ? [read] : [read.slice(0, same), el('mark', {}, read.slice(same))];
 }
 
-// exactness says whether the number is the ID, and is written as it.
+// exactness returns a sentence that says whether the number equals the ID, and whether it
+// has the same digits.
 function exactness(id) {
   const bits = t`A JavaScript number holds 53 bits exactly. This ID has ${id.toString(2).length}`;
   if (id <= largestExact) return t`${bits}, so it survives; IDs of more bits are rounded.`;

@@ -1,11 +1,11 @@
-// IDs put together and taken apart. All numbers are BigInts: an ID has more
-// digits than a JavaScript number keeps.
+// Functions that compose IDs of parts, and decompose them. All numbers are BigInts, because
+// an ID has more digits than a JavaScript number.
 
 import { endTick, expires, lastID, lowBits, lowFields } from './layout.js';
 import { t } from './text.js';
 import { isoTime } from './time.js';
 
-// tickOf is the tick that contains the millisecond; negative before the epoch.
+// tickOf returns the tick that contains the millisecond. It is negative before the epoch.
 export function tickOf(l, time) {
   const since = time - l.epoch;
   return since < 0n ? (since + 1n) / l.tick - 1n : since / l.tick;
@@ -15,8 +15,8 @@ export function timeOf(l, id) {
   return l.epoch + (id >> BigInt(lowBits(l))) * l.tick;
 }
 
-// decompose takes an ID apart. The bits do not show whether it is one of this
-// layout.
+// decompose returns the parts of an ID. It cannot check whether the ID is of this layout,
+// because the bits do not show that.
 export function decompose(l, id) {
   return {
     time: timeOf(l, id),
@@ -27,7 +27,7 @@ export function decompose(l, id) {
   };
 }
 
-// reader returns what reads a low field of many IDs.
+// reader returns a function that returns a field below the time of an ID.
 export function reader(l, field) {
   const names = lowFields(l);
   const below = names.slice(names.indexOf(field) + 1).reduce((sum, name) => sum + l[`${name}Bits`], 0);
@@ -35,8 +35,8 @@ export function reader(l, field) {
   return (id) => (id >> shift) & bits;
 }
 
-// compose builds the ID of the parts; the time is cut to its tick. A part that
-// the layout cannot hold is a PartError.
+// compose returns the ID of the parts. It cuts the time to its tick. It throws a PartError
+// for a part that the layout cannot hold.
 export function compose(l, { time, ...parts }) {
   if (time < l.epoch || time >= expires(l)) {
     throw new PartError('time', t`time ${isoTime(time)} out of range [${isoTime(l.epoch)}, ${isoTime(expires(l))})`);
@@ -48,8 +48,8 @@ export function compose(l, { time, ...parts }) {
   }, tickOf(l, time));
 }
 
-// min is the smallest ID of the tick of time: 0 before the epoch, and above all
-// IDs of the layout past its end, where 63 bits have room for that.
+// min returns the smallest ID of the tick of time. It is 0 before the epoch. After the end of
+// the layout it is the ID above the last one, or the last one if 63 bits have no room.
 export function min(l, time) {
   const tick = tickOf(l, time);
   if (tick < 0n) return 0n;
@@ -58,8 +58,8 @@ export function min(l, time) {
   return above < 2n ** 63n ? above : lastID(l);
 }
 
-// max is the largest ID of the tick of time: 0 before the epoch, the last of the
-// layout past its end.
+// max returns the largest ID of the tick of time. It is 0 before the epoch, and the last ID
+// of the layout after its end.
 export function max(l, time) {
   const tick = tickOf(l, time);
   if (tick < 0n) return 0n;

@@ -6,21 +6,21 @@ import { lastID } from './layout.js';
 import { max, min } from './parts.js';
 import * as serial from './serial.js';
 
-// A number in a log is more often a status, a length or a Unix time than an ID
-// of the layout's first days.
+// An ID of the layout's first days does not count, because such a number in a log is more
+// often a status, a length or a Unix time.
 const early = 30n * day;
 
-// A number that is left out is worth a word if it is as long as an ID.
+// The least number of characters of a word that counts as left out.
 const long = 13;
 
-// The timeline stays smooth with as many.
+// The largest number of IDs with which the timeline is still smooth.
 export const mostIDs = 200000;
 
-// scan returns the IDs that text holds, in its order, how many long numbers it
-// left out because their time makes no sense, and whether there are more than
-// mostIDs, of which it returns the first; list is true if the text holds nothing
-// else. Automatic means decimal and serial
-// numbers, or, in a text without any, the form that finds most.
+// scan finds the IDs in a text. found are the IDs in the order of the text, at most mostIDs,
+// and more is true if there are further ones. leftOut is the number of long words that it
+// left out because their time is unlikely. list is true if the text has nothing but IDs.
+// The form auto means decimal and serial numbers or, if there are none, the form that
+// finds most.
 export function scan(text, layout, now, form = 'auto') {
   const list = readList(text, layout, form);
   if (list) return list;
@@ -33,8 +33,8 @@ export function scan(text, layout, now, form = 'auto') {
     .reduce((best, each) => (each.found.length > best.found.length ? each : best), usual);
 }
 
-// readList takes a text that holds nothing but IDs by its word, whatever their
-// times; undefined where the text is anything else.
+// readList returns the IDs of a text that has nothing but IDs, whatever their times. It
+// returns undefined for any other text.
 function readList(text, layout, form) {
   if (form !== 'auto') return listOf(text, layout, form);
   return listOf(text, layout, 'decimal') ?? listOf(text, layout, 'serial');
@@ -55,16 +55,16 @@ function listOf(text, layout, form) {
   return found.length > 0 ? { found, leftOut: 0, more: false, list: true } : undefined;
 }
 
-// boundsOf are the IDs that make sense in a log: later than the layout's first
-// days, and no more than a day ahead.
+// boundsOf returns the smallest and the largest ID that count in a log. They are of the end
+// of the layout's first days, and of a day from now.
 function boundsOf(layout, now) {
   const last = lastID(layout);
   const ahead = max(layout, now + day);
   return { from: min(layout, layout.epoch + early), to: ahead < last ? ahead : last };
 }
 
-// fewestDigits is the length of the shortest decimal ID that a text can have
-// besides other words.
+// fewestDigits returns the length of the shortest decimal ID that scan finds in a text with
+// other words.
 export function fewestDigits(layout) {
   return `${min(layout, layout.epoch + early)}`.length;
 }
@@ -96,8 +96,8 @@ function add(result, item, { from, to }) {
   }
 }
 
-// mayBeSerial leaves out nearly all words at little cost: a serial number has
-// 17 digits of time behind its code, in the same word or behind a separator.
+// mayBeSerial reports quickly whether a serial number may begin at the word. It has 17 digits
+// of time after its code, in the same word or after a separator.
 function mayBeSerial(text, { 0: word, index }) {
   return word.length > 17 || '-_.'.includes(text[index + word.length] ?? ' ');
 }
@@ -112,12 +112,13 @@ function numberOf(form, text, { 0: word, index }) {
   return isLikely(form, word) && !isFraction(text, index) ? itemOf(form, word) : undefined;
 }
 
-// isLikely leaves out the words and the numbers of a text in another form.
+// isLikely reports whether a word may be an ID of this form. In base 58 and base 62 it must
+// have a digit and a letter, so that words of a language and numbers do not count.
 function isLikely(form, word) {
   return form === 'decimal' || form === 'base32' ? /[0-9]/.test(word) : /[0-9]/.test(word) && /[A-Za-z]/.test(word);
 }
 
-// itemOf is undefined for what is not an ID.
+// itemOf returns the word with its ID, or undefined if it is not an ID.
 function itemOf(form, word) {
   if (!mayBe(form, word)) return undefined;
   try {
@@ -127,7 +128,7 @@ function itemOf(form, word) {
   }
 }
 
-// isFraction tells the digits after the point of a number.
+// isFraction reports whether the word at index is the part of a number after its point.
 function isFraction(text, index) {
   return text[index - 1] === '.' && /[0-9]/.test(text[index - 2] ?? '');
 }

@@ -1,6 +1,6 @@
-// Serial numbers as package serial of Go writes them: a code, the start of the
-// ID's tick in UTC, and the fields of the layout, each as wide as its largest
-// value. A separator may stand between them.
+// Serial numbers as package serial of Go writes them. They consist of a code, the start of
+// the ID's tick in UTC, and the fields of the layout, each as wide as its largest value. A
+// separator may stand between the parts.
 
 import { dateOf, daysOfMonth, timeOfDate } from './calendar.js';
 import { quote } from './forms.js';
@@ -8,11 +8,12 @@ import { lastID, lowFields } from './layout.js';
 import { compose, decompose, mask, timeOf } from './parts.js';
 import { t } from './text.js';
 
-// longest is a serial number of the longest code and the widest layout.
+// longest is the largest number of characters of a serial number, which has the longest
+// code and the widest layout.
 export const longest = 74;
 
-// format returns the serial number of an ID. What is not an ID of the layout has
-// none, and gives the code, an exclamation mark and the number.
+// format returns the serial number of an ID. A number that is not an ID of the layout has
+// none, so for it format returns the code, an exclamation mark and the number.
 export function format(l, code, separator, id) {
   checkCode(code);
   checkSeparator(separator);
@@ -24,8 +25,8 @@ export function format(l, code, separator, id) {
   return [code, time, ...shape.fields.map(({ name, width }) => `${parts[name]}`.padStart(width, '0'))].join(separator);
 }
 
-// parse reads the serial number of an ID of the layout, whatever its code and
-// separator, and returns all three. It takes nothing that format does not write.
+// parse returns the code, the separator and the ID of a serial number of the layout. It
+// accepts only texts that format writes for an ID.
 export function parse(l, text) {
   const match = shapeOf(l).whole.exec(text);
   if (!match) {
@@ -38,9 +39,9 @@ export function parse(l, text) {
   }
 }
 
-// finder returns a function that finds the serial number at a place of a text.
-// Its result says how long the text is that has the shape of one, and what it
-// is, if it is one. With lettered, a code of digits alone does not count.
+// finder returns a function that looks for a serial number at an index of a text. Its result
+// has the length of the text that has the shape of a serial number and, if it is one, the
+// result of parse. With lettered, a code of digits alone does not count.
 export function finder(l, lettered) {
   const { source } = shapeOf(l);
   const pattern = new RegExp(`${lettered ? '(?=[0-9]*[A-Z])' : ''}${source}(?![0-9A-Za-z])`, 'y');
@@ -59,7 +60,7 @@ function attempt(l, text) {
   }
 }
 
-// readCode reads what a reader enters: a code, and perhaps a separator behind.
+// readCode returns the code in a field, and the separator that may follow it.
 export function readCode(text) {
   const [, code, separator] = /^(.*?)([-_.]?)$/s.exec(text);
   checkCode(code);
@@ -78,7 +79,7 @@ function checkSeparator(separator) {
   }
 }
 
-// wanted describes the serial numbers of a layout by their zeros.
+// wanted returns the forms of serial numbers of a layout, with a zero for each digit.
 function wanted(l) {
   const shape = shapeOf(l);
   const parts = ['CODE', '0'.repeat(17), ...shape.fields.map(({ width }) => '0'.repeat(width))];
@@ -87,7 +88,8 @@ function wanted(l) {
 
 const shapes = new WeakMap();
 
-// shapeOf is what all serial numbers of a layout share, kept for the next one.
+// shapeOf returns the fields and the pattern of the serial numbers of a layout. It computes
+// them only once for each layout.
 function shapeOf(l) {
   if (!shapes.has(l)) shapes.set(l, newShape(l));
   return shapes.get(l);
@@ -102,7 +104,7 @@ function newShape(l) {
   return { fields: present, source, whole: new RegExp(`^${source}$`) };
 }
 
-// idOf puts the texts of the parts together.
+// idOf returns the ID whose parts have these texts.
 function idOf(l, texts) {
   const time = timeOfTexts(texts);
   const parts = { time, datacenter: 0n, worker: 0n, sequence: 0n };

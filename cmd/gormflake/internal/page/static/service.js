@@ -1,5 +1,5 @@
-// The page's service, if any: config.json says what it offers, and
-// nothing else is called.
+// The service of the page, if there is one. The page calls only the paths that config.json
+// offers.
 
 import { t } from './text.js';
 
@@ -10,8 +10,8 @@ export async function loadConfig() {
   return response.ok ? response.json() : {};
 }
 
-// call gets the JSON of an address. An error answer is thrown as the service's
-// own sentence.
+// call returns the JSON of an address. If the answer is an error, it throws an error with
+// the sentence of the service.
 export async function call(address) {
   const token = storedToken();
   const response = await fetch(address, { headers: token ? { Authorization: `Bearer ${token}` } : {}, cache: 'no-store' });
@@ -21,15 +21,15 @@ export async function call(address) {
   throw new Error(answer.detail ?? t`the service answered ${response.status}`);
 }
 
-// A TokenError is a token that the service does not take.
+// A TokenError is the error for a token that the service refuses.
 export class TokenError extends Error {}
 
 export function hasToken() {
   return storedToken() !== null;
 }
 
-// setToken keeps the token for this tab. Headers hold ASCII only, and so do
-// tokens.
+// setToken keeps the token for this tab. It throws a TokenError for a token that is not of
+// ASCII, because a header could not contain it.
 export function setToken(token) {
   if (!/^[!-~]+$/.test(token)) throw new TokenError(t`the token has blanks or other characters than ASCII: want the one that the service was started with`);
   kept = token;

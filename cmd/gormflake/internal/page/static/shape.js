@@ -1,4 +1,4 @@
-// The choice of a layout: one with a name, the service's, or one of its own.
+// The choice of a layout, which is one with a name, that of the service or a custom one.
 
 import { byID, showError } from './dom.js';
 import { expires, layout, layouts, lowFields, mistakes, sameLayout, timeBits } from './layout.js';
@@ -16,8 +16,8 @@ export class LayoutChoice {
   #current = layouts.twitter;
   #chosen = false;
 
-  // changed is called with no arguments after the reader has chosen another
-  // layout, touched whenever the layout may be another one, or none.
+  // changed is called after the reader has chosen another layout. touched is called
+  // whenever the layout may have changed or become invalid.
   constructor(changed, touched) {
     this.#changed = changed;
     this.#touched = touched;
@@ -42,7 +42,7 @@ export class LayoutChoice {
     return this.#chosen;
   }
 
-  // set chooses by name, with the layout where the name is custom.
+  // set chooses the layout with the name, or custom if the name is custom.
   set(name, custom) {
     byID('layout').value = name;
     this.#chosen = true;
@@ -51,7 +51,7 @@ export class LayoutChoice {
     this.#show();
   }
 
-  // unset has the reader choose; until then the layout is the last one.
+  // unset chooses no layout, so that the reader has to. Until then layout is the last one.
   unset() {
     byID('layout').value = '';
     byID('shape-text').textContent = t`none is chosen`;
@@ -68,7 +68,7 @@ export class LayoutChoice {
     option.textContent = name ? t`this service (${name})` : t`this service`;
   }
 
-  // knows reports whether set takes the name.
+  // knows reports whether there is a layout with the name.
   knows(name) {
     return this.#named(name) !== undefined;
   }
@@ -97,7 +97,7 @@ export class LayoutChoice {
     this.#changed();
   }
 
-  // read returns the layout of the fields, or undefined where one is wrong.
+  // read returns the layout of the fields, or undefined if a field is wrong.
   #read() {
     const errors = new Map();
     const take = (field, parse) => {

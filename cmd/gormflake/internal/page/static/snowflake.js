@@ -1,5 +1,5 @@
-// Snowflake IDs as package snowflake of Go has them: pure functions on BigInts,
-// for the page, Node and tests.
+// The functions of package snowflake of Go, on BigInts. They use no document, so that Node
+// can run them too.
 
 export * from './layout.js';
 export * from './parts.js';

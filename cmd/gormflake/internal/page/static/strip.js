@@ -1,5 +1,5 @@
-// Paints the timeline: a histogram of all IDs, a lane for each worker, as dark
-// as its IDs are dense, the gaps, and the marks of the time.
+// The painter of the timeline. It paints a histogram of all IDs, a lane for each worker,
+// which is darker where its IDs are denser, the gaps, and the marks of the time.
 
 import { marks } from './axis.js';
 import { byID } from './dom.js';
@@ -20,7 +20,7 @@ export class Painter {
   #scene;
   #asked = false;
 
-  // resized is called when the strip has another width.
+  // resized is called when the width of the strip has changed.
   constructor(resized) {
     new ResizeObserver(([{ contentRect }]) => {
       this.#width = contentRect.width;
@@ -32,8 +32,8 @@ export class Painter {
     this.#palette = undefined;
   }
 
-  // paint draws the scene in the next frame, and only the last one of a frame.
-  // The height is set at once, so that nothing moves then.
+  // paint draws the scene in the next frame. If it is called again before, only the last
+  // scene is drawn. It sets the height at once, so that nothing on the page moves later.
   paint(scene) {
     this.#scene = scene;
     this.#canvas.style.height = `${this.plot(scene.data, scene.view).bottom + axisHeight}px`;
@@ -45,7 +45,7 @@ export class Painter {
     });
   }
 
-  // plot maps offsets to pixels and lanes to rows, and back.
+  // plot returns functions that map offsets to pixels and lanes to rows, and back.
   plot(data, { from, to }) {
     const inner = Math.max(this.#width - gutter - 8, 10);
     const lanes = data.lanes.length;
@@ -86,7 +86,7 @@ export class Painter {
   }
 }
 
-// binsOf counts the IDs of each bar of the histogram, of each row too.
+// binsOf counts the IDs of each bar of the histogram, in all and in each row of lanes.
 function binsOf({ data, view }, plot) {
   const size = Math.ceil(plot.inner / barWidth) + 1;
   const rows = Array.from({ length: plot.rows }, () => new Uint32Array(size));
@@ -132,7 +132,7 @@ function drawGaps({ context, plot, data, palette }) {
   }
 }
 
-// drawHistogram draws how many IDs there are at which time, of all workers.
+// drawHistogram draws the number of IDs of all workers over time.
 function drawHistogram({ context, plot, bins, palette }) {
   context.fillStyle = palette.quiet;
   context.textAlign = 'right';
@@ -147,7 +147,7 @@ function drawHistogram({ context, plot, bins, palette }) {
   });
 }
 
-// drawLanes draws each worker's IDs, the darker the more.
+// drawLanes draws the IDs of each worker. More IDs are darker.
 function drawLanes({ context, plot, bins, layout, data, palette }) {
   context.textAlign = 'right';
   context.font = `600 11px ${palette.font}`;
@@ -165,7 +165,7 @@ function drawLanes({ context, plot, bins, layout, data, palette }) {
   });
 }
 
-// drawRange dims what is not selected.
+// drawRange dims the timeline outside the selected range.
 function drawRange({ context, plot, range, palette }) {
   if (!range) return;
   const clamp = (offset) => Math.min(Math.max(plot.x(offset), gutter), plot.width);
@@ -191,8 +191,8 @@ function drawCursor({ context, plot, item, palette }) {
   context.fill();
 }
 
-// readPalette resolves the custom properties in the scheme in use, which costs
-// more than all of the drawing, and is done once for each.
+// readPalette returns the colours of the present colour scheme. It takes longer than the
+// drawing, so it is called only once for each scheme.
 function readPalette(canvas) {
   const style = getComputedStyle(canvas);
   const colour = (name) => {

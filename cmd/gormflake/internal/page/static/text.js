@@ -1,12 +1,12 @@
-// The page's texts in the reader's language, which early.js has chosen. English stands
-// where it is used, and is the key in the files of the other languages.
+// The texts of the page in the reader's language, which early.js has set. The English texts
+// are in the code, and are the keys in the files of the other languages.
 
 import { zh } from './zh.js';
 
 const table = { 'zh-CN': zh }[globalThis.document?.documentElement.lang] ?? {};
 
-// t returns a text in the reader's language: of a template, whose values the other
-// languages have as {0}, {1}, in their own order, or of a word that a variable holds.
+// t returns a text in the reader's language. english is a template or a string. The texts in
+// other languages have the values of the template as {0}, {1}, in any order.
 export function t(english, ...values) {
   if (typeof english === 'string') return table[english] ?? english;
   const other = table[english.join('{}')];
@@ -15,7 +15,7 @@ export function t(english, ...values) {
 
 const attributes = ['aria-label', 'placeholder', 'content'];
 
-// translate puts all that the document itself says into the reader's language.
+// translate translates all texts and labels of the document.
 export function translate(root) {
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {

@@ -1,5 +1,5 @@
-// The button for light, dark and the system's choice. CSS does the rest, and
-// early.js what was chosen before.
+// The button for light colours, dark colours and the choice of the system. CSS sets the
+// colours, and early.js restores an earlier choice.
 
 import { byID } from './dom.js';
 import { t } from './text.js';
@@ -8,8 +8,8 @@ const key = 'gormflake-theme';
 
 const next = { auto: 'light', light: 'dark', dark: 'auto' };
 
-// startTheme calls changed after the colours have changed, by the button or the
-// system.
+// startTheme starts the button. changed is called after the button or the system has changed
+// the colours.
 export function startTheme(changed) {
   showTheme();
   byID('theme').addEventListener('click', () => {

@@ -1,10 +1,10 @@
-// Times as BigInts of Unix milliseconds, written and read.
+// Functions that format and parse times, which are BigInts of Unix milliseconds.
 
 import { dateOf, daysOfMonth, monthsBetween, timeOfDate, weekday } from './calendar.js';
 import { quote } from './forms.js';
 import { t } from './text.js';
 
-// A Date, and so what knows of time zones, ends in the year 275760.
+// The last time of a Date. JavaScript knows no time zones after it.
 const lastDate = 8640000000000000n;
 
 export function isoTime(ms) {
@@ -15,13 +15,13 @@ export function isoTime(ms) {
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
 
-// longTime is a time for a sentence: Saturday, 30 April 2016, 11:18:25.796 UTC.
+// longTime returns a time for a sentence, such as Saturday, 30 April 2016, 11:18:25.796 UTC.
 export function longTime(ms) {
   const { year, rest } = dateOf(ms);
   return t`${t(days[weekday(ms)])}, ${Number(rest.slice(4, 6))} ${t(months[Number(rest.slice(1, 3)) - 1])} ${year}, ${rest.slice(7, -1)} UTC`;
 }
 
-// isoDay is the day of isoTime, whose year may have more than four digits.
+// isoDay returns the day of isoTime, whose year may have more than four digits.
 export function isoDay(ms) {
   return isoTime(ms).split('T')[0];
 }
@@ -32,7 +32,7 @@ const local = new Intl.DateTimeFormat('sv-SE', {
 });
 const offset = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'longOffset' });
 
-// localTime is the time where the reader is, with its distance from UTC.
+// localTime returns the time in the zone of the browser, with its offset from UTC.
 export function localTime(ms) {
   if (!hasDate(ms)) return isoTime(ms);
   const date = new Date(Number(ms));
@@ -50,12 +50,13 @@ function hasDate(ms) {
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)(?:(?:T| +)(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: *(Z|([+-])(\d\d):(\d\d)))?)?$/;
 
-// A number below is seconds: it is in the year 5138, and in 1973 as milliseconds.
+// A smaller number is a Unix time in seconds, and any other one is in milliseconds. As
+// seconds it would be in the year 5138, and as milliseconds it is in 1973.
 const milliFrom = 100000000000n;
 
-// parseTime reads a time as the command line does: a date and a time in UTC or
-// with its offset, a date, or Unix time in seconds or milliseconds, decimal or hex;
-// with now, also "now", "-1h" and such.
+// parseTime returns the time of a text, in the forms of the command line. These are a date,
+// a date and a time in UTC or with an offset, and Unix time in decimal or hex. With now, it
+// also accepts relative times such as now and -1h.
 export function parseTime(text, now) {
   const ms = unixTime(text) ?? calendarTime(text) ?? (now === undefined ? undefined : relativeTime(text, now));
   if (ms === undefined) throw new SyntaxError(t`${quote(text)} is not a time: want one such as 2026-01-02T03:04:05.678Z, 2026-01-02, or Unix time such as 1767323045678 or 0x19b7ca98f2e${now === undefined ? '' : t`, or now, -1h, +30m`}`);
@@ -93,7 +94,7 @@ function relativeTime(text, now) {
   return now + BigInt(Math.trunc(sign === '-' ? -length : length));
 }
 
-// parseTick reads the length of a tick.
+// parseTick returns the length of a tick.
 export function parseTick(text) {
   if (!/^[0-9]{1,13}$/.test(text)) throw new SyntaxError(t`${quote(text)}: want whole milliseconds`);
   return BigInt(text);
@@ -101,7 +102,7 @@ export function parseTick(text) {
 
 const units = [['y', 31557600000n], ['d', 86400000n], ['h', 3600000n], ['min', 60000n], ['s', 1000n], ['ms', 1n]];
 
-// duration writes the two largest units of a length of time that has no date.
+// duration returns a length of time in its two largest units. A year is 365.25 days.
 export function duration(ms) {
   const first = units.findIndex(([, size]) => ms >= size);
   if (first < 0) return t`0 ms`;
@@ -113,8 +114,8 @@ export function duration(ms) {
   return parts.join(' ');
 }
 
-// span is the two largest units between two times, by the calendar of UTC, as
-// the command line has them.
+// span returns the time between two times in its two largest units, by the calendar of UTC,
+// as the command line does.
 function span(from, to) {
   const { months: count, rest } = monthsBetween(from, to);
   const [d, h, m, s] = [rest / 86400000n, rest / 3600000n % 24n, rest / 60000n % 60n, rest / 1000n % 60n];
@@ -126,7 +127,7 @@ function span(from, to) {
   return s > 0n ? [[`${s}.${rest / 100n % 10n}`, 's']] : [[rest, 'ms']];
 }
 
-// age says how long ago a time is, or how far ahead, in the shortest way.
+// age returns how long ago a time is, or how far ahead, with short units.
 export function age(ms, now) {
   const [from, to] = ms <= now ? [ms, now] : [now, ms];
   const text = span(from, to).map(([count, unit]) => `${count}${t(unit)}`).join(' ');
@@ -138,7 +139,7 @@ const unitWords = {
   m: ['minute', 'minutes'], s: ['second', 'seconds'], ms: ['millisecond', 'milliseconds'],
 };
 
-// longAge is age for a sentence.
+// longAge returns how long ago a time is, or how far ahead, in words for a sentence.
 export function longAge(ms, now) {
   if (ms <= now && now - ms < 1000n) return t`just now`;
   const [from, to] = ms <= now ? [ms, now] : [now, ms];

@@ -1,11 +1,10 @@
-// A field for a time: any way to write it, with a picker, and below it how it is
-// understood.
+// A field for a time. It accepts every form of a time, and has a picker. Below the field is
+// the time as the page understands it.
 
 import { byID } from './dom.js';
 import { isoTime } from './time.js';
 
-// startTimeField wires the field with the ID. parse reads its text, which may be
-// empty only if the field may.
+// startTimeField starts the field with this ID. parse returns the time of its text.
 export function startTimeField(id, parse) {
   const [field, picker] = [byID(id), byID(`${id}-date`)];
   byID(`${id}-pick`).addEventListener('click', () => {
@@ -20,7 +19,7 @@ export function startTimeField(id, parse) {
   field.addEventListener('input', () => echoTime(id, parse));
 }
 
-// echoTime shows the time unless the field says it in the same way.
+// echoTime shows the time of a field below it, unless the field has the same text.
 export function echoTime(id, parse) {
   const time = understood(byID(id).value, parse);
   byID(`${id}-echo`).textContent = time && time !== byID(id).value.trim() ? `= ${time}` : '';

@@ -1,6 +1,6 @@
-// The strip of many IDs on a timeline: how many at which time, and a lane for
-// each worker. It is drawn on a canvas, so that thousands stay smooth, and is a
-// slider to the keyboard and to screen readers.
+// The timeline of many IDs, with their number over time and a lane for each worker. It is
+// drawn on a canvas, because thousands of elements would be slow. For the keyboard and for
+// screen readers it is a slider.
 
 import { byID } from './dom.js';
 import { workerName, workerTitle } from './lanes.js';
@@ -14,15 +14,15 @@ export class Timeline {
   #data;
   #view;
   #index = 0;
-  #range; // of offsets, that the reader has selected
+  #range; // the offsets that the reader has selected
   #anchor; // where a selection by keys began
   #dragged; // where a selection by the pointer began
   #selected;
   #ranged;
   #painter = new Painter(() => this.draw());
 
-  // selected is called with an item of show when the reader picks its ID, ranged
-  // with a range of offsets, or undefined, when the reader selects one.
+  // selected is called with the item that the reader picks. ranged is called with the range
+  // of offsets that the reader selects, or with undefined when the range is cleared.
   constructor(selected, ranged) {
     this.#selected = selected;
     this.#ranged = ranged;
@@ -42,7 +42,7 @@ export class Timeline {
     this.#data = undefined;
   }
 
-  // show draws what arrange returns, and selects the first ID.
+  // show draws data, which is the result of arrange, and selects the first ID.
   show(layout, data, note) {
     this.#layout = layout;
     this.#data = data;
@@ -54,7 +54,7 @@ export class Timeline {
     this.#select(0);
   }
 
-  // pick selects an item of show.
+  // pick selects an item of the shown data.
   pick(item) {
     this.#select(this.#data.ids.indexOf(item));
   }
@@ -96,7 +96,7 @@ export class Timeline {
   #zoom(factor) {
     const { from, to } = this.#view;
     const whole = this.#whole();
-    // Numbers of 53 bits tell no less apart, so far from the start.
+    // Far from the start, numbers of 53 bits cannot represent smaller differences.
     const width = Math.max((to - from) * factor, 0.01, whole.to * 2 ** -40);
     if (width >= whole.to - whole.from) return this.#all();
     const middle = Math.min(Math.max(this.#data.ids[this.#index].offset, from), to);
@@ -117,7 +117,8 @@ export class Timeline {
     event.preventDefault();
   }
 
-  // move selects the ID, and with Shift all from where that was first held.
+  // move selects the ID. With extend, which Shift sets, it also selects the range from the ID
+  // at which Shift was first pressed.
   #move(index, extend) {
     if (extend) this.#anchor ??= this.#data.ids[this.#index].offset;
     this.#select(index);
@@ -175,7 +176,8 @@ export class Timeline {
     return this.#painter.plot(this.#data, this.#view);
   }
 
-  // nearest is the ID nearest to the click, of the lane under it if one is near.
+  // nearest returns the index of the ID nearest to a click. It prefers the lane at the click by
+  // 8 pixels.
   #nearest(event) {
     const box = event.currentTarget.getBoundingClientRect();
     const plot = this.#plot();

@@ -1,4 +1,4 @@
-// Who holds which worker, as the service's database says.
+// The table of the workers in the service's database, with their holders.
 
 import { byID, dayAndHour, el, showError } from './dom.js';
 import { call } from './service.js';
@@ -18,7 +18,7 @@ async function showWorkers() {
     byID('workers-summary').textContent = summary(workers);
     byID('workers-table').hidden = workers.length === 0;
     byID('workers-table').tBodies[0].replaceChildren(...workers.map(workerRow));
-    // Only who has the token is told of owners.
+    // The service sends owners only to a client that has sent the token.
     const unnamed = workers.every(({ owner }) => !owner);
     for (const { lastElementChild } of byID('workers-table').rows) lastElementChild.hidden = unnamed;
   } catch (error) {

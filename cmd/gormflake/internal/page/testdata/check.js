@@ -1,5 +1,5 @@
-// check holds the page's modules to the vectors that Go wrote. It runs in Node
-// and in the page, and returns a line for each difference.
+// check compares the results of the page's modules with the vectors that Go wrote. It runs
+// in Node and in the page, and returns a line for each difference.
 
 export function check(snowflake, serial, vectors) {
   const wrong = [];

@@ -1,6 +1,6 @@
-// Takes IDs apart that Go composed: reads lines of JSON, each a layout, an ID
-// and serial numbers, and writes for each the parts, the bounds of its tick, its
-// texts and what the serial numbers are.
+// Decomposes IDs of Go. Each line of the input is JSON with a layout, an ID and serial
+// numbers. Each line of the output has the parts of the ID, the bounds of its tick, its
+// texts, and the IDs of the serial numbers.
 import { createInterface } from 'node:readline';
 import * as serial from '../static/serial.js';
 import * as snowflake from '../static/snowflake.js';

@@ -1,4 +1,4 @@
-// The keys of all texts of the page: of its document, and of t in its modules.
+// Finds the keys of all texts of the page, which are in its document and in calls of t.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const folder = new URL('../static/', import.meta.url);
@@ -10,7 +10,8 @@ export function textsOf(source) {
   return found;
 }
 
-// templateAt reads a template up to its end; what is within ${} may hold others.
+// templateAt returns the key of a template, and the index after its end. The code within
+// ${} may contain other templates.
 function templateAt(source, at) {
   let key = '';
   while (source[at] !== '`') {
@@ -39,7 +40,8 @@ export function textsOfModules() {
   return modules.flatMap((name) => textsOf(readFileSync(new URL(name, folder), 'utf8')));
 }
 
-// textsOfDocument leaves out what has no letters, or its own language.
+// textsOfDocument returns the texts and labels of index.html. It leaves out those without
+// letters, and elements with their own language.
 export function textsOfDocument() {
   const html = readFileSync(new URL('index.html', folder), 'utf8')
     .replace(/<(noscript|script)[^]*?<\/\1>/g, '').replace(/<(\w+)[^>]* lang="[^]*?<\/\1>/g, (all, tag) => (tag === 'html' ? all : ''));

@@ -4,7 +4,7 @@ import test from 'node:test';
 import { zh } from '../static/zh.js';
 import { textsOf, textsOfDocument, textsOfModules } from './texts.js';
 
-// What is written alike in all languages.
+// Names that are the same in all languages.
 const names = /^(gormflake|Discord|Instagram|Leaf|TSID|Yitter|Sonyflake|ID|CSV|JSON|HTTP API|base \d\d)$/;
 const texts = [...new Set([...textsOfDocument(), ...textsOfModules()])];
 
@@ -13,7 +13,7 @@ test('every text of the page has a Chinese one', () => {
   assert.deepEqual(texts.filter((text) => !names.test(text) && !Object.hasOwn(zh, text)), []);
 });
 
-// Words that a variable holds stand in quotes somewhere.
+// A word that a variable contains is in quotes somewhere in the sources.
 test('every Chinese text is used', () => {
   const sources = readFileSync(new URL('../static/index.html', import.meta.url), 'utf8')
     + ['drawing', 'facts', 'forms', 'hardly', 'ids', 'layout', 'theme', 'time'].map((name) => readFileSync(new URL(`../static/${name}.js`, import.meta.url), 'utf8')).join('')

@@ -1,5 +1,5 @@
-// Reads lines of JSON, each a text and two times, and writes what time the text
-// is and how long ago the one time is from the other.
+// Each line of the input is JSON with a text and the times at and now. Each line of the
+// output has the time of the text, and the age of at.
 import { createInterface } from 'node:readline';
 import { age, parseTime } from '../static/time.js';
 

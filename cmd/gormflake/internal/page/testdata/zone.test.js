@@ -1,4 +1,5 @@
-// The zone is set before the module makes its formats, so that it stands alone.
+// The zone is set before the module is loaded, because the module creates its formats at
+// once. Therefore these tests have their own file.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
