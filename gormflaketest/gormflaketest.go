@@ -35,12 +35,12 @@ type Counter struct {
 // share one count. Serial numbers have the format of [snowflake.TwitterLayout].
 func New() *Counter { return &Counter{last: map[string]types.ID{}} }
 
-// Fill implements [gormflake.Generator]. It uses a count that is separate from every
-// table's count.
+// Fill sets dst to the next numbers of a count that is separate from every table's count. It
+// implements [gormflake.Generator].
 func (c *Counter) Fill(ctx context.Context, dst []types.ID) error { return c.FillTable(ctx, "", dst) }
 
-// FillTable implements [gormflake.TableGenerator]. It continues the table's count and
-// never fails.
+// FillTable sets dst to the next numbers of the table's count. It never fails. It implements
+// [gormflake.TableGenerator].
 func (c *Counter) FillTable(_ context.Context, table string, dst []types.ID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,9 +51,9 @@ func (c *Counter) FillTable(_ context.Context, table string, dst []types.ID) err
 	return nil
 }
 
-// Observe implements [gormflake.TableGenerator]. It makes the table's count continue
-// after id, unless it is beyond id already. Call it for rows that a test has inserted by
-// SQL.
+// Observe makes the table's count continue after id, unless it is beyond id already. The
+// plugin calls it for rows that are created with a key. Call it for rows that a test has
+// inserted by SQL. It implements [gormflake.TableGenerator].
 func (c *Counter) Observe(table string, id types.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +73,8 @@ type List struct {
 // It returns an error when a statement needs more IDs than are left.
 func Keys(ids ...types.ID) *List { return &List{ids: slices.Clone(ids)} }
 
-// Fill implements [gormflake.Generator]. If too few IDs are left, it returns an error and
-// keeps the IDs for a later call.
+// Fill sets dst to the next IDs of the list. If too few are left, it returns an error and
+// keeps the IDs for a later call. It implements [gormflake.Generator].
 func (l *List) Fill(_ context.Context, dst []types.ID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -75,8 +75,8 @@ func TestNewCounts(t *testing.T) {
 	}
 }
 
-// TestNewContinuesAfterKeysThatAreSet checks that no other row gets a key that a test has
-// set.
+// TestNewContinuesAfterKeysThatAreSet checks that each table's count continues after the
+// highest key that a test has set or observed, so that no other row gets this key.
 func TestNewContinuesAfterKeysThatAreSet(t *testing.T) {
 	t.Parallel()
 	gen := gormflaketest.New()

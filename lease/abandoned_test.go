@@ -16,7 +16,7 @@ import (
 // waits.
 type sluggish struct {
 	*leasetest.Memory
-	read, write time.Duration
+	read, write time.Duration // the delays of Load and CompareAndSwap
 }
 
 func (s sluggish) Load(ctx context.Context) (map[int]lease.Record, error) {
@@ -85,7 +85,7 @@ func TestMissingLayoutIsLogged(t *testing.T) {
 	})
 }
 
-// A flawed store refuses writes and is a Checker that returns the reason.
+// A flawed store refuses to replace records, and is a Checker that returns the reason.
 type flawed struct{ *leasetest.Memory }
 
 func (flawed) Check(context.Context) error { return errors.New("rule nothing rewrites statements") }

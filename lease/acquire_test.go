@@ -22,6 +22,7 @@ import (
 func TestAcquireChooses(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000
+	// all returns records of held workers, from key 0 on, with bounds in ms from now.
 	all := func(bounds ...int64) map[int]lease.Record {
 		records := map[int]lease.Record{}
 		for worker, bound := range bounds {
@@ -29,13 +30,13 @@ func TestAcquireChooses(t *testing.T) {
 		}
 		return records
 	}
-	released := all(hour, 2*hour, hour, hour)
-	released[1] = lease.Record{Bound: released[1].Bound}
+	oneReleased := all(hour, 2*hour, hour, hour)
+	oneReleased[1] = lease.Record{Bound: oneReleased[1].Bound} // without a holder
 	tests := []struct {
 		name    string
 		records map[int]lease.Record
 		opts    []lease.Option
-		want    int
+		want    int // the worker's key, datacenter<<1 | worker
 	}{
 		{"the one never used", all(-hour, -2*hour, -hour), nil, 3},
 		{"the lowest bound", all(-hour, -2*hour, -hour, -hour), nil, 1},
@@ -45,7 +46,7 @@ func TestAcquireChooses(t *testing.T) {
 		{"this very one", all(-2*hour, -hour, -2*hour, -hour), []lease.Option{lease.WithWorker(1)}, 1},
 		{"this very one of a datacenter", all(-hour, -hour), []lease.Option{lease.WithWorker(1), lease.WithDatacenter(1)}, 3},
 		{"the lowest ahead", all(hour, hour, hour-1, hour), []lease.Option{lease.WithMaxAhead(time.Hour)}, 2},
-		{"one released, though further ahead", released, []lease.Option{lease.WithMaxAhead(2 * time.Hour)}, 1},
+		{"one released, though further ahead", oneReleased, []lease.Option{lease.WithMaxAhead(2 * time.Hour)}, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -78,7 +79,7 @@ func TestAcquireAtTheVeryBound(t *testing.T) {
 				if opts != nil {
 					bound += time.Hour.Milliseconds()
 				}
-				held(store, bound)
+				holdAll(store, bound)
 				if l := acquire(t, store, opts...); l.Stats().Datacenter != 0 || l.Stats().Worker != 0 {
 					t.Errorf("took %+v, want datacenter 0 worker 0", l.Stats())
 				}
@@ -108,7 +109,7 @@ func TestNoFreeWorker(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		bound  int64
+		bound  int64 // of worker 0, in ms from now
 		opts   []lease.Option
 		phrase string
 	}{
@@ -122,7 +123,7 @@ func TestNoFreeWorker(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				store := leasetest.NewMemory()
-				held(store, now()+test.bound)
+				holdAll(store, now()+test.bound)
 				_, err := lease.Acquire(t.Context(), store, layout(), test.opts...)
 				var none *lease.NoFreeWorkerError
 				if !errors.Is(err, lease.ErrNoFreeWorker) || !errors.As(err, &none) {
@@ -173,7 +174,7 @@ func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()
-		held(store, now()+40_000)
+		holdAll(store, now()+40_000)
 		store.Put(2, lease.Record{Bound: now() + 300})
 		start := time.Now()
 		l := acquire(t, store)
@@ -308,7 +309,7 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 			store := leasetest.NewMemory()
 			acquire(t, store) // writes the layout
 			old := now() - 3_600_000
-			held(store, old)
+			holdAll(store, old)
 			before := store.Calls().Swaps
 			store.Fail(test.faults...)
 			l := acquire(t, store)
@@ -320,6 +321,7 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 			if holder(r) != s.Owner || r.Bound != s.Until.UnixMilli() {
 				t.Errorf("record = %+v, want the one of %+v", r, s)
 			}
+			// The fifth part of an owner is the bound that the claim has replaced.
 			if replaced := strings.Split(r.Owner, "/")[4]; replaced != strconv.FormatInt(old, 10) {
 				t.Errorf("owner %q says that %s was replaced, want %d, which others have written", r.Owner, replaced, old)
 			}
@@ -368,9 +370,9 @@ func TestAcquireStandsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := refusing{leasetest.NewMemory()}
-		held(store.Memory, now()-3_600_000)
+		holdAll(store.Memory, now()-3_600_000)
 		store.OnCall(func(leasetest.Call) leasetest.Fault {
-			if store.Calls().Loads > 1000 {
+			if store.Calls().Loads > 1000 { // too many attempts: Acquire then fails with another error
 				return leasetest.LoseRequest
 			}
 			return leasetest.None
@@ -483,9 +485,9 @@ func TestSettlingWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()
-		held(store, now()+3_600_000)
-		store.Put(1, lease.Record{})
-		store.Put(2, lease.Record{Bound: 1})
+		holdAll(store, now()+3_600_000)
+		store.Put(1, lease.Record{})         // never used, and so chosen first
+		store.Put(2, lease.Record{Bound: 1}) // free, and so chosen next
 		time.AfterFunc(5*time.Second, func() { rob(store, 1) })
 		l := acquire(t, store, lease.WithSettle(10*time.Second))
 		if s := l.Stats(); s.Datacenter != 1 || s.Worker != 0 || s.Losses != 1 {
@@ -498,7 +500,7 @@ func TestSettlingWorkerIsLost(t *testing.T) {
 // worker would collide again and again.
 func TestCollidedChooseAtRandom(t *testing.T) {
 	t.Parallel()
-	const workers = 32
+	const workers = 32 // of a datacenter
 	chosen := map[int64]bool{}
 	for range 100 {
 		store := leasetest.NewMemory()
@@ -506,7 +508,7 @@ func TestCollidedChooseAtRandom(t *testing.T) {
 			store.Put(worker, lease.Record{Bound: int64(1 + worker)})
 		}
 		store.OnCall(func(c leasetest.Call) leasetest.Fault {
-			if c.Swap && c.Worker == 0 {
+			if c.Swap && c.Worker == 0 { // worker 0 has the lowest bound, so the claim chooses it first
 				store.Put(0, lease.Record{Bound: now() + 60_000, Owner: "faster"})
 			}
 			return leasetest.None
@@ -536,7 +538,7 @@ func TestSettleGivesUp(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error = %v, want the deadline", err)
 		}
-		if r := store.Records()[0]; !released(r) {
+		if r := store.Records()[0]; !isReleased(r) {
 			t.Errorf("the worker stays taken: %+v", r)
 		}
 	})

@@ -34,11 +34,11 @@ type span struct {
 func (c *config) span() span {
 	switch {
 	case c.datacenter != nil:
-		return span{c, *c.datacenter, 1}
-	case c.oneWorker:
-		return span{c, 0, 1}
+		return span{config: c, datacenter: *c.datacenter, count: 1}
+	case c.oneWorker: // without WithDatacenter, WithWorker means datacenter 0
+		return span{config: c, datacenter: 0, count: 1}
 	}
-	return span{c, 0, datacenters(c.layout)}
+	return span{config: c, datacenter: 0, count: datacenters(c.layout)}
 }
 
 // width returns the number of workers in each datacenter of the span.
@@ -122,7 +122,7 @@ func (ch *chooser) usedWorkers(records map[int]Record) []candidate {
 	var used []candidate
 	for key, start := range starts {
 		if ch.span().has(key) {
-			used = append(used, candidate{key, records[key], start})
+			used = append(used, candidate{key: key, record: records[key], start: start})
 		}
 	}
 	slices.SortFunc(used, candidate.compare) // so that a simulation with one seed always makes the same choice
@@ -159,7 +159,7 @@ func (ch *chooser) choose(records map[int]Record, now int64, collided, starting 
 func (ch *chooser) chooseFromSample(keys []int, records map[int]Record, now int64) (candidate, bool) {
 	var found []candidate
 	for _, key := range keys {
-		c := candidate{key, records[key], max(records[key].Bound, ch.lostBounds[key])}
+		c := candidate{key: key, record: records[key], start: max(records[key].Bound, ch.lostBounds[key])}
 		if c.start <= now {
 			found = append(found, c)
 		}
@@ -179,7 +179,7 @@ func (ch *chooser) chooseFromSample(keys []int, records map[int]Record, now int6
 // may also take back a worker that it lost, however far ahead the bound is, if the worker
 // has no holder and its bound has not risen since. The bound is then the lease's own.
 func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candidate, bool) {
-	mayTake := func(candidate) bool { return true }
+	mayTake := func(candidate) bool { return true } // a process that starts may take any worker
 	if !starting {
 		lostEarlier := filter(used, func(c candidate) bool {
 			bound, lost := ch.lostBounds[c.key]
@@ -236,12 +236,13 @@ type observation struct {
 
 // observe updates the observations with the records of used. It returns a function that
 // reports whether a candidate's holder seems dead, because its record has not changed for
-// two windows. The longer of the holder's and this lease's window counts.
+// two windows. The longer of the holder's and this lease's window counts, but at most
+// maxWindow, because a record that a person has edited may contain any window.
 func (l liveness) observe(used []candidate, window time.Duration) func(candidate) bool {
 	now := time.Now()
 	for _, c := range used {
 		if l[c.key].record != c.record {
-			l[c.key] = observation{c.record, now}
+			l[c.key] = observation{record: c.record, since: now}
 		}
 	}
 	return func(c candidate) bool {

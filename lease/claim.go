@@ -132,9 +132,9 @@ func (c *claim) checkSettle() error {
 // learning of it.
 func checkDeadline(ctx context.Context, took time.Duration) error {
 	deadline, ok := ctx.Deadline()
-	if left := time.Until(deadline); ok && left < took {
+	if remaining := time.Until(deadline); ok && remaining < took {
 		return acquireError(fmt.Errorf("nothing was written, because the store took %v to be read and the context ends in %v: want a context that lasts longer: %w",
-			took.Round(time.Millisecond), left.Round(time.Millisecond), context.DeadlineExceeded))
+			took.Round(time.Millisecond), remaining.Round(time.Millisecond), context.DeadlineExceeded))
 	}
 	return nil
 }
@@ -163,9 +163,9 @@ func (c *claim) readRecords(ctx context.Context, conn records) (v view, err erro
 		}
 		return v, err
 	}
-	workers := c.span()
-	keys := workers.sample()
-	if int64(len(keys)) < workers.size() {
+	span := c.span()
+	keys := span.sample()
+	if int64(len(keys)) < span.size() { // otherwise the claim reads all workers
 		v.sample = keys
 	}
 	keys = slices.Concat(keys, slices.Collect(maps.Keys(c.starts)), []int{layoutKey})
@@ -193,7 +193,7 @@ func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 	found, err = c.chooser.choose(v.records, now, c.collisions > 0, c.starting)
 	var none *NoFreeWorkerError
 	if errors.As(err, &none) && none.Wait <= shortWait && none.Holders[0].Owner == "" {
-		c.pause = max(none.Wait, 1)
+		c.pause = max(none.Wait, 1) // a pause of zero would be none
 		return found, false, nil
 	}
 	return found, err == nil, err
@@ -205,7 +205,7 @@ func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 func (c *claim) findOwnWrite(records map[int]Record) (candidate, bool) {
 	for _, key := range slices.Sorted(maps.Keys(c.starts)) {
 		if r := records[key]; r.heldBy() == c.token.holder {
-			return candidate{key, r, c.starts[key]}, true
+			return candidate{key: key, record: r, start: c.starts[key]}, true
 		}
 	}
 	return candidate{}, false
@@ -229,7 +229,7 @@ func (c *claim) write(ctx context.Context, conn records, found candidate, now in
 	}
 	w := c.newWorker(found.key, now)
 	r := w.newRecord(max(c.bound(max(now+c.settle.Milliseconds(), c.starts[found.key])), found.record.Bound))
-	c.token = w.token
+	c.token = w.token // newRecord has counted this write
 	ok, err := conn.swap(ctx, found.key, found.record, r)
 	switch {
 	case ok:
@@ -249,7 +249,8 @@ func (c *claim) write(ctx context.Context, conn records, found candidate, now in
 // returns the worker if it is still the record that the claim has compared its layout
 // with. If a crash of the store has removed that record, another process may have written
 // another layout. confirm then releases the worker, and returns nil so that the claim
-// tries again.
+// tries again. It does the same, and returns the error, if it cannot read the record. It
+// ignores a loss that the release discovers, because the worker has issued no ID.
 func (c *claim) confirm(ctx context.Context, conn records, w *heldWorker) (*heldWorker, error) {
 	r, err := conn.read(ctx, layoutKey)
 	if r == c.layoutRecord && err == nil {

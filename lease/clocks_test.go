@@ -125,7 +125,7 @@ func TestExtensionToleratesTheStoresClock(t *testing.T) {
 			if s := l.Stats(); s.Failures > 0 || s.Losses > 0 {
 				t.Errorf("stats %+v", s)
 			}
-			want := 0
+			want := 0 // a store's clock that is ahead is no reason to warn
 			if wrong < 0 {
 				want = 3
 			}
@@ -175,7 +175,7 @@ func TestExtensionRefusesOurJumpUnderAWrongStore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name         string
-		store, jump  time.Duration
+		store, jump  time.Duration // steps of the store's clock, and then of ours
 		refuse, warn bool
 	}{
 		{"the store's clock lags", -2 * time.Hour, 0, false, true},

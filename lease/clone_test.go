@@ -16,7 +16,7 @@ import (
 // returns the bound that the copy then has.
 func extendAsClone(store *leasetest.Memory, worker int) int64 {
 	r := store.Records()[worker]
-	r.Bound += 20_001
+	r.Bound += 20_001 // the process itself extends after a third of a minute, by 20,000 ms
 	r.Owner = written(r.Owner)
 	store.Put(worker, r)
 	return r.Bound

@@ -156,14 +156,15 @@ func (in *Inspection) tickAt(method string, t time.Time) (int64, error) {
 		return 0, fmt.Errorf("lease: %s: time %s out of range [%s, %s) of the layout", method, stamp(t), stamp(in.Layout.Epoch), stamp(in.Layout.Expires()))
 	}
 	bound := t.UnixMilli()
-	if t.After(time.UnixMilli(bound)) {
+	if t.After(time.UnixMilli(bound)) { // UnixMilli has cut off a part of a millisecond
 		bound++
 	}
 	return ceil(bound, in.Layout.Tick.Milliseconds()), nil
 }
 
-// spare returns the key of a worker whose bound can be raised at the least cost: a
-// worker without holder if there is one. All workers of the layout must have a record.
+// spare returns the key of the worker whose bound Raise raises if all bounds are high
+// enough. That is a worker without holder, because a holder would lose its worker, or worker
+// 0 of datacenter 0 if all workers are held.
 func (in *Inspection) spare() int {
 	for _, h := range in.Holders {
 		if h.Owner == "" {
@@ -181,6 +182,7 @@ func (in *Inspection) raiseBound(ctx context.Context, key int, bound int64) erro
 	update := func(r Record) Record {
 		return Record{max(bound, ceil(r.Bound+1, tick)), r.withoutHolder().Owner}
 	}
+	// true forces the write even if the record has changed since the inspection.
 	if err := in.writeAcknowledged(ctx, key, true, update); err != nil {
 		datacenter, worker := numbers(in.Layout, key)
 		return fmt.Errorf("lease: raising datacenter %d worker %d: %w", datacenter, worker, err)
@@ -191,6 +193,7 @@ func (in *Inspection) raiseBound(ctx context.Context, key int, bound int64) erro
 // replaceRecord replaces the record of h by the record that update returns for it. It
 // fails if another process has written the record since the inspection.
 func (in *Inspection) replaceRecord(ctx context.Context, h Holder, key int, update func(Record) Record) error {
+	// false makes another process's write an error.
 	if err := in.writeAcknowledged(ctx, key, false, update); err != nil {
 		return fmt.Errorf("lease: %v: %w", h, err)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// evictable returns a store with a worker whose bound is far ahead of the clock.
+// evictable returns a store in which worker 1 is held by another process, with a bound an
+// hour ahead of the clock, and the record of worker 1. The test itself leases worker 0.
 func evictable(t *testing.T) (store *leasetest.Memory, held lease.Record) {
 	t.Helper()
 	store = leasetest.NewMemory()
@@ -52,6 +53,7 @@ func TestForgedHolder(t *testing.T) {
 	in := inspect(t, store)
 	before := store.Records()
 	for name, h := range map[string]lease.Holder{
+		// These two have the key of the layout, -1, and so has "another alias".
 		"the layout":       {Datacenter: -1, Worker: 1, Owner: before[-1].Owner, Until: time.UnixMilli(0)},
 		"the layout's key": {Worker: -1, Owner: before[-1].Owner, Until: time.UnixMilli(0)},
 		"never leased":     {Datacenter: 1, Worker: 1, Owner: grant, Until: until},
@@ -105,7 +107,7 @@ func TestEvictChanged(t *testing.T) {
 // may vanish in a crash. So they write it again, with another count.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
-	lost := errors.New("lost for good")
+	lost := errors.New("lost for good") // stands for any error of the store
 	changes := map[string]func(ctx context.Context, in *lease.Inspection) error{
 		"Evict": func(ctx context.Context, in *lease.Inspection) error { return in.Evict(ctx, in.Holders[1]) },
 		"Lower": func(ctx context.Context, in *lease.Inspection) error { return in.Lower(ctx, in.Holders[1], time.Now()) },
@@ -123,6 +125,7 @@ func TestUnanswered(t *testing.T) {
 		{"request lost", []leasetest.Fault{leasetest.LoseRequest}, nil},
 		{"answer lost", []leasetest.Fault{leasetest.LoseReply}, nil},
 		{"answers lost", []leasetest.Fault{leasetest.LoseReply, leasetest.LoseRequest, leasetest.LoseReply}, nil},
+		// 1 is LoseRequest, and 2 is LoseReply. There are more of them than tries.
 		{"all requests lost", []leasetest.Fault{1, 1, 1, 1, 1, 1, 1, 1}, lost},
 		{"all answers lost", []leasetest.Fault{2, 2, 2, 2, 2, 2, 2, 2}, lost},
 	} {

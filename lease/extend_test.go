@@ -217,7 +217,7 @@ func TestReleaseUnknownOutcome(t *testing.T) {
 			if err := gen.Close(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			if r := store.Records()[0]; !released(r) {
+			if r := store.Records()[0]; !isReleased(r) {
 				t.Errorf("record = %+v, want a free one", r)
 			}
 		})
@@ -241,8 +241,8 @@ func TestReleaseFails(t *testing.T) {
 	}
 }
 
-// The clock jumps decades ahead. The lease does not write such a bound, because it
-// could not be lowered again.
+// The clock jumps 31 days ahead, more than a generator believes. The lease does not write
+// such a bound, because it could not be lowered again. It follows jumps of 29 days.
 func TestAbsurdClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -401,6 +401,7 @@ func TestBoundsAreWholeTicks(t *testing.T) {
 		if bound := store.Records()[0].Bound; bound%10 != 0 {
 			t.Errorf("bound %d is not a whole number of ticks of 10ms", bound)
 		}
+		// Without the rounding, the rest of a tick would block logical time at a window's end.
 		ids, gen := make([]types.ID, 1<<20), generate(t, l, snowflake.WithLogicalTime())
 		for range 100 {
 			if err := gen.Fill(t.Context(), ids); err != nil {

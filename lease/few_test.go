@@ -14,19 +14,19 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// wide returns a layout with so many workers that a claim reads only a few.
+// wide returns a layout with 1024 workers, so that a claim reads only a sample of 32.
 func wide() snowflake.Layout {
 	return snowflake.Layout{
 		Epoch: time.UnixMilli(631152000000).UTC(), Tick: time.Millisecond, WorkerBits: 10, SequenceBits: 12,
 	}
 }
 
-// A reader counts the records that a claim asks for.
+// A reader is a Getter that records how much a claim reads.
 type reader struct {
 	lease.Store
 	mu    sync.Mutex
-	loads int
-	gets  []int
+	loads int   // calls of Load, which reads all records
+	gets  []int // the number of keys of each call of Get
 }
 
 func (r *reader) Load(ctx context.Context) (map[int]lease.Record, error) {
@@ -71,14 +71,16 @@ func TestClaimReadsAFewWorkers(t *testing.T) {
 		if a, b := first.Stats(), second.Stats(); a.Worker == b.Worker {
 			t.Errorf("both hold worker %d", a.Worker)
 		}
+		// The first Get has a sample of 32 draws, in which a worker may occur twice, and the
+		// layout. The second Get has the layout only.
 		if store.loads != 0 || len(store.gets) != 2 || store.gets[0] > 33 || store.gets[0] < 16 || store.gets[1] != 1 {
 			t.Errorf("%d loads, gets of %v: want none, and gets of some 33 and 1", store.loads, store.gets)
 		}
 	})
 }
 
-// If a few workers are all in use, a claim reads all records. It finds the last free
-// worker, and the error of a full store names all holders.
+// If all workers of a claim's sample are in use, the claim reads all records. It finds the
+// last free worker, and the error of a full store names all holders.
 func TestClaimReadsAllWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,8 +104,9 @@ func TestClaimReadsAllWorkers(t *testing.T) {
 	})
 }
 
-// A claim finds its write without an answer again, although it reads only a few
-// workers.
+// The answer to a claim's write is lost. The claim then reads a new sample of the workers,
+// and must still find the record that it has written. Otherwise it would lease a second
+// worker.
 func TestClaimOfAFewFindsItsOwnWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,8 +129,9 @@ func TestClaimOfAFewFindsItsOwnWrite(t *testing.T) {
 	})
 }
 
-// The lease does not issue again below a bound that the store has forgotten, even if
-// the claim reads only a few workers.
+// The store forgets a bound that the lease has issued IDs up to. The lease must not issue
+// below this bound when it takes the worker again, even if it has read the worker's record
+// in a sample.
 func TestClaimOfAFewStartsAtTheLostBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,7 +140,7 @@ func TestClaimOfAFewStartsAtTheLostBound(t *testing.T) {
 		for worker := range 1023 { // all except one are held, and a claim finds that one by chance or reads all
 			memory.Put(worker, lease.Record{Bound: time.Now().Add(time.Hour).UnixMilli(), Owner: "other"})
 		}
-		l, err := acquireWide(t, store, lease.WithWorkers(983, 1023))
+		l, err := acquireWide(t, store, lease.WithWorkers(983, 1023)) // 41 workers, more than a sample
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,8 +148,9 @@ func TestClaimOfAFewStartsAtTheLostBound(t *testing.T) {
 		for range 40 {
 			_, _ = gen.Next(t.Context())
 			until := l.Stats().Until
+			// The store forgets the window, and shows the worker as released an hour ago.
 			memory.Put(1023, lease.Record{Bound: time.Now().Add(-time.Hour).UnixMilli(), Owner: "other/1/token/1/0/60000/released"})
-			for l.Stats().Until.Equal(until) {
+			for l.Stats().Until.Equal(until) { // until the lease has noticed
 				time.Sleep(time.Second)
 			}
 			if id, _ := next(t, gen); wide().Time(id).Before(until) {
@@ -158,7 +163,7 @@ func TestClaimOfAFewStartsAtTheLostBound(t *testing.T) {
 // A turns store is a Queue that lets one claim in at a time.
 type turns struct {
 	lease.Store
-	gate chan struct{}
+	gate chan struct{} // full while a claim has its turn
 }
 
 func (s turns) Enter(ctx context.Context) (func(), error) {

@@ -32,8 +32,9 @@ type formats struct {
 	}
 }
 
-// The format must not change, because processes of different versions and languages
-// share a store.
+// The texts of layouts and holders in a store must not change, because processes of
+// different versions and languages share a store. The lease must write and read them as
+// testdata/format.json shows.
 func TestFormat(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/format.json")

@@ -11,7 +11,7 @@ import (
 
 // Grant returns the first grant to [snowflake.New]. A lease serves one generator.
 func (l *Lease) Grant(ctx context.Context, _ snowflake.Layout) (*snowflake.Grant, error) {
-	return l.grantBeyond(ctx, nil, l.now())
+	return l.grantBeyond(ctx, nil, l.now()) // nil, because the generator holds no grant yet
 }
 
 // Extend returns a grant that reaches beyond need, for a generator that has reached the
@@ -69,7 +69,7 @@ func slowError(limit time.Duration) error {
 // so that the next callers fail at once instead of waiting as long.
 func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) error {
 	if ctx.Err() == nil {
-		l.holdings.failed(why)
+		l.holdings.noteFailure(why)
 	}
 	return fencedError(l.now(), held, why)
 }
@@ -89,7 +89,7 @@ func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Tim
 // second call does nothing. If there is a generator, Release fails: close the generator
 // instead.
 func (l *Lease) Release(ctx context.Context) error {
-	if !l.holdings.endUnused() {
+	if !l.holdings.endIfUnused() {
 		return fmt.Errorf("lease: %v serves a generator: close that, which releases the worker", l.holdings.current())
 	}
 	return l.releaseWorkers(ctx, l.holdings.servedWorker())

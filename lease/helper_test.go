@@ -70,9 +70,9 @@ func key(l snowflake.Layout, id types.ID) int {
 // discard returns a logger that discards its messages.
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// held writes records of other holders for all four workers of the layout. Worker 0 has the
+// holdAll writes records of other holders for all four workers of the layout. Worker 0 has the
 // bound, and each following worker a bound one higher.
-func held(store *leasetest.Memory, bound int64) {
+func holdAll(store *leasetest.Memory, bound int64) {
 	for worker := range 4 {
 		store.Put(worker, lease.Record{Bound: bound + int64(worker), Owner: "other/" + string(rune('0'+worker))})
 	}
@@ -84,8 +84,8 @@ func holder(r lease.Record) string {
 	return strings.Join(strings.SplitN(r.Owner, "/", 4)[:min(3, strings.Count(r.Owner, "/")+1)], "/")
 }
 
-// released reports whether the record's worker has no holder.
-func released(r lease.Record) bool {
+// isReleased reports whether the record's worker has no holder.
+func isReleased(r lease.Record) bool {
 	return r.Owner == "" || strings.HasSuffix(r.Owner, "/released")
 }
 

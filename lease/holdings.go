@@ -65,7 +65,8 @@ func (h *holdings) current() *heldWorker {
 	return h.currentLocked()
 }
 
-// currentLocked is current for a caller that holds mu.
+// currentLocked returns the worker whose window the lease renews; see current. The caller
+// holds mu.
 func (h *holdings) currentLocked() *heldWorker {
 	if h.replacement != nil {
 		return h.replacement
@@ -113,9 +114,9 @@ func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Gra
 	return grant, nil
 }
 
-// renewed lets the generator use the bound of a record that the store has
+// noteRenewal lets the generator use the bound of a record that the store has
 // acknowledged, and counts the extension.
-func (h *holdings) renewed(w *heldWorker, r Record) {
+func (h *holdings) noteRenewal(w *heldWorker, r Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w.acknowledge(r)
@@ -153,7 +154,7 @@ func (h *holdings) removeGrant(grant *snowflake.Grant, unusedFrom int64) *heldWo
 		w.unusedFrom = max(w.unusedFrom, unusedFrom)
 	}
 	delete(h.grants, grant)
-	h.endIfUnused()
+	h.endIfUnusedLocked()
 	for _, remaining := range h.grants {
 		h.held = remaining // the generator still issues under it if it has refused the new grant, which is now removed
 	}
@@ -163,16 +164,16 @@ func (h *holdings) removeGrant(grant *snowflake.Grant, unusedFrom int64) *heldWo
 	return w
 }
 
-// endUnused locks mu and calls endIfUnused.
-func (h *holdings) endUnused() bool {
+// endIfUnused ends the lease if no grant is held, and reports whether it did.
+func (h *holdings) endIfUnused() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.endIfUnused()
+	return h.endIfUnusedLocked()
 }
 
-// endIfUnused ends the lease if no grant is held, and reports whether it did. The caller
-// holds mu.
-func (h *holdings) endIfUnused() bool {
+// endIfUnusedLocked ends the lease if no grant is held, and reports whether it did. The
+// caller holds mu.
+func (h *holdings) endIfUnusedLocked() bool {
 	if len(h.grants) > 0 {
 		return false
 	}
@@ -218,10 +219,10 @@ func (h *holdings) currentOutage() outage {
 	return h.outage
 }
 
-// failed notes a failure and wakes the background loop, which then retries sooner. It
-// logs the first failure of an outage, and the failure that fences the generator. The
-// caller need not hold the store's lock.
-func (h *holdings) failed(err error) {
+// noteFailure notes a failed attempt to get a window, and wakes the background loop, which
+// then retries sooner. It logs the first failure of an outage, and the failure that fences
+// the generator. The caller need not hold the store's lock.
+func (h *holdings) noteFailure(err error) {
 	h.mu.Lock()
 	o, w := &h.outage, h.currentLocked()
 	first := o.attempts == 0
@@ -248,8 +249,8 @@ func (h *holdings) failed(err error) {
 	}
 }
 
-// recovered ends the outage and logs how long it lasted.
-func (h *holdings) recovered() {
+// noteSuccess ends the outage, if there is one, and logs how long it lasted.
+func (h *holdings) noteSuccess() {
 	h.mu.Lock()
 	o, attrs := h.outage, h.currentLocked().attrs()
 	h.outage = outage{}
@@ -260,7 +261,7 @@ func (h *holdings) recovered() {
 	}
 }
 
-// stats is Lease.Stats.
+// stats returns the worker, the counts and the outage of the lease, for Lease.Stats.
 func (h *holdings) stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -271,8 +272,9 @@ func (h *holdings) stats() Stats {
 	return s
 }
 
-// health is Lease.Health. The window has ended if its bound is not above the clock, the
-// last tick in use, or a tick that the generator has asked for in vain.
+// health returns nil while the lease has a window, and otherwise the error that the
+// generator returns, for Lease.Health. The window has ended if its bound is not above the
+// clock, the last tick in use, or a tick that the generator has asked for in vain.
 func (h *holdings) health() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -54,7 +54,7 @@ func TestInspect(t *testing.T) {
 // grant is the part of an owner that names the holder.
 const grant = "web-1/7/ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// holderOf returns a token without its counts.
+// holderOf returns the part of an owner that Holder.Owner shows, host/process/random.
 func holderOf(owner string) string {
 	return strings.Join(strings.SplitN(owner, "/", 4)[:3], "/")
 }
@@ -79,8 +79,9 @@ func TestInspectLayouts(t *testing.T) {
 	}
 }
 
-// Inspect returns an error for a layout that no lease has written. An owner that is
-// almost a token is shown as it is.
+// Inspect returns an error for a layout that no lease has written, even if it differs from
+// one by a blank. It shows an owner that no lease has written as it is, even if it is almost
+// a token.
 func TestInspectForeignRecords(t *testing.T) {
 	t.Parallel()
 	const good = "epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63"

@@ -32,15 +32,15 @@ type keeper struct {
 	clocks  *clocks
 }
 
-// writeBound writes a bound that is a window above now, need and the last tick in use.
-// It returns the record that the store has acknowledged, or a loss if the worker is
-// lost.
+// writeBound extends the window of w to a window above now, need and the last tick in use.
+// It returns the record that the store has acknowledged, or a loss if the worker is lost.
+// served is the worker under which the generator issues. It differs from w while w is a
+// replacement that the generator has not asked for yet.
 //
 // The base of w is the record that the write expects in the store. If a write ends
 // without an answer, writeBound returns the error and keeps the base. The next call
 // expects the same record. If the store has it, the earlier write has not landed. If the
-// store refuses, reload reads the record and finds out what happened. [believedNow]
-// describes served.
+// store refuses, reload reads the record and finds out what happened.
 func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int64) (Record, *loss, error) {
 	conn, disconnect, err := k.records.connect(ctx, k.window)
 	if err != nil {
@@ -67,8 +67,8 @@ func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int
 	return Record{}, nil, errKeepsChanging
 }
 
-// nextRecord returns the record that extends the window, or an error if this process's
-// clock is wrong.
+// nextRecord returns the record with which writeBound extends the window, or an error if
+// this process's clock is wrong. It lowers no bound.
 func (k *keeper) nextRecord(ctx context.Context, conn records, w, served *heldWorker, need int64) (Record, error) {
 	now, err := believedNow(need, w, served)
 	if err != nil {
@@ -76,7 +76,7 @@ func (k *keeper) nextRecord(ctx context.Context, conn records, w, served *heldWo
 	}
 	storeTime, err := conn.now(ctx)
 	if err == nil {
-		err = k.clocks.check(now, storeTime, false)
+		err = k.clocks.check(now, storeTime, false) // not starting, because it has a worker
 	}
 	if err != nil {
 		return Record{}, err
@@ -139,10 +139,11 @@ func (k *keeper) writeReleased(ctx context.Context, w *heldWorker, bound int64) 
 // which holds the bound that this holder replaced. After a refused write, swapReleased
 // reads the record, and tries again if it still has this holder.
 //
-// If the record already reads as released, swapReleased returns without an error,
-// although the store has not acknowledged that write. If the store loses the write in a
-// crash, the record before it comes back. Its bound is higher, so no tick can be issued
-// twice. The worker is only blocked for up to a window.
+// If the record has another holder, there is nothing to release, and swapReleased returns
+// no error. It also returns no error if the record already reads as released, although the
+// store has not acknowledged that write. If the store loses the write in a crash, the record
+// before it comes back. Its bound is higher, so no tick can be issued twice. The worker is
+// only blocked for up to a window.
 func (r records) swapReleased(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	w.token.released = true
 	var swapErr error
@@ -153,7 +154,7 @@ func (r records) swapReleased(ctx context.Context, w *heldWorker, bound int64) (
 		}
 		found, err := r.read(ctx, w.key)
 		switch {
-		case err != nil || !w.owns(found):
+		case err != nil || !w.owns(found): // not ours means that it has another holder or is released
 			return nil, err
 		case w.writtenByClone(found):
 			return lostToClone(w, found), nil
@@ -205,7 +206,8 @@ func lostToClone(w *heldWorker, r Record) *loss {
 }
 
 // lostByStore returns the loss of a worker whose record the store has set back. Another
-// process may have held the worker in between.
+// process may have held the worker in between. It counts as a regression only, because no
+// other process has the worker now.
 func lostByStore(w *heldWorker, r Record) *loss {
 	lost := newLoss(w, r, slog.LevelError, "lease: the store has forgotten an acknowledged window; see WithSettle")
 	lost.setBack, lost.losses, lost.regressions = true, 0, 1

@@ -17,14 +17,15 @@ import (
 func signature(l snowflake.Layout) string {
 	total := l.TotalBits
 	if total == 0 {
-		total = 63
+		total = 63 // the meaning of zero in a Layout
 	}
 	return fmt.Sprintf("epoch=%s tick=%v datacenter=%d worker=%d sequence=%d total=%d",
 		l.Epoch.UTC().Format(time.RFC3339Nano), l.Tick, l.DatacenterBits, l.WorkerBits, l.SequenceBits, total)
 }
 
-// parseSignature is the inverse of signature. Any text that signature does not produce
-// is an error.
+// parseSignature returns the layout of a text that signature has returned. Any other text is
+// an error. Sscanf also reads texts that signature would write in another way, such as
+// "tick=1000us", so parseSignature compares the text with the signature of the result.
 func parseSignature(s string) (snowflake.Layout, error) {
 	var l snowflake.Layout
 	var epoch, tick string
@@ -46,7 +47,7 @@ var errUnwritten = errors.New("the store refused to replace an absent record")
 // Somebody has then deleted the layout's record, so the layout that is written now
 // cannot be compared with it.
 func (r records) warnOfMissingLayout(ctx context.Context, c *config) error {
-	all, _, err := r.load(ctx)
+	all, _, err := r.load(ctx) // without keys, which reads all records
 	layout := all[layoutKey]
 	delete(all, layoutKey)
 	if err == nil && layout == (Record{}) && len(all) > 0 {
@@ -75,6 +76,7 @@ func (r records) joinLayout(ctx context.Context, c *config, stored Record) (Reco
 		if ok {
 			return configured, nil
 		}
+		// Another process has written its layout first, or the answer was lost.
 		var readErr error
 		if stored, readErr = r.read(ctx, layoutKey); readErr != nil {
 			return Record{}, cmp.Or(err, readErr)

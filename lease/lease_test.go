@@ -24,7 +24,7 @@ func TestCloseGivesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := layout().Time(id).UnixMilli() + 1
-	if r := store.Records()[worker]; r.Bound != want || !released(r) {
+	if r := store.Records()[worker]; r.Bound != want || !isReleased(r) {
 		t.Errorf("record = %+v, want it released at %d: the tick after the last one issued", r, want)
 	}
 }
@@ -41,7 +41,7 @@ func TestRelease(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if r := store.Records()[1]; r.Bound != bound || !released(r) {
+	if r := store.Records()[1]; r.Bound != bound || !isReleased(r) {
 		t.Errorf("record = %+v, want bound %d", r, bound)
 	}
 	if err := l.Health(); err == nil {
@@ -87,7 +87,7 @@ func TestGeneratorsMadeAtOnce(t *testing.T) {
 			<-release
 			return leasetest.None
 		})
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) // until the window has ended
 		made := make([]*snowflake.Generator, 2)
 		for i := range made {
 			go func() { made[i], _ = snowflake.New(l) }()
@@ -234,12 +234,12 @@ func TestClosingIsNotHeldUp(t *testing.T) {
 // that it is not.
 func TestClosingWithAnExtensionUnderWay(t *testing.T) {
 	t.Parallel()
-	for _, made := range []bool{false, true} {
+	for _, withGenerator := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			store := leasetest.NewMemory()
 			l := acquire(t, store)
 			end := l.Release
-			if made {
+			if withGenerator {
 				end = generate(t, l).Close
 			}
 			release := make(chan struct{})
@@ -247,7 +247,7 @@ func TestClosingWithAnExtensionUnderWay(t *testing.T) {
 				<-release
 				return leasetest.None
 			})
-			time.Sleep(21 * time.Second)
+			time.Sleep(21 * time.Second) // the extension after 20 seconds hangs
 			go func() {
 				time.Sleep(time.Second)
 				close(release)
@@ -261,7 +261,8 @@ func TestClosingWithAnExtensionUnderWay(t *testing.T) {
 	}
 }
 
-// Stats shows the worker, and the bound and owner of its record, after one extension.
+// Stats shows the worker, and the bound and owner of its record, after one extension. The
+// record of datacenter 1 worker 1 has key 3.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

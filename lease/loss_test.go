@@ -64,7 +64,7 @@ func TestSpareIsReleased(t *testing.T) {
 					t.Fatal(err)
 				}
 				for worker, r := range store.Records() {
-					if worker >= 0 && !released(r) && r.Owner != "robber" {
+					if worker >= 0 && !isReleased(r) && r.Owner != "robber" {
 						t.Errorf("worker %d is %+v, want it released", worker, r)
 					}
 				}
@@ -101,8 +101,9 @@ func TestLossOfThisVeryWorker(t *testing.T) {
 	})
 }
 
-// There are more processes than workers. Processes without a worker wait, and take none
-// from live holders.
+// Five processes share four workers. The fifth takes a worker when it starts, as
+// WithMaxAhead allows. The process that loses this worker then waits, and takes no worker
+// from a live holder. Otherwise processes would take workers from each other all the time.
 func TestNobodyIsRobbed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -135,7 +136,7 @@ func TestStandInForTheSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()
-		held(store, now()+1_800_000)
+		holdAll(store, now()+1_800_000)
 		store.Put(2, lease.Record{})
 		l := acquire(t, store, lease.WithMaxAhead(time.Hour), lease.WithWindow(time.Second))
 		gen := generate(t, l)
@@ -214,7 +215,8 @@ func TestStoreForgets(t *testing.T) {
 			return nil
 		}
 	}
-	back := put(func(old lease.Record) lease.Record { return old })
+	// The argument old is the record before the extension that the store forgets.
+	setBack := put(func(old lease.Record) lease.Record { return old })
 	absent := put(func(lease.Record) lease.Record { return lease.Record{} })
 	free := put(func(old lease.Record) lease.Record { return lease.Record{Bound: old.Bound} })
 	// The record before the lease, of a process that died.
@@ -237,7 +239,7 @@ func TestStoreForgets(t *testing.T) {
 		return nil
 	}
 	tests := []struct {
-		name                string
+		name                string // what the store forgets, and what happens then
 		steps               []step
 		settle              time.Duration
 		back                time.Duration // how far the clock is set back
@@ -245,14 +247,14 @@ func TestStoreForgets(t *testing.T) {
 		twice               int // how often the log says that IDs may have been issued twice
 	}{
 		{"nothing, but another has taken the worker", []step{take}, 0, 0, 1, 0, 0},
-		{"our last bound", []step{back}, 0, 0, 0, 1, 0},
-		{"our last bound, and the clock is set back", []step{back}, 0, time.Hour, 0, 1, 0},
-		{"our last bound, on a store that can", []step{back}, time.Minute, 0, 0, 1, 0},
-		{"and another has taken the worker", []step{back, take}, 0, 0, 1, 1, 1},
-		{"and another has taken it, and the clock is set back", []step{back, take}, 0, time.Hour, 1, 1, 1},
-		{"and another has taken and extended it", []step{back, takeAndExtend}, 0, 0, 1, 1, 1},
-		{"and another has taken and released it", []step{back, takeAndRelease}, 0, 0, 1, 1, 1},
-		{"and somebody has freed it", []step{back, free}, 0, 0, 1, 1, 1},
+		{"our last bound", []step{setBack}, 0, 0, 0, 1, 0},
+		{"our last bound, and the clock is set back", []step{setBack}, 0, time.Hour, 0, 1, 0},
+		{"our last bound, on a store that can", []step{setBack}, time.Minute, 0, 0, 1, 0},
+		{"and another has taken the worker", []step{setBack, take}, 0, 0, 1, 1, 1},
+		{"and another has taken it, and the clock is set back", []step{setBack, take}, 0, time.Hour, 1, 1, 1},
+		{"and another has taken and extended it", []step{setBack, takeAndExtend}, 0, 0, 1, 1, 1},
+		{"and another has taken and released it", []step{setBack, takeAndRelease}, 0, 0, 1, 1, 1},
+		{"and somebody has freed it", []step{setBack, free}, 0, 0, 1, 1, 1},
 		{"all of it", []step{absent}, 0, 0, 1, 1, 0},
 		{"all of it, and shows the previous holder", []step{before}, 0, 0, 1, 1, 0},
 		{"all of it, and another has taken the worker", []step{absent, take}, 0, 0, 1, 1, 1},
@@ -363,7 +365,8 @@ func TestReplacedWhileTheStoreHangs(t *testing.T) {
 	})
 }
 
-// Health returns an error if the window was revoked.
+// The store has set the record back, and the lease has revoked its window. Health then
+// returns an error, even if the clock is set back to before the end of the window.
 func TestHealthOfARevokedWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -489,9 +492,10 @@ func TestNothingAfterTheRelease(t *testing.T) {
 			for _, id := range ids {
 				worker := key(layout(), id)
 				r := records[worker]
-				if tick := layout().Time(id).UnixMilli(); released(r) && tick >= r.Bound {
+				if tick := layout().Time(id).UnixMilli(); isReleased(r) && tick >= r.Bound {
 					t.Fatalf("lost=%v: tick %d of worker %d was released at %d", lost, tick, worker, r.Bound)
 				}
+				// The robber's window begins a minute before its bound.
 				if tick := layout().Time(id).UnixMilli(); r.Owner == "robber" && tick >= r.Bound-60_000 {
 					t.Fatalf("tick %d of worker %d is the robber's from %d", tick, worker, r.Bound-60_000)
 				}

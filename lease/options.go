@@ -66,6 +66,7 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 	err := option.Apply("lease", opts, func(opt Option) error { return opt.apply(&c) })
 	return c, errors.Join(err,
 		option.Check(!c.oneWorker || !c.workerRange, "lease: WithWorker together with WithWorkers: leave one of them out"),
+		// The lease renews a window after a third of it, which is then at least a tick.
 		option.Check(c.window >= 3*layout.Tick, "lease: WithWindow(%v): want at least three ticks of %v", c.window, layout.Tick))
 }
 
@@ -189,7 +190,8 @@ func WithLogger(log *slog.Logger) Option {
 	})
 }
 
-// inRange returns an error of the option name if n is not one of the count numbers from 0.
+// inRange returns an error if n is not in [0, count). For the error, name is the option and
+// what is the kind of number, for example "worker".
 func inRange(name, what string, n, count int64) error {
 	return option.Check(n >= 0 && n < count, "lease: %s: %s %d out of range [0, %d] of the layout", name, what, n, count-1)
 }
@@ -219,7 +221,8 @@ func WithStatefulSetWorker() Option {
 }
 
 // setStatefulSetWorker sets the worker from the host name, and the datacenter from the
-// environment unless [WithDatacenter] has set it.
+// environment unless [WithDatacenter] has set it. A [WithDatacenter] that follows replaces
+// it.
 func (c *config) setStatefulSetWorker(host string) error {
 	worker, err := podname.Ordinal(host)
 	if err != nil {

@@ -19,7 +19,7 @@ func (l *Lease) renewLoop() {
 		select {
 		case <-time.After(l.holdings.currentOutage().pause(l.config)):
 			if l.storeLock.lock(l.ctx) == nil {
-				l.renewAndNote(0)
+				l.renewAndNote(0) // 0, because no caller waits for a tick
 				l.storeLock.unlock()
 			}
 		case <-l.holdings.retry:
@@ -39,10 +39,10 @@ func (l *Lease) renewAndNote(need int64) {
 	}
 	switch err := l.renew(l.ctx, need); {
 	case err == nil:
-		l.holdings.recovered()
+		l.holdings.noteSuccess()
 		l.clocks.watchLead(l.holdings.current())
 	case l.ctx.Err() == nil:
-		l.holdings.failed(err)
+		l.holdings.noteFailure(err)
 	}
 }
 
@@ -77,7 +77,7 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	}
 	l.log.Info("lease: worker acquired in place of the lost one", append(replacement.attrs(), "lost", w.String())...)
 	l.holdings.setReplacement(replacement)
-	if need >= replacement.acknowledged {
+	if need >= replacement.acknowledged { // the caller waits for a tick beyond the new window
 		return l.renewWindow(ctx, replacement, need)
 	}
 	return nil
@@ -95,7 +95,7 @@ func (l *Lease) renewWindow(ctx context.Context, w *heldWorker, need int64) erro
 	case lost != nil:
 		l.noteLoss(w, lost)
 	default:
-		l.holdings.renewed(w, r)
+		l.holdings.noteRenewal(w, r)
 	}
 	return nil
 }

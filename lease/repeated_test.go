@@ -24,7 +24,7 @@ func TestRepeatedWrites(t *testing.T) {
 			if c.Swap {
 				calls++
 			}
-			if c.Swap && calls%3 == 0 {
+			if c.Swap && calls%3 == 0 { // every third write
 				return leasetest.Repeat
 			}
 			return leasetest.None
@@ -90,27 +90,27 @@ func TestBoundRaisedByHand(t *testing.T) {
 	})
 }
 
-// A checked store is a Checker that counts its checks.
-type checked struct {
+// A countingChecker is a store that is a Checker, and counts its checks.
+type countingChecker struct {
 	*leasetest.Memory
-	mu    sync.Mutex
-	err   error
-	looks int
+	mu     sync.Mutex
+	err    error // the result of Check
+	checks int
 }
 
-func (c *checked) Check(context.Context) error {
+func (c *countingChecker) Check(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looks++
+	c.checks++
 	return c.err
 }
 
 // set makes Check return err, and returns the number of checks so far.
-func (c *checked) set(err error) (looks int) {
+func (c *countingChecker) set(err error) (checks int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = err
-	return c.looks
+	return c.checks
 }
 
 // A lease that has lost its worker calls Check before it takes another worker, and
@@ -118,12 +118,12 @@ func (c *checked) set(err error) (looks int) {
 func TestStoreIsCheckedAfterALoss(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &checked{Memory: leasetest.NewMemory()}
+		store := &countingChecker{Memory: leasetest.NewMemory()}
 		l := acquire(t, store)
 		gen := generate(t, l)
 		_, first := next(t, gen)
-		if looks := store.set(errors.New("the table has no key")); looks > 0 {
-			t.Errorf("looked %d times before anything was lost", looks)
+		if checks := store.set(errors.New("the table has no key")); checks > 0 {
+			t.Errorf("looked %d times before anything was lost", checks)
 		}
 		store.Put(first, lease.Record{Bound: time.Now().Add(time.Hour).UnixMilli(), Owner: "other/1/token/1/0/60000"})
 		time.Sleep(time.Minute)

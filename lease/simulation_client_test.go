@@ -127,8 +127,8 @@ func (c *client) CompareAndSwap(ctx context.Context, worker int, old, next lease
 	return c.answer(w, !repeated, err)
 }
 
-// send sends a write, which lands after the time there unless the request is lost. It
-// returns false if the process is dead.
+// send sends a write, which lands after the time there, unless lost is true or the store is
+// down at that time. It returns false if the process is dead.
 func (c *client) send(w *flight, there time.Duration, lost bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,8 +163,9 @@ func (c *client) land(w *flight) {
 	close(w.landed)
 }
 
-// answer returns the store's answer to a write. If first is false, the write was
-// repeated, and the answer is that of the second write, which is refused.
+// answer returns the store's answer to a write, or an error if err is one or the store has
+// forgotten the write. If first is false, the write was repeated, and the answer is that of
+// the second write, which is refused. The event is Late if the write has not landed yet.
 func (c *client) answer(w *flight, first bool, err error) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -32,15 +32,15 @@ var errSimulated = errors.New("simulated: no answer")
 // never.
 type simulation struct {
 	start, until time.Time
-	world        *stream
-	forgets      bool // the store forgets acknowledged writes
+	world        *stream // decides on crashes and the operator
+	forgets      bool    // the store forgets acknowledged writes
 
 	mu      sync.Mutex
 	visible map[int]lease.Record
 	log     []*flight // visible writes that are not durable
 	down    time.Time // the store does not answer until then
 	calls   int
-	tokens  model.Tokens
+	tokens  model.Tokens // the numbers of tokens in the trace
 	events  []model.Event
 	ids     map[types.ID]bool
 	users   [16]map[*client]bool // by worker: the live processes that have written its record
@@ -49,7 +49,8 @@ type simulation struct {
 	wrong   []error              // errors that were found without the model
 }
 
-// A flight is a write on its way.
+// A flight is a write on its way to the store, or in its log. wrote reports whether the
+// store has replaced the record, and forgotten whether it has undone that.
 type flight struct {
 	process, call, worker int
 	old, next             lease.Record
@@ -130,9 +131,10 @@ func (s *simulation) write(w *flight) bool {
 	return w.wrote
 }
 
-// makeDurable makes a write durable, and all writes before it. The caller holds mu.
+// makeDurable makes a write durable, and all writes before it. A store that forgets keeps
+// them in the log, so that a crash may undo them. The caller holds mu.
 func (s *simulation) makeDurable(w *flight) {
-	if i := slices.Index(s.log, w); !s.forgets {
+	if i := slices.Index(s.log, w); !s.forgets { // i is -1 if the write is durable already
 		s.log = s.log[i+1:]
 	}
 }
@@ -169,7 +171,7 @@ func (s *simulation) crash() {
 // rollBack ends a session whose transaction was left open, so that all its writes are
 // lost.
 func (s *simulation) rollBack() {
-	process := int(s.world.n(17))
+	process := int(s.world.n(17)) // a fleet has at most 17 processes
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(slices.DeleteFunc(slices.Clone(s.log), func(w *flight) bool { return w.process != process }))

@@ -139,7 +139,7 @@ func (r records) connect(ctx context.Context, patience time.Duration) (conn reco
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	store, disconnect, err := c.Connect(ctx)
-	return records{store, r.timeout}, disconnect, err
+	return records{store: store, timeout: r.timeout}, disconnect, err
 }
 
 // enter waits for the turn of a claim until ctx ends.

@@ -72,6 +72,8 @@ func (t token) owner() string {
 func parseToken(owner string) (_ token, ok bool) {
 	text, released := strings.CutSuffix(owner, releasedMark)
 	t := token{holder: text, released: released}
+
+	// Cut the numbers off the end, the last number first. The holder remains.
 	for _, number := range []*int64{&t.window, &t.replaced, &t.writes} {
 		slash := strings.LastIndexByte(t.holder, '/')
 		n, err := strconv.ParseInt(t.holder[slash+1:], 10, 64)
@@ -80,7 +82,7 @@ func parseToken(owner string) (_ token, ok bool) {
 		}
 		*number, t.holder = n, t.holder[:slash]
 	}
-	if t.owner() != owner {
+	if t.owner() != owner { // ParseInt also reads numbers that owner would not write, such as 07
 		return token{holder: owner}, false
 	}
 	return t, true

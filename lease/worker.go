@@ -60,7 +60,7 @@ func (w *heldWorker) newRecord(bound int64) Record {
 // A sentWrite identifies a write of this holder by the count in its token.
 type sentWrite struct{ writes, bound int64 }
 
-// maxSent is how many writes a worker remembers, enough for an outage of nine hours. If
+// maxSent is how many writes a worker remembers, enough for an outage of six hours. If
 // an older write lands, it is taken for a write of a copy of this process, and the
 // worker is lost.
 const maxSent = 1 << 16
@@ -68,7 +68,7 @@ const maxSent = 1 << 16
 // addSent remembers a write that the store has not acknowledged, but that may have landed
 // or may still land. This includes refused writes. A proxy before the store can send a
 // write twice and return the second answer, which is a refusal although the first write
-// landed.
+// landed. If there are maxSent writes already, addSent forgets the oldest.
 func (w *heldWorker) addSent(r Record) {
 	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sentWrite{w.token.writes, r.Bound})
 }

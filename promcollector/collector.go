@@ -86,14 +86,14 @@ func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
 	if _, ok := gen.Source().(leased); ok {
 		d.lease()
 	}
-	return &collector{gen, d.metrics}
+	return &collector{gen: gen, metrics: d.metrics}
 }
 
 // metric is a time series, with the function that reads its value.
 type metric struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
-	value func(*reading) float64
+	value func(*reading) float64 // nil for worker_info, which is always 1
 }
 
 // A reading is the state from which the collector computes all values of a scrape, so that
@@ -112,16 +112,18 @@ type collector struct {
 	metrics []metric
 }
 
-// Describe implements prometheus.Collector.
+// Describe sends the descriptions of all metrics to ch, as prometheus.Collector requires. A
+// registry rejects the collector if a description holds an error.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, m := range c.metrics {
 		ch <- m.desc
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect sends the values of all metrics to ch, as prometheus.Collector requires. If New
+// has failed, it sends the error.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	if desc := c.metrics[0].desc; desc.Err() != nil {
+	if desc := c.metrics[0].desc; desc.Err() != nil { // the only metric if New has failed
 		ch <- prometheus.NewInvalidMetric(desc, desc.Err())
 		return
 	}
@@ -153,13 +155,15 @@ type definer struct {
 // add adds a metric. If value is nil, the metric is always 1 and has variable labels.
 func (d *definer) add(kind prometheus.ValueType, name, help string, value func(*reading) float64, labels ...string) {
 	desc := prometheus.NewDesc("gormflake_"+name, help, labels, d.labels)
-	d.metrics = append(d.metrics, metric{desc, kind, value})
+	d.metrics = append(d.metrics, metric{desc: desc, kind: kind, value: value})
 }
 
+// counter adds a metric that only rises.
 func (d *definer) counter(name, help string, value func(*reading) uint64) {
 	d.add(prometheus.CounterValue, name, help, func(r *reading) float64 { return float64(value(r)) })
 }
 
+// gauge adds a metric that may rise and fall.
 func (d *definer) gauge(name, help string, value func(*reading) float64) {
 	d.add(prometheus.GaugeValue, name, help, value)
 }
@@ -202,6 +206,7 @@ func (d *definer) lease() {
 		func(r *reading) uint64 { return r.lease.Losses })
 	d.counter("lease_regressions_total", "Acknowledged writes that the store has forgotten.",
 		func(r *reading) uint64 { return r.lease.Regressions })
+	// The value is in the labels, so there is no function that reads it.
 	d.add(prometheus.GaugeValue, "worker_info", "The worker under which IDs are issued; always 1.", nil, "datacenter", "worker")
 }
 

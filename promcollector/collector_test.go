@@ -105,7 +105,7 @@ func TestFixedWorker(t *testing.T) {
 	t.Parallel()
 	gen := generator(t, snowflake.Static(0, 11))
 	issued := 0
-	for ; gen.Stats().Waits == 0; issued += 12_345 { // a call that is delayed for long need not wait
+	for ; gen.Stats().Waits == 0; issued += 12_345 { // several ticks of IDs, for which a call waits unless it is delayed
 		if err := gen.Fill(t.Context(), make([]types.ID, 12_345)); err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func For[K ~int64](c *Codec, prefix string) (Kind[K], error) {
 		return Kind[K]{}, fmt.Errorf("publicid: For: prefix %q: want a lower-case letter, and at most 31 lower-case letters or digits after it", prefix)
 	}
 	sum := sha256.Sum256([]byte("publicid:" + prefix))
-	return Kind[K]{c, prefix + "_", binary.BigEndian.Uint64(sum[:])}, nil
+	return Kind[K]{codec: c, begin: prefix + "_", tag: binary.BigEndian.Uint64(sum[:])}, nil // Uint64 reads 8 bytes
 }
 
 // Format returns the text of an ID. It returns the empty string if id is not positive,
@@ -150,8 +150,8 @@ func (k Kind[K]) Format(id K) string {
 	defer k.codec.blocks.Put(block)
 	binary.BigEndian.PutUint64(block[:8], uint64(id))
 	binary.BigEndian.PutUint64(block[8:], k.tag)
-	k.codec.ciphers[0].Encrypt(block[:], block[:])
-	var text [64]byte
+	k.codec.ciphers[0].Encrypt(block[:], block[:]) // with the current secret
+	var text [64]byte                              // the longest text has 33 bytes of prefix and underscore, and 22 digits
 	return string(appendBase58(append(text[:0], k.begin...), block))
 }
 

@@ -31,7 +31,7 @@ func codec(t testing.TB, fill byte, opts ...publicid.Option) *publicid.Codec {
 	return c
 }
 
-// kind is publicid.For for a valid prefix.
+// kind returns the kind of publicid.For, and fails the test on an error.
 func kind[K ~int64](t testing.TB, c *publicid.Codec, prefix string) publicid.Kind[K] {
 	t.Helper()
 	k, err := publicid.For[K](c, prefix)
@@ -41,8 +41,8 @@ func kind[K ~int64](t testing.TB, c *publicid.Codec, prefix string) publicid.Kin
 	return k
 }
 
-// vector is a test vector for implementations in other languages, as the package comment
-// says.
+// vector is an entry of testdata/vectors.json, a test vector for implementations in other
+// languages.
 type vector struct {
 	Secret []byte   `json:"secret"` // base64
 	Prefix string   `json:"prefix"`
@@ -180,8 +180,9 @@ func TestParseRejectsForgeries(t *testing.T) {
 	}
 }
 
-// TestParseRejectsIDsOfNoRow encrypts blocks that have the tag, but an ID that no row
-// has.
+// TestParseRejectsIDsOfNoRow checks that Parse rejects a text that was made with the secret
+// for this prefix, but from 0 or a negative number, which no row has as its ID. The last 8
+// bytes of each block are the tag of the prefix.
 func TestParseRejectsIDsOfNoRow(t *testing.T) {
 	t.Parallel()
 	c, err := aes.NewCipher(secret(7))
@@ -334,7 +335,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzFormat checks that Parse returns every ID that is formatted.
+// FuzzFormat checks that Parse returns every ID that Format has written, and that 0 and
+// negative numbers have no text.
 func FuzzFormat(f *testing.F) {
 	k := kind[types.ID](f, codec(f, 1), "ord")
 	f.Add(int64(1))

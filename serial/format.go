@@ -121,7 +121,7 @@ func (f *Format) arrange() {
 	var text strings.Builder
 	text.WriteString(f.code)
 	for i, width := range f.widths() {
-		if width > 0 && (i == year || i >= datacenter) {
+		if width > 0 && (i == year || i >= datacenter) { // i is the time's first part, or a field
 			text.WriteString(f.separator)
 		}
 		f.parts[i] = part{at: text.Len(), width: width}

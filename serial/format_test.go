@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Layouts at the limits: no fields except the time, as long as a layout can last, and a
-// tick that is longer than the milliseconds in a serial number.
+// Layouts at the limits. noFields has no fields except the time, endless lasts as long as a
+// layout can, and wideTick has a tick that is longer than the milliseconds in a serial
+// number.
 var (
 	noFields = snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Second, TotalBits: 33}
 	endless  = snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}
@@ -209,8 +210,9 @@ func TestFormatOfOthers(t *testing.T) {
 	}
 }
 
-// TestFormatOfOthersIsNeverASerial checks that the text for such a number is not a serial
-// number, even if it has the same length.
+// TestFormatOfOthersIsNeverASerial checks numbers that are not IDs of the layout. The text
+// that Format returns for such a number, as PAY!0, must not be a serial number, even if it
+// has the same length.
 func TestFormatOfOthersIsNeverASerial(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

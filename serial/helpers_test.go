@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newFormat is serial.New for options without a mistake.
+// newFormat returns the format of serial.New, and fails the test on an error.
 func newFormat(t testing.TB, code string, layout snowflake.Layout, opts ...serial.Option) *serial.Format {
 	t.Helper()
 	f, err := serial.New(code, layout, opts...)
@@ -33,6 +33,7 @@ func newFormat(t testing.TB, code string, layout snowflake.Layout, opts ...seria
 	return f
 }
 
+// date parses a time of the form 2026-11-20T12:00:00Z.
 func date(text string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

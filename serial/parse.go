@@ -21,7 +21,8 @@ func (f *Format) Parse(s string) (types.ID, error) {
 	return id, nil
 }
 
-// parse is Parse, whose errors do not quote s.
+// parse returns the ID of a serial number, or the reason why s is not one. Parse adds s to
+// the error.
 func (f *Format) parse(s string) (types.ID, error) {
 	if err := f.checkShape(s); err != nil {
 		return 0, err
@@ -38,7 +39,7 @@ func (f *Format) parse(s string) (types.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	if start := f.layout.Time(id); !start.Equal(p.Time) {
+	if start := f.layout.Time(id); !start.Equal(p.Time) { // Compose has truncated the time to its tick
 		return 0, fmt.Errorf("time %s is not the start of a tick of %v: want %s",
 			p.Time.Format(time.RFC3339Nano), f.layout.Tick, start.Format(time.RFC3339Nano))
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // eachClock runs a script on both kinds of clock: with two readings, as a machine has,
-// and with WithClock, which uses the wall clock alone.
+// and with WithClock, which uses the wall clock alone. The test gets a source that is a
+// *windows, whose method fixedWorker returns the source of a fixed worker.
 func eachClock(t *testing.T, test func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource)) {
 	t.Helper()
 	t.Parallel()
@@ -459,7 +460,7 @@ func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 		name   string
 		policy snowflake.ClockPolicy
 		back   time.Duration
-		refuse bool
+		refuse bool // whether TryNext fails after the step
 		moves  bool // whether time moves while the clock makes up for the step
 	}{
 		{"fail", snowflake.Fail(), 5 * time.Millisecond, true, false},
@@ -506,11 +507,11 @@ func TestStepBackBeforeAnExtension(t *testing.T) {
 		grant, err = snowflake.NewGrant(l, 0, 0, s.now(), s.now().Add(10*time.Millisecond))
 		return grant, err
 	}}
-	var left atomic.Int64
+	var readingsLeft atomic.Int64 // until the reading at which the test holds the call
 	entered, resume := make(chan struct{}), make(chan struct{})
 	read := func() (time.Time, time.Duration) {
 		wall, elapsed := s.read()
-		if left.Add(-1) == 0 {
+		if readingsLeft.Add(-1) == 0 {
 			close(entered)
 			<-resume
 		}
@@ -522,7 +523,7 @@ func TestStepBackBeforeAnExtension(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.pass(100 * time.Millisecond)
-	left.Store(3) // the reading of the time, after the comparison
+	readingsLeft.Store(3) // the reading of the time, after the comparison
 	done := make(chan id)
 	go func() {
 		id, _ := g.TryNext()

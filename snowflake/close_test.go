@@ -141,15 +141,15 @@ func TestCloseBeforeTheSourceGrants(t *testing.T) {
 				}
 				return snowflake.NewGrant(l, 0, 1, need, need.Add(time.Hour))
 			}
-			kept := errors.New("the store is down")
+			errRetire := errors.New("the store is down")
 			src.retire = func(held *snowflake.Grant) error {
 				if held.Worker() == 1 {
-					return kept
+					return errRetire
 				}
 				return nil
 			}
 			s.pass(time.Minute)
-			if id, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClosed) || !errors.Is(err, kept) {
+			if id, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClosed) || !errors.Is(err, errRetire) {
 				t.Errorf("got %d, %v, want ErrClosed and the error of the source", id, err)
 			}
 			if retired := src.retirements(); len(retired) != 2 || retired[0].grant.Worker() != 0 || retired[1].grant.Worker() != 1 {
@@ -164,11 +164,11 @@ func TestCloseTellsEveryCallerTheSame(t *testing.T) {
 	t.Parallel()
 	s := newScript()
 	src := granting(s.now(), time.Hour)
-	lost, entered, answer := errors.New("the store is down"), make(chan struct{}), make(chan struct{})
+	errRetire, entered, answer := errors.New("the store is down"), make(chan struct{}), make(chan struct{})
 	src.retire = func(*snowflake.Grant) error {
 		close(entered)
 		<-answer
-		return lost
+		return errRetire
 	}
 	g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
 	if err != nil {
@@ -190,7 +190,7 @@ func TestCloseTellsEveryCallerTheSame(t *testing.T) {
 	}
 	close(answer)
 	for _, result := range []chan error{first, second} {
-		if err := <-result; !errors.Is(err, lost) {
+		if err := <-result; !errors.Is(err, errRetire) {
 			t.Errorf("got %v, want what the source said", err)
 		}
 	}

@@ -119,9 +119,9 @@ func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
 			t.Parallel()
 			s, c := newScript(), newChecker(t)
 			var g *snowflake.Generator
-			left := 0
+			readingsLeft := 0 // until another call takes a slot
 			g = open(t, granting(s.now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(func() (time.Time, time.Duration) {
-				if left--; left == 0 {
+				if readingsLeft--; readingsLeft == 0 {
 					c.try(g, 1)
 				}
 				return s.read()
@@ -129,9 +129,9 @@ func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
 			c.try(g, 1)
 			s.pass(10 * time.Millisecond)
 			s.step(-2 * time.Millisecond)
-			left = reading
+			readingsLeft = reading
 			c.try(g, 1)
-			left = 0
+			readingsLeft = 0
 			if got := g.Stats().Issued; got != uint64(len(c.seen)) {
 				t.Errorf("%d issued, want %d", got, len(c.seen))
 			}
@@ -153,7 +153,7 @@ func TestStepBackOvertakesACall(t *testing.T) {
 			entered, resume := make(chan struct{}), make(chan struct{})
 			read := func() (time.Time, time.Duration) {
 				wall, elapsed := s.read()
-				if readings.Add(1) == 0 {
+				if readings.Add(1) == 0 { // the reading at which the test holds the call
 					close(entered)
 					<-resume
 				}
@@ -242,7 +242,7 @@ func TestContextEndsWhileASlotIsLost(t *testing.T) {
 		}
 		return s.read()
 	}))
-	other := func() {
+	other := func() { // another call takes the slot
 		if _, err := g.TryNext(); err != nil {
 			t.Error(err)
 		}

@@ -15,7 +15,7 @@ import (
 // A bitmap of the slots of one worker finds duplicates among many millions of IDs.
 type bitmap struct {
 	bits  []uint64
-	first int64
+	first int64 // the slot of the first bit
 }
 
 // set marks a slot, and reports whether it was marked before.
@@ -64,7 +64,7 @@ func issueInParallel(t *testing.T, g *snowflake.Generator, n int) {
 // not above the previous ID of their goroutine. Any fails the test.
 func countFaults(t *testing.T, issued [][]id) {
 	t.Helper()
-	seen := bitmap{first: slotOf(issued[0][0]) - 1<<24}
+	seen := bitmap{first: slotOf(issued[0][0]) - 1<<24} // another goroutine may have got a lower ID
 	duplicates, inversions := 0, 0
 	for _, ids := range issued {
 		var last id
@@ -83,13 +83,15 @@ func countFaults(t *testing.T, issued [][]id) {
 	}
 }
 
-// Eight goroutines compete for the slots of one generator.
+// No ID is issued twice, or below an earlier ID of its goroutine, while eight goroutines
+// compete for the slots of one generator.
 func TestEightGoroutines(t *testing.T) {
 	t.Parallel()
 	issueInParallel(t, open(t, snowflake.Static(20, 1)), 2_000_000)
 }
 
-// Blocks of 1 to 701 IDs compete for the slots of one generator.
+// No ID is issued twice, or below an earlier ID of its goroutine, while blocks of 1 to 701
+// IDs compete for the slots of one generator.
 func TestNextAndFillTogether(t *testing.T) {
 	t.Parallel()
 	g := open(t, snowflake.Static(20, 2))
@@ -188,13 +190,13 @@ func TestWaitsInFakeTime(t *testing.T) {
 	})
 }
 
-// due is a context that has a deadline but never ends.
-type due struct {
+// deadlineContext is a context that has a deadline but never ends.
+type deadlineContext struct {
 	context.Context
 	at time.Time
 }
 
-func (d due) Deadline() (time.Time, bool) { return d.at, true }
+func (d deadlineContext) Deadline() (time.Time, bool) { return d.at, true }
 
 // A call whose deadline is the start of the next tick still gets a slot of that tick. A
 // nanosecond earlier is too early.
@@ -205,10 +207,10 @@ func TestDeadlineAtTheNextTick(t *testing.T) {
 		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
 		newChecker(t).try(g, 4)
 		next := time.Now().Add(l.Tick)
-		if id, err := g.Next(due{ctx, next.Add(-1)}); !errors.Is(err, context.DeadlineExceeded) || time.Now().Equal(next) {
+		if id, err := g.Next(deadlineContext{ctx, next.Add(-1)}); !errors.Is(err, context.DeadlineExceeded) || time.Now().Equal(next) {
 			t.Errorf("got %d, %v, want DeadlineExceeded at once", id, err)
 		}
-		if id, err := g.Next(due{ctx, next}); err != nil || !l.Time(id).Equal(next) {
+		if id, err := g.Next(deadlineContext{ctx, next}); err != nil || !l.Time(id).Equal(next) {
 			t.Errorf("got %d of %v, %v, want one of %v", id, l.Time(id), err, next)
 		}
 	})

@@ -57,7 +57,8 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// disturb moves the threads of a process, and stops it from time to time.
+// disturb moves the threads of a process, and stops it from time to time, until done is
+// closed. It returns the number of moves and the number of stops.
 func disturb(p *os.Process, done <-chan struct{}) (counts [2]int) {
 	for i := 0; ; i++ {
 		select {
@@ -130,7 +131,7 @@ func makeDisturbed(t *testing.T) {
 			}
 			tr := &trial{layout: test.layout, clock: clock, tolerates: test.policy == snowflake.Tolerate(2*time.Hour)}
 			tr.least = time.Now().Add(700 * time.Millisecond)
-			tr.left.Store(int64(test.share * millions * 1e6))
+			tr.toMake.Store(int64(test.share * millions * 1e6))
 			done, stepped := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(stepped)

@@ -290,7 +290,7 @@ func TestExpired(t *testing.T) {
 	if !errors.Is(err, snowflake.ErrExpired) || !strings.Contains(err.Error(), l.Expires().String()) {
 		t.Fatalf("got %v, want ErrExpired with the date", err)
 	}
-	if c.last != 1<<63-1-(31-16)<<17-(31-1)<<12 {
+	if c.last != 1<<63-1-(31-16)<<17-(31-1)<<12 { // with datacenter 16 and worker 1 instead of 31 and 31
 		t.Errorf("the last ID is %d, want the last slot of the worker", c.last)
 	}
 	s.pass(time.Hour)

@@ -16,14 +16,15 @@ import (
 // maxStartSleep is the longest time that New sleeps.
 const maxStartSleep = 20 * time.Millisecond
 
-// openFirst gets the first grant from the source and opens it.
+// openFirst gets the first grant from the source and opens it. The grant may begin at any
+// tick from 0 on, because this generator has issued no ID yet.
 func (g *Generator) openFirst(c config) error {
 	ctx := context.Background()
 	grant, err := g.source.Grant(ctx, g.layout)
 	if err != nil {
 		return err
 	}
-	if grant != nil {
+	if grant != nil { // accept rejects nil
 		g.skipStartTick(grant)
 	}
 	if err := g.accept(ctx, grant, 0); err != nil {
@@ -39,7 +40,8 @@ func (g *Generator) openFirst(c config) error {
 
 // skipStartTick makes a fixed worker start after the tick in which the process was
 // started. It sleeps until that tick is over if that takes at most maxStartSleep, so
-// that the first TryNext of a program finds a slot.
+// that the first TryNext of a program finds a slot. It does nothing under a lease, whose
+// store knows where the previous process ended, or under WithClock, as WithClock documents.
 func (g *Generator) skipStartTick(grant *Grant) {
 	if !grant.fixed || g.clock.Scripted {
 		return

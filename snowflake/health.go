@@ -21,7 +21,8 @@ func (g *Generator) Health() error {
 	return err
 }
 
-// health is Health while the generator is open.
+// health returns the error with which the next ID would fail, or nil. If Close begins in
+// the meantime, Health returns ErrClosed instead.
 func (g *Generator) health() error {
 	r, err := g.nextReservation(1)
 	if err != nil {

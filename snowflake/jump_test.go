@@ -147,8 +147,8 @@ func TestWhatAgreementIs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		passes time.Duration
-		apart  time.Duration
+		passes time.Duration // on both clocks, after the jump
+		apart  time.Duration // a step of the wall clock after that
 		agree  bool
 	}{
 		{"steady", kept, 0, true},
@@ -268,8 +268,8 @@ func TestStepBackFromABelievedJump(t *testing.T) {
 	})
 }
 
-// held returns a generator and its grant.
-func held(t *testing.T, s *script, opts ...snowflake.Option) (*snowflake.Generator, *snowflake.Grant) {
+// openWithGrant returns a generator and its grant.
+func openWithGrant(t *testing.T, s *script, opts ...snowflake.Option) (*snowflake.Generator, *snowflake.Grant) {
 	t.Helper()
 	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), s.now, 1e6*time.Hour)}
 	return open(t, src, opts...), src.grant
@@ -295,7 +295,7 @@ func checkDisbelieves(t *testing.T, grant *snowflake.Grant) {
 // jumps.
 func TestNow(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
-		g, grant := held(t, s, clock, snowflake.WithMaxJump(time.Hour))
+		g, grant := openWithGrant(t, s, clock, snowflake.WithMaxJump(time.Hour))
 		c := newChecker(t)
 		checkBelieves(t, grant, s)
 		c.try(g, 10)
@@ -318,7 +318,7 @@ func TestNow(t *testing.T) {
 // Grant.Now compares the clocks. The first ID then comes at once.
 func TestNowLetsAnIdleGeneratorBelieve(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
-		g, grant := held(t, s, clock)
+		g, grant := openWithGrant(t, s, clock)
 		c := newChecker(t)
 		s.step(60 * day)
 		for range 3 {
@@ -333,7 +333,7 @@ func TestNowLetsAnIdleGeneratorBelieve(t *testing.T) {
 // Like Next, Now makes an idle generator follow a step back.
 func TestNowFollowsAStepBack(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
-		g, grant := held(t, s, clock, snowflake.OnClockBackwards(snowflake.Fail()))
+		g, grant := openWithGrant(t, s, clock, snowflake.OnClockBackwards(snowflake.Fail()))
 		c := newChecker(t)
 		c.try(g, 1)
 		s.pass(10 * time.Minute)
@@ -351,7 +351,7 @@ func TestNowFollowsAStepBack(t *testing.T) {
 // jump.
 func TestNowInLogicalTime(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
-		g, grant := held(t, s, clock, snowflake.WithLogicalTime(), snowflake.WithMaxJump(time.Hour))
+		g, grant := openWithGrant(t, s, clock, snowflake.WithLogicalTime(), snowflake.WithMaxJump(time.Hour))
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(2 * time.Hour)

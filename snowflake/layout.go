@@ -157,7 +157,8 @@ func (l Layout) epochMillis() int64 { return l.Epoch.UnixMilli() }
 func (l Layout) tickMillis() int64 { return max(1, l.Tick.Milliseconds()) }
 
 // endTick returns the first tick that the layout cannot express with its bits, or that
-// a generator cannot count.
+// a generator cannot count. It shifts by at most 62, because 1<<63 overflows an int64, and a
+// generator cannot count so many ticks anyway.
 func (l Layout) endTick() int64 {
 	return min(1<<min(62, max(0, l.timeBits())), longestDuration.Milliseconds()/l.tickMillis())
 }

@@ -27,7 +27,8 @@ func (g *Generator) Next(ctx context.Context) (types.ID, error) { return g.next(
 func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Background(), false) }
 
 // next issues an ID on the common path: the next ID of the tick of the last ID, or the
-// first ID of the current tick. It leaves all other cases to nextSlow.
+// first ID of the current tick. It leaves all other cases to nextSlow. There wait decides
+// whether the call waits, or returns an error as TryNext does.
 //
 // A program makes an ID rarely, perhaps once in a request, so that each cache line and
 // each function on the way is a cache miss. Therefore next is one function, reads one
@@ -90,8 +91,8 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 	return g.nextSlow(ctx, wait)
 }
 
-// nextSlow issues an ID on the path that can compare the clocks, ask the source, wait and
-// fail.
+// nextSlow issues an ID on the path that can compare the clocks and fail. If wait is true,
+// it can also wait and ask the source.
 func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
 	r, err := g.reserve(ctx, 1, wait)
 	if err != nil {
@@ -123,12 +124,13 @@ func backOff() {
 func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	var earlier []*Grant // grants of the blocks that are written
 	for rest := dst; len(rest) > 0; {
-		r, err := g.reserve(ctx, uint64(len(rest)), true)
+		r, err := g.reserve(ctx, uint64(len(rest)), true) // true, because Fill waits
 		if err != nil {
 			g.skipped.Add(int64(len(dst) - len(rest))) // the blocks already written are lost
 			return err
 		}
-		if slices.ContainsFunc(earlier, func(g *Grant) bool { return g.revoked.Load() }) {
+		if slices.ContainsFunc(earlier, func(grant *Grant) bool { return grant.revoked.Load() }) {
+			// The blocks already written and the block just reserved are lost.
 			g.skipped.Add(int64(len(dst)-len(rest)) + int64(r.count))
 			rest, earlier = dst, nil
 			continue
@@ -144,7 +146,7 @@ func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 // write sets dst to the IDs of contiguous slots from first on.
 func (g *Grant) write(dst []types.ID, first slot) {
 	for len(dst) > 0 {
-		inTick := min(uint64(len(dst)), g.mask+1-first&g.mask)
+		inTick := min(uint64(len(dst)), g.mask+1-first&g.mask) // slots up to the end of the tick
 		writeRun(dst[:inTick], g.id(first))
 		dst, first = dst[inTick:], first+inTick
 	}

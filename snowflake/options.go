@@ -254,7 +254,8 @@ const (
 	StartZero
 )
 
-// bits returns the number of bits of a tick's first sequence number.
+// bits returns the number of bits of a tick's first sequence number. A random number has a
+// bit less than the sequence, so that it is in the lower half.
 func (s SequenceStart) bits(sequenceBits uint8) uint8 {
 	if s == StartZero {
 		return 0

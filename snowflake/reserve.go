@@ -68,7 +68,7 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 		if g.closing.Load() {
 			return r, ErrClosed
 		}
-		return r, nil
+		return r, nil // with a count of zero, so that waitOrFail yields until the next grant has begun
 	}
 	// The limit is loaded before the clock, because absorbStepBack burns no slot at the
 	// window's end. A call that has read the old time must not see a limit that the
@@ -91,7 +91,7 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 // is a slot in a new tick, at the sequence number that startOf chooses.
 func (g *Generator) firstFree(r reservation, n uint64) slot {
 	following := r.last + 1
-	oldest := (r.nowTick - min(r.nowTick, g.lag)) << g.sequenceBits
+	oldest := (r.nowTick - min(r.nowTick, g.lag)) << g.sequenceBits // not below tick zero
 	if following != r.grant.firstSlot && (g.logical || following >= oldest) {
 		return following
 	}

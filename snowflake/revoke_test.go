@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// many returns a layout with enough workers for every revocation. Its short ticks make
-// blocks wait.
-func many() snowflake.Layout {
+// manyWorkers returns a layout with enough workers for every revocation. A tick has only 64
+// slots, so that blocks wait.
+func manyWorkers() snowflake.Layout {
 	return snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, WorkerBits: 16, SequenceBits: 6}
 }
 
@@ -82,7 +82,7 @@ func (r *replacing) set(refuse error) {
 // calls are in progress.
 func TestNothingOfARevokedGrant(t *testing.T) {
 	t.Parallel()
-	src := newReplacing(many(), time.Now)
+	src := newReplacing(manyWorkers(), time.Now)
 	g := open(t, src)
 	var revoked atomic.Int64 // all workers below this number are revoked
 	var stop atomic.Bool
@@ -173,7 +173,7 @@ func waitForAnswer(t *testing.T, answer chan error) error {
 // fails, without waiting for the old slots.
 func TestRevokeDuringAWait(t *testing.T) {
 	t.Parallel()
-	const n = 200 // slots of four ticks
+	const n = 200 // slots, in four ticks
 	calls := map[string]func(g *snowflake.Generator, ids []id) (count int, err error){
 		"Fill": func(g *snowflake.Generator, ids []id) (int, error) { return n, g.Fill(ctx, ids) },
 		"Next": func(g *snowflake.Generator, ids []id) (_ int, err error) {
@@ -182,11 +182,11 @@ func TestRevokeDuringAWait(t *testing.T) {
 		},
 	}
 	for name, call := range calls {
-		for _, next := range []bool{true, false} {
-			t.Run(map[bool]string{true: name + " with another worker", false: name + " with none"}[next], func(t *testing.T) {
+		for _, hasNext := range []bool{true, false} { // whether the source has another worker
+			t.Run(map[bool]string{true: name + " with another worker", false: name + " with none"}[hasNext], func(t *testing.T) {
 				t.Parallel()
 				s := newScript()
-				src := newReplacing(many(), s.now)
+				src := newReplacing(manyWorkers(), s.now)
 				g := open(t, src, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 				if err := g.Fill(ctx, make([]id, 64)); err != nil {
 					t.Fatal(err)
@@ -200,13 +200,13 @@ func TestRevokeDuringAWait(t *testing.T) {
 					}
 					return err
 				})
-				if !next {
+				if !hasNext {
 					src.set(errDown)
 				}
 				revoked, _ := src.current()
 				last := revoked.Last()
 				revoked.Revoke()
-				if !next {
+				if !hasNext {
 					if err := waitForAnswer(t, answer); !errors.Is(err, snowflake.ErrFenced) || ids[0] != 0 {
 						t.Errorf("%v and ID %d, want ErrFenced and none", err, ids[0])
 					}
@@ -247,7 +247,7 @@ func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s, c := newScript(), newChecker(t)
-			src := newReplacing(many(), s.now)
+			src := newReplacing(manyWorkers(), s.now)
 			src.grants = append(src.grants, nil) // worker 0 has another window
 			g := open(t, firstWindow{src, time.Millisecond}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 			dst := make([]id, test.n)
@@ -345,7 +345,7 @@ func TestLastOfARevokedGrant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScript()
-			src := newReplacing(many(), s.now)
+			src := newReplacing(manyWorkers(), s.now)
 			g := open(t, src, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 			if err := g.Fill(ctx, make([]id, 64)); err != nil {
 				t.Fatal(err)
@@ -387,7 +387,7 @@ func canceled() context.Context {
 func TestCloseOfARevokedGrant(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := newReplacing(many(), s.now)
+	src := newReplacing(manyWorkers(), s.now)
 	g := open(t, src, snowflake.WithReadings(s.read))
 	newChecker(t).try(g, 1)
 	grant, _ := src.current()
@@ -414,11 +414,11 @@ func TestRevokedBeforeItIsUsed(t *testing.T) {
 	for reading := range int64(4) {
 		s := newScript()
 		var grant *snowflake.Grant
-		var left atomic.Int64
+		var readingsLeft atomic.Int64 // until the source revokes the grant
 		src := granting(s.now(), time.Hour)
 		src.grant = func(l snowflake.Layout) (_ *snowflake.Grant, err error) {
 			grant, err = snowflake.NewGrant(l, 0, 0, s.now(), s.now().Add(time.Hour))
-			if left.Store(reading); reading == 0 {
+			if readingsLeft.Store(reading); reading == 0 {
 				grant.Revoke()
 			}
 			return grant, err
@@ -427,7 +427,7 @@ func TestRevokedBeforeItIsUsed(t *testing.T) {
 			return nil, errDown
 		}
 		read := func() (time.Time, time.Duration) {
-			if left.Add(-1) == 0 {
+			if readingsLeft.Add(-1) == 0 {
 				grant.Revoke()
 			}
 			return s.read()
@@ -455,7 +455,7 @@ func TestRevokedBeforeItIsUsed(t *testing.T) {
 func TestStepBackAfterARevocation(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
-	src := newReplacing(many(), s.now)
+	src := newReplacing(manyWorkers(), s.now)
 	g := open(t, src, snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Fail()))
 	c.try(g, 1)
 	revoked, _ := src.current()

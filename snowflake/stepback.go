@@ -121,8 +121,8 @@ func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	case behind > g.policy.max:
 		return 0, fmt.Errorf("%w: it is %v behind, OnClockBackwards allows %v", ErrClockBackwards, behind, g.policy.max)
 	}
-	overtaken := (g.last()+1)>>g.sequenceBits + 1 // the first tick of the wall clock at which absorbStepBack follows it
-	return max(g.clock.Until(overtaken)+behind, time.Microsecond), nil
+	overtaken := (g.last()+1)>>g.sequenceBits + 1                      // the first tick of the wall clock at which absorbStepBack follows it
+	return max(g.clock.Until(overtaken)+behind, time.Microsecond), nil // zero would mean to continue
 }
 
 // checkJump returns an error if the wall clock is ahead of logical time by an offset that

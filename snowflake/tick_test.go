@@ -14,9 +14,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// skewed returns a generator on the machine's clock, to which the duration in skew is
+// openSkewed returns a generator on the machine's clock, to which the duration in skew is
 // added. The generator compares the clocks every 10 ms instead of every second.
-func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) (g *snowflake.Generator, skew *atomic.Int64) {
+func openSkewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) (g *snowflake.Generator, skew *atomic.Int64) {
 	t.Helper()
 	g, skew = open(t, src, opts...), new(atomic.Int64)
 	snowflake.Skew(g, func() time.Duration { return time.Duration(skew.Load()) })
@@ -24,7 +24,7 @@ func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) 
 	return g, skew
 }
 
-// uncompared is longer than the 10 ms for which a generator of skewed trusts a
+// uncompared is longer than the 10 ms for which a generator of openSkewed trusts a
 // comparison.
 const uncompared = 11 * time.Millisecond
 
@@ -51,7 +51,7 @@ func checkShows(t *testing.T, g *snowflake.Generator, skew *atomic.Int64, c *che
 // the clocks.
 func TestFirstOfATickFollowsAStepForward(t *testing.T) {
 	t.Parallel()
-	g, skew := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
+	g, skew := openSkewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
 	c := newChecker(t)
 	for _, ahead := range []time.Duration{0, time.Millisecond, time.Second, time.Hour, 24 * time.Hour} {
 		step(skew, ahead)
@@ -203,9 +203,9 @@ func TestReplacedGrantIsExtended(t *testing.T) {
 // The fast path applies the clock policy too: after a step back, calls fail under Fail.
 func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
 	t.Parallel()
-	g, skew := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
+	g, skew := openSkewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
 	c := newChecker(t)
-	for steps := range uint64(3) {
+	for steps := range uint64(3) { // the number of earlier steps
 		checkShows(t, g, skew, c)
 		step(skew, -time.Hour)
 		if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
@@ -222,7 +222,7 @@ func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
 // The fast path follows a step back to a time after the last ID, even under Fail.
 func TestFirstOfATickFollowsAStepBack(t *testing.T) {
 	t.Parallel()
-	g, skew := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
+	g, skew := openSkewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
 	c := newChecker(t)
 	for range 5 {
 		checkShows(t, g, skew, c)
@@ -289,11 +289,11 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 	src := &keeping{windows: newWindows(fresh(), time.Now, 1000*time.Hour)}
 	g := open(t, src)
 	snowflake.Compare(g, 10*time.Millisecond)
-	var skew, left atomic.Int64
+	var skew, readingsLeft atomic.Int64 // the test holds the call at its last reading
 	entered, resume := make(chan struct{}), make(chan struct{})
 	snowflake.Skew(g, func() time.Duration {
 		now := skew.Load()
-		if left.Add(-1) == 0 {
+		if readingsLeft.Add(-1) == 0 {
 			close(entered)
 			<-resume
 		}
@@ -309,7 +309,7 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 		}
 	}
 	time.Sleep(uncompared)
-	left.Store(1)
+	readingsLeft.Store(1)
 	issued := make(chan time.Time, 1)
 	go func() {
 		id, err := g.TryNext()
@@ -366,8 +366,9 @@ func TestFirstOfATickBehindAReservation(t *testing.T) {
 	}
 }
 
-// The warning begins while the generator issues. This test is not parallel, because it
-// replaces the default logger.
+// A generator that issues logs the warning once the layout's end is less than five years
+// away. The layout has 38 bits of time, and its epoch is such that this is in 50 ms. This
+// test is not parallel, because it replaces the default logger.
 func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
 	log, l := logged(t), fresh()
 	begins := time.Now().Add(50 * time.Millisecond).Truncate(time.Millisecond)
@@ -421,10 +422,10 @@ func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	t.Parallel()
 	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
 	snowflake.Compare(g, 10*time.Millisecond)
-	var left atomic.Int64
+	var readingsLeft atomic.Int64 // the test holds the first call at its last reading
 	entered, resume := make(chan struct{}), make(chan struct{})
 	snowflake.Skew(g, func() time.Duration {
-		if left.Add(-1) == 0 {
+		if readingsLeft.Add(-1) == 0 {
 			close(entered)
 			<-resume
 		}
@@ -436,7 +437,7 @@ func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(uncompared)
-	left.Store(1)
+	readingsLeft.Store(1)
 	done := make(chan error)
 	go func() {
 		_, err := g.TryNext()
@@ -604,7 +605,7 @@ func TestStepForwardDuringAWait(t *testing.T) {
 	t.Parallel()
 	l := wide()
 	l.Tick, l.SequenceBits = 500*time.Millisecond, 2
-	g, skew := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+	g, skew := openSkewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
 	c := newChecker(t)
 	time.Sleep(time.Until(time.Now().Truncate(l.Tick).Add(l.Tick + 10*time.Millisecond)))
 	c.try(g, 1)

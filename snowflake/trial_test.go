@@ -90,7 +90,7 @@ type trial struct {
 	tolerates bool // IDs may be ahead of the clock by the size of a step back
 
 	least   time.Time    // when the trial may end
-	left    atomic.Int64 // IDs still to make
+	toMake  atomic.Int64 // number of IDs still to make
 	highest atomic.Int64 // see moment
 	late    sync.Map     // steps that were noticed late
 	faults  faults
@@ -136,7 +136,7 @@ const (
 // run has the callers make IDs until there are enough and the time is over, and returns
 // their number. A caller fills a block, and returns how many IDs it got.
 func (tr *trial) run(callers ...func(block []id) (int, error)) (made int) {
-	made = int(tr.left.Load())
+	made = int(tr.toMake.Load())
 	runs := make([][]interval, len(callers))
 	var wg sync.WaitGroup
 	for i, call := range callers {
@@ -145,7 +145,7 @@ func (tr *trial) run(callers ...func(block []id) (int, error)) (made int) {
 	wg.Wait()
 	tr.findDuplicates(runs)
 	tr.countLate()
-	return made - int(tr.left.Load())
+	return made - int(tr.toMake.Load())
 }
 
 // countLate fails if more steps were noticed late than other programs explain.
@@ -167,7 +167,7 @@ func (tr *trial) caller(call func([]id) (int, error)) (runs []interval) {
 		block = make([]id, 2000)
 		from  = tr.moment()
 	)
-	for i := 0; tr.left.Load() > 0 || from.at < tr.least.UnixNano(); i++ {
+	for i := 0; tr.toMake.Load() > 0 || from.at < tr.least.UnixNano(); i++ {
 		n, err := call(block)
 		if err != nil {
 			tr.faults.add(failed, 1, "%v", err)
@@ -181,7 +181,7 @@ func (tr *trial) caller(call func([]id) (int, error)) (runs []interval) {
 		to := tr.moment()
 		last = tr.check(block[:n], from, to, last)
 		runs = appendRuns(runs, block[:n])
-		tr.left.Add(-int64(n))
+		tr.toMake.Add(-int64(n))
 		if from = to; i%32 == 0 {
 			tr.publish(last)
 			from = tr.moment()
@@ -192,7 +192,7 @@ func (tr *trial) caller(call func([]id) (int, error)) (runs []interval) {
 
 // moment returns the present moment.
 func (tr *trial) moment() moment {
-	return moment{tr.clock.made.Load(), time.Now().UnixNano(), id(tr.highest.Load())}
+	return moment{steps: tr.clock.made.Load(), at: time.Now().UnixNano(), highest: id(tr.highest.Load())}
 }
 
 // publish records an ID that the IDs of calls beginning from now on have to exceed.
@@ -232,7 +232,7 @@ func (tr *trial) check(ids []id, from, to moment, last id) id {
 func (tr *trial) timely(first, last id, from, to moment, unnoticed time.Duration) (fault string, by time.Duration) {
 	tick := tr.layout.Tick
 	lowest, highest := tr.clock.between(from, to, unnoticed)
-	if highest += tick; tr.tolerates { // a step of less than a tick does not count
+	if highest += tick; tr.tolerates { // the clock policy ignores a step of less than a tick
 		highest = tr.clock.steps[to.steps-1].highest
 	}
 	begin := time.Unix(0, from.at).Add(lowest - tick)
@@ -294,7 +294,7 @@ func TestTrialFindsFaults(t *testing.T) {
 			t.Parallel()
 			g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
 			tr := &trial{layout: g.Layout(), clock: newSteppedClock(), tolerates: true}
-			tr.left.Store(20_000)
+			tr.toMake.Store(20_000)
 			var calls atomic.Int64
 			next := func(block []id) (n int, err error) {
 				block[0], err = g.Next(ctx)

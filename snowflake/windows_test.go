@@ -23,9 +23,9 @@ type windows struct {
 
 	mu         sync.Mutex
 	bounds     []time.Time // by worker
-	held       int
-	refuse     error // the error of Extend
-	loseWorker bool  // Extend finds the worker lost and takes another
+	held       int         // the worker of the last grant
+	refuse     error       // the error of Extend
+	loseWorker bool        // Extend finds the worker lost and takes another
 	retired    []string
 	granted    int
 }
@@ -39,9 +39,9 @@ func newWindows(layout snowflake.Layout, now func() time.Time, width time.Durati
 func (w *windows) Layout() snowflake.Layout { return w.layout }
 func (w *windows) Clock() func() time.Time  { return nil }
 
-// fixedWorker returns a source of a fixed worker with this source's layout, which
-// therefore has no windows. It is not registered in the process, so that several tests
-// can use it.
+// fixedWorker returns a source of a fixed worker, 7, with this source's layout and without
+// windows. Unlike the worker of Static it is not registered in the process, so that several
+// tests can use it.
 func (w *windows) fixedWorker(t *testing.T) snowflake.WorkerSource {
 	t.Helper()
 	return fixedGrant{w}
@@ -222,7 +222,8 @@ func TestFenced(t *testing.T) {
 // If a source neither extends the window nor fails, the call must not spin.
 func TestSourceThatExtendsNothing(t *testing.T) {
 	t.Parallel()
-	for _, start := range []snowflake.SequenceStart{snowflake.StartRandom, snowflake.StartZero} { // past the window, or the first slot past it
+	// The call needs some slot after the window, or the very first slot after it.
+	for _, start := range []snowflake.SequenceStart{snowflake.StartRandom, snowflake.StartZero} {
 		s := newScript()
 		w := newWindows(snowflake.TwitterLayout(), s.now, time.Millisecond)
 		g := open(t, lazy{w}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(start))
@@ -282,7 +283,7 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 	w := newWindows(snowflake.TwitterLayout(), s.now, 10*time.Millisecond)
 	g := open(t, w, snowflake.WithReadings(s.read))
 	bound := w.bounds[0]
-	abandonReservation(t, g, 41_000)
+	abandonReservation(t, g, 41_000) // more than the window's ten ticks of 4,096
 	w.set(func() { w.loseWorker = true })
 	stop := ticking(s)
 	defer stop()

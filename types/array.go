@@ -127,10 +127,10 @@ func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 	if in := afterIn.FindStringSubmatch(before); in != nil { // in[1] is the parenthesis that is written already
 		return clause.Expr{SQL: "?", Vars: []any{[]T(a)}, WithoutParentheses: in[1] != ""}
 	}
-	if m := afterColumn.FindStringSubmatch(before); m != nil && isNumberOrKey(db.Statement.Schema, m[1]) {
+	if m := afterColumn.FindStringSubmatch(before); m != nil && isNumberOrKey(db.Statement.Schema, m[1]) { // m[1] is the column
 		_ = db.AddError(fmt.Errorf("types: column %s is compared with an Array of %d IDs, which is one value: pass a []types.ID, or write IN ?", m[1], len(a)))
 	}
-	value, _ := a.Value()
+	value, _ := a.Value() // the error is always nil
 	if a != nil && db.Name() != "postgres" {
 		value = a.text('[', ']')
 	}
@@ -163,14 +163,15 @@ func isNumberOrKey(s *schema.Schema, column string) bool {
 
 // In PostgreSQL's binary form, the head of an array contains the number of dimensions,
 // flags and the type of the elements. Unless the array is empty, the length and the
-// lower bound of each dimension follow. All of these have 4 bytes. Each element follows
-// its length.
+// lower bound of each dimension follow. All of these have 4 bytes. Then each element
+// follows its size, which also has 4 bytes, and is -1 for NULL.
 const (
 	emptyHead = 3 * 4 // of an empty array
 	listHead  = 5 * 4 // of an array of one dimension
 )
 
-// scanBinaryArray parses an array in PostgreSQL's binary form.
+// scanBinaryArray parses an array in PostgreSQL's binary form. Of the head's fields it reads
+// the number of dimensions (0), the type of the elements (2) and the length (3).
 func scanBinaryArray[T ~int64](b []byte) (Array[T], error) {
 	field := func(i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }
 	if len(b) == emptyHead && field(0) == 0 {
@@ -185,7 +186,7 @@ func scanBinaryArray[T ~int64](b []byte) (Array[T], error) {
 	}
 	a := make(Array[T], 0, field(3))
 	for element := range slices.Chunk(elements, 4+size) {
-		if binary.BigEndian.Uint32(element) != uint32(size) {
+		if binary.BigEndian.Uint32(element) != uint32(size) { // for example, NULL has another size
 			return nil, binaryArrayError(b)
 		}
 		a = append(a, T(bigEndian(element[4:])))

@@ -37,6 +37,7 @@ type (
 	}
 )
 
+// arrays are the Arrays that tests write to databases and read again.
 var arrays = []types.IDs{nil, {}, {sample}, {0, 1, -5, math.MaxInt64, math.MinInt64}}
 
 // Value is the text of a PostgreSQL array, and NULL for a nil Array.
@@ -101,9 +102,10 @@ func TestArrayScan(t *testing.T) {
 	}
 }
 
-// words returns an array in PostgreSQL's binary form. The head contains the dimensions,
-// flags, type, length and lower bound; then follow the size of each element and the
-// element.
+// words returns an array in PostgreSQL's binary form, which consists of words of 4 bytes.
+// The first five are the number of dimensions, flags, the type of the elements (20 is
+// bigint, 21 smallint, 23 integer), the length and the lower bound. Then the size of each
+// element and the element follow.
 func words(words ...uint32) (b []byte) {
 	for _, w := range words {
 		b = binary.BigEndian.AppendUint32(b, w)
@@ -146,8 +148,8 @@ func TestArrayScanErrors(t *testing.T) {
 		{words(1, 0, 20, 0), binaryError(words(1, 0, 20, 0))},
 		{words(1, 0, 20, 0, 1)[:19], binaryError(words(1, 0, 20, 0, 1)[:19])}, // cut off
 		{words(2, 0, 20, 0, 1), binaryError(words(2, 0, 20, 0, 1))},
-		{words(1, 0, 25, 0, 1), binaryError(words(1, 0, 25, 0, 1))}, // text
-		{words(1, 0, 23, 2, 1, 4, 7), binaryError(words(1, 0, 23, 2, 1, 4, 7))},
+		{words(1, 0, 25, 0, 1), binaryError(words(1, 0, 25, 0, 1))},                                 // text
+		{words(1, 0, 23, 2, 1, 4, 7), binaryError(words(1, 0, 23, 2, 1, 4, 7))},                     // one element of two
 		{words(1, 0, 23, 1, 1, 0xFFFF_FFFF, 7), binaryError(words(1, 0, 23, 1, 1, 0xFFFF_FFFF, 7))}, // NULL
 	} {
 		got := types.IDs{99}
@@ -239,7 +241,8 @@ func TestPgxSliceOfTypedIDs(t *testing.T) {
 	}
 }
 
-// As a jsonb parameter an ID alone is the number that Value returns.
+// As a jsonb parameter an ID alone is the number that Value returns. A number and a string
+// in a jsonb column can be read into an ID, and null is an error.
 func TestPgxJSONB(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
@@ -396,7 +399,8 @@ func checkArrayQueries(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// A type in the field's tag takes precedence, and the field may be nil.
+// A type in the field's tag takes precedence over the column type of an Array, and the field
+// may be nil. The empty result leaves the type to GORM.
 func TestArrayTypeInTheTag(t *testing.T) {
 	t.Parallel()
 	db := &gorm.DB{Config: &gorm.Config{Dialector: tests.DummyDialector{}}}
@@ -408,14 +412,17 @@ func TestArrayTypeInTheTag(t *testing.T) {
 	}
 }
 
-// listed has a column with an array.
+// A listed row has a key, a number and a column with an array, which conditions compare
+// with arrays.
 type listed struct {
 	ID     types.ID `gorm:"primaryKey"`
 	Number int64
 	Refs   types.IDs
 }
 
-// An Array looks like a slice, which GORM would expand in each of these places.
+// GORM compares a column with each element of an Array only after IN. A comparison of a key
+// or a number with an Array is an error, because an Array is one value. An Array in a column
+// of arrays stays one value too. GORM would expand a slice in each of these places.
 func TestArrayInConditions(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

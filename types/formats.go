@@ -75,7 +75,7 @@ func parseCBOR(fn string, b []byte) (ID, error) {
 	case integer && major == cborUnsigned:
 		return ID(n), nil
 	case integer && major == cborNegative:
-		return ID(^n), nil
+		return ID(^n), nil // -1-n
 	case ok && (major == cborBytes || major == cborText) && n == uint64(len(content)):
 		return parseDecimal(fn, content)
 	}
@@ -83,8 +83,9 @@ func parseCBOR(fn string, b []byte) (ID, error) {
 }
 
 // cborHead splits a data item into its head and its content. The head has the major type
-// and a number n, which is the value of an integer or the length of a string. cborHead
-// returns false if the head is cut off or has no number.
+// and a number n, which is the value of an integer or the length of a string. The low five
+// bits of the first byte are n if they are below 24. Otherwise 24 to 27 mean that n follows,
+// in 1, 2, 4 or 8 bytes. cborHead returns false if the head is cut off or has no number.
 func cborHead(b []byte) (major byte, n uint64, content []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, 0, nil, false

@@ -37,8 +37,9 @@ func FuzzParseID(f *testing.F) {
 	})
 }
 
-// FuzzUnmarshalJSON compares UnmarshalJSON with the int64 of encoding/json, which reads
-// valid JSON numbers, and strings with the tag option.
+// FuzzUnmarshalJSON checks that UnmarshalJSON accepts only null, and a number or string that
+// is the text of an ID. It must accept every such number that encoding/json reads into an
+// int64.
 func FuzzUnmarshalJSON(f *testing.F) {
 	for _, in := range []string{
 		`"7529595880471527425"`, `7529595880471527425`, `null`, `"null"`, `""`, `"`, `-5`, `"-5"`, `1.0`, `1e3`,

@@ -132,7 +132,7 @@ func testNilInKey[K ~int64](t *testing.T, db *gorm.DB) {
 			t.Fatal(err)
 		}
 	}
-	alone := func(want int64) {
+	alone := func(want int64) { // checks the number of notes without a folder
 		t.Helper()
 		var n int64
 		if must(db.Model(&note{}).Where(&note{}, "FolderID").Count(&n).Error); n != want {

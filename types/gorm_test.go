@@ -49,9 +49,9 @@ func closeDB(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// The column of an ID is BIGINT, and integer in SQLite. The type is left to GORM if the
-// tag has one (typed), if the column is a foreign key with the type of its key (copied),
-// or if the database assigns the key (counted).
+// The column of an ID is BIGINT, and integer in SQLite. The result is empty, which leaves
+// the type to GORM, if the tag has a type (typed), if the column is a foreign key with the
+// type of its key (copied), or if the database assigns the key (counted).
 func TestGormDBDataType(t *testing.T) {
 	t.Parallel()
 	typed := &schema.Field{DataType: "bigint", TagSettings: map[string]string{"TYPE": "bigint"}}

@@ -37,15 +37,16 @@ func TestOfHasTheMethodsOfID(t *testing.T) {
 	}
 }
 
-// results calls all methods of *T without GORM in their signatures. It returns all
-// forms of an ID, and the IDs that are read from them.
-func results[T ~int64](id T, read map[string]any) map[string][]any {
+// results calls all methods of *T without GORM in their signatures, and returns their
+// results by method, each followed by the ID after the call. args has the argument of each
+// method that needs one, except for Compare, which gets the ID itself.
+func results[T ~int64](id T, args map[string]any) map[string][]any {
 	all := map[string][]any{}
 	v := reflect.ValueOf(&id)
 	for i := range v.NumMethod() {
 		name := v.Type().Method(i).Name
 		var in []reflect.Value
-		switch arg, ok := read[name]; {
+		switch arg, ok := args[name]; {
 		case ok:
 			in = []reflect.Value{reflect.ValueOf(arg)}
 		case v.Method(i).Type().NumIn() > 0 && v.Method(i).Type().In(0) == v.Type().Elem():
@@ -64,22 +65,23 @@ func results[T ~int64](id T, read map[string]any) map[string][]any {
 // Each method of Of returns the same results as that of ID.
 func TestOfDoesWhatIDDoes(t *testing.T) {
 	t.Parallel()
-	var gql [2]strings.Builder
+	var gql [2]strings.Builder // what MarshalGQL of Of and of ID write
 	for _, id := range []types.ID{0, 1, -5, sample, math.MaxInt64} {
 		for _, text := range []string{"42", "x", "-7", ""} {
-			read := func(i int) map[string]any {
+			args := func(i int) map[string]any {
 				return map[string]any{
 					"AppendText": []byte("a"), "AppendBinary": []byte("a"), "MarshalGQL": &gql[i], "Scan": text,
 					"UnmarshalText": []byte(text), "UnmarshalBinary": []byte(text), "UnmarshalParam": text,
 					"UnmarshalJSON": []byte(text), "UnmarshalGQL": text, "UnmarshalCBOR": []byte("\x62" + text),
 				}
 			}
-			got, want := results(types.Of[string](id), read(0)), results(id, read(1))
+			got, want := results(types.Of[string](id), args(0)), results(id, args(1))
 			for method := range want {
 				if !reflect.DeepEqual(got[method], want[method]) {
 					t.Errorf("%s of ID %d, text %q: got %v, want %v", method, id, text, got[method], want[method])
 				}
 			}
+			// Fewer than 22 methods would mean that results has missed some.
 			if len(want) != 22 || gql[0].String() != gql[1].String() {
 				t.Errorf("%d methods; MarshalGQL writes %s, want %s", len(want), &gql[0], &gql[1])
 			}

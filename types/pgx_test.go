@@ -94,8 +94,9 @@ func TestPgxSmallIntegers(t *testing.T) {
 	})
 }
 
-// Without a prepared statement pgx does not learn the type of the parameter, and then
-// does not accept a slice of a named integer.
+// In the modes of pgx that prepare or describe statements, a []ID is a bigint[], and a nil
+// pointer in a []*ID is NULL. In the other modes pgx does not learn the type of the
+// parameter, and then does not accept a slice of a named integer.
 func TestPgxArrays(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pgx.QueryExecMode{

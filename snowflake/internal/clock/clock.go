@@ -108,10 +108,10 @@ func (c *Clock) Init(config Config) {
 	c.Read = config.Read
 	c.maxJump = config.MaxJump
 	switch {
-	case c.Read != nil:
+	case c.Read != nil: // as it is
 	case config.Wall != nil:
 		c.wallOnly = true
-		c.Read = deriveElapsed(config.Wall, 20*config.Tick)
+		c.Read = deriveElapsed(config.Wall, 20*config.Tick) // snowflake.WithClock documents the 20 ticks
 	default:
 		c.Read = c.machine
 	}
@@ -134,9 +134,9 @@ func (c *Clock) Skew() time.Duration {
 }
 
 // deriveElapsed returns a Reading that derives elapsed time from the wall clock, for a
-// clock that a test supplies. A small step forward counts as time passing, unless it only
-// makes up for a small step back before. A larger step is a step of the clock, in which
-// no time passes.
+// clock that a test supplies. A step forward of at most small counts as time passing,
+// unless it only makes up for a small step back before. A larger step is a step of the
+// clock, in which no time passes.
 func deriveElapsed(wall func() time.Time, small time.Duration) Reading {
 	var (
 		mu      sync.Mutex

@@ -8,9 +8,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// scripted returns a clock whose time the test sets. It starts an hour after its epoch,
-// with ticks of a millisecond.
-func scripted() (c *clock.Clock, wall, elapsed *time.Duration) {
+// newScripted returns a clock whose time the test sets. It starts an hour after its epoch,
+// with ticks of a millisecond. The wall clock counts from the epoch, elapsed time from zero.
+func newScripted() (c *clock.Clock, wall, elapsed *time.Duration) {
 	c, wall, elapsed = new(clock.Clock), new(time.Duration), new(time.Duration)
 	*wall = time.Hour
 	epoch := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
@@ -66,7 +66,7 @@ func TestTimeByTheWallClockAlone(t *testing.T) {
 func TestUntil(t *testing.T) {
 	t.Parallel()
 	const tick, last = time.Millisecond, math.MaxInt64 / uint64(time.Millisecond)
-	c, wall, elapsed := scripted()
+	c, wall, elapsed := newScripted()
 	*wall, *elapsed = *wall+time.Minute, time.Minute
 	now := time.Hour + time.Minute
 	for of, want := range map[uint64]time.Duration{
@@ -90,9 +90,9 @@ func TestStartAt(t *testing.T) {
 	const tick = time.Millisecond
 	for name, test := range map[string]struct {
 		now   time.Duration // within tick 3,600,000
-		tick  uint64
-		ahead time.Duration
-		steps uint64
+		tick  uint64        // the argument of StartAt
+		ahead time.Duration // how far logical time is then ahead of the wall clock
+		steps uint64        // steps back that are counted
 	}{
 		"a tick before":      {0, 3_599_999, 0, 0},
 		"the present":        {0, 3_600_000, 0, 0},
@@ -102,7 +102,7 @@ func TestStartAt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, wall, elapsed := scripted()
+			c, wall, elapsed := newScripted()
 			*wall, *elapsed = *wall+test.now, test.now
 			c.Lock()
 			defer c.Unlock()

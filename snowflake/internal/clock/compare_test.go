@@ -60,7 +60,7 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 	const ms = time.Millisecond
 	for name, test := range map[string]struct {
 		pauses []time.Duration // of the readings, in turn
-		want   time.Duration
+		want   time.Duration   // the offset that Compare returns
 		reads  int
 		moves  time.Duration // of logical time
 	}{
@@ -100,7 +100,7 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 func TestCompareReadsAScriptedClockOnce(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{time.Minute, 1, 0, -1, -49_999, -50_000, -time.Minute} {
-		c, wall, _ := scripted()
+		c, wall, _ := newScripted()
 		*wall += step
 		read, reads := c.Read, 0
 		c.Read = func() (time.Time, time.Duration) {
@@ -125,7 +125,7 @@ func TestStepBackFromAJump(t *testing.T) {
 	t.Parallel()
 	const tick = time.Millisecond
 	for behind, want := range map[time.Duration]uint64{0: 0, tick - 1: 0, tick: 1} {
-		c, wall, _ := scripted()
+		c, wall, _ := newScripted()
 		c.Lock()
 		*wall += 2 * time.Hour
 		if _, offset := c.Compare(); offset != 2*time.Hour {
@@ -207,7 +207,7 @@ func TestSleepUntilALateLeader(t *testing.T) {
 func TestSleepOnAScriptedClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, _, _ := scripted()
+		c, _, _ := newScripted()
 		for left, want := range map[time.Duration]time.Duration{1: 1, time.Millisecond: time.Millisecond, time.Hour: time.Millisecond} {
 			start := time.Now()
 			if err := c.Sleep(t.Context(), left); err != nil {
@@ -293,8 +293,8 @@ func TestSleepEndsEarly(t *testing.T) {
 	}
 }
 
-// started returns a clock on the machine's clock, an hour after its epoch.
-func started() *clock.Clock {
+// newStarted returns a clock on the machine's clock, an hour after its epoch.
+func newStarted() *clock.Clock {
 	c := new(clock.Clock)
 	c.Init(clock.Config{Epoch: time.Now().Add(-time.Hour).Round(0), Tick: time.Millisecond, MaxJump: time.Hour})
 	return c
@@ -305,7 +305,7 @@ func started() *clock.Clock {
 // which it must still be trusted, and after for the other times.
 func TestTrust(t *testing.T) {
 	t.Parallel()
-	c := started()
+	c := newStarted()
 	if !c.Due(c.Now()) {
 		t.Error("the first call does not compare the clocks")
 	}
@@ -331,7 +331,7 @@ func TestTrust(t *testing.T) {
 // A test moves a scripted clock at any time, so that no comparison is trusted.
 func TestScriptedClockIsNeverTrusted(t *testing.T) {
 	t.Parallel()
-	c, _, _ := scripted()
+	c, _, _ := newScripted()
 	c.Lock()
 	defer c.Unlock()
 	c.Compare()
@@ -348,7 +348,7 @@ func TestScriptedClockIsNeverTrusted(t *testing.T) {
 // or is a little behind, and if no offset is left of a step.
 func TestReconfirm(t *testing.T) {
 	t.Parallel()
-	c := started()
+	c := newStarted()
 	var skew time.Duration
 	c.Skewed = func() time.Duration { return skew }
 	for step, want := range map[time.Duration]bool{
@@ -375,7 +375,7 @@ func TestReconfirm(t *testing.T) {
 // under the lock sets the offset back to zero.
 func TestReconfirmAfterAStepBack(t *testing.T) {
 	t.Parallel()
-	c := started()
+	c := newStarted()
 	c.Lock()
 	defer c.Unlock()
 	c.StartAt(c.TickAt(c.Now().Logical) + 10_000)

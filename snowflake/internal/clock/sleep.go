@@ -21,15 +21,15 @@ const (
 	poll = time.Millisecond
 )
 
-// Sleep waits for the given time or less. It returns an error if ctx ends first.
-func (c *Clock) Sleep(ctx context.Context, left time.Duration) error {
-	done, leader := c.lead(left)
+// Sleep waits for the remaining time or less. It returns an error if ctx ends first.
+func (c *Clock) Sleep(ctx context.Context, remaining time.Duration) error {
+	done, leader := c.lead(remaining)
 	switch {
 	case leader:
 		defer c.broadcast()
-		return c.waitUntil(ctx, left)
+		return c.waitAlone(ctx, remaining)
 	case done == nil:
-		return c.waitUntil(ctx, left)
+		return c.waitAlone(ctx, remaining)
 	}
 	select {
 	case <-done:
@@ -39,11 +39,11 @@ func (c *Clock) Sleep(ctx context.Context, left time.Duration) error {
 	}
 }
 
-// lead makes the caller the leader of the callers that wait for a tick, or returns the
-// channel that the leader will close. If the leader will be too late for the caller, it
-// returns neither, and the caller waits alone.
-func (c *Clock) lead(left time.Duration) (done chan struct{}, leader bool) {
-	due := c.elapsed() + left
+// lead makes the caller the leader of the callers that wait for a tick, or returns done, the
+// channel that the leader will close. If the leader will be too late for the caller, lead
+// returns neither, and the caller waits alone. See wakeup.
+func (c *Clock) lead(remaining time.Duration) (done chan struct{}, leader bool) {
+	due := c.elapsed() + remaining
 	c.wakeup.mu.Lock()
 	defer c.wakeup.mu.Unlock()
 	switch {
@@ -64,18 +64,19 @@ func (c *Clock) broadcast() {
 	c.wakeup.done = nil
 }
 
-// waitUntil waits for the given time or less. It sleeps in steps, and yields the CPU for
-// the last moment, because a sleeper would wake up too late.
-func (c *Clock) waitUntil(ctx context.Context, left time.Duration) error {
+// waitAlone waits for the remaining time or less. It sleeps in steps, and yields the CPU for
+// the last moment, because a sleeper would wake up too late. maxYields limits that, because
+// in a synctest bubble the time only moves while the goroutine sleeps.
+func (c *Clock) waitAlone(ctx context.Context, remaining time.Duration) error {
 	switch {
 	case c.Scripted: // a test may move the clock at any time
-		return pause(ctx, min(left, poll))
-	case left > poll+oversleep: // the runtime's timer may be a millisecond late
-		return pause(ctx, min(left-poll, maxSleep))
-	case left > oversleep:
-		return c.shortSleep(ctx, left-oversleep)
+		return pause(ctx, min(remaining, poll))
+	case remaining > poll+oversleep: // the runtime's timer may be a millisecond late
+		return pause(ctx, min(remaining-poll, maxSleep))
+	case remaining > oversleep:
+		return c.shortSleep(ctx, remaining-oversleep)
 	}
-	end := time.Now().Add(left)
+	end := time.Now().Add(remaining)
 	for range maxYields {
 		runtime.Gosched()
 		if time.Until(end) <= 0 {
