@@ -12,14 +12,14 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// A sluggish store carries out its calls after a delay, even if the caller no longer
-// waits.
-type sluggish struct {
+// A sluggishStore carries out its calls after a delay. It carries out a write even if the
+// caller no longer waits.
+type sluggishStore struct {
 	*leasetest.Memory
 	read, write time.Duration // the delays of Load and CompareAndSwap
 }
 
-func (s sluggish) Load(ctx context.Context) (map[int]lease.Record, error) {
+func (s sluggishStore) Load(ctx context.Context) (map[int]lease.Record, error) {
 	select {
 	case <-time.After(s.read):
 		return s.Memory.Load(ctx)
@@ -30,7 +30,7 @@ func (s sluggish) Load(ctx context.Context) (map[int]lease.Record, error) {
 
 // CompareAndSwap returns when ctx ends, but the write happens after its delay
 // nevertheless.
-func (s sluggish) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+func (s sluggishStore) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	answer := make(chan bool, 1)
 	go func() {
 		time.Sleep(s.write)
@@ -55,7 +55,7 @@ func TestNothingIsWrittenTooLate(t *testing.T) {
 		before := store.Calls().Swaps
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		_, err := lease.Acquire(ctx, sluggish{store, 300 * time.Millisecond, 300 * time.Millisecond}, layout(), lease.WithLogger(discard()))
+		_, err := lease.Acquire(ctx, sluggishStore{store, 300 * time.Millisecond, 300 * time.Millisecond}, layout(), lease.WithLogger(discard()))
 		const want = "nothing was written, because the store took 300ms to be read and the context ends in 200ms: want a context that lasts longer"
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %v, want %s", err, want)
@@ -85,13 +85,15 @@ func TestMissingLayoutIsLogged(t *testing.T) {
 	})
 }
 
-// A flawed store refuses to replace records, and is a Checker that returns the reason.
-type flawed struct{ *leasetest.Memory }
+// A flawedStore refuses to replace records, and is a Checker that returns the reason.
+type flawedStore struct{ *leasetest.Memory }
 
-func (flawed) Check(context.Context) error { return errors.New("rule nothing rewrites statements") }
+func (flawedStore) Check(context.Context) error {
+	return errors.New("rule nothing rewrites statements")
+}
 
 // CompareAndSwap writes a record that was absent, and refuses every other write.
-func (s flawed) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+func (s flawedStore) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	if _, err := s.Load(ctx); err != nil || old.Owner != "" {
 		return false, err
 	}
@@ -103,7 +105,7 @@ func (s flawed) CompareAndSwap(ctx context.Context, worker int, old, next lease.
 func TestRefusedExtensionIsExplained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := acquire(t, flawed{leasetest.NewMemory()})
+		l := acquire(t, flawedStore{leasetest.NewMemory()})
 		time.Sleep(25 * time.Second)
 		if err := l.Stats().Failure; err == nil || !strings.Contains(err.Error(), "rule nothing rewrites statements") {
 			t.Errorf("failure = %v, want the reason that the store gives", err)

@@ -369,7 +369,7 @@ func TestAcquireGivesUp(t *testing.T) {
 func TestAcquireStandsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := refusing{leasetest.NewMemory()}
+		store := refusingStore{leasetest.NewMemory()}
 		holdAll(store.Memory, now()-3_600_000)
 		store.OnCall(func(leasetest.Call) leasetest.Fault {
 			if store.Calls().Loads > 1000 { // too many attempts: Acquire then fails with another error
@@ -406,7 +406,7 @@ func TestSettle(t *testing.T) {
 func TestSettler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := mayForget{leasetest.NewMemory()}
+		store := forgetfulStore{leasetest.NewMemory()}
 		for _, settle := range []time.Duration{0, time.Minute - 1} {
 			_, err := lease.Acquire(t.Context(), store, layout(), lease.WithSettle(settle), lease.WithLogger(discard()))
 			if want := "lease: acquiring a worker: never tried"; err == nil || err.Error() != want {
@@ -420,11 +420,11 @@ func TestSettler(t *testing.T) {
 	})
 }
 
-// mayForget is a reliable store that says, by the error of [lease.Settler], that it may forget
-// writes. Acquire then refuses a lease that does not settle for a window.
-type mayForget struct{ lease.Store }
+// forgetfulStore is a reliable store that says, by the error of [lease.Settler], that it may
+// forget writes. Acquire then refuses a lease that does not settle for a window.
+type forgetfulStore struct{ lease.Store }
 
-func (mayForget) Unsettled() error { return errors.New("never tried") }
+func (forgetfulStore) Unsettled() error { return errors.New("never tried") }
 
 // WithSettle protects little if it is shorter than the window, so that is logged as a
 // warning.

@@ -144,7 +144,7 @@ func (ch *chooser) choose(records map[int]Record, now int64, collided, starting 
 	if len(free) > 0 && collided {
 		return free[ch.random(int64(len(free)))], nil
 	}
-	if c, ok := lowest(free); ok {
+	if c, ok := lowestCandidate(free); ok {
 		return c, nil
 	}
 	if c, ok := ch.takeOver(used, now, starting); ok {
@@ -183,18 +183,18 @@ func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candida
 	if !starting {
 		lostEarlier := filter(used, func(c candidate) bool {
 			bound, lost := ch.lostBounds[c.key]
-			return lost && c.unheld() && c.start == bound
+			return lost && c.isUnheld() && c.start == bound
 		})
-		if c, ok := lowest(lostEarlier); ok {
+		if c, ok := lowestCandidate(lostEarlier); ok {
 			return c, true
 		}
 		mayTake = ch.liveness.observe(used, ch.window)
 	}
 	near := filter(used, func(c candidate) bool { return c.start-now <= ch.maxAhead.Milliseconds() })
-	if c, ok := lowest(filter(near, candidate.unheld)); ok {
+	if c, ok := lowestCandidate(filter(near, candidate.isUnheld)); ok {
 		return c, true
 	}
-	return lowest(filter(near, mayTake))
+	return lowestCandidate(filter(near, mayTake))
 }
 
 // noFreeWorker returns a [NoFreeWorkerError] for these candidates, sorted by bound.
@@ -207,12 +207,12 @@ func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) er
 	return e
 }
 
-// unheld reports whether the worker has no holder.
-func (c candidate) unheld() bool { return c.record.heldBy() == "" }
+// isUnheld reports whether the worker has no holder.
+func (c candidate) isUnheld() bool { return c.record.heldBy() == "" }
 
-// lowest returns the candidate with the lowest first tick. It returns false if there is
-// none.
-func lowest(candidates []candidate) (_ candidate, ok bool) {
+// lowestCandidate returns the candidate with the lowest first tick. It returns false if
+// there is none.
+func lowestCandidate(candidates []candidate) (_ candidate, ok bool) {
 	if len(candidates) == 0 {
 		return candidate{}, false
 	}

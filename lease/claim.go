@@ -73,7 +73,8 @@ func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 	return w, err
 }
 
-// attemptInTurn is attempt without the wait for a turn and without the pause.
+// attemptInTurn reads the records, chooses a worker and tries once to write its record. It
+// returns neither a worker nor an error if the caller is to try again, after c.pause.
 func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	conn, disconnect, err := c.records.connect(ctx, c.patience)
 	if err != nil {

@@ -66,7 +66,7 @@ type clocks struct {
 // means that the store has no clock.
 func (c *clocks) check(now int64, storeTime time.Time, starting bool) error {
 	switch {
-	case c.agrees(now, storeTime):
+	case c.agrees(now, storeTime): // nothing to do
 	case starting, !c.agreedAt.IsZero() && c.tooFarAhead(now, c.storeTime.Add(time.Since(c.agreedAt))):
 		return fmt.Errorf("the clock shows %s and the store's %s: want at most WithMaxSkew(%v) ahead: correct the clock that is wrong",
 			stamp(time.UnixMilli(now)), stamp(storeTime), c.maxSkew)
@@ -79,7 +79,8 @@ func (c *clocks) check(now int64, storeTime time.Time, starting bool) error {
 }
 
 // agrees reports whether this process's clock is at most maxSkew ahead of the store's. If
-// it is, agrees remembers the store's time.
+// it is, agrees remembers the store's time. A store without a clock, whose storeTime is zero,
+// agrees too.
 func (c *clocks) agrees(now int64, storeTime time.Time) bool {
 	if storeTime.IsZero() {
 		return true

@@ -20,7 +20,7 @@ func TestAcquireComparesTheClocks(t *testing.T) {
 		name   string
 		ahead  time.Duration // of the process's clock
 		opts   []lease.Option
-		refuse bool
+		refuse bool // whether Acquire fails
 	}{
 		{"right", 0, nil, false},
 		{"behind", -60 * 24 * time.Hour, nil, false},
@@ -107,7 +107,8 @@ func TestFirstGrantRefusesOurJump(t *testing.T) {
 	})
 }
 
-// If the store's clock goes wrong, processes whose clocks are right continue.
+// If the store's clock goes wrong, processes whose clocks are right continue. They log a
+// warning if the store's clock is behind, because processes that start then fail.
 func TestExtensionToleratesTheStoresClock(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []time.Duration{-2 * time.Hour, 2 * time.Hour} {
@@ -178,6 +179,7 @@ func TestExtensionRefusesOurJumpUnderAWrongStore(t *testing.T) {
 		store, jump  time.Duration // steps of the store's clock, and then of ours
 		refuse, warn bool
 	}{
+		// name, store, jump, refuse, warn
 		{"the store's clock lags", -2 * time.Hour, 0, false, true},
 		{"it lags, and ours is within the limit", -2 * time.Hour, 59 * time.Minute, false, true},
 		{"it lags, and ours jumps beyond", -2 * time.Hour, 61 * time.Minute, true, false},

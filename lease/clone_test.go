@@ -17,14 +17,14 @@ import (
 func extendAsClone(store *leasetest.Memory, worker int) int64 {
 	r := store.Records()[worker]
 	r.Bound += 20_001 // the process itself extends after a third of a minute, by 20,000 ms
-	r.Owner = written(r.Owner)
+	r.Owner = countWrite(r.Owner)
 	store.Put(worker, r)
 	return r.Bound
 }
 
-// written returns the owner after another write of the same grant. The fourth part of
+// countWrite returns the owner after another write of the same grant. The fourth part of
 // an owner counts the writes.
-func written(owner string) string {
+func countWrite(owner string) string {
 	parts := strings.Split(owner, "/")
 	count, _ := strconv.Atoi(parts[3])
 	parts[3] = strconv.Itoa(count + 1)

@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// unacknowledged makes writes of worker 0 land and loses every answer, like a server
+// loseReplies makes writes of worker 0 land and loses every answer, like a server
 // whose log does not reach the disk or the standby.
-func unacknowledged(c leasetest.Call) leasetest.Fault {
+func loseReplies(c leasetest.Call) leasetest.Fault {
 	if c.Swap && c.Worker == 0 {
 		return leasetest.LoseReply
 	}
@@ -30,7 +30,7 @@ func TestExtensionThatIsOnlyVisible(t *testing.T) {
 		gen := generate(t, l)
 		next(t, gen)
 		acknowledged := l.Stats().Until
-		store.OnCall(unacknowledged)
+		store.OnCall(loseReplies)
 		for range 10 {
 			time.Sleep(5 * time.Second)
 			if until := l.Stats().Until; !until.Equal(acknowledged) {
@@ -56,7 +56,8 @@ func TestExtensionThatIsOnlyVisible(t *testing.T) {
 	})
 }
 
-// Retries alone do not raise the bound. While the clock stands still, so does the
+// The lease repeats an extension that the store does not acknowledge, again and again. The
+// retries alone must not raise the visible bound. While the clock stands still, so does the
 // bound.
 func TestRetriesDoNotRaiseTheBound(t *testing.T) {
 	t.Parallel()
@@ -66,7 +67,7 @@ func TestRetriesDoNotRaiseTheBound(t *testing.T) {
 		l := acquire(t, store, lease.WithWorker(0), lease.WithClock(func() time.Time { return stopped }))
 		generate(t, l)
 		bound := store.Records()[0].Bound
-		store.OnCall(unacknowledged)
+		store.OnCall(loseReplies)
 		time.Sleep(10 * time.Minute)
 		if calls := store.Calls().Swaps; calls < 100 {
 			t.Errorf("%d writes: too little happened", calls)

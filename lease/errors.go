@@ -34,15 +34,16 @@ type NoFreeWorkerError struct {
 	Wait time.Duration
 }
 
-// named is how many holders the text of a NoFreeWorkerError names.
-const named = 4
+// maxNamed is how many holders the text of a NoFreeWorkerError names.
+const maxNamed = 4
 
+// Error names the first holders, and says how many more there are.
 func (e *NoFreeWorkerError) Error() string {
 	var names []string
-	for _, h := range e.Holders[:min(named, len(e.Holders))] {
+	for _, h := range e.Holders[:min(maxNamed, len(e.Holders))] {
 		names = append(names, h.String())
 	}
-	if more := len(e.Holders) - named; more > 0 {
+	if more := len(e.Holders) - maxNamed; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return fmt.Sprintf("%v: all %d leased; the earliest lease expires in %v unless renewed: %s",

@@ -94,12 +94,12 @@ func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error
 	if err != nil {
 		return 0, err
 	}
-	workers := datacenters(in.Layout) * workers(in.Layout)
-	if workers > maxRaised {
-		return 0, fmt.Errorf("lease: Raise: the layout has %d workers: want at most %d: let the time pass before the first process starts instead", workers, maxRaised)
+	count := datacenters(in.Layout) * workers(in.Layout)
+	if count > maxRaised {
+		return 0, fmt.Errorf("lease: Raise: the layout has %d workers: want at most %d: let the time pass before the first process starts instead", count, maxRaised)
 	}
-	var highKeys []int
-	for key := range int(workers) {
+	var highKeys []int // of the workers whose bounds are high enough
+	for key := range int(count) {
 		if in.records[key].Bound >= bound {
 			highKeys = append(highKeys, key)
 			continue

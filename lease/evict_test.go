@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// evictable returns a store in which worker 1 is held by another process, with a bound an
+// storeWithHolder returns a store in which another process holds worker 1, with a bound an
 // hour ahead of the clock, and the record of worker 1. The test itself leases worker 0.
-func evictable(t *testing.T) (store *leasetest.Memory, held lease.Record) {
+func storeWithHolder(t *testing.T) (store *leasetest.Memory, held lease.Record) {
 	t.Helper()
 	store = leasetest.NewMemory()
 	acquire(t, store, lease.WithWorker(0))
@@ -26,7 +26,7 @@ func evictable(t *testing.T) (store *leasetest.Memory, held lease.Record) {
 // Evict releases the worker and keeps its bound, so that the next holder starts there.
 func TestEvict(t *testing.T) {
 	t.Parallel()
-	store, held := evictable(t)
+	store, held := storeWithHolder(t)
 	if err := inspect(t, store).Evict(t.Context(), inspect(t, store).Holders[1]); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestEvict(t *testing.T) {
 // may lead to the record of the layout.
 func TestForgedHolder(t *testing.T) {
 	t.Parallel()
-	store, held := evictable(t)
+	store, held := storeWithHolder(t)
 	until := time.UnixMilli(held.Bound)
 	in := inspect(t, store)
 	before := store.Records()
@@ -130,7 +130,7 @@ func TestUnanswered(t *testing.T) {
 		{"all answers lost", []leasetest.Fault{2, 2, 2, 2, 2, 2, 2, 2}, lost},
 	} {
 		for name, change := range changes {
-			store, _ := evictable(t)
+			store, _ := storeWithHolder(t)
 			if name == "Lower" {
 				r := store.Records()[1]
 				r.Owner += "/released"
@@ -157,7 +157,7 @@ func TestUnanswered(t *testing.T) {
 // is lost.
 func TestEvictForeignUnanswered(t *testing.T) {
 	t.Parallel()
-	store, held := evictable(t)
+	store, held := storeWithHolder(t)
 	held.Owner = "foreign"
 	store.Put(1, held)
 	in := inspect(t, store)
@@ -171,7 +171,7 @@ func TestEvictForeignUnanswered(t *testing.T) {
 // their workers. It leaves a bound that is high enough.
 func TestRaise(t *testing.T) {
 	t.Parallel()
-	store, held := evictable(t)
+	store, held := storeWithHolder(t)
 	at := time.UnixMilli(held.Bound).Add(-time.Minute)
 	lower := lease.Record{Bound: now() - 5, Owner: grant + "/3/5/90000/released"}
 	store.Put(2, lower)
@@ -205,7 +205,7 @@ func TestRaise(t *testing.T) {
 // only read, and are known to be durable once a later write is acknowledged.
 func TestRaiseNothing(t *testing.T) {
 	t.Parallel()
-	store, held := evictable(t)
+	store, held := storeWithHolder(t)
 	for key := range 4 {
 		store.Put(key, lease.Record{Bound: held.Bound, Owner: grant + "/3/0/90000"})
 	}
@@ -225,13 +225,13 @@ func TestRaiseNothing(t *testing.T) {
 // store has no layout or too many workers.
 func TestRaiseRefuses(t *testing.T) {
 	t.Parallel()
-	wide := layout()
-	wide.WorkerBits, wide.SequenceBits = 16, 0
+	wideLayout := layout()
+	wideLayout.WorkerBits, wideLayout.SequenceBits = 16, 0
 	full := leasetest.NewMemory()
-	if _, err := lease.Acquire(t.Context(), full, wide, lease.WithLogger(discard())); err != nil {
+	if _, err := lease.Acquire(t.Context(), full, wideLayout, lease.WithLogger(discard())); err != nil {
 		t.Fatal(err)
 	}
-	store, _ := evictable(t)
+	store, _ := storeWithHolder(t)
 	for _, test := range []struct {
 		name  string
 		store *leasetest.Memory
@@ -278,7 +278,7 @@ func TestRaiseRoundsUp(t *testing.T) {
 // the worker is held, if the bound would not fall, or if the record has changed.
 func TestLower(t *testing.T) {
 	t.Parallel()
-	store, held := evictable(t)
+	store, held := storeWithHolder(t)
 	to := time.Now().Add(time.Minute).Truncate(time.Millisecond)
 	in := inspect(t, store)
 	if err := in.Lower(t.Context(), in.Holders[1], to); err == nil || !strings.Contains(err.Error(), "want a worker that nobody holds") {

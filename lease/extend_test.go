@@ -299,8 +299,9 @@ func TestClockThatWasBehindIsCorrected(t *testing.T) {
 	}
 }
 
-// As long as no ID is issued, the lease uses the clock of the start, even if the wall
-// clock jumps and the worker is lost.
+// As long as no ID is issued, no generator checks the clock for jumps. The lease then counts
+// on from the time of Acquire, so that a wrong wall clock does not raise its bound, even if
+// the worker is lost.
 func TestAbsurdClockWithoutGenerator(t *testing.T) {
 	t.Parallel()
 	for _, years := range []int{1, 400, 900, -400} {
@@ -355,11 +356,12 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
-// A refusing store returns false although the record equals old.
-type refusing struct{ *leasetest.Memory }
+// A refusingStore refuses to replace a record, although the record equals old. A store must
+// not do that.
+type refusingStore struct{ *leasetest.Memory }
 
 // CompareAndSwap writes a record that was absent, and refuses every other write.
-func (r refusing) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+func (r refusingStore) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	if old.Owner != "" {
 		return false, nil
 	}
@@ -371,7 +373,7 @@ func (r refusing) CompareAndSwap(ctx context.Context, worker int, old, next leas
 func TestStoreThatRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := refusing{leasetest.NewMemory()}
+		store := refusingStore{leasetest.NewMemory()}
 		l := acquire(t, store)
 		gen := generate(t, l)
 		time.Sleep(2 * time.Minute)

@@ -14,8 +14,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// wide returns a layout with 1024 workers, so that a claim reads only a sample of 32.
-func wide() snowflake.Layout {
+// wideLayout returns a layout with 1024 workers, so that a claim reads only a sample of 32.
+func wideLayout() snowflake.Layout {
 	return snowflake.Layout{
 		Epoch: time.UnixMilli(631152000000).UTC(), Tick: time.Millisecond, WorkerBits: 10, SequenceBits: 12,
 	}
@@ -43,10 +43,10 @@ func (r *reader) Get(ctx context.Context, keys []int) (map[int]lease.Record, tim
 	return leasetest.WithGet(r.Store).(lease.Getter).Get(ctx, keys)
 }
 
-// acquireWide leases a worker of the layout wide, and releases it at the end of the test.
+// acquireWide leases a worker of wideLayout, and releases it at the end of the test.
 func acquireWide(t *testing.T, store lease.Store, opts ...lease.Option) (*lease.Lease, error) {
 	t.Helper()
-	l, err := lease.Acquire(t.Context(), store, wide(), append(opts, lease.WithLogger(discard()))...)
+	l, err := lease.Acquire(t.Context(), store, wideLayout(), append(opts, lease.WithLogger(discard()))...)
 	if l != nil {
 		t.Cleanup(func() { _ = l.Release(context.Background()) })
 	}
@@ -153,20 +153,20 @@ func TestClaimOfAFewStartsAtTheLostBound(t *testing.T) {
 			for l.Stats().Until.Equal(until) { // until the lease has noticed
 				time.Sleep(time.Second)
 			}
-			if id, _ := next(t, gen); wide().Time(id).Before(until) {
-				t.Errorf("ID of %v, want none before %v", wide().Time(id), until)
+			if id, _ := next(t, gen); wideLayout().Time(id).Before(until) {
+				t.Errorf("ID of %v, want none before %v", wideLayout().Time(id), until)
 			}
 		}
 	})
 }
 
-// A turns store is a Queue that lets one claim in at a time.
-type turns struct {
+// A turnsStore is a Queue that lets one claim in at a time.
+type turnsStore struct {
 	lease.Store
 	gate chan struct{} // full while a claim has its turn
 }
 
-func (s turns) Enter(ctx context.Context) (func(), error) {
+func (s turnsStore) Enter(ctx context.Context) (func(), error) {
 	select {
 	case s.gate <- struct{}{}:
 		return func() { <-s.gate }, nil
@@ -181,7 +181,7 @@ func TestClaimsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory()
-		store := turns{memory, make(chan struct{}, 1)}
+		store := turnsStore{memory, make(chan struct{}, 1)}
 		held, err := acquireWide(t, store)
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// formats are the test vectors that lease/README.md describes.
+// formats has the test vectors of testdata/format.json, which lease/README.md describes: the
+// texts of layouts, and the records of workers with what a reader must see in them.
 type formats struct {
 	Layouts []struct {
 		Owner          string
@@ -82,7 +83,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// The owner that a lease writes has the form that lease/README.md describes.
+// The owner that a lease writes has the form that lease/README.md describes:
+// host/process/random/writes/replaced/window, and "/released" after a release.
 func TestFormatOfOwners(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

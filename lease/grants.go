@@ -75,8 +75,9 @@ func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) er
 }
 
 // Retire releases the worker of a grant under which the generator will not issue again.
-// Last is the last tick issued. Another process can then acquire the worker at once.
-// The lease ends with the last grant in use.
+// Last is the last tick issued. Another process can then acquire the worker at once. A lost
+// worker is not released, because another process has it. The lease ends with the last grant
+// in use.
 func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
 	w := l.holdings.removeGrant(held, last.Add(l.layout.Tick).UnixMilli())
 	if w == nil {

@@ -70,8 +70,8 @@ func key(l snowflake.Layout, id types.ID) int {
 // discard returns a logger that discards its messages.
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// holdAll writes records of other holders for all four workers of the layout. Worker 0 has the
-// bound, and each following worker a bound one higher.
+// holdAll writes records of other holders for all four workers of the layout. Worker 0 has
+// the bound, and each following worker a bound one higher.
 func holdAll(store *leasetest.Memory, bound int64) {
 	for worker := range 4 {
 		store.Put(worker, lease.Record{Bound: bound + int64(worker), Owner: "other/" + string(rune('0'+worker))})

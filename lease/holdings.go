@@ -183,7 +183,8 @@ func (h *holdings) endIfUnusedLocked() bool {
 }
 
 // takeReplacement returns, after the lease has ended, a replacement that no generator
-// has asked for, or nil. A second call returns nil.
+// has asked for, or nil. A second call returns nil. It also returns nil while the lease has
+// not ended, because the generator will still ask for the replacement.
 func (h *holdings) takeReplacement() *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -51,7 +51,8 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// grant is the part of an owner that names the holder.
+// grant is the part of an owner that names the holder, host/process/random. The number of
+// writes, the bound that the grant has replaced, and the window in ms follow it.
 const grant = "web-1/7/ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // holderOf returns the part of an owner that Holder.Owner shows, host/process/random.

@@ -13,7 +13,7 @@ func keyOf(l snowflake.Layout, datacenter, worker int64) int {
 	return int(datacenter<<l.WorkerBits | worker)
 }
 
-// numbers returns the datacenter and the worker of a key. It is the inverse of keyOf.
+// numbers returns the datacenter and the worker of a key that keyOf has returned.
 func numbers(l snowflake.Layout, key int) (datacenter, worker int64) {
 	return int64(key) >> l.WorkerBits, int64(key) & (workers(l) - 1)
 }

@@ -19,22 +19,23 @@ import (
 
 // rob lets another process take the worker, like a process whose clock is fast.
 func rob(store *leasetest.Memory, worker int) {
-	store.Put(worker, robbed(store.Records()[worker]))
+	store.Put(worker, robberRecord(store.Records()[worker]))
 }
 
-// robbed returns the record of the process that takes the worker, with a window of a
+// robberRecord returns the record of the process that takes the worker, with a window of a
 // minute.
-func robbed(r lease.Record) lease.Record {
+func robberRecord(r lease.Record) lease.Record {
 	return lease.Record{Bound: r.Bound + 60_000, Owner: "robber"}
 }
 
-// robBusy is rob for a holder that may extend its window at the same moment.
+// robBusy lets another process take the worker. The holder may extend its window at the same
+// moment, so robBusy repeats its compare-and-swap until it has replaced the last record.
 func robBusy(t *testing.T, store *leasetest.Memory, worker int) {
 	t.Helper()
 	for swapped := false; !swapped; {
 		r := store.Records()[worker]
 		var err error
-		if swapped, err = store.CompareAndSwap(t.Context(), worker, r, robbed(r)); err != nil {
+		if swapped, err = store.CompareAndSwap(t.Context(), worker, r, robberRecord(r)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -246,6 +247,7 @@ func TestStoreForgets(t *testing.T) {
 		losses, regressions uint64
 		twice               int // how often the log says that IDs may have been issued twice
 	}{
+		// name, steps, settle, back, losses, regressions, twice
 		{"nothing, but another has taken the worker", []step{take}, 0, 0, 1, 0, 0},
 		{"our last bound", []step{setBack}, 0, 0, 0, 1, 0},
 		{"our last bound, and the clock is set back", []step{setBack}, 0, time.Hour, 0, 1, 0},
@@ -445,8 +447,8 @@ func TestLossOnAStoreThatForgets(t *testing.T) {
 	})
 }
 
-// A caller does not wait either while the background loop, which has found the loss, lets
-// the new worker settle.
+// The background loop has found that the worker is lost, and lets the new worker settle for
+// ten minutes. A call in this time fails at once instead of waiting.
 func TestNobodyWaitsForSettling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -42,15 +42,16 @@ var sourceMutants = []sourceMutant{
 	{"an extension lowers the bound", "keeper.go", "max(w.base.Bound, k.bound(max(now, need, w.lastTick())))", "k.bound(max(now, need))"},
 }
 
-// settleMutants only show as duplicates on a store that forgets, because each process
-// obeys the protocol.
+// settleMutants are mistakes in settling. They only show as duplicates, on a store that
+// forgets, because each process for itself obeys the protocol.
 var settleMutants = []sourceMutant{
 	{"nothing settles", "renew.go", "if err != nil || l.settle == 0 {", "if err != nil || w != nil {"},
 	{"settling ends without a write", "renew.go", "extendErr := l.renewWindow(ctx, w, 0)", "var extendErr error"},
 }
 
-// tortured are the mutants that the traces of a torture must reveal too.
-var tortured = []string{"a write without an answer counts", "more counts than was written", "a loss revokes nothing"}
+// tortureMutants names the mutants that TestTortureSQLite must find too. It runs processes
+// that share a SQLite store, and replays their traces with the model.
+var tortureMutants = []string{"a write without an answer counts", "more counts than was written", "a loss revokes nothing"}
 
 // The replay of TestSimulation would prove nothing if it accepted every trace. Therefore
 // each mutant is built into the package, and the replay must reject a trace of its
@@ -69,13 +70,14 @@ func TestTraceMutants(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) { m.test(t, "issued twice") })
 	}
 	for _, m := range sourceMutants {
-		if slices.Contains(tortured, m.name) {
+		if slices.Contains(tortureMutants, m.name) {
 			t.Run(m.name+", tortured", m.torture)
 		}
 	}
 }
 
-// torture checks that the torture of a SQLite store with the mutant is rejected too.
+// torture builds the mutant into the test that tortures a SQLite store, and checks that the
+// model rejects its traces too.
 func (m sourceMutant) torture(t *testing.T) {
 	out, err := exec.Command(m.build(t, "./sqllease"), "-test.run=^TestTortureSQLite$").CombinedOutput()
 	if !strings.Contains(string(out), "the model does not allow") {

@@ -22,6 +22,7 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
+// config is the layout and the options of a lease.
 type config struct {
 	layout      snowflake.Layout
 	window      time.Duration
@@ -234,7 +235,7 @@ func (c *config) setStatefulSetWorker(host string) error {
 	if err != nil || !set || c.datacenter != nil {
 		return err
 	}
-	n, err := strconv.ParseUint(text, 10, 31)
+	n, err := strconv.ParseUint(text, 10, 31) // inRange compares it with the layout
 	if err != nil {
 		return fmt.Errorf("lease: WithStatefulSetWorker: %s=%q: want a number", datacenterVariable, text)
 	}

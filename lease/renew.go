@@ -111,8 +111,9 @@ func (l *Lease) noteLoss(w *heldWorker, lost *loss) {
 }
 
 // releaseWorker writes a released record with a bound above every tick issued under the
-// worker. A lost worker is left as it is, because its record is another holder's. But if
-// the store has set the record back to one of ours, releaseWorker raises the bound again.
+// worker. A lost worker is left as it is, because its record is another holder's. But if the
+// store has set the record back to an older one of this process, releaseWorker restores the
+// bound.
 // The caller holds storeLock, except in Acquire.
 func (l *Lease) releaseWorker(ctx context.Context, w *heldWorker) error {
 	if w.forgotten {
@@ -193,7 +194,7 @@ func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
 func (l *Lease) waitSettled(ctx context.Context, w *heldWorker) (bool, error) {
 	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
 	for try := 0; err == nil; try++ {
-		extendErr := l.renewWindow(ctx, w, 0)
+		extendErr := l.renewWindow(ctx, w, 0) // 0, because no caller needs a tick yet
 		if extendErr == nil {
 			return !w.lost, nil
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// A proxy before the store sends writes twice and returns the second answer, which is
-// false. The lease keeps its worker, and logs no warning.
+// A proxy before the store sends every third write twice and returns the second answer, which
+// is false. The lease keeps its worker, and logs no warning.
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -195,7 +195,7 @@ func (c *client) die() {
 	}
 }
 
-// setLease sets the lease whose window holds records.
+// setLease sets the lease of the process, the end of whose window the method holds records.
 func (c *client) setLease(l *lease.Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,7 +45,7 @@ func (s *simulation) newLife(seed uint64, process, number int) *life {
 	return l
 }
 
-// live runs the process.
+// live runs the process: it acquires a lease, issues IDs, and ends in one of several ways.
 func (l *life) live() {
 	defer l.die()
 	l.seen = l.newRecorder(l.client)

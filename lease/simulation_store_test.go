@@ -100,7 +100,7 @@ func (s *simulation) emit(e model.Event) {
 	s.emitLocked(e)
 }
 
-// emitLocked is emit for a caller that holds mu.
+// emitLocked adds an event to the trace. The caller holds mu.
 func (s *simulation) emitLocked(e model.Event) {
 	e.At = time.Since(s.start)
 	s.events = append(s.events, e)

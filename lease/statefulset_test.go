@@ -23,7 +23,7 @@ func TestStatefulSetWorker(t *testing.T) {
 		before, after  []lease.Option
 		wantDatacenter int64
 		wantWorker     int64
-		wantErr        string
+		wantErr        string // part of the error, or empty if the worker is leased
 	}{
 		{name: "ordinal", host: "web-1", datacenter: "unset", wantWorker: 1},
 		{name: "with a domain", host: "web-1.web.default.svc.cluster.local", datacenter: "unset", wantWorker: 1},

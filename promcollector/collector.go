@@ -60,9 +60,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// leased is a generator's source that has a lease, such as a *lease.Lease or a type that
-// wraps it.
-type leased interface{ Stats() lease.Stats }
+// leaseSource is a generator's source that has a lease, such as a *lease.Lease or a type
+// that wraps it.
+type leaseSource interface{ Stats() lease.Stats }
 
 // New returns a collector of the metrics of the generator. If the generator's source is a
 // [lease.Lease], or has a lease's method Stats, the collector also returns the metrics of
@@ -83,7 +83,7 @@ func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
 	}
 	d := definer{labels: labels}
 	d.generator()
-	if _, ok := gen.Source().(leased); ok {
+	if _, ok := gen.Source().(leaseSource); ok {
 		d.lease()
 	}
 	return &collector{gen: gen, metrics: d.metrics}
@@ -132,7 +132,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		r.healthy = 1
 	}
 	var workerLabels []string // the labels of worker_info, the only metric with variable labels
-	if l, ok := c.gen.Source().(leased); ok {
+	if l, ok := c.gen.Source().(leaseSource); ok {
 		r.lease = l.Stats()
 		workerLabels = []string{strconv.FormatInt(r.lease.Datacenter, 10), strconv.FormatInt(r.lease.Worker, 10)}
 	}

@@ -34,8 +34,8 @@ func layout() snowflake.Layout {
 	}
 }
 
-// leased returns a generator whose worker is leased from the store.
-func leased(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Generator {
+// leasedGenerator returns a generator whose worker is leased from the store.
+func leasedGenerator(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Generator {
 	t.Helper()
 	opts = append([]lease.Option{lease.WithLogger(slog.New(slog.DiscardHandler))}, opts...)
 	l, err := lease.Acquire(t.Context(), store, layout(), opts...)
@@ -89,7 +89,7 @@ func values(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 	return all
 }
 
-// expect checks that got has the series of want. It may have others.
+// expect checks that got has the series of want. It accepts further series in got.
 func expect(t *testing.T, got map[string]float64, want map[string]float64) {
 	t.Helper()
 	for name, value := range want {
@@ -161,7 +161,7 @@ func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()
 		begun := time.Now()
-		gen := leased(t, store, lease.WithWorker(7), lease.WithDatacenter(1), lease.WithWindow(time.Minute))
+		gen := leasedGenerator(t, store, lease.WithWorker(7), lease.WithDatacenter(1), lease.WithWindow(time.Minute))
 		r := registry(t, promcollector.New(gen))
 		time.Sleep(100 * time.Second)
 		synctest.Wait()
@@ -190,7 +190,7 @@ func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()
-		gen := leased(t, store, lease.WithWindow(time.Minute))
+		gen := leasedGenerator(t, store, lease.WithWindow(time.Minute))
 		r := registry(t, promcollector.New(gen))
 		store.Down()
 		time.Sleep(90 * time.Second)
@@ -218,7 +218,7 @@ func TestOutage(t *testing.T) {
 func TestLintClean(t *testing.T) {
 	t.Parallel()
 	for name, gen := range map[string]*snowflake.Generator{
-		"fixed": generator(t, snowflake.Static(0, 13)), "leased": leased(t, leasetest.NewMemory()),
+		"fixed": generator(t, snowflake.Static(0, 13)), "leased": leasedGenerator(t, leasetest.NewMemory()),
 	} {
 		problems, err := testutil.CollectAndLint(promcollector.New(gen))
 		if err != nil || len(problems) > 0 {
@@ -261,7 +261,7 @@ func TestDocumented(t *testing.T) {
 func TestWithLabels(t *testing.T) {
 	t.Parallel()
 	orders := promcollector.New(generator(t, snowflake.Static(0, 14)), promcollector.WithLabels(prometheus.Labels{"generator": "orders"}))
-	events := promcollector.New(leased(t, leasetest.NewMemory()), promcollector.WithLabels(prometheus.Labels{"generator": "events"}))
+	events := promcollector.New(leasedGenerator(t, leasetest.NewMemory()), promcollector.WithLabels(prometheus.Labels{"generator": "events"}))
 	got := values(t, registry(t, orders, events))
 	expect(t, got, map[string]float64{
 		"gormflake_ids_issued_total,generator=orders": 0,
@@ -286,7 +286,7 @@ func TestRefused(t *testing.T) {
 		{"no generator", promcollector.New(nil), "promcollector: New(nil): want a generator"},
 		{"no option", promcollector.New(fixed, nil), "promcollector: option 1 is nil"},
 		{"reserved label", promcollector.New(fixed, labels("__name")), "__name"},
-		{"label twice", promcollector.New(leased(t, leasetest.NewMemory()), labels("worker")), "duplicate label"},
+		{"label twice", promcollector.New(leasedGenerator(t, leasetest.NewMemory()), labels("worker")), "duplicate label"},
 	} {
 		err := prometheus.NewRegistry().Register(test.collector)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -52,7 +52,7 @@ const ofDoctor = "gormflake_key_used_ratio"
 func names(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	for series := range values(t, registry(t, promcollector.New(leased(t, leasetest.NewMemory())))) {
+	for series := range values(t, registry(t, promcollector.New(leasedGenerator(t, leasetest.NewMemory())))) {
 		name, _, _ := strings.Cut(series, ",")
 		all = append(all, name)
 	}

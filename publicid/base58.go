@@ -38,6 +38,7 @@ func appendBase58(text []byte, block *[aes.BlockSize]byte) []byte {
 	end := len(text) + digits
 	text = append(text, make([]byte, digits)...)
 	for at := end; at > end-digits; at -= chunkDigits {
+		// Divide the number by chunk. The remainder is the next group of digits.
 		var rest uint64
 		high, rest = high/chunk, high%chunk
 		low, rest = bits.Div64(rest, low, chunk)

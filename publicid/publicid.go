@@ -151,7 +151,9 @@ func (k Kind[K]) Format(id K) string {
 	binary.BigEndian.PutUint64(block[:8], uint64(id))
 	binary.BigEndian.PutUint64(block[8:], k.tag)
 	k.codec.ciphers[0].Encrypt(block[:], block[:]) // with the current secret
-	var text [64]byte                              // the longest text has 33 bytes of prefix and underscore, and 22 digits
+
+	// The longest text has 33 bytes of prefix and underscore, and 22 digits.
+	var text [64]byte
 	return string(appendBase58(append(text[:0], k.begin...), block))
 }
 

@@ -18,10 +18,10 @@ import (
 
 type order struct{}
 
-// secret returns a secret of equal bytes.
+// secret returns a secret in which each byte is fill.
 func secret(fill byte) []byte { return bytes.Repeat([]byte{fill}, publicid.SecretSize) }
 
-// codec returns a codec with the secret of equal bytes.
+// codec returns a codec whose secret consists of the byte fill.
 func codec(t testing.TB, fill byte, opts ...publicid.Option) *publicid.Codec {
 	t.Helper()
 	c, err := publicid.New(secret(fill), opts...)
@@ -154,7 +154,7 @@ func base58(n *big.Int) string {
 	return text
 }
 
-// number is the inverse of base58.
+// number returns the number whose digits in base 58 are text.
 func number(t *testing.T, text string) *big.Int {
 	t.Helper()
 	n := new(big.Int)

@@ -49,8 +49,9 @@ func valuesOf(p snowflake.Parts) values {
 	}
 }
 
-// parts is the inverse of valuesOf. It returns an error for a date or a time of day that
-// does not exist, because [time.Date] would convert it to another date or time.
+// parts returns the parts of the ID whose serial number has these values. It returns an
+// error for a date or a time of day that does not exist, because [time.Date] would convert
+// it to another date or time.
 func (v *values) parts() (snowflake.Parts, error) {
 	days := time.Date(int(v[year]), time.Month(v[month]+1), 0, 0, 0, 0, 0, time.UTC).Day() // day 0 is the last day of the month before
 	for _, check := range []struct {

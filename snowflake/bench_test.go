@@ -7,9 +7,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// wide returns a layout whose ticks are never full, so that a benchmark measures calls
-// and not waits.
-func wide() snowflake.Layout {
+// wideLayout returns a layout whose ticks are never full, so that a benchmark measures
+// calls and not waits.
+func wideLayout() snowflake.Layout {
 	return snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, WorkerBits: 4, SequenceBits: 20}
 }
 
@@ -17,7 +17,7 @@ func wide() snowflake.Layout {
 // layout, 4,096 IDs a millisecond, where calls wait.
 func BenchmarkNext(b *testing.B) {
 	for name, option := range map[string]snowflake.Option{
-		"wide": snowflake.WithLayout(wide()),
+		"wide": snowflake.WithLayout(wideLayout()),
 		"cap":  snowflake.WithLayout(snowflake.TwitterLayout()),
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -33,7 +33,7 @@ func BenchmarkNext(b *testing.B) {
 }
 
 func BenchmarkNextParallel(b *testing.B) {
-	g := open(b, snowflake.Static(0, 15), snowflake.WithLayout(wide()))
+	g := open(b, snowflake.Static(0, 15), snowflake.WithLayout(wideLayout()))
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -45,7 +45,7 @@ func BenchmarkNextParallel(b *testing.B) {
 }
 
 func BenchmarkFill1000(b *testing.B) {
-	l := wide() // a million IDs per tick, one per nanosecond, which Fill cannot use up
+	l := wideLayout() // a million IDs per tick, one per nanosecond, which Fill cannot use up
 	l.WorkerBits, l.SequenceBits = 1, 22
 	g := open(b, snowflake.Static(0, 1), snowflake.WithLayout(l))
 	dst := make([]id, 1000)

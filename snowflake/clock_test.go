@@ -144,7 +144,7 @@ func TestMaxJump(t *testing.T) {
 	})
 }
 
-// The longest allowed step is followed.
+// A step forward of exactly WithMaxJump is followed.
 func TestMaxJumpItself(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock, snowflake.WithMaxJump(time.Hour))
@@ -267,9 +267,9 @@ func TestWhenAStepBackIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			start := func(policy snowflake.ClockPolicy) (*script, *snowflake.Generator, *checker) {
-				s, c, l := newScript(), newChecker(t), fresh()
+				s, c, l := newScript(), newChecker(t), freshLayout()
 				l.SequenceBits = 2
-				g := open(t, granting(s.now(), time.Hour), snowflake.WithLayout(l), snowflake.WithReadings(s.read),
+				g := open(t, grantingSource(s.now(), time.Hour), snowflake.WithLayout(l), snowflake.WithReadings(s.read),
 					snowflake.OnClockBackwards(policy), snowflake.WithSequenceStart(snowflake.StartZero))
 				c.try(g, test.issued)
 				return s, g, c
@@ -304,7 +304,7 @@ func TestWhenAStepBackIsOver(t *testing.T) {
 func TestWait(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	g := open(t, snowflake.Static(1, 1), snowflake.WithLayout(fresh()),
+	g := open(t, snowflake.Static(1, 1), snowflake.WithLayout(freshLayout()),
 		snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Wait(time.Second)))
 	c := newChecker(t)
 	c.try(g, 10)
@@ -324,7 +324,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// ticking moves the script by a millisecond per millisecond.
+// ticking moves the script by a millisecond per millisecond, until stop is called.
 func ticking(s *script) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -346,7 +346,7 @@ func TestCloseAndReopenWithinOneTick(t *testing.T) {
 	for _, lag := range []time.Duration{0, 10 * time.Millisecond} {
 		t.Run(lag.String(), func(t *testing.T) {
 			t.Parallel()
-			s, c, layout := newScript(), newChecker(t), fresh()
+			s, c, layout := newScript(), newChecker(t), freshLayout()
 			for range 20 {
 				g, err := snowflake.New(snowflake.Static(2, 2), snowflake.WithLayout(layout),
 					snowflake.WithReadings(s.read), snowflake.WithLag(lag))
@@ -374,7 +374,7 @@ func TestCloseAndReopenWithinOneTick(t *testing.T) {
 // policy applies.
 func TestReopenAfterStepBack(t *testing.T) {
 	t.Parallel()
-	s, c, layout := newScript(), newChecker(t), fresh()
+	s, c, layout := newScript(), newChecker(t), freshLayout()
 	reopen := func(play func(g *snowflake.Generator)) {
 		g, err := snowflake.New(snowflake.Static(3, 3), snowflake.WithLayout(layout), snowflake.WithReadings(s.read))
 		if err != nil {
@@ -416,7 +416,7 @@ func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 func TestLag(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
-	g := open(t, snowflake.Static(4, 4), snowflake.WithLayout(fresh()),
+	g := open(t, snowflake.Static(4, 4), snowflake.WithLayout(freshLayout()),
 		snowflake.WithReadings(s.read), snowflake.WithLag(10*time.Millisecond))
 	start := s.now()
 	s.pass(10 * time.Millisecond)
@@ -441,7 +441,7 @@ func TestLag(t *testing.T) {
 func TestLagTakesStepBack(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
-	g := open(t, snowflake.Static(5, 5), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read),
+	g := open(t, snowflake.Static(5, 5), snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read),
 		snowflake.WithLag(10*time.Millisecond), snowflake.OnClockBackwards(snowflake.Fail()))
 	s.pass(time.Second)
 	c.try(g, 10)
@@ -463,6 +463,7 @@ func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 		refuse bool // whether TryNext fails after the step
 		moves  bool // whether time moves while the clock makes up for the step
 	}{
+		// name, policy, back, refuse, moves
 		{"fail", snowflake.Fail(), 5 * time.Millisecond, true, false},
 		{"wait for less", snowflake.Wait(2 * time.Millisecond), 5 * time.Millisecond, true, false},
 		{"wait", snowflake.Wait(10 * time.Millisecond), 5 * time.Millisecond, true, false}, // TryNext does not wait
@@ -500,10 +501,10 @@ func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 // extended window at the old time either.
 func TestStepBackBeforeAnExtension(t *testing.T) {
 	t.Parallel()
-	l, s := fresh(), newScript()
+	l, s := freshLayout(), newScript()
 	l.SequenceBits = 2
 	var grant *snowflake.Grant
-	src := &faulty{grant: func(l snowflake.Layout) (g *snowflake.Grant, err error) {
+	src := &faultySource{grant: func(l snowflake.Layout) (g *snowflake.Grant, err error) {
 		grant, err = snowflake.NewGrant(l, 0, 0, s.now(), s.now().Add(10*time.Millisecond))
 		return grant, err
 	}}

@@ -13,17 +13,17 @@ import (
 // waitingForSource returns a generator whose window has ended, with callers of Next that
 // wait for its source. The source does not answer until its context ends. results
 // receives the errors of the callers.
-func waitingForSource(t *testing.T, callers int) (g *snowflake.Generator, src *faulty, results chan error) {
+func waitingForSource(t *testing.T, callers int) (g *snowflake.Generator, src *faultySource, results chan error) {
 	t.Helper()
 	s := newScript()
-	src = granting(s.now(), 10*time.Millisecond)
+	src = grantingSource(s.now(), 10*time.Millisecond)
 	asked := make(chan struct{})
 	src.extend = func(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
 		close(asked)
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}
-	g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g, err := snowflake.New(src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,8 @@ func TestClosedWhileTheSourceIsAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScript()
-			src := granting(s.now(), 10*time.Millisecond)
-			g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+			src := grantingSource(s.now(), 10*time.Millisecond)
+			g, err := snowflake.New(src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestClosedWhileTheSourceIsAsked(t *testing.T) {
 func TestContextEndsWhileTheSourceIsAsked(t *testing.T) {
 	t.Parallel()
 	g, _, results := waitingForSource(t, 1) // its source panics at a second call
-	if id, err := g.Next(canceled()); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(err, context.Canceled) {
+	if id, err := g.Next(canceledContext()); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %d, %v, want ErrFenced and context.Canceled", id, err)
 	}
 	if err := g.Close(ctx); err != nil {
@@ -126,9 +126,9 @@ func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	for _, bits := range []uint8{0, 12} {
 		t.Run(fmt.Sprintf("%d sequence bits", bits), func(t *testing.T) {
 			t.Parallel()
-			s, l := newScript(), fresh()
+			s, l := newScript(), freshLayout()
 			l.SequenceBits = bits
-			src := granting(s.now(), 10*time.Millisecond)
+			src := grantingSource(s.now(), 10*time.Millisecond)
 			g, err := snowflake.New(src, snowflake.WithLayout(l), snowflake.WithReadings(s.read))
 			if err != nil {
 				t.Fatal(err)
@@ -163,14 +163,14 @@ func TestCloseBeforeTheSourceGrants(t *testing.T) {
 func TestCloseTellsEveryCallerTheSame(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := granting(s.now(), time.Hour)
+	src := grantingSource(s.now(), time.Hour)
 	errRetire, entered, answer := errors.New("the store is down"), make(chan struct{}), make(chan struct{})
 	src.retire = func(*snowflake.Grant) error {
 		close(entered)
 		<-answer
 		return errRetire
 	}
-	g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g, err := snowflake.New(src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +204,8 @@ func TestCloseTellsEveryCallerTheSame(t *testing.T) {
 func TestNothingIsIssuedWhileRetiring(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := granting(s.now(), time.Hour)
-	g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	src := grantingSource(s.now(), time.Hour)
+	g, err := snowflake.New(src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestNothingIsIssuedWhileRetiring(t *testing.T) {
 func TestIssuedAfterClose(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	g, err := snowflake.New(granting(s.now(), time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g, err := snowflake.New(grantingSource(s.now(), time.Hour), snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	if err != nil {
 		t.Fatal(err)
 	}

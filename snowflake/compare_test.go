@@ -18,7 +18,7 @@ func TestStepsBackCountOnceUnderLoad(t *testing.T) {
 	t.Parallel()
 	const steps, step = 200, 10 * time.Millisecond
 	s := newScript()
-	g := open(t, granting(s.now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g := open(t, grantingSource(s.now(), 1000*time.Hour), snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	var wg sync.WaitGroup
 	var stop atomic.Bool
 	for range 8 {
@@ -49,9 +49,9 @@ func TestStepBackAtTheWindowsEnd(t *testing.T) {
 	for name, policy := range map[string]snowflake.ClockPolicy{"fail": snowflake.Fail(), "wait": snowflake.Wait(time.Hour)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, l := newScript(), fresh()
+			s, l := newScript(), freshLayout()
 			l.SequenceBits = 0
-			src := granting(s.now(), 10*time.Millisecond)
+			src := grantingSource(s.now(), 10*time.Millisecond)
 			src.extend = func(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 				held.Extend(need.Add(time.Minute))
 				return held, nil
@@ -85,7 +85,7 @@ func TestStepBackAtTheWindowsEnd(t *testing.T) {
 func TestStepsBackAreNotIssued(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	g := open(t, granting(s.now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g := open(t, grantingSource(s.now(), 1000*time.Hour), snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	var wg sync.WaitGroup
 	var stop atomic.Bool
 	for range 2 {
@@ -120,7 +120,7 @@ func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
 			s, c := newScript(), newChecker(t)
 			var g *snowflake.Generator
 			readingsLeft := 0 // until another call takes a slot
-			g = open(t, granting(s.now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(func() (time.Time, time.Duration) {
+			g = open(t, grantingSource(s.now(), 1000*time.Hour), snowflake.WithLayout(freshLayout()), snowflake.WithReadings(func() (time.Time, time.Duration) {
 				if readingsLeft--; readingsLeft == 0 {
 					c.try(g, 1)
 				}
@@ -147,7 +147,7 @@ func TestStepBackOvertakesACall(t *testing.T) {
 	for held := 1; held <= 4; held++ {
 		t.Run(fmt.Sprintf("reading %d", held), func(t *testing.T) {
 			t.Parallel()
-			s, l := newScript(), fresh()
+			s, l := newScript(), freshLayout()
 			l.SequenceBits = 0
 			var readings atomic.Int64
 			entered, resume := make(chan struct{}), make(chan struct{})
@@ -159,7 +159,7 @@ func TestStepBackOvertakesACall(t *testing.T) {
 				}
 				return wall, elapsed
 			}
-			g := open(t, granting(s.now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithReadings(read))
+			g := open(t, grantingSource(s.now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithReadings(read))
 			newChecker(t).try(g, 1)
 			s.pass(10 * time.Minute)
 			readings.Store(-int64(held))
@@ -198,10 +198,10 @@ func TestStartAheadCountsAsOneStep(t *testing.T) {
 	t.Parallel()
 	s := newScript()
 	from := s.now().Add(time.Hour)
-	src := &faulty{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
+	src := &faultySource{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
 		return snowflake.NewGrant(l, 0, 0, from, from.Add(time.Hour))
 	}}
-	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g := open(t, src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	for range 3 {
 		if got := g.Stats(); got.BackwardSteps != 1 || got.LargestBackwardStep != time.Hour {
 			t.Errorf("%+v, want one step of 1h", got)
@@ -216,7 +216,7 @@ func TestWaitForCenturies(t *testing.T) {
 	t.Parallel()
 	s := newScript()
 	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(10_000+unique.Add(1)) * time.Hour}
-	src := &faulty{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
+	src := &faultySource{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
 		return snowflake.NewGrant(l, 0, 0, l.Epoch, time.Time{})
 	}}
 	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read))
@@ -266,7 +266,7 @@ func TestContextEndsWhileASlotIsLost(t *testing.T) {
 func TestCanceledWaitIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	l := fresh()
+	l := freshLayout()
 	l.SequenceBits = 0
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read))
 	if _, err := g.Next(ctx); err != nil {
@@ -293,7 +293,7 @@ func TestCanceledWaitIsRefused(t *testing.T) {
 func TestWaitsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	l := fresh()
+	l := freshLayout()
 	l.SequenceBits = 2
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 	c := newChecker(t)

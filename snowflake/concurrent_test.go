@@ -204,7 +204,7 @@ func TestDeadlineAtTheNextTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Second, SequenceBits: 2}
-		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+		g := open(t, grantingSource(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
 		newChecker(t).try(g, 4)
 		next := time.Now().Add(l.Tick)
 		if id, err := g.Next(deadlineContext{ctx, next.Add(-1)}); !errors.Is(err, context.DeadlineExceeded) || time.Now().Equal(next) {

@@ -20,14 +20,14 @@ func TestSequenceStartCannotBeComputed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := open(t, granting(time.Now(), time.Hour), append(opts, snowflake.WithLayout(fresh()))...)
+			g := open(t, grantingSource(time.Now(), time.Hour), append(opts, snowflake.WithLayout(freshLayout()))...)
 			if n := computedStarts(t, g, ticks); n > ticks/4 {
 				t.Errorf("the starts of %d ticks of %d could be computed", n, ticks)
 			}
 		})
 		t.Run(name+", secret known", func(t *testing.T) {
 			t.Parallel()
-			g := open(t, granting(time.Now(), time.Hour), append(opts, snowflake.WithLayout(fresh()))...)
+			g := open(t, grantingSource(time.Now(), time.Hour), append(opts, snowflake.WithLayout(freshLayout()))...)
 			snowflake.SetSecret(g, 0)
 			if n := computedStarts(t, g, ticks); n != ticks {
 				t.Errorf("the starts of %d ticks could be computed, want all %d, or the test above proves nothing", n, ticks)

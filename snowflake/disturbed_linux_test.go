@@ -75,8 +75,8 @@ func disturb(p *os.Process, done <-chan struct{}) (counts [2]int) {
 	}
 }
 
-// moveThreads binds each thread to a CPU, or to none, and returns how many threads
-// there are.
+// moveThreads binds each thread of a process to a random CPU, or lets it run on all CPUs. It
+// returns the number of threads for which that has succeeded.
 func moveThreads(pid int) (moved int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	for _, task := range tasks {
@@ -114,9 +114,10 @@ func makeDisturbed(t *testing.T) {
 		policy   snowflake.ClockPolicy
 		scripted bool // with WithClock
 	}{
-		{"at the cap", 0.4, fresh(), snowflake.Tolerate(2 * time.Hour), false},
-		{"a wide layout", 0.5, wide(), snowflake.Fail(), false},
-		{"WithClock", 0.1, fresh(), snowflake.Wait(20 * time.Millisecond), true},
+		// name, share, layout, policy, scripted
+		{"at the cap", 0.4, freshLayout(), snowflake.Tolerate(2 * time.Hour), false},
+		{"a wide layout", 0.5, wideLayout(), snowflake.Fail(), false},
+		{"WithClock", 0.1, freshLayout(), snowflake.Wait(20 * time.Millisecond), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			clock := newSteppedClock()
@@ -124,7 +125,7 @@ func makeDisturbed(t *testing.T) {
 			if test.scripted {
 				opts = append(opts, snowflake.WithClock(clock.now))
 			}
-			g := open(t, granting(time.Now(), 1000*time.Hour), opts...)
+			g := open(t, grantingSource(time.Now(), 1000*time.Hour), opts...)
 			if !test.scripted {
 				snowflake.Skew(g, clock.skew)
 				snowflake.Compare(g, 10*time.Millisecond)
@@ -182,17 +183,17 @@ func stepAround(clock *steppedClock, done <-chan struct{}) {
 func eightCallers(g *snowflake.Generator) (callers []func([]id) (int, error)) {
 	next := func(block []id) (int, error) {
 		id, err := g.Next(ctx)
-		return made(block, id, err)
+		return oneID(block, id, err)
 	}
 	try := func(block []id) (int, error) {
 		id, err := g.TryNext()
-		return made(block, id, err)
+		return oneID(block, id, err)
 	}
 	fill := func(block []id) (int, error) {
 		time.Sleep(rand.N(time.Millisecond))
 		block = block[:1+rand.IntN(len(block))]
 		if err := g.Fill(ctx, block); err != nil {
-			return made(block, 0, err)
+			return oneID(block, 0, err)
 		}
 		return len(block), nil
 	}
@@ -205,7 +206,7 @@ func eightCallers(g *snowflake.Generator) (callers []func([]id) (int, error)) {
 		if n > 0 {
 			return n, nil
 		}
-		return made(block, 0, err)
+		return oneID(block, 0, err)
 	}
 	rare := func(block []id) (int, error) {
 		time.Sleep(rand.N(200 * time.Microsecond))
@@ -214,9 +215,9 @@ func eightCallers(g *snowflake.Generator) (callers []func([]id) (int, error)) {
 	return []func([]id) (int, error){next, next, next, try, try, fill, burst, rare}
 }
 
-// made returns the result of a caller that has got one ID. An error that is transient
+// oneID returns the result of a caller that has got one ID. An error that is transient
 // counts as a call without an ID.
-func made(block []id, id id, err error) (int, error) {
+func oneID(block []id, id id, err error) (int, error) {
 	if errors.Is(err, snowflake.ErrClockBackwards) || errors.Is(err, snowflake.ErrSequenceExhausted) {
 		return 0, nil
 	}

@@ -56,7 +56,7 @@ func numberFromEnv(name string) (int64, error) {
 	if !set {
 		return 0, fmt.Errorf("snowflake: %s is not set: give every process its own number, or take a lease; there is no default because two processes would share it", name)
 	}
-	number, err := strconv.ParseUint(value, 10, 31)
+	number, err := strconv.ParseUint(value, 10, 31) // NewGrant compares it with the layout
 	if err != nil {
 		return 0, fmt.Errorf("snowflake: %s=%q: want a number that only this process has", name, value)
 	}

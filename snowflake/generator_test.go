@@ -199,7 +199,7 @@ func TestEndedContextCostsNoSlots(t *testing.T) {
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 100, 4095, 4096, 4097, 20_000} {
-		g := open(t, snowflake.Static(14, int64(min(n, 31))), snowflake.WithLayout(fresh()))
+		g := open(t, snowflake.Static(14, int64(min(n, 31))), snowflake.WithLayout(freshLayout()))
 		dst := make([]id, n)
 		if err := g.Fill(ctx, dst); err != nil {
 			t.Fatal(err)
@@ -239,7 +239,7 @@ func TestWorkerInUse(t *testing.T) {
 // worker 1 of 5+5 bits is worker 33 of 0+10 bits.
 func TestWorkerInUseUnderAnotherSplit(t *testing.T) {
 	t.Parallel()
-	l := fresh()
+	l := freshLayout()
 	open(t, snowflake.Static(1, 1), snowflake.WithLayout(l))
 	l.DatacenterBits, l.WorkerBits, l.TotalBits = 0, 10, 62
 	if g, err := snowflake.New(snowflake.Static(0, 33), snowflake.WithLayout(l)); !errors.Is(err, snowflake.ErrWorkerInUse) {
@@ -279,7 +279,7 @@ func TestClose(t *testing.T) {
 // too.
 func TestExpired(t *testing.T) {
 	t.Parallel()
-	l := fresh()
+	l := freshLayout()
 	s := newScript()
 	s.wall = l.Expires().Add(-2 * time.Millisecond)
 	c := newChecker(t)
@@ -302,9 +302,9 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// logged returns a buffer that receives the log messages of the default logger until the
-// test ends. It is not for parallel tests.
-func logged(t *testing.T) *bytes.Buffer {
+// captureLog returns a buffer that receives the log messages of the default logger until
+// the test ends. It is not for parallel tests.
+func captureLog(t *testing.T) *bytes.Buffer {
 	t.Helper()
 	var log bytes.Buffer
 	old := slog.Default()
@@ -316,9 +316,9 @@ func logged(t *testing.T) *bytes.Buffer {
 // In logical time the warning depends on the last ID, not on the clock. This test is not
 // parallel, because it replaces the default logger.
 func TestExpiryWarningInLogicalTime(t *testing.T) {
-	log, s, l := logged(t), newScript(), fresh()
+	log, s, l := captureLog(t), newScript(), freshLayout()
 	s.wall = l.Expires().Add(-5*365*24*time.Hour - 2*time.Millisecond)
-	g := open(t, granting(s.now(), time.Hour), snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithLogicalTime())
+	g := open(t, grantingSource(s.now(), time.Hour), snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithLogicalTime())
 	if _, err := g.Next(ctx); err != nil || log.Len() > 0 {
 		t.Fatalf("before the notice: %v, %q, want silence", err, log)
 	}
@@ -335,10 +335,10 @@ func TestExpiryWarningInLogicalTime(t *testing.T) {
 // A generator logs one warning, from the first tick that is less than five years before the
 // layout's end. This test is not parallel, because it replaces the default logger.
 func TestExpiryWarning(t *testing.T) {
-	log := logged(t)
+	log := captureLog(t)
 	s := newScript()
 	s.wall = snowflake.TwitterLayout().Expires().Add(-6 * 365 * 24 * time.Hour)
-	g := open(t, snowflake.Static(16, 3), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read), snowflake.WithMaxJump(2*365*24*time.Hour))
+	g := open(t, snowflake.Static(16, 3), snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read), snowflake.WithMaxJump(2*365*24*time.Hour))
 	if _, err := g.Next(ctx); err != nil || log.Len() > 0 {
 		t.Fatalf("six years before: %v, %q, want silence", err, log)
 	}
@@ -363,7 +363,7 @@ func TestExpiryWarning(t *testing.T) {
 // A layout that lasts for less than the notice warns from its first tick on. This test
 // is not parallel, because it replaces the default logger.
 func TestExpiryWarningOfAShortLayout(t *testing.T) {
-	log, s := logged(t), newScript()
+	log, s := captureLog(t), newScript()
 	l := snowflake.Layout{Epoch: s.now(), Tick: time.Hour, SequenceBits: 2, TotalBits: 4}
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read))
 	for range 2 {
@@ -442,7 +442,7 @@ func TestCheckOptions(t *testing.T) {
 		name   string
 		opts   []snowflake.Option
 		layout snowflake.Layout
-		want   string
+		want   string // part of the error, or empty for no error
 	}{
 		{"no options", nil, snowflake.TwitterLayout(), ""},
 		{"layout", []snowflake.Option{snowflake.WithLayout(snowflake.JSSafeLayout())}, snowflake.JSSafeLayout(), ""},
@@ -484,8 +484,8 @@ func TestNeverZero(t *testing.T) {
 
 // No call allocates memory.
 func TestAllocations(t *testing.T) {
-	wide := snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, SequenceBits: 22}
-	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(wide))
+	wideLayout := snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, SequenceBits: 22}
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(wideLayout))
 	dst := make([]id, 1000)
 	for name, call := range map[string]func(){
 		"Next":    func() { _, _ = g.Next(ctx) },
@@ -504,7 +504,7 @@ func TestAllocations(t *testing.T) {
 // have died in that tick.
 func TestNothingInTheTickOfTheStart(t *testing.T) {
 	t.Parallel()
-	l := fresh()
+	l := freshLayout()
 	l.Epoch, l.Tick = time.UnixMilli(0), time.Duration(10_000+unique.Add(1))*time.Hour
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
 	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
@@ -550,19 +550,19 @@ func TestNewDoesNotSleepOutALongTick(t *testing.T) {
 	t.Error("New has slept until a tick that was 35ms away, want at most 20ms")
 }
 
-// clocked is a source with its own clock.
-type clocked struct {
+// clockedSource is a source with its own clock.
+type clockedSource struct {
 	*windows
 	clock func() time.Time
 }
 
-func (c clocked) Clock() func() time.Time { return c.clock }
+func (c clockedSource) Clock() func() time.Time { return c.clock }
 
 // The generator uses the clock of its source. WithClock beside it is an error.
 func TestClockOfTheSource(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := clocked{newWindows(snowflake.TwitterLayout(), s.now, time.Hour), s.now}
+	src := clockedSource{newWindows(snowflake.TwitterLayout(), s.now, time.Hour), s.now}
 	if _, err := snowflake.New(src, snowflake.WithClock(s.now)); err == nil || !strings.Contains(err.Error(), "WithClock with a source that has its own clock") {
 		t.Errorf("two clocks: %v", err)
 	}

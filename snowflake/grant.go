@@ -216,7 +216,7 @@ func (g *Grant) begin(generator *Generator, tick uint64) {
 	g.generator.Store(generator)
 	generator.fastEnd.Store(min(g.limit.Load()>>g.sequenceBits, generator.warnAt))
 	generator.grant.Store(g)
-	generator.state.Store(uint64(g.id(g.firstSlot - 1)))
+	generator.state.Store(uint64(g.id(g.firstSlot - 1))) // so that a call takes firstSlot next
 }
 
 // retire ends the grant for good, and returns the last slot issued or reserved. A call
@@ -242,7 +242,7 @@ func (g *Grant) id(s slot) types.ID {
 	return types.ID((s^sequence)<<g.nodeBits | g.node | sequence)
 }
 
-// slotOf is the inverse of id. It ignores the sealed bit.
+// slotOf returns the slot of an ID or of a generator's state, whose sealed bit it ignores.
 func (g *Grant) slotOf(state uint64) slot {
 	state &^= sealed
 	return state>>(g.nodeBits+g.sequenceBits)<<g.sequenceBits | state&g.mask

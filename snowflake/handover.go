@@ -212,5 +212,5 @@ func (g *Generator) lockGrant(ctx context.Context) error {
 	}
 }
 
-// unlockGrant is the inverse of lockGrant.
+// unlockGrant releases the lock that lockGrant has taken.
 func (g *Generator) unlockGrant() { <-g.grantLock }

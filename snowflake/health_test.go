@@ -62,7 +62,7 @@ func TestHealthOfAnIdleGenerator(t *testing.T) {
 func TestHealthWhileWaiting(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	l := fresh()
+	l := freshLayout()
 	l.SequenceBits = 2
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero),
 		snowflake.OnClockBackwards(snowflake.Wait(time.Second)))
@@ -118,20 +118,20 @@ func TestHealthOfTheWindow(t *testing.T) {
 	checkHealth(t, g, nil)
 }
 
-// reporting is a source with a method Health.
-type reporting struct {
+// reportingSource is a source with a method Health.
+type reportingSource struct {
 	*windows
 	health error
 }
 
-func (r *reporting) Health() error { return r.health }
+func (r *reportingSource) Health() error { return r.health }
 
 // If the source has a method Health, its result decides, even where the window has ended. A
 // lease extends its window on its own, so that the end of the window is not an error yet.
 func TestHealthOfTheSource(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := &reporting{windows: newWindows(snowflake.TwitterLayout(), s.now, time.Second)}
+	src := &reportingSource{windows: newWindows(snowflake.TwitterLayout(), s.now, time.Second)}
 	g := open(t, src, snowflake.WithReadings(s.read))
 	if err := g.Health(); err != nil {
 		t.Errorf("%v, want nil", err)

@@ -163,7 +163,7 @@ func TestWhatAgreementIs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s, c := newScript(), newChecker(t)
-			g := open(t, granting(s.now(), 1e6*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+			g := open(t, grantingSource(s.now(), 1e6*time.Hour), snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 			s.step(60 * day)
 			checkRefused(t, g)
 			s.pass(tt.passes)
@@ -186,7 +186,7 @@ func TestWhatAgreementIs(t *testing.T) {
 func TestFastClockIsNeverBelieved(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	g := open(t, granting(s.now(), 1e6*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g := open(t, grantingSource(s.now(), 1e6*time.Hour), snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	s.step(60 * day)
 	for range 10 * kept / (100 * time.Millisecond) {
 		checkRefused(t, g)
@@ -271,7 +271,7 @@ func TestStepBackFromABelievedJump(t *testing.T) {
 // openWithGrant returns a generator and its grant.
 func openWithGrant(t *testing.T, s *script, opts ...snowflake.Option) (*snowflake.Generator, *snowflake.Grant) {
 	t.Helper()
-	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), s.now, 1e6*time.Hour)}
+	src := &keepingSource{windows: newWindows(snowflake.TwitterLayout(), s.now, 1e6*time.Hour)}
 	return open(t, src, opts...), src.grant
 }
 
@@ -373,7 +373,7 @@ func TestNowInLogicalTime(t *testing.T) {
 func TestNowBeforeAndAfter(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), s.now, time.Hour)}
+	src := &keepingSource{windows: newWindows(snowflake.TwitterLayout(), s.now, time.Hour)}
 	before := time.Now()
 	grant, err := src.Grant(ctx, src.layout)
 	if err != nil {
@@ -406,7 +406,7 @@ func TestNowUnderLoad(t *testing.T) {
 	for name, opts := range map[string][]snowflake.Option{"machine": nil, "script": {snowflake.WithReadings(s.read)}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, 1e6*time.Hour)}
+			src := &keepingSource{windows: newWindows(snowflake.TwitterLayout(), time.Now, 1e6*time.Hour)}
 			g := open(t, src, opts...)
 			var stop atomic.Bool
 			var wg sync.WaitGroup

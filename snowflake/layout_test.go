@@ -189,8 +189,8 @@ func TestComposeRefuses(t *testing.T) {
 // Times that a layout cannot express are clamped, even if they are very far.
 func TestMinMaxOfFarTimes(t *testing.T) {
 	t.Parallel()
-	wide := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}
-	for name, l := range map[string]snowflake.Layout{"twitter": snowflake.TwitterLayout(), "javascript": snowflake.JSSafeLayout(), "time alone": wide} {
+	wideLayout := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}
+	for name, l := range map[string]snowflake.Layout{"twitter": snowflake.TwitterLayout(), "javascript": snowflake.JSSafeLayout(), "time alone": wideLayout} {
 		for _, past := range []time.Time{{}, time.Unix(math.MinInt64, 0), time.Unix(-1<<40, 0)} {
 			if l.Min(past) != 0 || l.Max(past) != 0 {
 				t.Errorf("%s: %v is [%d, %d], want [0, 0]", name, past, l.Min(past), l.Max(past))

@@ -84,7 +84,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		Wall:    c.wall,
 		Read:    c.read,
 
-		NeverTrust: c.logical,
+		NeverTrust: c.logical, // so that next, which follows the clock, leaves each call to nextSlow
 	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	return g

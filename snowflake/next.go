@@ -103,9 +103,9 @@ func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
 
 // backOff waits for up to 6 µs after another call has changed the state first. The
 // cache line then stays with the other processor, which issues hundreds of IDs in this
-// time. Without the pause the two processors together would issue about fifty. The loop
-// also counts its readings, because the clock may be a test's that does not move during
-// the call.
+// time. Without the pause the two processors together would issue about fifty. backOff also
+// ends after 120 readings of the clock, because the clock may be a test's that does not move
+// during the call.
 func backOff() {
 	start := time.Now()
 	for range 120 {

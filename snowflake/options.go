@@ -19,6 +19,7 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
+// config is what the options of New set, and what adopt takes from the source.
 type config struct {
 	layout    Layout
 	byDefault bool // neither an option nor the source has chosen the layout
@@ -42,7 +43,7 @@ func newConfig(opts []Option) (config, error) {
 	var c config
 	err := option.Apply("snowflake", opts, func(opt Option) error { return opt.apply(&c) })
 	err = errors.Join(err, c.contradiction())
-	if c.maxJump == 0 {
+	if c.maxJump == 0 { // no option has set it, because WithMaxJump(0) is an error
 		c.maxJump = defaultMaxJump
 	}
 	return c, err

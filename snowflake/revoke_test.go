@@ -18,8 +18,8 @@ func manyWorkers() snowflake.Layout {
 	return snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, WorkerBits: 16, SequenceBits: 6}
 }
 
-// replacing is a source that grants a new worker at each call.
-type replacing struct {
+// replacingSource is a source that grants a new worker at each call.
+type replacingSource struct {
 	layout snowflake.Layout
 	now    func() time.Time
 
@@ -29,30 +29,30 @@ type replacing struct {
 	retired map[*snowflake.Grant]time.Time
 }
 
-func newReplacing(layout snowflake.Layout, now func() time.Time) *replacing {
-	return &replacing{layout: layout, now: now, retired: map[*snowflake.Grant]time.Time{}}
+func newReplacing(layout snowflake.Layout, now func() time.Time) *replacingSource {
+	return &replacingSource{layout: layout, now: now, retired: map[*snowflake.Grant]time.Time{}}
 }
 
-func (r *replacing) Layout() snowflake.Layout { return r.layout }
-func (r *replacing) Clock() func() time.Time  { return nil }
+func (r *replacingSource) Layout() snowflake.Layout { return r.layout }
+func (r *replacingSource) Clock() func() time.Time  { return nil }
 
-func (r *replacing) Grant(context.Context, snowflake.Layout) (*snowflake.Grant, error) {
+func (r *replacingSource) Grant(context.Context, snowflake.Layout) (*snowflake.Grant, error) {
 	return r.take(r.now(), time.Hour)
 }
 
-func (r *replacing) Extend(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+func (r *replacingSource) Extend(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	return r.take(need, time.Hour)
 }
 
-func (r *replacing) Retire(_ context.Context, held *snowflake.Grant, last time.Time) error {
+func (r *replacingSource) Retire(_ context.Context, held *snowflake.Grant, last time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.retired[held] = last
 	return nil
 }
 
-// take grants the next worker.
-func (r *replacing) take(from time.Time, width time.Duration) (*snowflake.Grant, error) {
+// take grants the next worker from a time on, for the width.
+func (r *replacingSource) take(from time.Time, width time.Duration) (*snowflake.Grant, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refuse != nil {
@@ -64,7 +64,7 @@ func (r *replacing) take(from time.Time, width time.Duration) (*snowflake.Grant,
 }
 
 // current returns the last grant, and its worker.
-func (r *replacing) current() (*snowflake.Grant, int64) {
+func (r *replacingSource) current() (*snowflake.Grant, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	grant := r.grants[len(r.grants)-1]
@@ -72,7 +72,7 @@ func (r *replacing) current() (*snowflake.Grant, int64) {
 }
 
 // set sets the error of Extend.
-func (r *replacing) set(refuse error) {
+func (r *replacingSource) set(refuse error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refuse = refuse
@@ -274,10 +274,10 @@ func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 	}
 }
 
-// firstWindow is a source with a first window that ends soon, and other workers after
-// that.
+// firstWindow is a source that grants a short window of worker 0 first, and after that an
+// hour of another worker at each call.
 type firstWindow struct {
-	*replacing
+	*replacingSource
 	width time.Duration
 }
 
@@ -291,7 +291,7 @@ func (f firstWindow) Grant(context.Context, snowflake.Layout) (grant *snowflake.
 func TestRevokedGrantStaysRevoked(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := granting(s.now(), time.Hour)
+	src := grantingSource(s.now(), time.Hour)
 	var grant *snowflake.Grant
 	src.grant = func(l snowflake.Layout) (_ *snowflake.Grant, err error) {
 		grant, err = snowflake.NewGrant(l, 0, 0, s.now(), s.now().Add(time.Hour))
@@ -301,7 +301,7 @@ func TestRevokedGrantStaysRevoked(t *testing.T) {
 		held.Extend(need.Add(time.Hour))
 		return held, nil
 	}
-	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g := open(t, src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	newChecker(t).try(g, 10)
 	for range 3 {
 		grant.Revoke()
@@ -326,17 +326,17 @@ func TestRevokedGrantStaysRevoked(t *testing.T) {
 // A revoked grant keeps its last tick, because the source releases the worker above it.
 func TestLastOfARevokedGrant(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(t *testing.T, g *snowflake.Generator, src *replacing){
-		"closed": func(t *testing.T, g *snowflake.Generator, _ *replacing) {
+	for name, end := range map[string]func(t *testing.T, g *snowflake.Generator, src *replacingSource){
+		"closed": func(t *testing.T, g *snowflake.Generator, _ *replacingSource) {
 			t.Helper()
 			if err := g.Close(ctx); err != nil {
 				t.Error(err)
 			}
 		},
-		"replaced": func(t *testing.T, g *snowflake.Generator, src *replacing) {
+		"replaced": func(t *testing.T, g *snowflake.Generator, src *replacingSource) {
 			t.Helper()
 			last := src.grants[0].Last()
-			_ = g.Fill(canceled(), make([]id, 1)) // its slot is not due yet
+			_ = g.Fill(canceledContext(), make([]id, 1)) // its slot is not due yet
 			if next, _ := src.current(); !next.Last().Equal(last) {
 				t.Errorf("the replacement begins after %v, want right after %v", next.Last(), last)
 			}
@@ -375,8 +375,8 @@ func TestLastOfARevokedGrant(t *testing.T) {
 	}
 }
 
-// canceled returns a context that has ended.
-func canceled() context.Context {
+// canceledContext returns a context that has ended.
+func canceledContext() context.Context {
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	return canceled
@@ -415,7 +415,7 @@ func TestRevokedBeforeItIsUsed(t *testing.T) {
 		s := newScript()
 		var grant *snowflake.Grant
 		var readingsLeft atomic.Int64 // until the source revokes the grant
-		src := granting(s.now(), time.Hour)
+		src := grantingSource(s.now(), time.Hour)
 		src.grant = func(l snowflake.Layout) (_ *snowflake.Grant, err error) {
 			grant, err = snowflake.NewGrant(l, 0, 0, s.now(), s.now().Add(time.Hour))
 			if readingsLeft.Store(reading); reading == 0 {
@@ -432,7 +432,7 @@ func TestRevokedBeforeItIsUsed(t *testing.T) {
 			}
 			return s.read()
 		}
-		g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(read))
+		g, err := snowflake.New(src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(read))
 		if errors.Is(err, snowflake.ErrFenced) {
 			continue
 		}
@@ -461,7 +461,7 @@ func TestStepBackAfterARevocation(t *testing.T) {
 	revoked, _ := src.current()
 	s.pass(30 * time.Minute)
 	revoked.Revoke()
-	if err := g.Fill(canceled(), make([]id, 1)); !errors.Is(err, context.Canceled) && err != nil {
+	if err := g.Fill(canceledContext(), make([]id, 1)); !errors.Is(err, context.Canceled) && err != nil {
 		t.Fatal(err)
 	}
 	s.pass(time.Millisecond)
@@ -477,9 +477,9 @@ func TestStepBackAfterARevocation(t *testing.T) {
 func TestRevokeAtTheLastID(t *testing.T) {
 	t.Parallel()
 	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: 30 * 365 * 24 * time.Hour, DatacenterBits: 31, WorkerBits: 31}
-	src := &keeping{windows: newWindows(l, time.Now, time.Hour)}
+	src := &keepingSource{windows: newWindows(l, time.Now, time.Hour)}
 	src.windows.refuse = errDown
-	f := &faulty{
+	f := &faultySource{
 		grant: func(l snowflake.Layout) (_ *snowflake.Grant, err error) {
 			src.grant, err = snowflake.NewGrant(l, 1<<31-1, 1<<31-1, l.Epoch, l.Expires())
 			return src.grant, err

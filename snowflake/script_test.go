@@ -108,9 +108,9 @@ func (c *checker) try(g *snowflake.Generator, n int) {
 	}
 }
 
-// fresh returns a layout that no other test has, so that no other test has a generator for
+// freshLayout returns a layout that no other test has, so that no other test has a generator for
 // its fixed workers.
-func fresh() snowflake.Layout {
+func freshLayout() snowflake.Layout {
 	l := snowflake.TwitterLayout()
 	l.Epoch = l.Epoch.Add(time.Duration(unique.Add(1)) * time.Millisecond)
 	return l
@@ -120,7 +120,7 @@ func fresh() snowflake.Layout {
 func TestClockThatStandsStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		layout := fresh()
+		layout := freshLayout()
 		still := date("2026-11-20T12:00:00Z")
 		stopped := snowflake.WithClock(func() time.Time { return still })
 		first, err := snowflake.New(snowflake.Static(0, 1), snowflake.WithLayout(layout), stopped)

@@ -109,7 +109,7 @@ func streams(t *testing.T, when arrivals, start snowflake.SequenceStart) map[str
 func pairsInTicks(keys []id) (pairs []float64) {
 	pairs = make([]float64, 4096)
 	for len(keys) > 0 {
-		n := slices.IndexFunc(keys, func(key id) bool { return key>>22 != keys[0]>>22 })
+		n := slices.IndexFunc(keys, func(key id) bool { return key>>22 != keys[0]>>22 }) // the first key of another tick
 		if n < 0 {
 			n = len(keys)
 		}

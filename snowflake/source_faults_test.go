@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// faulty is a source whose answers a test sets.
-type faulty struct {
+// faultySource is a source whose answers a test sets. It records the calls of Retire.
+type faultySource struct {
 	grant  func(snowflake.Layout) (*snowflake.Grant, error)
 	extend func(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error)
 	retire func(held *snowflake.Grant) error
@@ -29,18 +29,18 @@ type retirement struct {
 	err   error // of the context at that time
 }
 
-func (f *faulty) Layout() snowflake.Layout { return snowflake.Layout{} }
-func (f *faulty) Clock() func() time.Time  { return nil }
+func (f *faultySource) Layout() snowflake.Layout { return snowflake.Layout{} }
+func (f *faultySource) Clock() func() time.Time  { return nil }
 
-func (f *faulty) Grant(_ context.Context, l snowflake.Layout) (*snowflake.Grant, error) {
+func (f *faultySource) Grant(_ context.Context, l snowflake.Layout) (*snowflake.Grant, error) {
 	return f.grant(l)
 }
 
-func (f *faulty) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+func (f *faultySource) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	return f.extend(ctx, held, need)
 }
 
-func (f *faulty) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
+func (f *faultySource) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
 	f.mu.Lock()
 	f.retired = append(f.retired, retirement{held, last, ctx.Err()})
 	f.mu.Unlock()
@@ -51,16 +51,16 @@ func (f *faulty) Retire(ctx context.Context, held *snowflake.Grant, last time.Ti
 }
 
 // retirements returns the calls of Retire so far.
-func (f *faulty) retirements() []retirement {
+func (f *faultySource) retirements() []retirement {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.retired
 }
 
-// granting returns a source that grants worker 0 from an hour before now until window
+// grantingSource returns a source that grants worker 0 from an hour before now until window
 // after it.
-func granting(now time.Time, window time.Duration) *faulty {
-	return &faulty{
+func grantingSource(now time.Time, window time.Duration) *faultySource {
+	return &faultySource{
 		grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
 			return snowflake.NewGrant(l, 0, 0, now.Add(-time.Hour), now.Add(window))
 		},
@@ -70,7 +70,7 @@ func granting(now time.Time, window time.Duration) *faulty {
 // NewGrant returns an error for an invalid layout, or a worker that the layout cannot hold.
 func TestNewGrantRefuses(t *testing.T) {
 	t.Parallel()
-	l := fresh()
+	l := freshLayout()
 	for _, tt := range []struct {
 		name               string
 		layout             snowflake.Layout
@@ -121,12 +121,12 @@ func TestRefusedGrants(t *testing.T) {
 				t.Parallel()
 				s := newScript()
 				var refused *snowflake.Grant
-				src := &faulty{}
+				src := &faultySource{}
 				src.grant = func(l snowflake.Layout) (_ *snowflake.Grant, err error) {
 					refused, err = tt.grant(l, s.now())
 					return refused, err
 				}
-				g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+				g, err := snowflake.New(src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 				if g != nil || err == nil || !strings.HasPrefix(err.Error(), "snowflake: ") || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("got %v, want %q", err, tt.want)
 				}
@@ -135,8 +135,8 @@ func TestRefusedGrants(t *testing.T) {
 			t.Run("replacing", func(t *testing.T) {
 				t.Parallel()
 				s, c := newScript(), newChecker(t)
-				src := granting(s.now(), 10*time.Millisecond)
-				g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+				src := grantingSource(s.now(), 10*time.Millisecond)
+				g := open(t, src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 				c.try(g, 1)
 				extends := 0
 				var refused *snowflake.Grant
@@ -171,7 +171,7 @@ func TestRefusedGrants(t *testing.T) {
 
 // checkRetired checks that this grant and no other was retired, with a last tick before its
 // window, because no ID was issued.
-func checkRetired(t *testing.T, src *faulty, grant *snowflake.Grant) {
+func checkRetired(t *testing.T, src *faultySource, grant *snowflake.Grant) {
 	t.Helper()
 	retired := src.retirements()
 	if grant == nil {
@@ -189,8 +189,8 @@ func checkRetired(t *testing.T, src *faulty, grant *snowflake.Grant) {
 // and does not retire the grant of the first.
 func TestGrantServesOneGenerator(t *testing.T) {
 	t.Parallel()
-	s, l := newScript(), fresh()
-	src := granting(s.now(), time.Hour)
+	s, l := newScript(), freshLayout()
+	src := grantingSource(s.now(), time.Hour)
 	grant, err := src.grant(l)
 	if err != nil {
 		t.Fatal(err)
@@ -214,8 +214,8 @@ func TestGrantServesOneGenerator(t *testing.T) {
 func TestReplacedWorkerIsRetiredWithoutTheCaller(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := granting(s.now(), 10*time.Millisecond)
-	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	src := grantingSource(s.now(), 10*time.Millisecond)
+	g := open(t, src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	s.pass(time.Minute)
 	canceled, cancel := context.WithCancel(ctx)
 	src.extend = func(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
@@ -235,10 +235,10 @@ func TestWindowBeginsWithAWholeTick(t *testing.T) {
 	t.Parallel()
 	s := newScript()
 	from := s.now().Add(1)
-	src := &faulty{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
+	src := &faultySource{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
 		return snowflake.NewGrant(l, 0, 0, from, from.Add(time.Hour))
 	}}
-	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g := open(t, src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
 		t.Errorf("got %v, %v before the window's first whole tick", g.Layout().Time(id), err)
 	}
@@ -249,12 +249,13 @@ func TestWindowBeginsWithAWholeTick(t *testing.T) {
 	}
 }
 
-// The context of a call of the source ends when the source has answered.
+// The context that the generator passes to Extend ends once Extend has returned. Otherwise
+// each call would leave a context behind that lives as long as the caller's context.
 func TestContextOfTheSourceEndsWithTheCall(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := granting(s.now(), 10*time.Millisecond)
-	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	src := grantingSource(s.now(), 10*time.Millisecond)
+	g := open(t, src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	var asked context.Context
 	src.extend = func(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 		asked = ctx
@@ -274,8 +275,8 @@ func TestContextOfTheSourceEndsWithTheCall(t *testing.T) {
 // grant.
 func TestReplacementBelowTheReservations(t *testing.T) {
 	t.Parallel()
-	s, l := newScript(), fresh()
-	src := granting(s.now(), time.Minute)
+	s, l := newScript(), freshLayout()
+	src := grantingSource(s.now(), time.Minute)
 	granted, err := src.grant(l)
 	if err != nil {
 		t.Fatal(err)
@@ -300,9 +301,9 @@ func TestReplacementBelowTheReservations(t *testing.T) {
 // ErrFenced.
 func TestReplacementAtTheEndOfTheLayout(t *testing.T) {
 	t.Parallel()
-	s, l := newScript(), fresh()
+	s, l := newScript(), freshLayout()
 	s.wall = l.Expires().Add(-time.Minute)
-	src := granting(s.now(), 10*time.Millisecond)
+	src := grantingSource(s.now(), 10*time.Millisecond)
 	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithMaxJump(time.Hour))
 	src.extend = func(context.Context, *snowflake.Grant, time.Time) (*snowflake.Grant, error) {
 		s.pass(time.Minute)
@@ -317,9 +318,9 @@ func TestReplacementAtTheEndOfTheLayout(t *testing.T) {
 // If the replaced worker cannot be released, the caller still gets its ID under the new
 // worker. This test is not parallel, because it replaces the default logger.
 func TestReplacedWorkerThatCannotBeReleased(t *testing.T) {
-	log, s := logged(t), newScript()
-	src := granting(s.now(), 10*time.Millisecond)
-	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	log, s := captureLog(t), newScript()
+	src := grantingSource(s.now(), 10*time.Millisecond)
+	g := open(t, src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	src.extend = func(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 		return snowflake.NewGrant(g.Layout(), 0, 1, need, need.Add(time.Hour))
 	}
@@ -344,10 +345,10 @@ func TestReplacedWorkerThatCannotBeReleased(t *testing.T) {
 func TestGrantAfterTheLayoutsEnd(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	src := &faulty{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
+	src := &faultySource{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
 		return snowflake.NewGrant(l, 0, 0, l.Expires(), time.Time{})
 	}}
-	if g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read)); g != nil || !errors.Is(err, snowflake.ErrExpired) {
+	if g, err := snowflake.New(src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read)); g != nil || !errors.Is(err, snowflake.ErrExpired) {
 		t.Errorf("got %v, want ErrExpired", err)
 	}
 }
@@ -356,12 +357,12 @@ func TestGrantAfterTheLayoutsEnd(t *testing.T) {
 // not parallel, because it measures the heap.
 func TestAskingLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // see above
 	s := newScript()
-	src := granting(s.now(), time.Millisecond)
+	src := grantingSource(s.now(), time.Millisecond)
 	src.extend = func(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 		held.Extend(need.Add(time.Millisecond))
 		return held, nil
 	}
-	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	g := open(t, src, snowflake.WithLayout(freshLayout()), snowflake.WithReadings(s.read))
 	heap := func(asks int) int64 {
 		for range asks {
 			s.pass(time.Millisecond)

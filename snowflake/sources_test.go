@@ -13,7 +13,7 @@ import (
 // every process would have the same worker. This test is not parallel, because it sets
 // the environment.
 func TestFromEnv(t *testing.T) {
-	two := fresh()
+	two := freshLayout()
 	two.DatacenterBits = 1
 	for _, tt := range []struct {
 		name               string
@@ -21,18 +21,18 @@ func TestFromEnv(t *testing.T) {
 		layout             snowflake.Layout
 		want               string // error, or empty
 	}{
-		{"both", "1", "31", fresh(), ""},
-		{"no worker", "1", "unset", fresh(), "snowflake: SNOWFLAKE_WORKER_ID is not set"},
-		{"no datacenter", "unset", "1", fresh(), "snowflake: SNOWFLAKE_DATACENTER_ID is not set"},
+		{"both", "1", "31", freshLayout(), ""},
+		{"no worker", "1", "unset", freshLayout(), "snowflake: SNOWFLAKE_WORKER_ID is not set"},
+		{"no datacenter", "unset", "1", freshLayout(), "snowflake: SNOWFLAKE_DATACENTER_ID is not set"},
 		{"no datacenter of two", "unset", "1", two, "snowflake: SNOWFLAKE_DATACENTER_ID is not set"},
 		{"no datacenter in the layout", "unset", "1", snowflake.JSSafeLayout(), ""},
 		{"a datacenter all the same", "1", "1", snowflake.JSSafeLayout(), "snowflake: datacenter 1 out of range [0, 0]"},
-		{"empty", "1", "", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="": want a number`},
-		{"sign", "1", "+1", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="+1": want a number`},
-		{"text", "one", "1", fresh(), `snowflake: SNOWFLAKE_DATACENTER_ID="one": want a number`},
-		{"too large", "1", "32", fresh(), "snowflake: worker 32 out of range [0, 31]"},
-		{"too large for any layout", "1", "2147483648", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="2147483648": want a number`},
-		{"overflow", "1", "18446744073709551617", fresh(), `want a number`},
+		{"empty", "1", "", freshLayout(), `snowflake: SNOWFLAKE_WORKER_ID="": want a number`},
+		{"sign", "1", "+1", freshLayout(), `snowflake: SNOWFLAKE_WORKER_ID="+1": want a number`},
+		{"text", "one", "1", freshLayout(), `snowflake: SNOWFLAKE_DATACENTER_ID="one": want a number`},
+		{"too large", "1", "32", freshLayout(), "snowflake: worker 32 out of range [0, 31]"},
+		{"too large for any layout", "1", "2147483648", freshLayout(), `snowflake: SNOWFLAKE_WORKER_ID="2147483648": want a number`},
+		{"overflow", "1", "18446744073709551617", freshLayout(), `want a number`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.datacenter != "unset" {
@@ -65,7 +65,7 @@ func TestFromStatefulSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	ordinal, wrong := podname.Ordinal(host)
-	l := fresh()
+	l := freshLayout()
 	l.WorkerBits, l.SequenceBits = 17, 0
 	g, err := snowflake.New(snowflake.FromStatefulSet(3), snowflake.WithLayout(l))
 	if wrong != nil {

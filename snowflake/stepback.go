@@ -100,7 +100,8 @@ func (g *Generator) burn(grant *Grant, last slot) bool {
 }
 
 // ignores reports whether the clock policy lets the generator issue IDs without a wait
-// while the wall clock is behind logical time by this much. A negative time means that the
+// while the wall clock is behind logical time by this much. Every policy ignores less than a
+// tick, because IDs may be ahead of the clock by that much. A negative time means that the
 // wall clock is ahead.
 func (g *Generator) ignores(behind time.Duration) bool {
 	return behind < g.layout.Tick || behind <= g.policy.max && !g.policy.wait
@@ -121,8 +122,10 @@ func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	case behind > g.policy.max:
 		return 0, fmt.Errorf("%w: it is %v behind, OnClockBackwards allows %v", ErrClockBackwards, behind, g.policy.max)
 	}
-	overtaken := (g.last()+1)>>g.sequenceBits + 1                      // the first tick of the wall clock at which absorbStepBack follows it
-	return max(g.clock.Until(overtaken)+behind, time.Microsecond), nil // zero would mean to continue
+	overtaken := (g.last()+1)>>g.sequenceBits + 1 // the first tick of the wall clock at which absorbStepBack follows it
+
+	// At least a microsecond, because zero would mean to continue.
+	return max(g.clock.Until(overtaken)+behind, time.Microsecond), nil
 }
 
 // checkJump returns an error if the wall clock is ahead of logical time by an offset that

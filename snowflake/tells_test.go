@@ -13,7 +13,7 @@ import (
 // come at random distances, so that some come right after a tick has begun.
 func TestIDsTellTheTickOfTheirCall(t *testing.T) {
 	t.Parallel()
-	l := wide()
+	l := wideLayout()
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
 	late := 0
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
@@ -51,7 +51,7 @@ func busyWait(d time.Duration) {
 func TestIDsTellFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := wide()
+		l := wideLayout()
 		l.Epoch = time.Now().Add(-time.Duration(unique.Add(1)) * time.Millisecond)
 		g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
 		for calls := 100_000; calls > 1; calls /= 2 { // at first some milliseconds for the processor

@@ -51,7 +51,7 @@ func checkShows(t *testing.T, g *snowflake.Generator, skew *atomic.Int64, c *che
 // the clocks.
 func TestFirstOfATickFollowsAStepForward(t *testing.T) {
 	t.Parallel()
-	g, skew := openSkewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
+	g, skew := openSkewed(t, grantingSource(time.Now(), 1000*time.Hour), snowflake.WithLayout(freshLayout()))
 	c := newChecker(t)
 	for _, ahead := range []time.Duration{0, time.Millisecond, time.Second, time.Hour, 24 * time.Hour} {
 		step(skew, ahead)
@@ -60,14 +60,14 @@ func TestFirstOfATickFollowsAStepForward(t *testing.T) {
 	}
 }
 
-// Next, TryNext and Fill follow a step within a second.
+// Next and Fill follow a step forward within a second, as the package comment promises.
 func TestStepIsFollowedWithinASecond(t *testing.T) {
 	t.Parallel()
 	const promise = time.Second
 	for name, fill := range map[string]bool{"Next": false, "Fill": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := open(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
+			g := open(t, grantingSource(time.Now(), 1000*time.Hour), snowflake.WithLayout(freshLayout()))
 			var skew atomic.Int64
 			snowflake.Skew(g, func() time.Duration { return time.Duration(skew.Load()) })
 			block := make([]id, 1)
@@ -110,7 +110,7 @@ func TestWallClockIsReadOnceASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond, WorkerBits: 10, SequenceBits: 12}
-		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
+		g := open(t, grantingSource(time.Now(), time.Hour), snowflake.WithLayout(l))
 		var readings int
 		snowflake.Skew(g, func() time.Duration {
 			readings++
@@ -133,7 +133,7 @@ func TestTwoCacheLines(t *testing.T) {
 	t.Parallel()
 	const line = 64
 	for range 100 {
-		state, besideState, base, besideBase := snowflake.Lines(open(t, granting(time.Now(), time.Hour)))
+		state, besideState, base, besideBase := snowflake.Lines(open(t, grantingSource(time.Now(), time.Hour)))
 		if state%line != 0 || state/line != besideState/line || base != state+line || base/line != besideBase/line {
 			t.Fatalf("the state is at %#x to %#x, the clock at %#x to %#x; want two lines of %d bytes", state, besideState, base, besideBase, line)
 		}
@@ -144,7 +144,7 @@ func TestTwoCacheLines(t *testing.T) {
 // of the current window nor the state.
 func TestReplacedGrantMovesNothing(t *testing.T) {
 	t.Parallel()
-	src := newReplacing(fresh(), time.Now)
+	src := newReplacing(freshLayout(), time.Now)
 	g := open(t, src)
 	c := newChecker(t)
 	first, err := g.Next(ctx)
@@ -169,7 +169,7 @@ func TestReplacedGrantMovesNothing(t *testing.T) {
 // current grant's window.
 func TestReplacedGrantIsExtended(t *testing.T) {
 	t.Parallel()
-	l := fresh()
+	l := freshLayout()
 	var grants []*snowflake.Grant
 	grant := func(until time.Time) (*snowflake.Grant, error) {
 		g, err := snowflake.NewGrant(l, 0, int64(len(grants)), time.Now(), until)
@@ -177,7 +177,7 @@ func TestReplacedGrantIsExtended(t *testing.T) {
 		return g, err
 	}
 	begun := time.Now()
-	src := &faulty{
+	src := &faultySource{
 		grant: func(snowflake.Layout) (*snowflake.Grant, error) { return grant(begun.Add(20 * time.Millisecond)) },
 		extend: func(context.Context, *snowflake.Grant, time.Time) (*snowflake.Grant, error) {
 			if len(grants) > 1 {
@@ -203,7 +203,7 @@ func TestReplacedGrantIsExtended(t *testing.T) {
 // The fast path applies the clock policy too: after a step back, calls fail under Fail.
 func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
 	t.Parallel()
-	g, skew := openSkewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
+	g, skew := openSkewed(t, grantingSource(time.Now(), 1000*time.Hour), snowflake.WithLayout(freshLayout()), snowflake.OnClockBackwards(snowflake.Fail()))
 	c := newChecker(t)
 	for steps := range uint64(3) { // the number of earlier steps
 		checkShows(t, g, skew, c)
@@ -222,7 +222,7 @@ func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
 // The fast path follows a step back to a time after the last ID, even under Fail.
 func TestFirstOfATickFollowsAStepBack(t *testing.T) {
 	t.Parallel()
-	g, skew := openSkewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
+	g, skew := openSkewed(t, grantingSource(time.Now(), 1000*time.Hour), snowflake.WithLayout(freshLayout()), snowflake.OnClockBackwards(snowflake.Fail()))
 	c := newChecker(t)
 	for range 5 {
 		checkShows(t, g, skew, c)
@@ -249,8 +249,8 @@ func TestFirstOfATickIsTheSameOnAScriptedClock(t *testing.T) {
 					begun := time.Now()
 					read := func() (time.Time, time.Duration) { return time.Now(), time.Since(begun) }
 					opts := []snowflake.Option{snowflake.WithLayout(l), snowflake.WithSequenceStart(start), snowflake.WithLag(lag)}
-					machine := open(t, granting(begun, time.Hour), opts...)
-					script := open(t, granting(begun, time.Hour), append(opts, snowflake.WithReadings(read))...)
+					machine := open(t, grantingSource(begun, time.Hour), opts...)
+					script := open(t, grantingSource(begun, time.Hour), append(opts, snowflake.WithReadings(read))...)
 					sameIDs(t, machine, script)
 				})
 			})
@@ -286,7 +286,7 @@ func sameIDs(t *testing.T, one, other *snowflake.Generator) {
 // issue at that time, because another call has changed the state since.
 func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 	t.Parallel()
-	src := &keeping{windows: newWindows(fresh(), time.Now, 1000*time.Hour)}
+	src := &keepingSource{windows: newWindows(freshLayout(), time.Now, 1000*time.Hour)}
 	g := open(t, src)
 	snowflake.Compare(g, 10*time.Millisecond)
 	var skew, readingsLeft atomic.Int64 // the test holds the call at its last reading
@@ -332,7 +332,7 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 // The fast path issues no ID at or after the end of the window, and fails with ErrFenced.
 func TestFirstOfATickStopsAtTheBound(t *testing.T) {
 	t.Parallel()
-	w := newWindows(fresh(), time.Now, 500*time.Millisecond) // long enough for a busy machine
+	w := newWindows(freshLayout(), time.Now, 500*time.Millisecond) // long enough for a busy machine
 	g := open(t, w)
 	bound := w.bounds[0]
 	w.set(func() { w.refuse = errDown })
@@ -352,9 +352,9 @@ func TestFirstOfATickStopsAtTheBound(t *testing.T) {
 // no slot, because the last ID is ahead of the clock.
 func TestFirstOfATickBehindAReservation(t *testing.T) {
 	t.Parallel()
-	l := wide()
+	l := wideLayout()
 	l.SequenceBits = 4
-	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
+	g := open(t, grantingSource(time.Now(), time.Hour), snowflake.WithLayout(l))
 	c := newChecker(t)
 	c.try(g, 1)
 	abandonReservation(t, g, 1<<4*60_000)
@@ -370,7 +370,7 @@ func TestFirstOfATickBehindAReservation(t *testing.T) {
 // away. The layout has 38 bits of time, and its epoch is such that this is in 50 ms. This
 // test is not parallel, because it replaces the default logger.
 func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
-	log, l := logged(t), fresh()
+	log, l := captureLog(t), freshLayout()
 	begins := time.Now().Add(50 * time.Millisecond).Truncate(time.Millisecond)
 	l.TotalBits = 22 + 38
 	l.Epoch = begins.Add(5*365*24*time.Hour - 1<<38*time.Millisecond)
@@ -396,13 +396,13 @@ func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
 // before it took the fast path. This test is not parallel, because it replaces the default
 // logger.
 func TestExpiryWarningInItsFirstTick(t *testing.T) {
-	log := logged(t)
+	log := captureLog(t)
 	synctest.Test(t, func(t *testing.T) {
 		begins := time.Now().Add(10 * time.Millisecond)
 		l := snowflake.TwitterLayout()
 		l.TotalBits = 22 + 38
 		l.Epoch = begins.Add(5*365*24*time.Hour - 1<<38*time.Millisecond)
-		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
+		g := open(t, grantingSource(time.Now(), time.Hour), snowflake.WithLayout(l))
 		for time.Now().Before(begins) {
 			if newChecker(t).try(g, 1); log.Len() > 0 {
 				t.Fatalf("before the notice: %s", log)
@@ -420,7 +420,7 @@ func TestExpiryWarningInItsFirstTick(t *testing.T) {
 // too few IDs.
 func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	t.Parallel()
-	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
+	g := open(t, grantingSource(time.Now(), time.Hour), snowflake.WithLayout(freshLayout()))
 	snowflake.Compare(g, 10*time.Millisecond)
 	var readingsLeft atomic.Int64 // the test holds the first call at its last reading
 	entered, resume := make(chan struct{}), make(chan struct{})
@@ -458,9 +458,9 @@ func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 // would belong to the next worker.
 func TestNextAfterAFullTick(t *testing.T) {
 	t.Parallel()
-	l := fresh()
+	l := freshLayout()
 	l.SequenceBits = 4
-	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+	g := open(t, grantingSource(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
 	c, block := newChecker(t), make([]id, 16)
 	for range 100 {
 		time.Sleep(time.Millisecond)
@@ -485,7 +485,7 @@ func TestScriptedClockIsAlwaysRead(t *testing.T) {
 	t.Parallel()
 	var skew atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
-	g := open(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithClock(now))
+	g := open(t, grantingSource(time.Now(), 1000*time.Hour), snowflake.WithLayout(freshLayout()), snowflake.WithClock(now))
 	for range 20 {
 		time.Sleep(2 * time.Millisecond)
 		if _, err := g.Next(ctx); err != nil {
@@ -505,7 +505,7 @@ func TestScriptedClockIsAlwaysRead(t *testing.T) {
 // Logical time starts at the machine's clock and does not follow it.
 func TestLogicalTimeOnTheMachinesClock(t *testing.T) {
 	t.Parallel()
-	w := newWindows(fresh(), time.Now, time.Hour)
+	w := newWindows(freshLayout(), time.Now, time.Hour)
 	g := open(t, w, snowflake.WithLogicalTime())
 	var last id
 	for i := range 20 {
@@ -523,7 +523,7 @@ func TestLogicalTimeOnTheMachinesClock(t *testing.T) {
 func TestFirstOfATickWithALag(t *testing.T) {
 	t.Parallel()
 	const lag = 20 * time.Millisecond
-	g := open(t, snowflake.Static(20, 4), snowflake.WithLayout(fresh()), snowflake.WithLag(lag))
+	g := open(t, snowflake.Static(20, 4), snowflake.WithLayout(freshLayout()), snowflake.WithLag(lag))
 	c := newChecker(t)
 	for range 40 {
 		time.Sleep(rand.N(2 * lag))
@@ -543,10 +543,10 @@ func TestFirstOfATickWithALag(t *testing.T) {
 // During this time a busy generator must not compare the clocks at each of its calls.
 func TestOneComparisonATickAfterAStepBack(t *testing.T) {
 	t.Parallel()
-	l := fresh()
+	l := freshLayout()
 	l.Epoch, l.Tick = l.Epoch.Truncate(time.Second), time.Second
 	l.WorkerBits, l.SequenceBits = 4, 20
-	g := open(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(l))
+	g := open(t, grantingSource(time.Now(), 1000*time.Hour), snowflake.WithLayout(l))
 	var step, readings atomic.Int64
 	snowflake.Skew(g, func() time.Duration {
 		readings.Add(1)
@@ -572,7 +572,7 @@ func TestOneComparisonInAFullTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond, SequenceBits: 4}
-		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+		g := open(t, grantingSource(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
 		var readings atomic.Int64
 		snowflake.Skew(g, func() time.Duration {
 			readings.Add(1)
@@ -603,9 +603,9 @@ func TestOneComparisonInAFullTick(t *testing.T) {
 // time.
 func TestStepForwardDuringAWait(t *testing.T) {
 	t.Parallel()
-	l := wide()
+	l := wideLayout()
 	l.Tick, l.SequenceBits = 500*time.Millisecond, 2
-	g, skew := openSkewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+	g, skew := openSkewed(t, grantingSource(time.Now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
 	c := newChecker(t)
 	time.Sleep(time.Until(time.Now().Truncate(l.Tick).Add(l.Tick + 10*time.Millisecond)))
 	c.try(g, 1)

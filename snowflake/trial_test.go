@@ -281,7 +281,7 @@ func TestTrialFindsFaults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		fault func(tr *trial, id id) (id, error) // changes some of the IDs
-		want  []string                           // kinds, of which at least one must be found
+		want  []string                           // kinds that must be found, or nil if no fault may be found
 	}{
 		"none":        {func(_ *trial, id id) (types.ID, error) { return id, nil }, nil},
 		"repeated":    {func(tr *trial, _ id) (types.ID, error) { return id(tr.highest.Load()), nil }, []string{duplicate}},
@@ -292,7 +292,7 @@ func TestTrialFindsFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
+			g := open(t, grantingSource(time.Now(), time.Hour), snowflake.WithLayout(freshLayout()))
 			tr := &trial{layout: g.Layout(), clock: newSteppedClock(), tolerates: true}
 			tr.toMake.Store(20_000)
 			var calls atomic.Int64

@@ -144,14 +144,14 @@ func TestWindowIsExtendedAtItsEnd(t *testing.T) {
 	}
 }
 
-// counting counts its calls, and answers when the test lets it.
-type counting struct {
+// countingSource counts the calls of Extend, and answers them once the test closes answer.
+type countingSource struct {
 	*windows
 	asked  atomic.Int64
 	answer chan struct{}
 }
 
-func (c *counting) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+func (c *countingSource) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	c.asked.Add(1)
 	<-c.answer
 	return c.windows.Extend(ctx, held, need)
@@ -161,7 +161,7 @@ func (c *counting) Extend(ctx context.Context, held *snowflake.Grant, need time.
 func TestSourceIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		src := &counting{windows: newWindows(snowflake.TwitterLayout(), time.Now, 3*time.Minute), answer: make(chan struct{})}
+		src := &countingSource{windows: newWindows(snowflake.TwitterLayout(), time.Now, 3*time.Minute), answer: make(chan struct{})}
 		src.layout.Epoch = time.UnixMilli(0)
 		gen, err := snowflake.New(src)
 		if err != nil {
@@ -226,7 +226,7 @@ func TestSourceThatExtendsNothing(t *testing.T) {
 	for _, start := range []snowflake.SequenceStart{snowflake.StartRandom, snowflake.StartZero} {
 		s := newScript()
 		w := newWindows(snowflake.TwitterLayout(), s.now, time.Millisecond)
-		g := open(t, lazy{w}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(start))
+		g := open(t, lazySource{w}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(start))
 		s.pass(time.Millisecond)
 		short, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
@@ -236,14 +236,14 @@ func TestSourceThatExtendsNothing(t *testing.T) {
 	}
 }
 
-// lazy returns the grant as it is when it is asked to extend it.
-type lazy struct{ *windows }
+// lazySource returns the grant as it is when it is asked to extend it.
+type lazySource struct{ *windows }
 
-func (lazy) Extend(_ context.Context, held *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
+func (lazySource) Extend(_ context.Context, held *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
 	return held, nil
 }
 
-func (lazy) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
+func (lazySource) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
 
 // If the source returns a grant of another worker, the generator continues under that
 // worker and retires the lost worker.
@@ -301,7 +301,7 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 // scripted clock never takes the fast path.
 func TestLagStopsAtTheBound(t *testing.T) {
 	t.Parallel()
-	l := fresh()
+	l := freshLayout()
 	l.SequenceBits = 6
 	w := newWindows(l, time.Now, time.Second) // long enough for a busy machine
 	g := open(t, w, snowflake.WithLag(time.Minute))
@@ -442,13 +442,13 @@ func TestLogicalTimeNeedsWindows(t *testing.T) {
 	open(t, snowflake.Static(6, 6)) // the refused generator does not hold the worker
 }
 
-// keeping is a source that remembers its first grant.
-type keeping struct {
+// keepingSource is a source that remembers its first grant.
+type keepingSource struct {
 	*windows
 	grant *snowflake.Grant
 }
 
-func (k *keeping) Grant(ctx context.Context, l snowflake.Layout) (grant *snowflake.Grant, err error) {
+func (k *keepingSource) Grant(ctx context.Context, l snowflake.Layout) (grant *snowflake.Grant, err error) {
 	k.grant, err = k.windows.Grant(ctx, l)
 	return k.grant, err
 }
@@ -456,7 +456,7 @@ func (k *keeping) Grant(ctx context.Context, l snowflake.Layout) (grant *snowfla
 // After Revoke all calls fail, until the source returns a grant of another worker.
 func TestRevoke(t *testing.T) {
 	t.Parallel()
-	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
+	src := &keepingSource{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
 	gen, err := snowflake.New(src)
 	if err != nil {
 		t.Fatal(err)
@@ -482,26 +482,26 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// descending grants worker 1, and after that worker 0.
-type descending struct{ keeping }
+// descendingSource grants worker 1, and after that worker 0.
+type descendingSource struct{ keepingSource }
 
-func (d *descending) Grant(context.Context, snowflake.Layout) (grant *snowflake.Grant, err error) {
+func (d *descendingSource) Grant(context.Context, snowflake.Layout) (grant *snowflake.Grant, err error) {
 	d.grant, err = d.take(1, d.now())
 	return d.grant, err
 }
 
-func (d *descending) Extend(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+func (d *descendingSource) Extend(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	return d.take(0, need)
 }
 
-func (*descending) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
+func (*descendingSource) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
 
 // The new worker begins in a later tick, because under a lower worker the IDs of the
 // same tick would be lower.
 func TestReplacedWorkerBeginsInALaterTick(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		src := &descending{keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}}
+		src := &descendingSource{keepingSource{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}}
 		gen, err := snowflake.New(src)
 		if err != nil {
 			t.Fatal(err)
@@ -523,7 +523,7 @@ func TestReplacedWorkerBeginsInALaterTick(t *testing.T) {
 // was retired.
 func TestGrantLast(t *testing.T) {
 	t.Parallel()
-	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
+	src := &keepingSource{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
 	gen, err := snowflake.New(src)
 	if err != nil {
 		t.Fatal(err)
@@ -578,10 +578,11 @@ func TestWindowIsNeverShortened(t *testing.T) {
 	}
 }
 
-// The IDs of a block that fails later are lost, and do not count as issued.
+// Fill writes IDs of the window, and fails because the source refuses to extend it. These
+// IDs are lost, and do not count as issued.
 func TestIssuedAfterAFailedFill(t *testing.T) {
 	t.Parallel()
-	l, s := fresh(), newScript()
+	l, s := freshLayout(), newScript()
 	w := newWindows(l, s.now, 10*time.Millisecond)
 	g := open(t, w, snowflake.WithReadings(s.read), snowflake.WithLogicalTime())
 	w.set(func() { w.refuse = errDown })
@@ -597,8 +598,8 @@ func TestIssuedAfterAFailedFill(t *testing.T) {
 // same until as many IDs have been issued, because it only rises.
 func TestIssuedOnlyRises(t *testing.T) {
 	t.Parallel()
-	l, s := fresh(), newScript()
-	src := granting(s.now(), 10*time.Millisecond)
+	l, s := freshLayout(), newScript()
+	src := grantingSource(s.now(), 10*time.Millisecond)
 	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithLogicalTime())
 	var during uint64
 	src.extend = func(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
@@ -625,10 +626,10 @@ func TestIssuedOnlyRises(t *testing.T) {
 
 // To follow a step back, the generator burns a slot, so that no other call can still use
 // the old time. At the end of a used window it must not, because the next slot belongs to
-// the next holder of the worker. It follows the step without that.
+// the next holder of the worker. It then follows the step without burning a slot.
 func TestStepBackAtTheEndOfAUsedWindow(t *testing.T) {
 	t.Parallel()
-	l, s := fresh(), newScript()
+	l, s := freshLayout(), newScript()
 	w := newWindows(l, s.now, 10*time.Millisecond)
 	g, err := snowflake.New(w, snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 	if err != nil {

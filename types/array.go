@@ -42,7 +42,7 @@ func (a Array[T]) Value() (driver.Value, error) {
 
 // text returns the IDs in decimal, separated by commas, between the bytes first and last.
 func (a Array[T]) text(first, last byte) string {
-	b := append(make([]byte, 0, 2+20*len(a)), first)
+	b := append(make([]byte, 0, 2+20*len(a)), first) // 19 digits and a comma for most IDs
 	for i, id := range a {
 		if i > 0 {
 			b = append(b, ',')
@@ -63,7 +63,7 @@ func (a *Array[T]) Scan(src any) (err error) {
 	case string:
 		*a, err = scanArray[T](v)
 	case []byte:
-		if len(v) > 0 && v[0] == 0 {
+		if len(v) > 0 && v[0] == 0 { // the first byte of the number of dimensions in binary form
 			*a, err = scanBinaryArray[T](v)
 		} else {
 			*a, err = scanArray[T](string(v))
@@ -158,7 +158,7 @@ func isNumberOrKey(s *schema.Schema, column string) bool {
 		return false
 	}
 	kind := f.IndirectFieldType.Kind()
-	return f.PrimaryKey || reflect.Int <= kind && kind <= reflect.Uint64
+	return f.PrimaryKey || reflect.Int <= kind && kind <= reflect.Uint64 // the integers in the order of reflect.Kind
 }
 
 // In PostgreSQL's binary form, the head of an array contains the number of dimensions,
@@ -219,5 +219,5 @@ func bigEndian(b []byte) (n int64) {
 		n = n<<8 | int64(c)
 	}
 	unused := 64 - 8*len(b)
-	return n << unused >> unused
+	return n << unused >> unused // extends the sign
 }

@@ -51,7 +51,8 @@ func TestArrayValue(t *testing.T) {
 	}
 }
 
-// PostgreSQL has arrays, and other databases store the text of a JSON array.
+// GORM writes an Array as an array in PostgreSQL, as the text of a JSON array in other
+// databases, and a nil Array as NULL.
 func TestArrayGormValue(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -304,7 +305,8 @@ func TestPgxScanArrays(t *testing.T) {
 	})
 }
 
-// A list has columns with arrays.
+// A list is a row with an Array in each kind of field: of IDs, of typed IDs, behind a
+// pointer, and with a column type in its tag.
 type list struct {
 	ID      types.ID `gorm:"primaryKey"`
 	Refs    types.IDs

@@ -28,7 +28,7 @@ func parseDecimal[T stringOrBytes](fn string, s T) (ID, error) {
 		n = n*1e8 + digits.value()
 	}
 	for i := range len(rest) {
-		digit := rest[i] - '0'
+		digit := rest[i] - '0' // a byte below '0' becomes a large number
 		if digit > 9 {
 			return 0, decimalError(fn, string(s))
 		}
@@ -81,7 +81,10 @@ func (e eight) nonDigits() eight {
 // (Johnny Lee, "Fast numeric string to int"; simdjson reads numbers this way).
 func (e eight) value() uint64 {
 	const firstAndThird = 0x000000ff_000000ff
-	pairs := uint64(e*10 + e>>8)
+	pairs := uint64(e*10 + e>>8) // every other byte is a number of two digits
+
+	// The upper half of this product is the first pair times 1,000,000 plus the third times
+	// 100, and of the next product the second times 10,000 plus the fourth.
 	number := pairs & firstAndThird * (1_000_000<<32 + 100)
 	number += pairs >> 16 & firstAndThird * (10_000<<32 + 1)
 	return number >> 32

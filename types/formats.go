@@ -123,7 +123,7 @@ func (id *ID) UnmarshalGQL(v any) (err error) {
 	case json.Number:
 		*id, err = parseDecimal(fn, string(v))
 	case int, int64:
-		*id, err = parseDecimal(fn, fmt.Sprint(v))
+		*id, err = parseDecimal(fn, fmt.Sprint(v)) // which rejects a minus sign
 	default:
 		err = fmt.Errorf("types: ID.UnmarshalGQL: cannot read %T: want a string or an integer", v)
 	}

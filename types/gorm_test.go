@@ -18,7 +18,8 @@ import (
 
 var _ migrator.GormDataTypeInterface = types.ID(0)
 
-// rowKey has no tag except primaryKey.
+// rowKey is a model whose key has no tag except primaryKey. Its other columns are an
+// optional ID, and an ID with a type in its tag.
 type rowKey struct {
 	ID     types.ID `gorm:"primaryKey"`
 	Parent *types.ID

@@ -33,8 +33,8 @@ func newDocument() document {
 	}
 }
 
-// checkDocument checks a document that was read from documentJSON. An ID in an any is a
-// string.
+// checkDocument checks a document that was read from documentJSON. In the field of type any
+// the ID has become a string.
 func checkDocument(t *testing.T, got document) {
 	t.Helper()
 	ok := got.Value == sample && got.Pointer != nil && *got.Pointer == sample && got.Nil == nil &&
@@ -132,7 +132,8 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 	}
 }
 
-// encoding/json never passes these texts to UnmarshalJSON, but other callers may.
+// A malformed JSON text is an error. encoding/json never passes such a text to
+// UnmarshalJSON, but other callers may.
 func TestUnmarshalJSONMalformed(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{``, `"`, `"5`, `5"`, ` 5`, `"5" `, `nul`, `007`, `"5""`} {

@@ -87,7 +87,7 @@ func parseStored[T stringOrBytes](fn string, s T) (ID, error) {
 	if errors.Is(err, strconv.ErrRange) {
 		return 0, &parseError{fn, string(s), "out of range of int64"}
 	}
-	if err != nil || s[0] == '+' {
+	if err != nil || s[0] == '+' { // ParseInt accepts a plus sign
 		return 0, &parseError{fn, string(s), "want a decimal integer"}
 	}
 	return ID(n), nil

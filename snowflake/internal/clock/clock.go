@@ -189,7 +189,7 @@ func (c *Clock) TickAt(logical time.Duration) uint64 { return uint64(max(0, logi
 
 // Until returns how long it takes, by logical time, until the tick begins.
 func (c *Clock) Until(tick uint64) time.Duration {
-	if tick > math.MaxInt64/c.Tick {
+	if tick > math.MaxInt64/c.Tick { // the start of the tick is beyond the range of a Duration
 		return math.MaxInt64
 	}
 	return time.Duration(tick*c.Tick) - c.Now().Logical

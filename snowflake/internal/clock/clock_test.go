@@ -28,8 +28,8 @@ func TestTimeByTheWallClockAlone(t *testing.T) {
 	t.Parallel()
 	const ms, small = time.Millisecond, 20 * time.Millisecond
 	for name, test := range map[string]struct {
-		steps []time.Duration
-		want  time.Duration
+		steps []time.Duration // of the wall clock
+		want  time.Duration   // elapsed time after the steps
 	}{
 		"small steps":               {[]time.Duration{1, 0, ms, small}, small + ms + 1},
 		"too large a step":          {[]time.Duration{small + 1}, 0},
@@ -94,6 +94,7 @@ func TestStartAt(t *testing.T) {
 		ahead time.Duration // how far logical time is then ahead of the wall clock
 		steps uint64        // steps back that are counted
 	}{
+		// now, tick, ahead, steps
 		"a tick before":      {0, 3_599_999, 0, 0},
 		"the present":        {0, 3_600_000, 0, 0},
 		"a nanosecond ahead": {tick - 1, 3_600_001, 1, 0},

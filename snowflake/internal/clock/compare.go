@@ -118,13 +118,13 @@ func (c *Clock) Follow(offset time.Duration, commit func() bool) {
 // caller holds the lock.
 func (c *Clock) StartAt(tick uint64) {
 	lead := c.Until(tick)
-	if lead <= 0 {
+	if lead <= 0 { // the tick has begun
 		return
 	}
 	c.base.Add(int64(lead))
 	c.Distrust()
 	offset := time.Duration(c.offset.Add(-int64(lead)))
-	c.countStepBack(offset+lead, offset)
+	c.countStepBack(offset+lead, offset) // the offset before and after the move
 }
 
 // StepsBack returns how often the wall clock has stepped back by at least a tick,

@@ -64,6 +64,7 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 		reads  int
 		moves  time.Duration // of logical time
 	}{
+		// pauses, want, reads, moves
 		"none":   {[]time.Duration{0}, 0, 1, 0},
 		"noise":  {[]time.Duration{49_999}, 0, 1, 0},
 		"a step": {[]time.Duration{50_000, 50_000, 50_000}, -50_000, 3, 0},

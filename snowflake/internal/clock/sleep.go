@@ -28,7 +28,7 @@ func (c *Clock) Sleep(ctx context.Context, remaining time.Duration) error {
 	case leader:
 		defer c.broadcast()
 		return c.waitAlone(ctx, remaining)
-	case done == nil:
+	case done == nil: // the leader would be too late
 		return c.waitAlone(ctx, remaining)
 	}
 	select {
