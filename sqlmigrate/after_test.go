@@ -58,7 +58,7 @@ func TestAfterApply(t *testing.T) {
 		if err := db.Create(old).Error; err != nil {
 			t.Fatal(err)
 		}
-		gen := plugged(t, db)
+		gen := openPlugin(t, db)
 		if err := gormflake.Check(db, &afterOrder{}, &afterLine{}); err == nil || !strings.Contains(err.Error(), "sqlmigrate") {
 			t.Errorf("Check before: %v, want an error that names sqlmigrate", err)
 		}
@@ -89,8 +89,8 @@ func TestAfterApply(t *testing.T) {
 	})
 }
 
-// plugged opens the plugin on db.
-func plugged(t *testing.T, db *gorm.DB) *snowflake.Generator {
+// openPlugin opens the plugin on db.
+func openPlugin(t *testing.T, db *gorm.DB) *snowflake.Generator {
 	t.Helper()
 	gen, err := gormflake.Open(t.Context(), db, gormflake.WithLease(lease.WithLogger(slog.New(slog.DiscardHandler))))
 	if err != nil {
@@ -107,6 +107,7 @@ type changeLog struct {
 	statements []string
 }
 
+// change matches a statement that changes the schema or rows.
 var change = regexp.MustCompile(`(?i)^\s*(ALTER|CREATE|DROP|INSERT|UPDATE)\b`)
 
 func (c *changeLog) LogMode(logger.LogLevel) logger.Interface { return c }

@@ -15,6 +15,7 @@ type ApplyOption interface {
 	applyTo(c *run.Config) error
 }
 
+// An applyOptionFunc is an [ApplyOption] that is a function.
 type applyOptionFunc func(*run.Config) error
 
 func (f applyOptionFunc) applyTo(c *run.Config) error { return f(c) }

@@ -168,6 +168,7 @@ func TestFailureAfterPhase(t *testing.T) {
 	p.Phases[1].Steps[0].Up = append(p.Phases[1].Steps[0].Up, sqlmigrate.Statement{SQL: "up 5"})
 	err := p.Apply(t.Context(), sqlite(t))
 	migratetest.WantError(t, err, "phase widen, after its last") // widen has only one statement here, so statement 2 is its end
+	// Without a statement, phase widen succeeds, and statement 2 is up 5 of phase guard.
 	f.FailAt = 0
 	p.Phases[0].Steps[0].Up = nil
 	f.FailAt = 2

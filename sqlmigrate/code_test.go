@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// audited are an application's table o and its log o_audit, by dialect. The database
+// auditedTables are an application's table o and its log o_audit, by dialect. The database
 // assigns the keys of both.
-var audited = map[string][]string{
+var auditedTables = map[string][]string{
 	"postgres": {"CREATE TABLE o (id serial PRIMARY KEY, n int)", "CREATE TABLE o_audit (aid serial PRIMARY KEY, o_id bigint)"},
 	"mysql":    {"CREATE TABLE o (id int AUTO_INCREMENT PRIMARY KEY, n int)", "CREATE TABLE o_audit (aid int AUTO_INCREMENT PRIMARY KEY, o_id bigint)"},
 	"sqlite":   {"CREATE TABLE o (id integer PRIMARY KEY AUTOINCREMENT, n int)", "CREATE TABLE o_audit (aid integer PRIMARY KEY AUTOINCREMENT, o_id int)"},
@@ -72,7 +72,7 @@ var insertingCode = map[string]map[string]string{
 func TestCodeThatInserts(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		migratetest.Run(t, db, audited[db.Name()]...)
+		migratetest.Run(t, db, auditedTables[db.Name()]...)
 		for name, create := range insertingCode[db.Name()] {
 			for _, insert := range []string{withoutKey, withKey} {
 				runCode(t, db, strings.ReplaceAll(create, "%s", insert))
@@ -129,7 +129,7 @@ func TestCodeWithComputedKeys(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
-			migratetest.Run(t, db, audited[db.Name()][0])
+			migratetest.Run(t, db, auditedTables[db.Name()][0]) // table o
 			migratetest.Run(t, db, created...)
 			runCode(t, db, strings.ReplaceAll(insertingCode[db.Name()]["trigger: after insert"], "%s", withoutKey))
 			if err := migratetest.MustInspect(t, db, "o", "o_audit").Apply(t.Context(), db); err != nil {
@@ -145,7 +145,7 @@ func TestCodeWithComputedKeys(t *testing.T) {
 func TestTryKeysFindsCode(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		migratetest.Run(t, db, audited[db.Name()]...)
+		migratetest.Run(t, db, auditedTables[db.Name()]...)
 		if err := migratetest.MustInspect(t, db, "o", "o_audit").Apply(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestTriggerIntoNarrowColumn(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
-			migratetest.Run(t, db, audited[db.Name()]...)
+			migratetest.Run(t, db, auditedTables[db.Name()]...)
 			migratetest.Run(t, db, "CREATE TABLE lg (what int, big bigint)")
 			migratetest.Run(t, db, "INSERT INTO lg VALUES (1, 1)")
 			for _, column := range []string{"what", "big"} {
@@ -190,7 +190,7 @@ func TestViewsThatInsert(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
-			migratetest.Run(t, db, audited[db.Name()]...)
+			migratetest.Run(t, db, auditedTables[db.Name()]...)
 			migratetest.Run(t, db, "CREATE VIEW hides AS SELECT n FROM o", "CREATE VIEW renames AS SELECT id AS number, n FROM o WHERE n > 0",
 				"CREATE VIEW also_hides AS SELECT n AS m FROM o WHERE n > 0", "CREATE VIEW joins AS SELECT n FROM o JOIN o_audit ON o_id = n",
 				"CREATE VIEW counts AS SELECT count(*) AS c FROM o", "INSERT INTO hides (n) VALUES (1)")

@@ -20,7 +20,7 @@ func TestCompositeKeys(t *testing.T) {
 	tests := []struct {
 		name, columns string
 		want          []string // the columns that are moved
-		note, blocked bool
+		note, blocked bool     // whether the plan has a note on the key, or a blocker
 	}{
 		{"one integer", "tenant varchar(20) NOT NULL, id int NOT NULL, PRIMARY KEY (tenant, id)", []string{"id"}, false, false},
 		{"one wide integer", "tenant varchar(20) NOT NULL, id bigint NOT NULL, PRIMARY KEY (tenant, id)", []string{"id"}, false, false},
@@ -79,6 +79,8 @@ func TestDefaultsThatAreNoCounters(t *testing.T) {
 		"mysql":    "(char_length(user()))",
 	}
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		// The key of ps consists of two references, and the key of store_page is a
+		// reference. In both, store_id has the default 0.
 		migratetest.Run(t, db, "CREATE TABLE store (id int PRIMARY KEY)", "CREATE TABLE product (id int PRIMARY KEY)",
 			"CREATE TABLE ps (product_id int, store_id int DEFAULT 0, PRIMARY KEY (product_id, store_id))",
 			"CREATE TABLE store_page (store_id int DEFAULT 0 PRIMARY KEY)")

@@ -43,7 +43,8 @@ func checkDialect(db *gorm.DB, want string) error {
 	return nil
 }
 
-// read calls fn as [withConn] does, and returns the result of fn.
+// read calls fn with the connection that [withConn] chooses, and returns the result of
+// fn.
 func read[T any](ctx context.Context, db *gorm.DB, fn func(*sql.Conn) (T, error)) (T, error) {
 	var found T
 	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {

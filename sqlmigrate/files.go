@@ -81,6 +81,8 @@ func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: %w", err)
 	}
+	// The down file drops the table, whose quoted name is between createTable and the
+	// columns.
 	ddl = strings.TrimSuffix(strings.TrimSpace(ddl), ";")
 	table, _, ok := strings.Cut(strings.TrimPrefix(ddl, createTable), " (")
 	if !ok || !strings.HasPrefix(ddl, createTable) {
@@ -109,7 +111,9 @@ func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir
 	if stage == StageFinish { // after the swap the columns are wide, so that onlineTables returns none of them
 		tables = p.Tables
 	}
-	var prepared *engine.OnlinePlan
+	// The file of stage prepare contains the plan. The files of swap and finish read their
+	// statements from the journal that the file of prepare has filled.
+	var planned *engine.OnlinePlan
 	if stage == StagePrepare && len(tables) > 0 {
 		o, err := p.Online(ctx, db)
 		if err == nil {
@@ -118,9 +122,9 @@ func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir
 		if err != nil {
 			return err
 		}
-		prepared = &o.move.Plan
+		planned = &o.move.Plan
 	}
-	up, down, err := pgonline.StageFile(stage, tables, prepared)
+	up, down, err := pgonline.StageFile(stage, tables, planned)
 	if err != nil {
 		return err
 	}
@@ -141,7 +145,8 @@ func writeMigration(dir string, format Format, dialect, name, up, down, warning 
 const (
 	// createTable begins the statement of [sqllease.DDL]; the quoted name of the table
 	// follows.
-	createTable  = "CREATE TABLE IF NOT EXISTS "
+	createTable = "CREATE TABLE IF NOT EXISTS "
+	// leaseWarning begins the down file of [WriteLeaseTable].
 	leaseWarning = "-- The table is the only record of which IDs may have been issued: stop every\n" +
 		"-- program that leases a worker from it before it is dropped.\n"
 )

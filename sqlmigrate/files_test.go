@@ -117,7 +117,7 @@ func TestWriteFilesRefusals(t *testing.T) {
 		name    string
 		plan    *sqlmigrate.Plan
 		format  sqlmigrate.Format
-		present string
+		present string // a file that is in the directory before; empty if there is none
 		want    string
 	}{
 		{"blockers", blockedPlan(), sqlmigrate.Goose, "", "blocked by view v_orders"},
@@ -233,7 +233,7 @@ func TestWriteFilesTwice(t *testing.T) {
 			wantFiles(t, after, before)
 			other := shortPlan()
 			other.Phases[0].Steps[0].Up[0].SQL = "up 9"
-			other.Phases = other.Phases[:1]
+			other.Phases = other.Phases[:1] // phase guard is the same, and would be refused
 			if err := other.WriteFiles(dir, format); err != nil {
 				t.Errorf("another plan: %v", err)
 			}
@@ -255,6 +255,8 @@ func TestWriteLeaseTable(t *testing.T) {
 	}
 }
 
+// testWriteLeaseTable tests the files of WriteLeaseTable for one dialect and format. The
+// name of the table has a schema, so both parts must be quoted.
 func testWriteLeaseTable(t *testing.T, dialect string, format sqlmigrate.Format) {
 	t.Helper()
 	dir := t.TempDir()

@@ -25,8 +25,9 @@ var foreignWords = map[string]*strings.Replacer{
 	"mysql":    strings.NewReplacer("{key}", "int AUTO_INCREMENT PRIMARY KEY", "{ref}", "int", "{unsigned}", "int unsigned AUTO_INCREMENT PRIMARY KEY", "{unsignedref}", "int unsigned"),
 }
 
-// foreignKeys are the references of the schemas that have no constraint. The schemas of
-// the other scripts have constraints for all references.
+// foreignKeys are the references of the schemas that have no constraint. Each is a column
+// and the key to which it refers. The schemas of the other scripts have constraints for
+// all references.
 var foreignKeys = map[string][][2]string{
 	"blog": {
 		{"posts.post_author", "users.id"},
@@ -54,8 +55,8 @@ var foreignRows = map[string][]string{
 	"monitor": {"INSERT INTO triggers (triggerid) VALUES ({a})", "INSERT INTO functions (functionid, itemid, triggerid) VALUES ({b}, 23252, {a})"},
 }
 
-// created matches the statement that creates a table, and its name.
-var created = regexp.MustCompile(`CREATE TABLE (\w+)`)
+// createPattern matches the statement that creates a table, and its name.
+var createPattern = regexp.MustCompile(`CREATE TABLE (\w+)`)
 
 // Schemas in the style of well-known applications can be moved, accept keys of today, and
 // are the same as before after Revert, including rows and counters.
@@ -74,7 +75,7 @@ func TestForeignSchemas(t *testing.T) {
 					migratetest.Run(t, db, strings.TrimSuffix(statement, ";"))
 				}
 				var targets []any
-				for _, m := range created.FindAllStringSubmatch(script, -1) {
+				for _, m := range createPattern.FindAllStringSubmatch(script, -1) {
 					if m[1] != "history" { // the table history has no key
 						targets = append(targets, m[1])
 					}
@@ -118,8 +119,8 @@ func moveThereAndBack(t *testing.T, db *gorm.DB, name string, targets []any, opt
 	}
 }
 
-// inserted matches the statement that inserts a row, and the name of the table.
-var inserted = regexp.MustCompile(`INSERT INTO (\w+)`)
+// insertPattern matches the statement that inserts a row, and the name of the table.
+var insertPattern = regexp.MustCompile(`INSERT INTO (\w+)`)
 
 // removeForeignRows deletes the rows that the statements added have inserted, in reverse
 // order, because later rows refer to earlier ones. Their keys are from or larger.
@@ -130,13 +131,14 @@ func removeForeignRows(t *testing.T, db *gorm.DB, added []string, from int64) {
 		"page": "page_id", "redirect": "rd_from", "pagelinks": "pl_from", "triggers": "triggerid", "functions": "triggerid",
 	}
 	for _, statement := range slices.Backward(added) {
-		table := inserted.FindStringSubmatch(statement)[1]
+		table := insertPattern.FindStringSubmatch(statement)[1]
 		migratetest.Run(t, db, fmt.Sprintf("DELETE FROM %s WHERE %s >= %d", table, keys[table], from))
 	}
 }
 
 // foreignDumps are queries for the definitions of all tables and the counters, by
 // dialect. Each row of a result describes a table, column, constraint, index or counter.
+// For MySQL and MariaDB, foreignDump uses SHOW CREATE instead.
 var foreignDumps = map[string][]string{
 	"sqlite": {"SELECT type || name || coalesce(sql, '') FROM sqlite_master ORDER BY 1", "SELECT name || seq FROM sqlite_sequence ORDER BY 1"},
 	"postgres": {

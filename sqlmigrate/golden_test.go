@@ -23,6 +23,7 @@ func TestPlanIsKept(t *testing.T) {
 	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
 		migratetest.Run(t, db, faultySchemas[db.Name()]...)
 		plan := migratetest.MustInspect(t, db, "users", "orders", sqlmigrate.WithReference("audit.ref", "orders.id"), sqlmigrate.WithRecreateViews())
+		// The text and the JSON, without the migration files, which are the third part.
 		migratetest.Whole(t, db, nameOf(t)+".plan", strings.Join(migratetest.PlanText(t, plan)[:2], "\n"))
 	})
 }
@@ -40,7 +41,7 @@ func TestMoveIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts := migratetest.OnlineText(t, online)
+		parts := migratetest.OnlineText(t, online) // the text, and the JSON of the plan
 		if err := online.Apply(t.Context(), db, sqlmigrate.WithLastStage(sqlmigrate.StagePrepare)); err != nil {
 			t.Fatal(err)
 		}

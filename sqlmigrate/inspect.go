@@ -70,7 +70,7 @@ func InspectWith(ctx context.Context, db *gorm.DB, targets []any, opts ...Option
 	}
 	c, err := configure(db, targets, opts)
 	if err == nil && len(c.tables) == 0 {
-		err = errors.New("sqlmigrate: no table to move: " + accepted)
+		err = errors.New("sqlmigrate: no table to move: " + wantTarget)
 	}
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 		Notes: found.Notes,
 		trial: trial, // not afterMove, because Apply runs it when the tables have been moved
 	}
-	c.keys = p.keys()
+	c.keys = p.keys() // findReferences searches for columns that may hold these keys
 	p.Likely, err = c.findReferences(ctx, conn, e, p.movedColumns())
 	if err != nil {
 		return nil, err
@@ -178,7 +178,9 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 	found, err := e.Inspect(ctx, conn, engine.Request{
 		Tables:     c.tables,
 		References: references,
-		// Keys from Ahead on are ahead of the clock, and keys from Issued on are IDs.
+		// Keys from Ahead on are ahead of the clock, and keys from Issued on are IDs. If
+		// the epoch is less than a day ago, the smallest ID of the present time bounds
+		// Issued, because a day after the epoch is in the future.
 		Ahead:  c.layout.Min(now.Add(clockDifference)).Int64(),
 		Issued: min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(earlyEpoch))).Int64(),
 

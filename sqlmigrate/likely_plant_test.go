@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A planted column is created by the test. value returns the values of its rows.
-type planted struct {
+// A plantedColumn is a column that the test creates. value returns the values of its rows.
+type plantedColumn struct {
 	table, column, typ string
 	value              func(*rand.Rand) string
 }
@@ -56,7 +56,7 @@ const (
 // plantedReferences are columns that hold keys of users, posts and staff. The columns of
 // table mixed have names that do not suffice; they have another sign, such as a comment,
 // a view that compares the column with the key, or only their values.
-var plantedReferences = []planted{
+var plantedReferences = []plantedColumn{
 	{"audits", "user_id", "int", key(users)},
 	{"audits", "creator_id", "int", key(users)},
 	{"audits", "updater_id", "int", key(users)},
@@ -81,7 +81,7 @@ var plantedReferences = []planted{
 
 // harmless are columns that hold no keys of the moved tables. Their values or names are
 // like those of references.
-var harmless = []planted{
+var harmless = []plantedColumn{
 	{"goods", "quantity", "int", between(1, 20)},
 	{"goods", "position", "int", between(1, 300)},
 	{"goods", "year", "smallint", between(1990, 2026)},
@@ -106,10 +106,10 @@ var harmless = []planted{
 
 // plant creates the tables of the columns with 400 rows each. typ translates a type into
 // the dialect of the database.
-func plant(t *testing.T, db *gorm.DB, columns []planted, typ func(string) string) {
+func plant(t *testing.T, db *gorm.DB, columns []plantedColumn, typ func(string) string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
-	tables := map[string][]planted{}
+	tables := map[string][]plantedColumn{}
 	for _, c := range columns {
 		tables[c.table] = append(tables[c.table], c)
 	}

@@ -53,6 +53,7 @@ func TestSQLiteLockRetry(t *testing.T) {
 	migratetest.WantError(t, plan.Apply(t.Context(), db, once...), "locked")
 	time.AfterFunc(500*time.Millisecond, func() { exec("ROLLBACK") })
 	tries := 0
+	// The first option is the lock timeout. Without the second, Apply tries again.
 	err = plan.Apply(t.Context(), db, once[0], sqlmigrate.WithProgress(func(p sqlmigrate.Progress) { tries = max(tries, p.Retry) }))
 	if err != nil || tries == 0 {
 		t.Errorf("%v after %d retries, want none after some", err, tries)
@@ -64,7 +65,7 @@ func TestSQLiteLockRetry(t *testing.T) {
 // Without transactions it repeats only the statement.
 func TestRetry(t *testing.T) {
 	t.Parallel()
-	locked := errors.New("database is locked")
+	locked := errors.New("database is locked") // the text by which the error of SQLite is recognized
 	t.Run("limit", func(t *testing.T) {
 		t.Parallel()
 		f := &sqlmigrate.FakeEngine{FailAt: 2, Err: locked}

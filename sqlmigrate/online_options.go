@@ -15,6 +15,7 @@ type OnlineOption interface {
 	applyOnline(c *online.Config) error
 }
 
+// An onlineOptionFunc is an [OnlineOption] that is a function.
 type onlineOptionFunc func(*online.Config) error
 
 func (f onlineOptionFunc) applyOnline(c *online.Config) error { return f(c) }

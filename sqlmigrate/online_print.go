@@ -37,6 +37,7 @@ func (o *OnlinePlan) WayBack() string {
 	return strings.TrimPrefix(out.String(), "\n")
 }
 
+// headline describes the plan in the first line of the text.
 func (o *OnlinePlan) headline() string {
 	start := fmt.Sprintf("%s: %s online", o.Dialect, engine.Count(len(o.Tables), "table"))
 	switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
+// printedOnline is the text of handOnline.
 const printedOnline = `postgres: 2 tables online, about 3.0 min, 1.1 MB on disk and 256 kB of log until the last stage
 
 Stage prepare: new columns, kept equal to the old ones
@@ -35,6 +36,7 @@ Notes
   - Programs need no restart.
 `
 
+// printedBack is the text of the way back of handOnline.
 const printedBack = `Back from stage index: 2 steps
   the index goes
     0 rows, at once; locks: nobody

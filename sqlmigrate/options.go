@@ -31,6 +31,7 @@ type config struct {
 	park          bool // see [WithParkedCounters]
 }
 
+// An optionFunc is an [Option] that is a function.
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }

@@ -111,7 +111,7 @@ func TestPark(t *testing.T) {
 		}
 		text := map[string]string{"postgres": "orders: id takes the keys of programs too"}[db.Name()]
 		if text == "" {
-			text = "above all IDs until 21"
+			text = "above all IDs until 21" // the beginning of a year
 		}
 		if !strings.Contains(plan.String(), text) {
 			t.Errorf("the plan does not say %q:\n%v", text, plan)
@@ -126,7 +126,7 @@ func TestPark(t *testing.T) {
 				t.Errorf("notes %q do not say why there is nothing to do", notes)
 			}
 			migratetest.Run(t, db, fmt.Sprintf("INSERT INTO orders (id, note) VALUES (%d, 'new')", layout.Min(time.Now())))
-			if id := insertOld(t, db, "orders"); id > 10 {
+			if id := insertOld(t, db, "orders"); id > 10 { // the sequence continues, although a program has written a large key
 				t.Errorf("the database assigns %d", id)
 			}
 			return
@@ -219,10 +219,10 @@ func TestParkFiles(t *testing.T) {
 	for _, s := range slices.Concat(up, up) {
 		migratetest.Run(t, db, s.SQL)
 	}
-	if id := insertOld(t, db, "orders"); id < 1<<52 {
+	if id := insertOld(t, db, "orders"); id < 1<<52 { // a counter that is not parked would assign a small key
 		t.Errorf("the database assigns %d", id)
 	}
-	var rows int
+	var rows int // sqlite_sequence must have one row for each of the two tables
 	if err := db.Raw("SELECT count(*) FROM sqlite_sequence").Row().Scan(&rows); err != nil || rows != 2 {
 		t.Errorf("%d rows of counters, err = %v", rows, err)
 	}

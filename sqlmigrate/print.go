@@ -56,6 +56,8 @@ func (p *Plan) SQL() string {
 		for _, step := range phase.Steps {
 			out.stepHead(0, &step)
 			for _, statement := range step.Up {
+				// The statements of a transaction are applied together, so the text names
+				// no condition for a single one.
 				if statement.Unless != "" && !phase.Transaction {
 					out.line(2, "left out if this is true: "+statement.Unless)
 				}
@@ -127,6 +129,7 @@ func (out *page) blockers(objects []BlockingObject) {
 	}
 }
 
+// omitted prints the work that the phases leave undone, each with its fix.
 func (out *page) omitted(omissions []Omission) {
 	if len(omissions) > 0 {
 		out.line(0, "\nLeft undone")
@@ -241,6 +244,7 @@ func (out *page) phases(phases []Phase, style Style) {
 	}
 }
 
+// statementCount returns the number of statements that apply the phase.
 func statementCount(p *Phase) int {
 	n := 0
 	for _, step := range p.Steps {
@@ -249,6 +253,7 @@ func statementCount(p *Phase) int {
 	return n
 }
 
+// headlineOf describes the phase in one line, with its steps and its duration.
 func headlineOf(p *Phase) string {
 	return fmt.Sprintf("Phase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.Estimate()))
 }
@@ -275,6 +280,7 @@ func workOf(s *Step) string {
 	}
 }
 
+// notes prints the notes as a list.
 func (out *page) notes(notes []string) {
 	if len(notes) == 0 {
 		return

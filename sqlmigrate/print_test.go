@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// printed is the text of handPlan with all details.
 const printed = `sqlite: 2 tables, 2 phases, about 1.5 h
 
 Summary
@@ -174,6 +175,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// reviewed is the text of Plan.SQL for phase guard of handPlan, in a transaction.
 const reviewed = `-- sqlite: 2 tables, 1 phase, at once
 
 -- Phase guard: 1 step, at once
@@ -194,10 +196,10 @@ func TestSQL(t *testing.T) {
 	p.Phases = p.Phases[1:]
 	step := &p.Phases[0].Steps[0]
 	step.Text, step.Locks, step.Up[0].Unless = "a CHECK that has a long text: "+strings.Repeat("words and ", 12)+"words.", "everything", "SELECT 1"
-	one := strings.NewReplacer("BEGIN;\n", "", "COMMIT;\n", "", "up 4", "--   left out if this is true: SELECT 1\nup 4").Replace(reviewed)
+	withCondition := strings.NewReplacer("BEGIN;\n", "", "COMMIT;\n", "", "up 4", "--   left out if this is true: SELECT 1\nup 4").Replace(reviewed)
 	p.Phases[0].Transaction = false
-	if got := p.SQL(); got != one {
-		t.Errorf("printed without a transaction:\n%s\nwant:\n%s", got, one)
+	if got := p.SQL(); got != withCondition {
+		t.Errorf("printed without a transaction:\n%s\nwant:\n%s", got, withCondition)
 	}
 	p.Phases[0].Transaction = true
 	if got := p.SQL(); got != reviewed {

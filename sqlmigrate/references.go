@@ -24,7 +24,7 @@ import (
 // error. If a reference of a model does not exist, it adds a note, because not every
 // model needs a table.
 func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) ([]engine.Reference, []string, error) {
-	check := columnCheck{ctx, conn, e, map[engine.Reference]error{}}
+	check := columnCheck{ctx: ctx, conn: conn, engine: e, results: map[engine.Reference]error{}}
 	for _, ref := range c.references {
 		if err := check.reference(ref); err != nil {
 			return nil, nil, fmt.Errorf("sqlmigrate: WithReference: %w", err)
@@ -38,7 +38,7 @@ func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) 
 		}
 	}
 	found := slices.Clone(c.references)
-	missing := map[string]bool{}
+	missing := map[string]bool{} // a set of notes, because several references may give the same note
 	for _, ref := range c.fromModels {
 		switch err := check.reference(ref); {
 		case err == nil:
@@ -184,6 +184,8 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 		return nil, fmt.Errorf("sqlmigrate: look for columns that may hold keys: %w", err)
 	}
 	survey.Columns = slices.DeleteFunc(survey.Columns, func(c engine.NarrowColumn) bool { return c.Table.Name == leaseTable })
+	// Named columns are found by this declaration alone if they are narrow. Explained
+	// columns are left out.
 	found, err := likely.Find(ctx, likely.Input{
 		Engine: e, Conn: conn, Survey: survey, Keys: c.keys,
 		Named: unqualified(c.references, survey.Current), Explained: unqualified(slices.Concat(moved, c.excluded), survey.Current),

@@ -53,14 +53,14 @@ func openWithVersion(t *testing.T, db *gorm.DB, version string) *gorm.DB {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool = sql.OpenDB(versionConnector{connector, version})
+		pool = sql.OpenDB(versionConnector{Connector: connector, version: version})
 		dialector = mysql.New(mysql.Config{Conn: pool})
 	case *postgres.Dialector:
 		config, err := pgx.ParseConfig(testdb.PostgresURL(t, db))
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool = sql.OpenDB(versionConnector{stdlib.GetConnector(*config), version})
+		pool = sql.OpenDB(versionConnector{Connector: stdlib.GetConnector(*config), version: version})
 		dialector = postgres.New(postgres.Config{Conn: pool})
 	}
 	t.Cleanup(func() { pool.Close() })
@@ -79,7 +79,7 @@ type versionConnector struct {
 
 func (c versionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
-	return versionConn{conn, c.version}, err
+	return versionConn{Conn: conn, version: c.version}, err
 }
 
 // A versionConn replaces version() in each statement by the version. It implements only

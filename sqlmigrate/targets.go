@@ -18,8 +18,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// accepted ends the errors about a target.
-const accepted = `want the name of a table or a GORM model`
+// wantTarget ends the errors about a target.
+const wantTarget = `want the name of a table or a GORM model`
 
 // configure reads targets and options. Its error lists every mistake.
 func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
@@ -38,9 +38,9 @@ func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
 func (c *config) addTarget(db *gorm.DB, target any) error {
 	switch target := target.(type) {
 	case nil:
-		return errors.New("nil: " + accepted)
+		return errors.New("nil: " + wantTarget)
 	case Option:
-		return errors.New("it is an option: pass it to InspectWith: " + accepted)
+		return errors.New("it is an option: pass it to InspectWith: " + wantTarget)
 	case string:
 		table, err := plan.ParseTable(target)
 		if err != nil {
@@ -57,7 +57,7 @@ func (c *config) addTarget(db *gorm.DB, target any) error {
 func (c *config) addModel(db *gorm.DB, model any) error {
 	stmt := &gorm.Statement{DB: db.Session(&gorm.Session{NewDB: true})}
 	if err := stmt.Parse(model); err != nil {
-		return fmt.Errorf("%T: %w: %s", model, err, accepted)
+		return fmt.Errorf("%T: %w: %s", model, err, wantTarget)
 	}
 	table, err := tableOfModel(stmt.Schema.Table)
 	if err != nil {

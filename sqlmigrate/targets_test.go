@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlHandle returns a handle with MySQL's dialect on the pool of another database.
+// mysqlHandle returns a handle with MySQL's dialect, for plans that run on a FakeEngine.
+// Its pool is that of another database, because no statement is sent to it.
 func mysqlHandle(t *testing.T) *gorm.DB {
 	t.Helper()
 	pool, err := sqlite(t).DB()

@@ -37,10 +37,10 @@ func TestTiDBByHand(t *testing.T) {
 	}
 	migratetest.Run(t, db, "INSERT INTO orders VALUES (2124189853926044565, 'd')", "INSERT INTO order_lines (order_id) VALUES (2124189853926044565)")
 	for statement, want := range map[string]string{
-		"INSERT INTO orders (customer) VALUES ('no key')": "Error 1364",
-		"INSERT INTO orders VALUES (0, 'no key')":         "Error 3819",
+		"INSERT INTO orders (customer) VALUES ('no key')": "Error 1364", // no default
+		"INSERT INTO orders VALUES (0, 'no key')":         "Error 3819", // a CHECK
 		"INSERT INTO orders VALUES (-1, 'no key')":        "Error 3819",
-		"INSERT INTO order_lines VALUES (5, 77)":          "Error 1452",
+		"INSERT INTO order_lines VALUES (5, 77)":          "Error 1452", // a foreign key
 	} {
 		migratetest.WantError(t, db.Exec(statement).Error, want)
 	}

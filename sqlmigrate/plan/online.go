@@ -150,7 +150,8 @@ func (h Hours) Contains(t time.Time) bool {
 	}
 }
 
-// String returns the hours in the form that [ParseHours] reads.
+// String returns the hours in the form that [ParseHours] reads. For the zero value it
+// returns 00:00-00:00, which ParseHours refuses.
 func (h Hours) String() string {
 	clock := func(d time.Duration) string { return time.Time{}.Add(d).Format("15:04") }
 	return clock(h.From) + "-" + clock(h.To)

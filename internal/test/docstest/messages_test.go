@@ -86,6 +86,8 @@ func TestQuotedMessages(t *testing.T) { //nolint:paralleltest // provokeNoNumber
 	}
 }
 
+// variableParts match the parts of a message that differ between runs, with the names that
+// replace them.
 var variableParts = []struct {
 	variable *regexp.Regexp
 	name     string
@@ -122,6 +124,7 @@ type outageStore struct {
 	down atomic.Bool
 }
 
+// errRefused is the error of a store that is down.
 var errRefused = errors.New("dial tcp 10.0.0.5:5432: connect: connection refused")
 
 func (r *outageStore) Load(ctx context.Context) (map[int]lease.Record, error) {
@@ -221,10 +224,10 @@ func provokeOutage(t *testing.T) []string {
 	time.Sleep(25 * time.Second)
 	store.down.Store(true)
 	time.Sleep(60 * time.Second)
-	_, tried := gen.TryNext()
+	_, tryErr := gen.TryNext()
 	db := plugintest.Dry(t, gormflake.New(gen))
 	type Order struct{ gormflake.Model }
-	errs := textsOf(t, db.Create(&Order{}).Error, tried)
+	errs := textsOf(t, db.Create(&Order{}).Error, tryErr)
 	if err := gen.Health(); !errors.Is(err, snowflake.ErrFenced) {
 		t.Errorf("health = %v, want ErrFenced", err)
 	}
@@ -261,7 +264,7 @@ func provokeLost(t *testing.T) []string {
 	takeWorker3(store, time.Minute)
 	time.Sleep(70 * time.Second)
 	_, err := gen.Next(t.Context())
-	return append(textsOf(t, err), log.alarms()[0])
+	return append(textsOf(t, err), log.alarms()[0]) // the page quotes only the first alarm
 }
 
 // takeWorker3 leases worker 3 to another process, with a bound that is later by the duration
@@ -286,7 +289,7 @@ func provokeForgotten(t *testing.T, taken bool) []string {
 	if s := gen.Source().(*lease.Lease).Stats(); s.Regressions != 1 {
 		t.Errorf("%d regressions, want 1", s.Regressions)
 	}
-	return log.alarms()[:1]
+	return log.alarms()[:1] // the page quotes only the first alarm
 }
 
 // provokeShortSettling acquires a lease whose settle time is too short for lagging clocks.
@@ -342,10 +345,11 @@ func provokeOtherLayout(t *testing.T) []string {
 // fixed workers are free, even if the test runs again.
 func freshLayout() snowflake.Option {
 	layout := snowflake.TwitterLayout()
-	layout.Epoch = time.UnixMilli(1577836800000 + layouts.Add(1)*3_600_000)
+	layout.Epoch = time.UnixMilli(1577836800000 + layouts.Add(1)*3_600_000) // an hour of 2020
 	return snowflake.WithLayout(layout)
 }
 
+// layouts counts the calls of freshLayout.
 var layouts atomic.Int64
 
 // provokeFixedClock sets the clock of a generator with a fixed worker an hour back, and
@@ -366,11 +370,14 @@ func provokeFixedClock(t *testing.T) []string {
 	return textsOf(t, step(-time.Hour), step(365*24*time.Hour))
 }
 
+// provokeBeforeEpoch creates a generator with a clock that is before the layout's epoch.
 func provokeBeforeEpoch(t *testing.T) []string {
 	_, err := snowflake.New(snowflake.Static(0, 3), snowflake.WithClock(func() time.Time { return time.Unix(0, 0) }))
 	return textsOf(t, err)
 }
 
+// provokeExpired creates a generator with a clock that is after the last time that the
+// layout can represent.
 func provokeExpired(t *testing.T) []string {
 	late := func() time.Time { return time.Date(2080, 8, 1, 0, 0, 0, 0, time.UTC) }
 	_, err := snowflake.New(snowflake.Static(0, 3), snowflake.WithClock(late))
@@ -408,6 +415,7 @@ func provokeNoNumber(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
+// provokeClosed wants an ID from a generator that is closed.
 func provokeClosed(t *testing.T) []string {
 	gen := newGenerator(t, snowflake.Static(0, 3), freshLayout())
 	if err := gen.Close(t.Context()); err != nil {
@@ -443,21 +451,26 @@ func createTagged(db *gorm.DB, order map[string]any) error {
 	return db.Create(&Order{}).Error
 }
 
+// provokeJSON reads two numbers that are not IDs: one in the form of a float, and 2^63.
 func provokeJSON(t *testing.T) []string {
 	var id types.ID
 	return textsOf(t, json.Unmarshal([]byte("2.1209e18"), &id), json.Unmarshal([]byte("9223372036854775808"), &id))
 }
 
+// provokeVolatile acquires a lease from a database that does not wait for its disk, so that
+// it can forget a write.
 func provokeVolatile(t *testing.T) []string {
 	return textsOf(t, acquireFrom(t, "?_pragma=synchronous(off)"))
 }
 
+// provokeBrokenTable acquires a lease from a table that has no primary key.
 func provokeBrokenTable(t *testing.T) []string {
 	const create = "CREATE TABLE snowflake_workers (namespace TEXT NOT NULL, worker_id INTEGER NOT NULL, bound BIGINT, owner TEXT)"
 	return textsOf(t, acquireFrom(t, "", create))
 }
 
-// acquireFrom returns the error of a lease from a new file.
+// acquireFrom acquires a lease from a new file of SQLite and returns its error. settings end
+// the DSN of the file, and the statements run before.
 func acquireFrom(t *testing.T, settings string, statements ...string) error {
 	t.Helper()
 	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + settings

@@ -87,6 +87,7 @@ func (p document) follow(target string) error {
 	return nil
 }
 
+// heading matches a heading, and its text.
 var heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 
 // anchors returns the names that GitHub gives to the headings of a page.
@@ -117,6 +118,8 @@ func anchor(heading string) string {
 	}, heading)
 }
 
+// testName matches a test that a page names, with its folder if the page gives one. testFunc
+// matches the declaration of a test.
 var (
 	testName = regexp.MustCompile("`(?:([a-z0-9/]+)\\.)?((?:Test|Fuzz)[A-Z]\\w*)`")
 	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
@@ -164,6 +167,7 @@ func testsOfRepository(t *testing.T) map[string][]string {
 	return exists
 }
 
+// fault matches a heading of docs/guarantees.md that describes a fault, and its text.
 var fault = regexp.MustCompile(`(?m)^### (.+)$`)
 
 // TestEvidence checks that evidence has a row for each fault that docs/guarantees.md
@@ -190,6 +194,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// namedFunc matches a function that a page names with a link to its file. The groups are
+// the name and the path.
 var namedFunc = regexp.MustCompile("`(\\w+)` \\(\\[[^]]+\\]\\(([^)]+\\.go)\\)\\)")
 
 // TestFunctionsNamedInPages checks that each linked file contains the function that a
@@ -215,6 +221,8 @@ func TestFunctionsNamedInPages(t *testing.T) {
 	}
 }
 
+// goCommand matches a command of go that runs or tests a folder. The groups are the folder
+// of -C, if any, and the package. makeCommand matches a command of make, and its target.
 var (
 	goCommand   = regexp.MustCompile(`\bgo (?:-C (\S+) )?(?:run|test)(?: -\S+)* (\./[\w/.-]+|\.)`)
 	makeCommand = regexp.MustCompile("(?m)(?:`|^    |^)make ([a-z-]+)")
@@ -246,6 +254,7 @@ func TestCommandsInPages(t *testing.T) {
 	}
 }
 
+// comment matches a comment of Go.
 var comment = regexp.MustCompile(`(?m)(^|\s)//.*$`)
 
 // TestGoInPages runs every program of the pages, except that it only builds servers, and
@@ -286,7 +295,7 @@ const module = "github.com/gormflake/gormflake"
 
 var (
 	structType = regexp.MustCompile(`(?ms)^type \w+ struct \{\n.*?^\}\n`)
-	statement  = regexp.MustCompile(`(?m)^`)
+	lineStart  = regexp.MustCompile(`(?m)^`)
 )
 
 // withOrders adds the declarations on which a fragment of a README with orders depends.
@@ -296,7 +305,7 @@ func withOrders(p document, fragment string) string {
 	if !strings.HasPrefix(p.path, "README") || declares(fragment) || !strings.Contains(fragment, "&orders") {
 		return fragment
 	}
-	return fmt.Sprintf("%sfunc _(tx *gorm.DB, orders []Order) {\n%s\t_ = err\n}\n", types, statement.ReplaceAllString(fragment, "\t"))
+	return fmt.Sprintf("%sfunc _(tx *gorm.DB, orders []Order) {\n%s\t_ = err\n}\n", types, lineStart.ReplaceAllString(fragment, "\t"))
 }
 
 // imports are the packages that a fragment may use without importing them.
@@ -315,6 +324,9 @@ var imports = map[string]string{
 	"redis":    "github.com/redis/go-redis/v9", "clientv3": "go.etcd.io/etcd/client/v3", "zk": "github.com/go-zookeeper/zk",
 }
 
+// qualifier matches the name of a package before a name of the package. topLevel matches a
+// line of declarations: the beginning of one, a line inside it, or its end. unused matches
+// the compiler's lines about unused variables, and the headings of its output.
 var (
 	qualifier = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`)
 	topLevel  = regexp.MustCompile(`^(?:type|func|var|const|import)\b|^[\s/})]|^$`)
@@ -379,14 +391,15 @@ func _(ctx givenContext.Context, db *givenGORM.DB, dsn string, gen *givenSnowfla
 // folder of the module that requires them.
 func importFor(source *strings.Builder, fragment string) (dir string) {
 	dir = "."
-	var done []string
+	var imported []string
 	for _, q := range qualifier.FindAllStringSubmatch(fragment, -1) {
 		path, known := imports[q[1]]
-		if !known || slices.Contains(done, path) {
+		if !known || slices.Contains(imported, path) {
 			continue
 		}
-		done = append(done, path)
+		imported = append(imported, path)
 		fmt.Fprintf(source, "import %s %q\n", q[1], path)
+		// Some packages of the repository are modules of their own.
 		if inside, ok := strings.CutPrefix(path, module+"/"); ok {
 			if _, err := os.Stat(filepath.Join(inside, "go.mod")); err == nil {
 				dir = inside
@@ -396,7 +409,8 @@ func importFor(source *strings.Builder, fragment string) (dir string) {
 	return dir
 }
 
-var versioned = regexp.MustCompile("`((?:github\\.com|gorm\\.io)/[^`]+)` (v\\d+\\.\\d+\\.\\d+)")
+// moduleVersion matches another library and the version to which a claim applies.
+var moduleVersion = regexp.MustCompile("`((?:github\\.com|gorm\\.io)/[^`]+)` (v\\d+\\.\\d+\\.\\d+)")
 
 // TestVersionsInPages checks that claims about other libraries name the versions that
 // bench/claims runs.
@@ -407,7 +421,7 @@ func TestVersionsInPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range pages(t) {
-		for _, found := range versioned.FindAllStringSubmatch(p.text, -1) {
+		for _, found := range moduleVersion.FindAllStringSubmatch(p.text, -1) {
 			if !strings.Contains(string(benchMod), "\t"+found[1]+" "+found[2]+"\n") {
 				t.Errorf("%s: bench/go.mod does not have %s", p.path, found[0])
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 )
 
+// goBlock matches a block of Go in a page, and its text.
 var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 
 // TestReadme runs the program of each README twice and checks its output. The first run
@@ -46,6 +47,7 @@ func programOf(t *testing.T, p document) string {
 	return programs[0]
 }
 
+// jsonBlock matches a block of JSON in a page, and its text.
 var jsonBlock = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
 
 // outputOf returns a pattern for the line of the program's output that the page shows.
@@ -55,14 +57,15 @@ func outputOf(t *testing.T, p document) *regexp.Regexp {
 	if len(blocks) != 1 {
 		t.Fatalf("%s: %d blocks of JSON, want 1", p.path, len(blocks))
 	}
-	shown := numbered(strings.ReplaceAll(blocks[0][1], "\n", ""))
+	shown := numberKeys(strings.ReplaceAll(blocks[0][1], "\n", ""))
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(shown), "…", ".*") + "\n$")
 }
 
+// stringKey matches a key in JSON, which is a string of digits.
 var stringKey = regexp.MustCompile(`"\d{18,19}"`)
 
-// numbered replaces keys by 1, 2, 3, and equal keys by the same number.
-func numbered(text string) string {
+// numberKeys replaces keys by 1, 2, 3, and equal keys by the same number.
+func numberKeys(text string) string {
 	var keys []string
 	return stringKey.ReplaceAllStringFunc(text, func(key string) string {
 		if !slices.Contains(keys, key) {
@@ -86,7 +89,7 @@ func checkReadme(t *testing.T, program, dir string, want *regexp.Regexp) {
 	if !strings.Contains(log.String(), "worker released") {
 		t.Errorf("the program does not release its worker:\n%s", log.String())
 	}
-	if !want.MatchString(numbered(slowSQL.ReplaceAllString(string(out), ""))) {
+	if !want.MatchString(numberKeys(slowSQL.ReplaceAllString(string(out), ""))) {
 		t.Errorf("the program prints\n%swant %v", out, want)
 	}
 }

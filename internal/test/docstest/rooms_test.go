@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// listed is a package that go list prints.
-type listed struct {
+// goPackage is a package as go list prints it.
+type goPackage struct {
 	ImportPath, Name string
 	Imports          []string
 }
@@ -35,7 +35,7 @@ func TestRooms(t *testing.T) {
 	internal := 0 // number of internal packages that ship
 	for _, p := range packages {
 		switch {
-		case !strings.Contains(p.ImportPath, "/internal/") || p.Name == "main":
+		case !strings.Contains(p.ImportPath, "/internal/") || p.Name == "main": // users import or run it
 		case isTestRoom(p.ImportPath):
 			if shipped[p.ImportPath] {
 				t.Errorf("%s is imported by a package that ships", p.ImportPath)
@@ -46,7 +46,7 @@ func TestRooms(t *testing.T) {
 			internal++
 		}
 	}
-	if internal < 30 {
+	if internal < 30 { // far fewer than there are, so go list has not found the packages
 		t.Errorf("%d internal packages were found, want more", internal)
 	}
 }
@@ -61,7 +61,7 @@ func isTestRoom(path string) bool {
 }
 
 // listAll returns the packages of all modules, without their tests.
-func listAll(t *testing.T) (packages []listed) {
+func listAll(t *testing.T) (packages []goPackage) {
 	t.Helper()
 	var modules []string
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -86,7 +86,7 @@ func listAll(t *testing.T) (packages []listed) {
 		}
 		decoder := json.NewDecoder(strings.NewReader(string(out)))
 		for {
-			var p listed
+			var p goPackage
 			if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {

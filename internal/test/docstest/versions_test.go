@@ -11,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
+// versionsPage is the page with a table of the versions on which the suites ran.
 const versionsPage = "docs/engines.md"
 
 // databases are the databases on which the suites run, by their names on the page.

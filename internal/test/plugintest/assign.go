@@ -18,11 +18,11 @@ import (
 // AssignShape is a tree of related rows, with functions that create, insert and load it.
 type AssignShape struct {
 	Name   string
-	Models []any                // parents first
-	Tree   func() any           // returns a new tree without keys
-	Tables func(tree any) []any // returns the rows of tree as one slice per table, parents first
-	Load   func(db *gorm.DB) (any, error)
-	Joined string // relation whose join rows GORM creates with the last table
+	Models []any                          // parents first
+	Tree   func() any                     // returns a new tree without keys
+	Tables func(tree any) []any           // returns the rows of tree as one slice per table, parents first
+	Load   func(db *gorm.DB) (any, error) // reads the tree from the database
+	Joined string                         // relation whose join rows GORM creates with the last table
 }
 
 // LoadAll returns a function that reads all rows of T with the relations preload.
@@ -78,9 +78,9 @@ func HasManyShape() AssignShape {
 // the sizes of the blocks that it returned.
 type AssignGenerator struct {
 	mu     sync.Mutex
-	Last   int64
-	Blocks []int
-	Reject func(block int) error
+	Last   int64                 // the last ID returned
+	Blocks []int                 // the length of each block returned
+	Reject func(block int) error // returns the error for the block of this number, from 0 on; nil rejects none
 }
 
 // NewAssignGenerator returns a generator whose first ID is above 2⁶⁰.
@@ -116,7 +116,7 @@ func AssignText(t *testing.T, tree any) string {
 // AssignTables creates the tables of models, and drops them when the test ends.
 func AssignTables(t *testing.T, db *gorm.DB, models []any) {
 	t.Helper()
-	drop := func() {
+	drop := func() { // the join tables of the many-to-many relations have no models
 		_ = db.Migrator().DropTable("assign_post_tags", "assign_menu_dishes")
 		for _, model := range slices.Backward(models) {
 			if err := db.Migrator().DropTable(model); err != nil {

@@ -184,7 +184,7 @@ func (k *Kinds) Values(t *testing.T) []string {
 		if !f.IsValid() {
 			t.Fatalf("%s is nil", v.Type().Field(i).Name)
 		}
-		if f.Kind() == reflect.Struct {
+		if f.Kind() == reflect.Struct { // a type of package sql, whose second field is Valid
 			if !f.Field(1).Bool() {
 				t.Fatalf("%s is NULL", v.Type().Field(i).Name)
 			}

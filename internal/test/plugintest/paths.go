@@ -19,7 +19,7 @@ type RowKind struct {
 	Model any // a pointer to a zero row
 	Table string
 	Make  func(title string, id types.ID) any // id 0 leaves the key unset
-	Key   func(row any) types.ID
+	Key   func(row any) types.ID              // returns the key of a row
 
 	Check func(t *testing.T, db *gorm.DB) // checks the rows further, if it is not nil
 
@@ -46,7 +46,8 @@ func (k RowKind) typ() reflect.Type { return reflect.TypeOf(k.Model).Elem() }
 
 func (k RowKind) newModel() any { return reflect.New(k.typ()).Interface() }
 
-// one returns a function that calls create with a row.
+// one returns a function that calls create with a row that has the key id, or no key if id
+// is 0. It returns the key that the row has afterwards.
 func (k RowKind) one(id types.ID, create func(db *gorm.DB, row any) error) func(*gorm.DB) (map[string]types.ID, error) {
 	return func(db *gorm.DB) (map[string]types.ID, error) {
 		row := k.Make("a", id)
@@ -56,7 +57,8 @@ func (k RowKind) one(id types.ID, create func(db *gorm.DB, row any) error) func(
 }
 
 // three returns a function that calls create with a pointer to a slice of three rows. The
-// second row has the key id.
+// second row has the key id, or no key if id is 0. It returns the keys that the rows have
+// afterwards.
 func (k RowKind) three(id types.ID, create func(db *gorm.DB, rows any) error) func(*gorm.DB) (map[string]types.ID, error) {
 	titles := []string{"a", "b", "c"}
 	return func(db *gorm.DB) (map[string]types.ID, error) {
@@ -223,6 +225,8 @@ func RunPaths(t *testing.T, db *gorm.DB, kind RowKind, paths []Path) {
 				t.Fatalf("rows = %v, caller sees %v", rows, seen)
 			}
 			for title, id := range seen {
+				// A key that the plugin has filled is large, because its generator uses the
+				// present time.
 				if rows[title] != id || id != Preset && id < 1<<40 {
 					t.Errorf("%s: row has key %d, caller sees %d", title, rows[title], id)
 				}

@@ -9,10 +9,10 @@ import (
 )
 
 // A goroutine, the watcher, sleeps for pause again and again. If it wakes up more than
-// tolerated too late, the process did not run. A shorter delay is ordinary scheduling.
+// maxDelay too late, the process did not run. A shorter delay is ordinary scheduling.
 const (
-	pause     = 10 * time.Millisecond
-	tolerated = 40 * time.Millisecond
+	pause    = 10 * time.Millisecond
+	maxDelay = 40 * time.Millisecond
 )
 
 // gap is an interval in which the watcher was late.
@@ -39,10 +39,10 @@ func init() {
 // gaps returns all gaps until now. The caller holds mu.
 func gaps() []gap {
 	now, due := time.Now(), lastRan.Add(pause)
-	if now.Sub(due) <= tolerated {
+	if now.Sub(due) <= maxDelay {
 		return gapsSoFar
 	}
-	return append(slices.Clip(gapsSoFar), gap{due, now})
+	return append(slices.Clip(gapsSoFar), gap{from: due, to: now})
 }
 
 // Since returns for how long the process did not run since t.
@@ -51,7 +51,7 @@ func Since(t time.Time) (sum time.Duration) {
 	defer mu.Unlock()
 	for _, g := range gaps() {
 		if g.to.After(t) {
-			sum += min(g.to.Sub(g.from), g.to.Sub(t))
+			sum += min(g.to.Sub(g.from), g.to.Sub(t)) // the part of the gap after t
 		}
 	}
 	return sum

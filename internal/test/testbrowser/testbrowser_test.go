@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testbrowser"
 )
 
+// The browser of Start opens a page and shows its text.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

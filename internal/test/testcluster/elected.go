@@ -74,6 +74,7 @@ func (c *elected) cutReplicas(leader *testserver.Server) error {
 	return nil
 }
 
+// failover waits until the members have elected another leader.
 func (c *elected) failover(Fault, *testserver.Server) error {
 	_, err := c.awaitLeader()
 	return err

@@ -56,6 +56,7 @@ type etcdStatus struct {
 	Index  string `json:"raftIndex"`
 }
 
+// etcdStatusOf asks a member for its status.
 func etcdStatusOf(s *testserver.Server) (status etcdStatus, err error) {
 	client := http.Client{Timeout: askTimeout}
 	response, err := client.Post(s.URL()+"/v3/maintenance/status", "application/json", strings.NewReader("{}"))

@@ -132,6 +132,8 @@ func (g *galera) configure(library string) error {
 	return nil
 }
 
+// leader returns the node that tests break next. Each healed fault moves it one node to the
+// front.
 func (g *galera) leader() *testserver.Server {
 	return g.members[len(g.members)-1-g.faults%len(g.members)]
 }
@@ -154,6 +156,7 @@ func isolate(s *testserver.Server, cut int) error {
 	return err
 }
 
+// cutReplicas fails, because a Galera cluster has no replicas besides its nodes.
 func (g *galera) cutReplicas(*testserver.Server) error { return noFault("replicas cut off") }
 
 // failover returns when all nodes that are left acknowledge writes. After a loss of all
@@ -240,9 +243,11 @@ type position struct {
 func (p position) String() string { return fmt.Sprintf("%s:%d", p.cluster, p.seqno) }
 
 // nowhere is the position of a node that must copy all data from another node.
-var nowhere = position{"00000000-0000-0000-0000-000000000000", -1}
+var nowhere = position{cluster: "00000000-0000-0000-0000-000000000000", seqno: -1}
 
-var recovered = regexp.MustCompile(`Recovered position: ([0-9a-f-]{36}):(-?\d+)`)
+// recoveredPosition matches the line of MariaDB's log that --wsrep-recover writes. The groups
+// are the two parts of a position.
+var recoveredPosition = regexp.MustCompile(`Recovered position: ([0-9a-f-]{36}):(-?\d+)`)
 
 // position reads the position of a stopped node from its files, as its service does
 // before it starts. A node that was killed has no other record of its position.
@@ -253,7 +258,7 @@ func (g *galera) position(s *testserver.Server) position {
 		return nowhere
 	}
 	text, err := os.ReadFile(log)
-	match := recovered.FindStringSubmatch(string(text))
+	match := recoveredPosition.FindStringSubmatch(string(text))
 	if err != nil || match == nil {
 		return nowhere
 	}
@@ -261,7 +266,7 @@ func (g *galera) position(s *testserver.Server) position {
 	if err != nil {
 		return nowhere
 	}
-	return position{match[1], seqno}
+	return position{cluster: match[1], seqno: seqno}
 }
 
 // bootstrap starts the cluster again after a loss of all nodes. It starts the node with

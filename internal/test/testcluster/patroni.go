@@ -64,6 +64,7 @@ func (p *patroni) build(e testserver.Engine, programs string) (err error) {
 	return p.buildProxy()
 }
 
+// patroniYAML is the configuration of a member. Its arguments are those of configure.
 const patroniYAML = `scope: test
 name: member%[1]d
 restapi: {listen: "127.0.0.1:%[2]d", connect_address: "127.0.0.1:%[2]d"}
@@ -135,16 +136,17 @@ func (p *patroni) hasReplacement() error {
 	return p.follows("replica")
 }
 
-// follows returns nil if there is a leader, and the other member is in the state.
-func (p *patroni) follows(what string) error {
+// follows returns nil if there is a leader, and the other member is in the state, such as
+// replica or synchronous.
+func (p *patroni) follows(state string) error {
 	leader := p.leader()
 	if leader == nil {
 		return testserver.ErrNotReady
 	}
-	return p.is(p.other(leader), what)
+	return p.is(p.other(leader), state)
 }
 
-// other returns the member that is not s.
+// other returns the member that is not s. A cluster has two members.
 func (p *patroni) other(s *testserver.Server) *testserver.Server { return p.members[1-p.number(s)] }
 
 // is returns nil if a member's REST interface reports the state.
@@ -168,6 +170,7 @@ func is(api int, state string) error {
 	return nil
 }
 
+// inject switches over to the standby, or kills the standby.
 func (p *patroni) inject(f Fault, leader *testserver.Server) error {
 	switch f {
 	case SwitchedOver:

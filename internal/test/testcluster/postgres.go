@@ -81,6 +81,8 @@ func (p *postgres) inject(f Fault, _ *testserver.Server) error {
 	return nil
 }
 
+// cutReplicas cuts off the asynchronous standby, which a failover then promotes. The
+// synchronous standby keeps following, so that commits do not wait.
 func (p *postgres) cutReplicas(*testserver.Server) error {
 	p.async.upstream.Lose()
 	p.promoteAsync = true

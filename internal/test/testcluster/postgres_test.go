@@ -47,7 +47,7 @@ func TestPostgresForgets(t *testing.T) {
 	cluster := testcluster.Postgres(t)
 	db := openKept(t, cluster.URLs()[0])
 	must(t, write(t.Context(), db, "1"))
-	for behind := 1; behind > 0; {
+	for behind := 1; behind > 0; { // wait until all standbys have the first value
 		const query = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn < pg_current_wal_lsn()"
 		must(t, db.QueryRowContext(t.Context(), query).Scan(&behind))
 	}

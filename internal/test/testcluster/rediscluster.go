@@ -76,6 +76,7 @@ func (c *elected) placeRedis(s *testserver.Server) (p nodeGates, err error) {
 // on new epochs.
 func (c *elected) joinRedis(gates map[*testserver.Server]nodeGates) error {
 	voters := append([]*testserver.Server{c.members[0]}, c.others...)
+	// The slot after the last slot of each master.
 	ends := []int{clusterSlots - len(c.others), clusterSlots - 1, clusterSlots}
 	first := 0
 	for i, s := range voters {
@@ -135,7 +136,7 @@ func (c *elected) wholeRedis(gates map[*testserver.Server]nodeGates) error {
 		return testserver.ErrNotReady
 	}
 	for _, s := range c.members {
-		if err := follows(s, s == leader, portOf(gates[leader].clients), len(c.members)-1); err != nil {
+		if err := checkRole(s, s == leader, portOf(gates[leader].clients), len(c.members)-1); err != nil {
 			return err
 		}
 	}

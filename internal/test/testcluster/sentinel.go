@@ -112,7 +112,7 @@ func (c *elected) electedPort() string {
 func (c *elected) wholeSentinel(gates map[*testserver.Server]net.Listener) error {
 	electedPort := c.electedPort()
 	for _, s := range c.members {
-		if err := follows(s, portOf(gates[s]) == electedPort, electedPort, len(c.members)-1); err != nil {
+		if err := checkRole(s, portOf(gates[s]) == electedPort, electedPort, len(c.members)-1); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,8 @@ package testdb
 
 import "strings"
 
-// Diff returns the lines that occur in only one of two dumps.
+// Diff returns the lines that occur in only one of two dumps, or more often in one of them.
+// It marks the lines of want by a minus and the lines of got by a plus.
 func Diff(want, got string) string {
 	count := map[string]int{}
 	for line := range strings.Lines(want) {

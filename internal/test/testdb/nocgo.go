@@ -2,4 +2,5 @@
 
 package testdb
 
+// cgoEnabled reports whether the driver of [SQLiteMattn] can be used.
 const cgoEnabled = false

@@ -29,6 +29,7 @@ const (
 	postgresSetting = "GORMFLAKE_TEST_POSTGRES='postgres://postgres@127.0.0.1:5432/test?sslmode=disable'"
 )
 
+// TestMain runs the tests or, in a second process of the binary, plays its role.
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case rolePackage:
@@ -53,6 +54,7 @@ func playGoTest() {
 	fmt.Fprintln(os.Stderr, "last")
 }
 
+// notInstalled is the note if Redis and etcd are not installed.
 const notInstalled = "note: tests that start their own redis, etcd are skipped, here and in the modules under lease/; " +
 	"to run them too:\n  redis\n  etcd\n  make test\n"
 
@@ -61,9 +63,10 @@ const notInstalled = "note: tests that start their own redis, etcd are skipped, 
 func TestNote(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name, mysql, postgres, missing string
-		args                           []string
-		want                           string
+		name, mysql, postgres string // the variables, of which mysql is also that of MariaDB
+		missing               string // the servers that are not installed
+		args                  []string
+		want                  string
 	}{
 		{
 			"all missing", "", "", "",

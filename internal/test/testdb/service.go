@@ -22,19 +22,20 @@ type service struct {
 
 var (
 	mariadbService = service{
-		"mariadb", "MariaDB", "GORMFLAKE_TEST_MARIADB",
-		"mysql://root@127.0.0.1:3306/test",
+		name: "mariadb", title: "MariaDB", variable: "GORMFLAKE_TEST_MARIADB",
+		example: "mysql://root@127.0.0.1:3306/test",
 	}
 	mysqlService = service{
-		"mysql", "MySQL", "GORMFLAKE_TEST_MYSQL",
-		"mysql://root@127.0.0.1:3307/test",
+		name: "mysql", title: "MySQL", variable: "GORMFLAKE_TEST_MYSQL",
+		example: "mysql://root@127.0.0.1:3307/test",
 	}
 	postgresService = service{
-		"postgres", "PostgreSQL", "GORMFLAKE_TEST_POSTGRES",
-		"postgres://postgres@127.0.0.1:5432/test?sslmode=disable",
+		name: "postgres", title: "PostgreSQL", variable: "GORMFLAKE_TEST_POSTGRES",
+		example: "postgres://postgres@127.0.0.1:5432/test?sslmode=disable",
 	}
 )
 
+// services returns the servers of all targets, in the order in which messages list them.
 func services() []service { return []service{mariadbService, mysqlService, postgresService} }
 
 // serviceOf returns the service of a target that needs a server.

@@ -93,7 +93,7 @@ func outcome(t *testing.T, target testdb.Target) (skip, fatal string) {
 	t.Helper()
 	r := &recorder{TB: t}
 	defer func() {
-		if p := recover(); p != nil && p != any(r) {
+		if p := recover(); p != nil && p != any(r) { // a panic that is not the end of the test r
 			panic(p)
 		}
 		skip, fatal = r.skip, r.fatal

@@ -150,6 +150,7 @@ func TestDatabasesAreDropped(t *testing.T) {
 			observer := testdb.Open(t, target)
 			var name string
 			t.Run("inner", func(t *testing.T) { name = databaseName(t, testdb.Open(t, target)) })
+			// The database of the observer, which still exists, shows that the query works.
 			for name, want := range map[string]int64{databaseName(t, observer): 1, name: 0} {
 				var count int64
 				if err := observer.Raw(query, name).Scan(&count).Error; err != nil || count != want {

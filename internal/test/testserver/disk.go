@@ -54,7 +54,7 @@ func OnDisk(t testing.TB, service string, change func(*Engine), settings ...stri
 		return setUp(s)
 	}
 	s := start(t, &e, settings)
-	if err := disk.Sync(); err != nil {
+	if err := disk.Sync(); err != nil { // a power failure must not lose the files of the set-up
 		t.Fatal(err)
 	}
 	return s, disk
@@ -89,7 +89,7 @@ func newDisk(t testing.TB, dir string) (*Disk, error) {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	d := &Disk{dir, filepath.Join(folder, "image")}
+	d := &Disk{dir: dir, image: filepath.Join(folder, "image")}
 	if err := os.WriteFile(d.image, nil, 0o600); err != nil {
 		return nil, fmt.Errorf("testserver: %w", err)
 	}

@@ -98,7 +98,7 @@ func (s *Server) SemiSync() (bool, error) {
 	return strings.HasSuffix(status, "ON"), err
 }
 
-// eventually waits until ready returns nil.
+// eventually waits until ready returns nil. what completes the error, "… did not what".
 func (s *Server) eventually(what string, ready func() error) error {
 	if err := Await(startTimeout, ready); err != nil {
 		return fmt.Errorf("testserver: %s did not %s within %v: %w; the end of its log:\n%s", s.engine.title, what, startTimeout, err, s.LogTail())

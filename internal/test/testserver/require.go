@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// The variables that say which tests must run, and that tests may start servers.
 const (
 	requireVariable = "GORMFLAKE_TEST_REQUIRE"
 	serversVariable = "GORMFLAKE_TEST_SERVERS"

@@ -29,6 +29,7 @@ func Build(t testing.TB, folder string) string {
 	return program
 }
 
+// httpAddress matches an address without a path.
 var httpAddress = regexp.MustCompile(`http://[^\s/]+`)
 
 // Serve starts a program that prints its address in its first line, and returns the

@@ -15,7 +15,7 @@ import (
 // during a stall is lost if the server is killed before the stall ends.
 type Stall struct {
 	t    testing.TB
-	file string
+	file string // exists during a stall, as testdata/stall.c reads it
 }
 
 //go:embed testdata/stall.c
@@ -29,7 +29,7 @@ func StallingMariaDB(t testing.TB, settings ...string) (*Server, *Stall) {
 	if runtime.GOOS != "linux" {
 		t.Skip("testserver: only Linux has what holds up a server's writes")
 	}
-	stall := &Stall{t, filepath.Join(t.TempDir(), "stall")}
+	stall := &Stall{t: t, file: filepath.Join(t.TempDir(), "stall")}
 	stalling := *mariadb
 	stalling.env = []string{"LD_PRELOAD=" + build(t, t.TempDir(), "stall", stallSource), "GORMFLAKE_STALL=" + stall.file}
 	return start(t, &stalling, settings), stall

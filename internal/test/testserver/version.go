@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// versionNumber matches a version, such as 7.0.15.
 var versionNumber = regexp.MustCompile(`\d+(?:\.\d+)+`)
 
 // Versions returns the versions of all servers except the databases, by the servers'

@@ -52,7 +52,8 @@ time_t time(time_t *now)
 	return t.tv_sec;
 }
 
-/* What waits for a time of this clock waits in the kernel, by the right one. */
+/* A thread waits in the kernel, whose clock is right. Converts the time until which it
+   waits to a time of the kernel's clock, and returns this clock. */
 static clockid_t right(const struct timespec *until, struct timespec *fixed)
 {
 	*fixed = *until;

@@ -96,6 +96,7 @@ func TestUpAndDown(t *testing.T) {
 // does not assign keys any more, and large keys are accepted.
 func checkMoved(t *testing.T, db *gorm.DB) {
 	t.Helper()
+	// The second round has more users, because the test inserts a user after each round.
 	if users, orders := countOf(t, db, "users"), countOf(t, db, "orders"); users < 2 || orders != 2 {
 		t.Errorf("%d users and %d orders, want all 2", users, orders)
 	}
@@ -242,7 +243,7 @@ func TestSQLiteRebuildLosesRows(t *testing.T) {
 		fill(t, db)
 		dir := t.TempDir()
 		text, name := fmt.Sprintf(rebuild, off), "1_rebuild.up.sql"
-		if strings.HasSuffix(tool.name, "without transactions") {
+		if strings.HasSuffix(tool.name, "without transactions") { // outside a transaction the PRAGMA would have an effect
 			text = fmt.Sprintf(rebuild, "")
 		}
 		if tool.format == sqlmigrate.Goose {

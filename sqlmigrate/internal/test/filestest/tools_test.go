@@ -39,6 +39,7 @@ type tool struct {
 // tools returns the migration tools that support the target, and for SQLite also a
 // variant without transactions.
 func tools(target testdb.Target) []tool {
+	// The argument of openMigrate turns off the transaction around each file.
 	tools := []tool{
 		{"golang-migrate", sqlmigrate.GolangMigrate, openMigrate(false)},
 		{"goose", sqlmigrate.Goose, openGoose},

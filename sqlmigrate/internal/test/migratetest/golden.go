@@ -86,7 +86,8 @@ func Whole(t testing.TB, db *gorm.DB, name, text string) {
 	t.Errorf("%s differs:\n%s", file, testdb.Diff(string(want), text))
 }
 
-// recorded is shared by the tests of a package, which run in parallel.
+// recorded knows the plans of testdata/plans.txt, and which tests have made a plan. The
+// tests of a package share it while they run in parallel.
 var recorded struct {
 	sync.Mutex
 
@@ -137,6 +138,7 @@ func comparePlan(t testing.TB, db *gorm.DB, parts []string) {
 	}
 	recorded.Lock()
 	defer recorded.Unlock()
+	// known reports whether the file has a plan of this test and server.
 	known := slices.ContainsFunc(slices.Collect(maps.Keys(recorded.lines)), func(known string) bool { return strings.HasPrefix(known, test+" ") })
 	switch {
 	case *update:

@@ -46,7 +46,7 @@ func MustInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 // blockers.
 type Mutant struct {
 	Engine        engine.Engine
-	tried, passed atomic.Int64
+	tried, passed atomic.Int64 // all plans, and those without blockers
 }
 
 // Plan plans the move of table t in db without the trial, and counts the plan.

@@ -113,7 +113,7 @@ func (s *LargeSchema) Rows(first int64) string {
 	var text strings.Builder
 	for i := range int64(s.Tables) {
 		next, far := "NULL", "NULL"
-		if i > 0 {
+		if i > 0 { // the rows of the tables to which method table refers in these columns
 			next, far = strconv.FormatInt(first+i-1, 10), strconv.FormatInt(first+i*7/3%i, 10)
 		}
 		fmt.Fprintf(&text, "INSERT INTO t%[1]d (id, parent_id, next_id, far_id, seen_ids) VALUES (%[2]d, %[2]d, %[3]s, %[4]s, '{1,%[2]d}');\n", i, first+i, next, far)

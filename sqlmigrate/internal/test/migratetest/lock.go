@@ -176,7 +176,7 @@ func PostgresTimeoutAfterLocks(t *testing.T, server *PgServer) {
 		t.Run(timeout, func(t *testing.T) {
 			t.Parallel()
 			d := server.Database(t, pgChain)
-			lock := d.Inspect(t, "a").Phases[0].Steps[0].Up[0].SQL
+			lock := d.Inspect(t, "a").Phases[0].Steps[0].Up[0].SQL // the first statement of phase widen takes all its locks
 			reader := d.Begin()
 			rollback := sync.OnceFunc(func() { reader.Rollback() })
 			defer rollback()

@@ -120,6 +120,8 @@ var mysqlCounter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 func MySQLSchema(t *testing.T, db *gorm.DB, more ...string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
+	// SHOW CREATE TABLE returns the definition in its second column, and SHOW CREATE
+	// TRIGGER in its third.
 	for _, schema := range append([]string{""}, more...) {
 		in := "DATABASE()"
 		prefix := ""
@@ -179,7 +181,8 @@ func MySQLStrings(t *testing.T, db *gorm.DB, query string) []string {
 	return found
 }
 
-// MySQLSame fails the test for each object whose definition differs between two schemas.
+// MySQLSame fails the test for each object whose definition differs between two schemas,
+// as [MySQLSchema] returns them. The messages begin with what.
 func MySQLSame(t *testing.T, what string, got, want map[string]string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(want)) {

@@ -44,6 +44,7 @@ func FilesOf(t *testing.T, plan *sqlmigrate.Plan, format sqlmigrate.Format) (up,
 		if err != nil {
 			t.Fatal(err)
 		}
+		// A file of goose has both directions, separated by this comment.
 		first, second, both := strings.Cut(string(text), "-- +goose Down")
 		switch {
 		case both:

@@ -66,7 +66,7 @@ func (s *PgServer) Database(t *testing.T, ddl string) *PgDatabase {
 		t.Fatal(err)
 	}
 	u.Path = name
-	d := &PgDatabase{PgOpen(t, u.String()), u.String(), s.pgDump}
+	d := &PgDatabase{DB: PgOpen(t, u.String()), URL: u.String(), pgDump: s.pgDump}
 	d.Script(t, ddl)
 	return d
 }
@@ -157,7 +157,8 @@ func (d *PgDatabase) Revert(t *testing.T, plan *sqlmigrate.Plan, opts ...sqlmigr
 	}
 }
 
-// PgSame fails the test if two texts differ, and shows the difference.
+// PgSame fails the test if two texts differ. The message begins with what and shows the
+// difference.
 func PgSame(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {

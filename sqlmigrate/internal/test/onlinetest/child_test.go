@@ -41,8 +41,9 @@ func childMove(url string) int {
 	return 0
 }
 
-// tryMove recognizes the kind of the database, and which tables a test has created in it,
-// by the form of url.
+// tryMove applies the online plan of the tables in the database of url, and prints each
+// step. It recognizes the kind of the database, and which tables a test has created in
+// it, by the form of url.
 func tryMove(url string) error {
 	dialector, targets, err := postgres.Open(url), pgTargets, error(nil)
 	switch {
@@ -70,8 +71,8 @@ const (
 	partedChild = "&application_name=parted" // ends the URL of a database with partitioned tables
 )
 
-// runChild starts a child process that moves the tables, and calls at with the stage and
-// the text of each step. It returns done if the child has completed the move, and the
+// runChild starts a child process that moves the tables. For each step it calls at with
+// the stage, the text of the step, and a function that kills the child. It returns done if the child has completed the move, and the
 // last line of its output if it failed. If the child was killed, it returns neither.
 func runChild(t *testing.T, url string, at func(stage, step string, kill func())) (done bool, failed string) {
 	t.Helper()
@@ -94,20 +95,21 @@ func runChild(t *testing.T, url string, at func(stage, step string, kill func())
 	switch err := child.Wait(); {
 	case err == nil:
 		return true, ""
-	case child.ProcessState.ExitCode() == -1:
+	case child.ProcessState.ExitCode() == -1: // a signal ended the child
 		return false, ""
 	}
 	return false, failed
 }
 
 // childOnce runs a child until it has completed the move. If kill is true, it kills the
-// child at a random moment in one of its first steps, whose number is at most most. It
-// returns the number of steps that the child began.
+// child at a random moment, shortly after the child has begun one of its first steps. This
+// is step number most at the latest. childOnce returns the number of steps that the child
+// began, and whether it completed the move.
 func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps int) {
 	t.Helper()
-	last := 1 + rand.IntN(most)
+	killAt := 1 + rand.IntN(most)
 	done, failed := runChild(t, url, func(_, _ string, end func()) {
-		if steps++; kill && steps == last {
+		if steps++; kill && steps == killAt {
 			time.Sleep(rand.N(20 * time.Millisecond))
 			end()
 		}

@@ -23,11 +23,11 @@ type faultyDatabase struct {
 func newFaultyDatabase(t *testing.T, db *gorm.DB) faultyDatabase {
 	t.Helper()
 	faulty, faults := testdb.Faulty(t, db)
-	return faultyDatabase{faulty, faults}
+	return faultyDatabase{faulty: faulty, faults: faults}
 }
 
-// runWithFaults repeats a run, each time with a fault in a later statement, until a run
-// ends without an error. Each run makes a plan of its own and continues where the
+// runWithFaults repeats a run, each time with a later statement that fails without being
+// sent, until a run ends without an error. Each run makes a plan of its own and continues where the
 // previous run was stopped. If the previous run was stopped after its last step, there is
 // no move any more, which is a success too. The distance between the faults grows with
 // their number, so that a run of many statements is not repeated for each of them.
@@ -64,6 +64,7 @@ func checkSteering(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *
 		return found
 	}
 	pause := func(paused bool) error {
+		// The server never has a thousand running statements, so MaxRunning stops nothing.
 		return find().Steer(context.Background(), other, func(s *sqlmigrate.OnlineSteering) { s.Paused, s.MaxRunning = paused, 1000 })
 	}
 	wantError(t, pause(true), "no online move of these tables is under way")
@@ -122,9 +123,10 @@ func (f faultyDatabase) checkPlans(t *testing.T, plan *sqlmigrate.Plan) {
 		for n := 1; ; n++ {
 			f.faults.Inject(fault, n)
 			got, err := plan.Online(context.Background(), f.faulty)
-			if !f.faults.Reached() {
+			if !f.faults.Reached() { // the plan needs fewer than n statements
 				break
 			}
+			// A statement without rows cannot be unreadable, and must not fail either.
 			if err != nil && !f.faults.Injected() {
 				t.Errorf("statement %d is not %s: %v", n, fault, err)
 			}

@@ -14,7 +14,8 @@ func sortedLines(lines []string) string {
 	return strings.Join(lines, "")
 }
 
-// same fails the test if two texts differ, and shows the different lines.
+// same fails the test if two texts differ. The message begins with what and shows the
+// different lines.
 func same(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {

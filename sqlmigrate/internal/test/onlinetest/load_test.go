@@ -125,7 +125,7 @@ func shopWrite(ctx context.Context, tx *sql.Tx, parity, customer int) error {
 			fmt.Sprintf(`DELETE FROM "Orders" WHERE id = %d`, order),
 			fmt.Sprintf(`DELETE FROM mirror WHERE id = %d`, order),
 		}
-	case 2:
+	case 2: // mirror does not have the notes
 		statements = []string{fmt.Sprintf(`UPDATE "Orders" SET note = note || '.' WHERE id = %d`, order)}
 	}
 	statements = append(statements,
@@ -141,7 +141,8 @@ func shopWrite(ctx context.Context, tx *sql.Tx, parity, customer int) error {
 	return nil
 }
 
-// shopReader returns a program that joins the tables by the keys that are moved.
+// shopReader returns a program that joins the tables by the keys that are moved, for a
+// random one of the customers.
 func shopReader(customers int) *program {
 	return &program{name: "reader", pause: time.Millisecond, do: func(ctx context.Context, conn *sql.Conn) error {
 		var n int
@@ -158,9 +159,10 @@ func shopCount(table string) func(context.Context, *sql.Conn) error {
 	}
 }
 
-// seenBy returns a function that executes queries and reads all their rows. It passes the
-// result of each query, also nil, to judge, which returns nil for expected errors.
-func seenBy(judge func(error) error, queries ...string) func(context.Context, *sql.Conn) error {
+// checkQueries returns a function that executes queries and reads all their rows. It
+// passes the error of each query, also nil, to judge, which returns nil for expected
+// errors.
+func checkQueries(judge func(error) error, queries ...string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, conn *sql.Conn) error {
 		for _, query := range queries {
 			rows, err := conn.QueryContext(ctx, query)

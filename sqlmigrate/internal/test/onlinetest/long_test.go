@@ -131,8 +131,8 @@ var longTables = []any{"parents", "lines", "notes"}
 
 // A longMove contains the parts of the long tests that depend on the database.
 type longMove struct {
-	db, programs *gorm.DB
-	write, read  func(context.Context, *sql.Conn) error
+	db, programs *gorm.DB                               // the pool of the move, and the pool of the clients
+	write, read  func(context.Context, *sql.Conn) error // what the two clients repeat
 	rows         int
 	plan         func() *sqlmigrate.OnlinePlan
 	size, log    func() string // the sizes of the database and of the log that was written, in MB
@@ -155,23 +155,23 @@ func (m longMove) measure(t *testing.T) {
 	plan := m.plan()
 	took, disk, logged := plan.Estimate()
 	t.Logf("estimate %v, disk %d MB, log %d MB", took.Round(time.Second), disk/1e6, logged/1e6)
-	begun, now := time.Now(), sqlmigrate.OnlineProgress{}
-	steps := map[sqlmigrate.StageName]time.Duration{}
+	begun, previous := time.Now(), sqlmigrate.OnlineProgress{}
+	stageTimes := map[sqlmigrate.StageName]time.Duration{}
 	err := plan.Apply(context.Background(), m.db, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
-		steps[now.Stage] += p.Elapsed - now.Elapsed
-		if p.Done != now.Done || p.Step != now.Step {
+		stageTimes[previous.Stage] += p.Elapsed - previous.Elapsed
+		if p.Done != previous.Done || p.Step != previous.Step {
 			t.Logf("%v %s %s %s", p.Elapsed.Round(time.Millisecond), p.Stage, p.Table, p.Step)
 		}
 		if p.Waiting != "" {
 			t.Logf("waits for %s", p.Waiting)
 		}
-		now = p
+		previous = p
 		stage.Store(string(p.Stage) + " " + shortStep(p.Step))
 	}))
 	if err != nil {
 		t.Error(err)
 	}
-	t.Logf("took %v: %v; database %s MB; log %s MB", time.Since(begun).Round(time.Second), steps, m.size(), m.log())
+	t.Logf("took %v: %v; database %s MB; log %s MB", time.Since(begun).Round(time.Second), stageTimes, m.size(), m.log())
 	stage.Store("finish")
 	if err := plan.Finish(context.Background(), m.db); err != nil {
 		t.Error(err)

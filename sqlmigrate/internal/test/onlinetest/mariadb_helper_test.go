@@ -85,7 +85,7 @@ func (s *mariadbServer) database(t *testing.T, statements ...string) *mariadbDat
 	if err := s.admin.Exec("CREATE DATABASE " + name + " CHARACTER SET utf8mb4").Error; err != nil {
 		t.Fatal(err)
 	}
-	d := &mariadbDatabase{mariadbOpen(t, s.dsn(name)), s.dsn(name)}
+	d := &mariadbDatabase{DB: mariadbOpen(t, s.dsn(name)), dsn: s.dsn(name)}
 	d.exec(t, statements...)
 	return d
 }
@@ -205,6 +205,8 @@ func (d *mariadbDatabase) onlineOf(t *testing.T, targets ...any) *sqlmigrate.Onl
 	return online
 }
 
+// The tables of [mariadbShop], and the targets of its move. Table order_lines is not a
+// target, because the move finds it by its reference to orders.
 var (
 	mariadbTables  = []string{"users", "orders", "notes", "order_lines"}
 	mariadbTargets = []any{"users", "orders", "notes"}
@@ -247,7 +249,7 @@ var expected = regexp.MustCompile(`Error (1062|1213|1451)\b`)
 // session was killed.
 var unreadable = regexp.MustCompile(`Error 1064\b.*has an error in its body`)
 
-// mariadbWriter returns a program that runs mariadbWrite in a transaction. It ignores
+// mariadbWriter returns writer number n, a program that runs mariadbWrite in a transaction. It ignores
 // errors that are expected or that tolerated matches, after which the transaction is
 // rolled back.
 func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
@@ -282,6 +284,8 @@ func mariadbWrite(ctx context.Context, tx *sql.Tx, rows int) error {
 	if err != nil || there == 0 {
 		return err
 	}
+	// Only a user with a number that is a multiple of ten can be deleted, so that most
+	// orders stay.
 	statements := [][]string{
 		{fmt.Sprintf("UPDATE orders SET user_id = %d WHERE id = %d", user, order), fmt.Sprintf("UPDATE mirror SET user_id = %d WHERE id = %d", user, order)},
 		{fmt.Sprintf("DELETE FROM orders WHERE id = %d", order), fmt.Sprintf("DELETE FROM mirror WHERE id = %d", order)},

@@ -20,7 +20,8 @@ func TestLongMariaDB(t *testing.T) {
 		"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_LSN_CURRENT'")
 }
 
-// TestLongMySQL runs the test of TestLongMariaDB on MySQL.
+// TestLongMySQL moves large tables of MySQL while programs use them, and fails if a
+// transaction takes much longer than without the move.
 func TestLongMySQL(t *testing.T) {
 	server := startMariaDBOrMySQL(t, testserver.MySQL, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M")
 	runMariaDBLong(t, server, "INNODB_TABLESPACES", "SELECT SUM(VARIABLE_VALUE) FROM performance_schema.global_status WHERE VARIABLE_NAME IN ('Innodb_os_log_written')")
@@ -76,7 +77,9 @@ func mariadbLongWriter(rows int) func(context.Context, *sql.Conn) error {
 	}
 }
 
-// mariadbLongWrite returns the statements of postgresLongWrite in the dialect of MariaDB.
+// mariadbLongWrite returns statements that change a parent, give a line another parent,
+// insert a parent with children, and delete a note. row and other are the numbers of two
+// random rows.
 func mariadbLongWrite(row, other int) []string {
 	return []string{
 		fmt.Sprintf("UPDATE parents SET name = CONCAT(LEFT(name, 90), '.') WHERE id = %d", row),

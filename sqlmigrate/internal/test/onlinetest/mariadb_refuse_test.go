@@ -13,7 +13,8 @@ import (
 var mariadbLongName = strings.Repeat("n", 60)
 
 // mariadbRefuses tests that a schema that the move would damage, or could not move, is
-// refused with the name of the object before anything is changed.
+// refused before anything is changed. The blocker names the object, and its reason
+// contains the reason of the case.
 func mariadbRefuses(t *testing.T, server *mariadbServer) {
 	for _, test := range []struct{ name, change, object, reason string }{
 		{"trigger", "CREATE TRIGGER own BEFORE INSERT ON orders FOR EACH ROW SET NEW.note = 'y'", "trigger own", "order"},

@@ -29,6 +29,7 @@ func TestPeersPostgres(t *testing.T) {
 	rows := longRows(t)
 	server := proofPostgres(t)
 	databases := pgServerOf(t, server)
+	// peer creates the table in a new database, and a proof whose writers use it.
 	peer := func(t *testing.T) (*proof, *pgDatabase) {
 		d := databases.database(t, fmt.Sprintf(pgPeers, rows))
 		d.Script(t, "VACUUM ANALYZE")
@@ -65,12 +66,13 @@ func TestPeersPostgres(t *testing.T) {
 }
 
 // TestPeersMariaDB compares the move with pt-online-schema-change, if that is in the
-// PATH.
+// PATH: how long each takes, and how long the programs have to wait.
 func TestPeersMariaDB(t *testing.T) {
 	runMariaDBPeers(t, proofMariaDB(t))
 }
 
-// TestPeersMySQL compares the move with pt-online-schema-change on MySQL.
+// TestPeersMySQL compares the move with pt-online-schema-change on MySQL, if that is in
+// the PATH: how long each takes, and how long the programs have to wait.
 func TestPeersMySQL(t *testing.T) {
 	runMariaDBPeers(t, proofMySQL(t))
 }
@@ -81,6 +83,7 @@ func runMariaDBPeers(t *testing.T, server *testserver.Server) {
 	rows := longRows(t)
 	s := &mariadbServer{address: server.Address()}
 	s.admin = mariadbOpen(t, s.dsn("test"))
+	// peer creates the table in a new database, and a proof whose writers use it.
 	peer := func(t *testing.T) (*proof, *mariadbDatabase) {
 		d := s.database(
 			t,
@@ -114,8 +117,8 @@ func runMariaDBPeers(t *testing.T, server *testserver.Server) {
 	})
 }
 
-// measure runs the writers before, during and after a move without interruptions, and
-// logs their longest transactions.
+// measure runs the writers before, during and after a move, and logs their longest
+// transactions. The process that moves is not killed.
 func (p *proof) measure(t *testing.T, move func()) {
 	t.Helper()
 	p.start(t)

@@ -42,6 +42,8 @@ func pgChangedView(t *testing.T, server *pgServer) {
 			}
 			d.Script(t, change)
 			wantError(t, d.online(t, "t").Apply(context.Background(), d.DB), "has been changed, which would be lost")
+			// The names of all objects of the move contain gormflake. Revert drops these
+			// objects and keeps the change, so that the move can begin again.
 			changed := d.dump(t)
 			if err := d.online(t, "t").Revert(context.Background(), d.DB); err != nil {
 				t.Fatal(err)
@@ -244,6 +246,8 @@ func pgHeld(t *testing.T, server *pgServer) {
 	release := sync.OnceFunc(func() { holder.Rollback() })
 	defer release()
 	later := sync.OnceFunc(func() { time.AfterFunc(held, release) })
+	// If the swap never reports a wait, the transaction ends after a minute, so that the
+	// test ends too.
 	defer time.AfterFunc(time.Minute, release).Stop()
 	reader := &program{name: "reader", do: shopCount("t")}
 	programs := startLoad(t, migratetest.PgOpen(t, d.URL+"&default_query_exec_mode=exec"), reader)
@@ -276,7 +280,7 @@ func pgHeldRow(t *testing.T, server *pgServer) {
 		t.Fatal(err)
 	}
 	release := sync.OnceFunc(func() { holder.Rollback() })
-	defer time.AfterFunc(time.Minute, release).Stop()
+	defer time.AfterFunc(time.Minute, release).Stop() // if the copy never reports a wait
 	waited := ""
 	err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy),
 		sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
@@ -306,7 +310,7 @@ func pgCached(t *testing.T, server *pgServer) {
 		return err
 	}
 	reader := &program{name: "reader", pause: time.Millisecond}
-	reader.do = seenBy(seen, "SELECT * FROM t WHERE id = 5", "SELECT id FROM t WHERE id = 6", "SELECT count(*) FROM t")
+	reader.do = checkQueries(seen, "SELECT * FROM t WHERE id = 5", "SELECT id FROM t WHERE id = 6", "SELECT count(*) FROM t")
 	programs := startLoad(t, migratetest.PgOpen(t, d.URL), reader)
 	plan := d.online(t, "t", "u")
 	if err := plan.Apply(context.Background(), d.DB); err != nil {

@@ -78,6 +78,8 @@ ALTER TABLE mirror ADD PRIMARY KEY (id);
 ANALYZE;`, rows)
 }
 
+// pgPartedTargets are the targets of the move of pgParted, which finds the other tables
+// by their references.
 var pgPartedTargets = []any{"users", "orders"}
 
 // pgPartedStages tests that Revert restores the former schema and rows of partitioned
@@ -242,7 +244,8 @@ func pgPartedSteps(t *testing.T, server *pgServer) {
 	}
 	last := plan.Stages[len(plan.Stages)-2] // stage swap
 	for n := range last.Steps {
-		// stopBefore cancels ctx when the run has done so many steps.
+		// stopBefore returns a context that is canceled when the run has done as many
+		// steps, and the option that cancels it.
 		stopBefore := func(done int) (context.Context, sqlmigrate.OnlineOption) {
 			ctx, cancel := context.WithCancel(context.Background())
 			first := -1

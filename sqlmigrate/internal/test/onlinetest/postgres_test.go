@@ -131,6 +131,8 @@ func pgShopDDL(rows int) string {
 	return "CREATE TABLE items_later (id smallserial PRIMARY KEY);" + pgShop + fmt.Sprintf(pgRows, rows)
 }
 
+// pgTargets are the targets of the move of pgShop, which finds the other tables by their
+// references.
 var pgTargets = []any{"customers", "Orders", "items_later"}
 
 // wantNoOldColumns checks that a new plan does not list the columns of the move under

@@ -44,8 +44,8 @@ type proof struct {
 	until  sqlmigrate.StageName   // the last stage before the way back
 	second []sqlmigrate.StageName // stages in which the process is killed in a second move, which is completed; no second move if empty
 
-	open    func() *gorm.DB // opens the database like a program that has just started
-	targets []any
+	open    func() *gorm.DB          // opens the database like a program that has just started
+	targets []any                    // of the plan
 	schema  func() string            // returns the definitions of all tables
 	want    func(query, want string) // fails the test unless the query returns want
 
@@ -67,12 +67,12 @@ type dialect struct {
 type proofWriter struct {
 	*proof
 	number       int
-	acknowledged int // acknowledged transactions
-	uncertain    int // transactions that failed while the server was down, and may or may not be committed
-	refused      int // transactions that another tool caused to fail
-	refusal      error
-	longest      map[string]time.Duration
-	err          error
+	acknowledged int                      // acknowledged transactions
+	uncertain    int                      // transactions that failed while the server was down, and may or may not be committed
+	refused      int                      // transactions that another tool caused to fail
+	refusal      error                    // of the last of these
+	longest      map[string]time.Duration // the longest transaction of each stage and step
+	err          error                    // the error that ended the writer
 }
 
 // proofChildren are the tables that refer to orders.

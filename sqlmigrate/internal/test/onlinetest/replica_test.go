@@ -20,8 +20,8 @@ func TestReplicaMariaDB(t *testing.T) {
 	checkReplicaWait(t, primary, replica, "STOP SLAVE SQL_THREAD", "START SLAVE SQL_THREAD")
 }
 
-// TestReplicaMySQL is TestReplicaMariaDB on MySQL, where the pair of servers is connected
-// here.
+// On MySQL too, the copy waits while a replica receives changes but does not apply them.
+// testserver has no pair of MySQL servers, so the test connects them itself.
 func TestReplicaMySQL(t *testing.T) {
 	t.Parallel()
 	settings := []string{"innodb_flush_log_at_trx_commit=0", "log_bin_trust_function_creators=1"}
