@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/bench/internal/stats"
 )
 
-// measured contains the metrics of a run for each peer, by their units.
-type measured map[string]metrics
+// results contains the metrics of a run for each peer, by their units.
+type results map[string]metrics
 
 // metrics contains numbers by their units, such as ns/op.
 type metrics map[string]float64
@@ -26,16 +26,16 @@ type metrics map[string]float64
 // generator of 12 bits waits for the clock and results in 244 ns. And they report means,
 // to which every interruption adds. Therefore measure alternates between the peers in
 // windows that are far shorter than changes of the machine's load.
-func compare(b *testing.B, names []string, measure func(b *testing.B) measured) {
+func compare(b *testing.B, names []string, measure func(b *testing.B) results) {
 	b.Helper()
-	var runs []measured
+	var runs []results
 	for _, peer := range names {
 		run := -1
 		b.Run("peer="+peer, func(b *testing.B) {
 			if b.N == 1 { // the first call of each run
 				run++
 			}
-			if run == len(runs) {
+			if run == len(runs) { // this is the first peer of the run
 				runtime.GC()
 				runs = append(runs, measure(b))
 			}
@@ -76,7 +76,7 @@ const lowQuartile = 0.25
 // interleave compares the windows by a quantile of n rounds.
 func interleave(b *testing.B, n int, quantile float64, windows []window) {
 	b.Helper()
-	compare(b, peersOf(windows), func(*testing.B) measured { return quantiles(collect(windows, rounds(n)), quantile) })
+	compare(b, peersOf(windows), func(*testing.B) results { return quantiles(collect(windows, rounds(n)), quantile) })
 }
 
 // collect runs the windows in turn, and reverses their order every other time, so that no
@@ -95,8 +95,8 @@ func collect(windows []window, n int) map[string][]float64 {
 }
 
 // quantiles returns a quantile of the times of each peer.
-func quantiles(times map[string][]float64, quantile float64) measured {
-	all := measured{}
+func quantiles(times map[string][]float64, quantile float64) results {
+	all := results{}
 	for peer, ns := range times {
 		all[peer] = metrics{"ns/op": stats.Quantile(ns, quantile)}
 	}

@@ -53,6 +53,7 @@ type codec struct {
 	marshal, unmarshal func() error
 }
 
+// newCodec returns the codec of a record with this ID.
 func newCodec[T any](name string, id T) codec {
 	var out record[T]
 	in := record[T]{ID: id, Name: "a name"}

@@ -24,7 +24,7 @@ import (
 func BenchmarkNext(b *testing.B) {
 	const ids = 1000
 	all := contenders(b, peers.Contender{Name: "time.Since", Loop: readClock})
-	compare(b, namesOf(all), func(b *testing.B) measured {
+	compare(b, namesOf(all), func(b *testing.B) results {
 		var windows []window
 		for _, c := range all {
 			windows = append(windows, window{c.Name, func() float64 {
@@ -56,7 +56,7 @@ func readClock(n int) error {
 func BenchmarkNextParallel(b *testing.B) {
 	const patience = 1000 // maximum of rounds until each contender has run
 	all := contenders(b)
-	compare(b, namesOf(all), func(b *testing.B) measured {
+	compare(b, namesOf(all), func(b *testing.B) results {
 		times := map[string][]float64{}
 		for n := 0; n < rounds(225) || len(times) < len(all) && n < patience; n++ {
 			for _, c := range all {
@@ -98,6 +98,8 @@ func together(b *testing.B, c peers.Contender) (ns float64, ok bool) {
 	threads.Wait()
 	must(b, errors.Join(laps[0].err, laps[1].err))
 	skew := laps[1].begin.Sub(laps[0].begin)
+	// took is the time from the earlier begin to the later end. All three are relative to the
+	// begin of the first thread.
 	took := max(laps[0].end.Sub(laps[0].begin), laps[1].end.Sub(laps[0].begin)) - min(0, skew)
 	return float64(took) / (2 * ids), skew.Abs() < maxSkew
 }
@@ -109,8 +111,8 @@ func BenchmarkCap(b *testing.B) {
 	for _, goroutines := range []int{1, 8} {
 		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
 			all := slices.DeleteFunc(contenders(b), func(c peers.Contender) bool { return !c.Capped })
-			compare(b, namesOf(all), func(b *testing.B) measured {
-				m := measured{}
+			compare(b, namesOf(all), func(b *testing.B) results {
+				m := results{}
 				for _, c := range all {
 					m[c.Name] = saturate(b, c, goroutines)
 				}
@@ -169,6 +171,7 @@ func crowded(b *testing.B, c peers.Contender, goroutines int, end time.Time) (id
 func BenchmarkFill(b *testing.B) {
 	gen, node := generator(b, 2, snowflake.WithLayout(wide())), node(b)
 	next, dst := nexts(gen), make([]types.ID, 1000)
+	// blocks returns a window that fills as many blocks, each of n IDs.
 	blocks := func(peer string, blocks, n int, fill func([]types.ID) error) window {
 		return window{peer, func() float64 {
 			atMillisecond()
@@ -190,6 +193,7 @@ func BenchmarkFill(b *testing.B) {
 // 12 bits, after a pause in which the lag could increase.
 func BenchmarkLag(b *testing.B) {
 	ids := make([]types.ID, 40_000)
+	// burst returns a window that takes all IDs at once, after the pause.
 	burst := func(peer string, fill func([]types.ID) error) window {
 		return window{peer, func() float64 {
 			time.Sleep(15 * time.Millisecond)

@@ -57,6 +57,7 @@ type hookedParcel parcel
 // BeforeCreate accepts every row.
 func (*hookedParcel) BeforeCreate(*gorm.DB) error { return nil }
 
+// tagged, hooked, listed and byHand convert a parcel to each of the models.
 func tagged(p parcel) parcel { return p }
 
 func hooked(p parcel) hookedParcel { return hookedParcel(p) }
@@ -67,6 +68,7 @@ func listed(p parcel) listedParcel {
 
 func byHand(p parcel) byHandParcel { return byHandParcel(listed(p)) }
 
+// createRows is the number of rows of each create.
 const createRows = 1000
 
 // BenchmarkPlugin measures the time per row that the plugin adds to a create of 1,000
@@ -152,7 +154,7 @@ func rowsFrom[R any](row func(parcel) R) (rows *[]R, set func(ids []types.ID)) {
 // allocations. pairs is the number of creates of each side.
 func (m *matchup) compare(b *testing.B, pairs int) {
 	b.Helper()
-	compare(b, []string{"plugin", "hand"}, func(b *testing.B) measured {
+	compare(b, []string{"plugin", "hand"}, func(b *testing.B) results {
 		times := collect([]window{
 			{"plugin", func() float64 { return m.create(b, m.plugin, m.rows, m.clearKeys) }},
 			{"hand", func() float64 { return m.create(b, m.plain, m.byHand, m.setKeys) }},
@@ -186,6 +188,7 @@ func (m *matchup) clearKeys() error {
 	return nil
 }
 
+// noKeys are the keys of rows that the plugin has not filled.
 var noKeys [createRows]types.ID
 
 // setKeys sets real keys, because SQLite stores small numbers in fewer bytes.

@@ -64,6 +64,7 @@ type textForm struct {
 // publicSample has 19 digits, as IDs have.
 const publicSample = 2124442649149294496
 
+// errOther is the error of a text that is parsed as another ID.
 var errOther = errors.New("another ID")
 
 // check returns err, or an error if the value that was parsed is not the expected one.
@@ -124,6 +125,7 @@ func typeID(tb testing.TB) textForm {
 	}}
 }
 
+// uuidv4 returns the form of a random UUID.
 func uuidv4() textForm {
 	id := uuid.New()
 	return textForm{"uuid", func() (string, error) { return id.String(), nil }, func(text string) error {
@@ -145,6 +147,7 @@ func TestTypeIDShowsTime(t *testing.T) {
 	id, err := typeid.WithPrefix("ord")
 	fatal(t, err)
 	raw := id.UUIDBytes()
+	// The first 48 bits are milliseconds since 1970.
 	age := time.Since(time.UnixMilli(int64(binary.BigEndian.Uint64(raw[:8]) >> 16)))
 	if age < 0 || age > time.Minute {
 		t.Errorf("the time of a TypeID is %v ago, want less than a minute", age)

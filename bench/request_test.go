@@ -24,14 +24,14 @@ func BenchmarkRequest(b *testing.B) {
 		rounds int
 	}{{100 * time.Microsecond, 1500}, {time.Millisecond, 300}, {3 * time.Millisecond, 120}} {
 		b.Run("every="+every.gap.String(), func(b *testing.B) {
-			compare(b, namesOf(all), func(b *testing.B) measured { return coldCalls(b, watch, all, every.gap, rounds(every.rounds)) })
+			compare(b, namesOf(all), func(b *testing.B) results { return coldCalls(b, watch, all, every.gap, rounds(every.rounds)) })
 		})
 	}
 }
 
 // coldCalls returns the times of calls, in a different order in each round, minus the
 // time of an empty call.
-func coldCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, gap time.Duration, rounds int) measured {
+func coldCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, gap time.Duration, rounds int) results {
 	b.Helper()
 	const nothing = "nothing"
 	all = append(all, peers.Contender{Name: nothing, Loop: func(int) error { return nil }})
@@ -44,7 +44,7 @@ func coldCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, g
 			times[all[i].Name] = append(times[all[i].Name], ns)
 		}
 	}
-	m, empty := measured{}, stats.Median(times[nothing])
+	m, empty := results{}, stats.Median(times[nothing])
 	for peer, ns := range times {
 		m[peer] = metrics{"ns/op": stats.Median(ns) - empty, "p90-ns/op": stats.Quantile(ns, 0.9) - empty}
 	}
@@ -68,7 +68,7 @@ type worker struct {
 // the clock's code and data cold.
 func (w *worker) work() error {
 	for range 64 {
-		w.at = (w.at + 17*64) % len(w.memory)
+		w.at = (w.at + 17*64) % len(w.memory) // in another cache line, of 64 bytes
 		w.sink += int(w.memory[w.at])
 	}
 	text, err := json.Marshal(record[int]{ID: w.at, Name: "a name"})

@@ -18,12 +18,14 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// TestXML checks that IDs are texts in XML, as attributes and as elements.
 func TestXML(t *testing.T) {
 	t.Parallel()
 	got := codec{xml.Marshal, xml.Unmarshal}.roundTrips(t)
 	wantText(t, got, `<order id="7529595880471527425"><parent>7529595880471527424</parent></order>`)
 }
 
+// orderYAML is the order of newOrder in YAML.
 const orderYAML = "id: \"7529595880471527425\"\nparent: \"7529595880471527424\"\n"
 
 // TestYAMLv3 checks that IDs are texts in YAML, and that a number is read too.
@@ -54,6 +56,7 @@ func readsNumber(t *testing.T, unmarshal func([]byte, any) error, in string) {
 	}
 }
 
+// orderTOML is the order of newOrder in TOML.
 const orderTOML = "id = \"7529595880471527425\"\nparent = \"7529595880471527424\"\n"
 
 // TestBurntSushiTOML checks that IDs are texts in TOML, and that a number is read too. A map
@@ -67,6 +70,8 @@ func TestBurntSushiTOML(t *testing.T) {
 	}
 }
 
+// TestPelletierTOML checks that IDs are texts in TOML, and that a number is read too. The
+// library quotes texts by apostrophes.
 func TestPelletierTOML(t *testing.T) {
 	t.Parallel()
 	got := codec{pelletier.Marshal, pelletier.Unmarshal}.roundTrips(t)
@@ -74,11 +79,13 @@ func TestPelletierTOML(t *testing.T) {
 	readsNumber(t, pelletier.Unmarshal, "id = 7529595880471527425")
 }
 
+// TestMsgpack checks that IDs and absent IDs survive MessagePack.
 func TestMsgpack(t *testing.T) {
 	t.Parallel()
 	codec{msgpack.Marshal, msgpack.Unmarshal}.roundTrips(t)
 }
 
+// TestCBOR checks that IDs and absent IDs survive CBOR, and that an integer is read too.
 func TestCBOR(t *testing.T) {
 	t.Parallel()
 	codec{cbor.Marshal, cbor.Unmarshal}.roundTrips(t)

@@ -29,6 +29,7 @@ func (id *GraphID) UnmarshalGraphQL(input any) error {
 	return id.UnmarshalText([]byte(text))
 }
 
+// resolver answers the query of TestGraphGophers with its arguments.
 type resolver struct{}
 
 func (*resolver) Order(args struct {

@@ -19,11 +19,13 @@ type order struct {
 	Parent *types.ID `bson:"parent" cbor:"parent" json:"parent" msgpack:"parent" toml:"parent" xml:"parent" yaml:"parent"`
 }
 
+// newOrder returns an order with a parent.
 func newOrder() order {
 	parent := sample - 1
 	return order{ID: sample, Parent: &parent}
 }
 
+// equal reports whether the orders have equal keys, and equal parents or none.
 func (o order) equal(other order) bool {
 	if o.Parent == nil || other.Parent == nil {
 		return o.ID == other.ID && o.Parent == other.Parent
@@ -58,6 +60,7 @@ func (c codec) roundTrips(t *testing.T) string {
 	return first
 }
 
+// wantText fails the test unless the texts are equal.
 func wantText(t *testing.T, got, want string) {
 	t.Helper()
 	if got != want {
@@ -80,7 +83,8 @@ func wantError(t *testing.T, err error, parts ...string) {
 }
 
 // must returns a function that returns value, or ends the test if there is an error. A test
-// calls must(f())(t), because Go does not allow another argument beside the results of f.
+// calls must(f())(t), because Go does not allow another argument beside the results of f. If
+// f returns only an error, the call is must(0, f())(t).
 func must[T any](value T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()

@@ -47,21 +47,25 @@ func checkJSON(t *testing.T, c codec) {
 	}
 }
 
+// encoding/json reads and writes IDs as texts.
 func TestEncodingJSON(t *testing.T) {
 	t.Parallel()
 	checkJSON(t, codec{json.Marshal, json.Unmarshal})
 }
 
+// sonic reads and writes IDs as encoding/json does.
 func TestSonic(t *testing.T) {
 	t.Parallel()
 	checkJSON(t, codec{sonic.Marshal, sonic.Unmarshal})
 }
 
+// goccy/go-json reads and writes IDs as encoding/json does.
 func TestGoccyJSON(t *testing.T) {
 	t.Parallel()
 	checkJSON(t, codec{goccy.Marshal, goccy.Unmarshal})
 }
 
+// json-iterator reads and writes IDs as encoding/json does, in its compatible configuration.
 func TestJSONIterator(t *testing.T) {
 	t.Parallel()
 	api := jsoniter.ConfigCompatibleWithStandardLibrary

@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// encoding/json/v2 reads and writes IDs as encoding/json does.
 func TestEncodingJSONv2(t *testing.T) {
 	t.Parallel()
 	checkJSON(t, codec{

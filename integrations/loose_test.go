@@ -46,7 +46,8 @@ func TestKoanf(t *testing.T) {
 	wantError(t, err, "empty: want decimal digits")
 }
 
-// TestLoose covers conversions that bypass the parsers of an ID, of which the page warns.
+// TestLoose checks the values that conversions give an ID if they bypass its parsers, without
+// an error. The page warns of them.
 func TestLoose(t *testing.T) {
 	t.Parallel()
 	type view struct{ ID types.ID }
@@ -75,7 +76,8 @@ func TestLoose(t *testing.T) {
 	}
 }
 
-// TestGobSession checks a session, which is often a map[any]any.
+// TestGobSession checks that gob keeps a typed ID in a map[any]any, as many sessions are, but
+// only after its type was registered.
 func TestGobSession(t *testing.T) {
 	t.Parallel()
 	session := map[any]any{"user": types.Of[order](sample)}

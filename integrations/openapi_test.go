@@ -21,6 +21,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// writeJSON answers with the JSON of v.
 func writeJSON(w http.ResponseWriter, v any) {
 	if err := json.NewEncoder(w).Encode(v); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

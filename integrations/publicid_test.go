@@ -80,6 +80,7 @@ func (api saleAPI) publish(s *sale) *sale {
 	return s
 }
 
+// publishItems sets the public IDs of the items and of their sales.
 func (api saleAPI) publishItems(items []saleItem) {
 	for i := range items {
 		items[i].PublicID = api.items.Text(items[i].ID)

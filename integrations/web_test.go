@@ -243,7 +243,7 @@ func TestValidator(t *testing.T) {
 	negative := types.ID(-1)
 	for _, test := range []struct {
 		line line
-		want string
+		want string // a part of the error; empty if the line is valid
 	}{
 		{line{OrderID: sample}, ""},
 		{line{}, "'OrderID' failed on the 'required' tag"},

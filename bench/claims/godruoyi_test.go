@@ -34,6 +34,7 @@ func TestGodruoyiWaitsForAStepBack(t *testing.T) { //nolint:paralleltest // see 
 	}
 }
 
+// A machine number that does not fit into ten bits makes the program panic.
 func TestGodruoyiMachineBeyondTheRangePanics(t *testing.T) { //nolint:paralleltest // see above
 	if !panics(func() { godruoyi.SetMachineID(1024) }) {
 		t.Error("no panic")

@@ -8,8 +8,11 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
+// TestMain runs the tests, and then prints which servers were missing.
 func TestMain(m *testing.M) { testdb.Main(m) }
 
+// master and detail are models whose keys the database assigns. A detail belongs to a
+// master.
 type master struct {
 	ID      int64
 	Name    string
@@ -29,6 +32,7 @@ func TestGORMGuessesKeysWithoutRETURNING(t *testing.T) {
 	if err := db.AutoMigrate(&master{}, &detail{}); err != nil {
 		t.Fatal(err)
 	}
+	// Without the foreign key, details can be stored although their master does not exist.
 	if err := db.Migrator().DropConstraint(&master{}, "Details"); err != nil {
 		t.Fatal(err)
 	}

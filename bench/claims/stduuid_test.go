@@ -8,6 +8,7 @@ import (
 	"uuid"
 )
 
+// stdUUID returns a new UUID, in the form of a function for take.
 func stdUUID() (uuid.UUID, error) { return uuid.NewV7(), nil }
 
 // UUIDs of version 7 sort by the order in which a process creates them.
@@ -33,6 +34,7 @@ func TestStandardUUIDv7FallsAfterAStepBack(t *testing.T) {
 	})
 }
 
+// UUIDs of the standard library are strings of 36 characters in JSON.
 func TestStandardUUIDIsAStringInJSON(t *testing.T) {
 	t.Parallel()
 	id := uuid.NewV7()

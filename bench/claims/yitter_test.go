@@ -44,6 +44,7 @@ func TestYitterBorrowsFromTheFuture(t *testing.T) {
 		options := idgen.NewIdGeneratorOptions(1)
 		gen := idgen.NewDefaultIdGenerator(options)
 		last := take(t, n, func() (int64, error) { return gen.NewLong(), nil })
+		// The milliseconds are above the 6 bits of the worker and the 6 of the sequence.
 		ahead := time.Until(time.UnixMilli(options.BaseTime + last[n-1]>>12))
 		if ahead < 800*time.Millisecond {
 			t.Errorf("the last ID is %v ahead of the clock, want %v", ahead, n/perMillisecond*time.Millisecond)
@@ -70,8 +71,8 @@ func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 	}
 }
 
-// TestYitterStepBackGoesDown simulates a step back of the clock by a base time that steps
-// ahead.
+// TestYitterStepBackGoesDown checks that IDs are lower after the clock steps back, and that
+// each further ID is lower again. It simulates the step back by a base time that steps ahead.
 func TestYitterStepBackGoesDown(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ const retryDelay = time.Second
 // input, and answers with figures.
 type holder struct {
 	options
-	store    watched
+	store    watchedStore
 	gens     []*snowflake.Generator
 	leases   []*lease.Lease
 	attempts atomic.Int64 // that have failed during the present command
@@ -46,7 +46,7 @@ func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 		return fmt.Errorf("the store of %s has no clock: want PostgreSQL, MySQL or MariaDB", db.Name())
 	}
 	h := &holder{
-		options: o, store: watched{store, newWatch()},
+		options: o, store: watchedStore{sqlStore: store, watch: newWatch()},
 		gens: make([]*snowflake.Generator, o.leases), leases: make([]*lease.Lease, o.leases),
 		turns: make(chan struct{}, o.connections),
 	}
@@ -65,7 +65,7 @@ func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 
 // do executes a command, and returns the figures of this time.
 func (h *holder) do(command string) (figures, error) {
-	h.store.watch.reset()
+	h.store.watch.reset() // forgets the writes since the previous command
 	before, err := cpu.Time()
 	if err != nil {
 		return figures{}, err

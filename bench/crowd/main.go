@@ -27,6 +27,7 @@ func main() {
 	}
 }
 
+// run measures, or holds the leases if the arguments say that this is the other process.
 func run(args []string) error {
 	o, err := parse(args)
 	if err != nil {

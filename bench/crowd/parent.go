@@ -37,7 +37,7 @@ func startChild(server string, args []string) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &child{command, stdin, json.NewDecoder(stdout), server}, command.Start()
+	return &child{command: command, stdin: stdin, answers: json.NewDecoder(stdout), server: server}, command.Start()
 }
 
 // do sends the command, and returns the answer with the server's CPU time.
@@ -63,6 +63,8 @@ type round struct {
 	commands []string
 }
 
+// rounds are executed in this order, each by a new child. The titles say how the previous
+// round has left the table.
 var rounds = []round{
 	{"on an empty table", []string{start, hold, release}},
 	{"after all were released", []string{start}},
@@ -85,6 +87,7 @@ func measure(o options, args []string) (err error) {
 			err = dropErr
 		}
 	}()
+	// The names of the server's processes, by which serverCPU finds them.
 	server := map[string]string{"postgres": "postgres", "mysql": "mariadbd"}[db.Name()]
 	fmt.Printf("%s, %d CPUs, %s, load %s, %d leases, %d connections, %d bits\n\n",
 		db.Name(), runtime.NumCPU(), runtime.Version(), load(), o.leases, o.connections, o.bits)
@@ -114,6 +117,7 @@ func (r round) execute(server string, args []string) error {
 	return nil
 }
 
+// header is the head of the table that measure prints.
 const header = `| what | seconds | workers | attempts that failed | writes/s | most in a second | p50, p99, most, ms | with the connection, ms | CPU of server, clients, s | failed, lost |
 |---|---|---|---|---|---|---|---|---|---|`
 

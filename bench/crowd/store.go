@@ -20,6 +20,7 @@ type watch struct {
 	failed  int           // writes with an error
 }
 
+// newWatch returns a watch without writes, which begins now.
 func newWatch() *watch { return &watch{began: time.Now(), seconds: map[int64]int{}} }
 
 // since returns the milliseconds since t.
@@ -78,19 +79,19 @@ type sqlStore interface {
 	lease.Getter
 }
 
-// watched is a store that measures its writes. All leases share its connections.
-type watched struct {
+// watchedStore is a store that measures its writes. All leases share its connections.
+type watchedStore struct {
 	sqlStore
 	watch *watch
 }
 
 var (
-	_ lease.Connector = watched{}
-	_ lease.Queue     = watched{}
+	_ lease.Connector = watchedStore{}
+	_ lease.Queue     = watchedStore{}
 )
 
 // CompareAndSwap implements [lease.Store].
-func (s watched) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+func (s watchedStore) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	began := time.Now()
 	ok, err := s.sqlStore.CompareAndSwap(ctx, worker, old, next)
 	s.watch.wrote(began, ok, err)
@@ -98,19 +99,19 @@ func (s watched) CompareAndSwap(ctx context.Context, worker int, old, next lease
 }
 
 // Connect implements [lease.Connector].
-func (s watched) Connect(ctx context.Context) (lease.Store, func(), error) {
+func (s watchedStore) Connect(ctx context.Context) (lease.Store, func(), error) {
 	began := time.Now()
 	store, release, err := s.sqlStore.(lease.Connector).Connect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return watched{store.(sqlStore), s.watch}, func() {
+	return watchedStore{sqlStore: store.(sqlStore), watch: s.watch}, func() {
 		release()
 		s.watch.waited(began)
 	}, nil
 }
 
 // Enter implements [lease.Queue].
-func (s watched) Enter(ctx context.Context) (func(), error) {
+func (s watchedStore) Enter(ctx context.Context) (func(), error) {
 	return s.sqlStore.(lease.Queue).Enter(ctx)
 }

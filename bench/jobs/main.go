@@ -34,6 +34,7 @@ import (
 // table is the command's own table, which it drops before and after.
 const table = "gormflake_bench_jobs"
 
+// options are the command's flags.
 type options struct {
 	dsn    string
 	jobs   int
@@ -189,7 +190,7 @@ func (t *tally) startAll(o options) {
 	var wg sync.WaitGroup
 	for i := range o.jobs {
 		kill := time.Duration(0)
-		if i%10 == 9 {
+		if i%10 == 9 { // each tenth job is killed halfway
 			kill = o.work / 2
 		}
 		wg.Go(func() { t.start(os.Args[1:], kill) })

@@ -27,6 +27,7 @@ type bar struct {
 	class            string // the style of gormflake's bar
 }
 
+// charts are drawn one below the other, in this order.
 var charts = []chart{
 	{"One ID for a request, every millisecond", []bar{
 		{"gormflake", "Request/every=1ms/peer=gormflake", "ours"},

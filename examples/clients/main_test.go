@@ -18,6 +18,7 @@ import (
 // programs is the folder of the three built programs.
 var programs string
 
+// TestMain creates the folder of the programs, and removes it after the tests.
 func TestMain(m *testing.M) {
 	var err error
 	programs, err = os.MkdirTemp("", "clients-example-")

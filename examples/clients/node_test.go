@@ -51,13 +51,14 @@ func withoutQuotes(_ *http.Request, answer string) string {
 	return quoted.ReplaceAllString(answer, "$1")
 }
 
-// otherID changes the last ID of the response to a GET of an ID.
+// otherID changes the last digit of the last ID in the response to a GET of an ID.
 func otherID(r *http.Request, answer string) string {
 	all := quoted.FindAllStringIndex(answer, -1)
+	// Other requests have a shorter path, or issue IDs.
 	if strings.Count(r.URL.Path, "/") < 2 || r.URL.Path == "/v1/ids" || all == nil {
 		return answer
 	}
-	digit := all[len(all)-1][1] - 2
+	digit := all[len(all)-1][1] - 2 // the last digit of the last ID, before the quote
 	return answer[:digit] + string('0'+(answer[digit]-'0'+1)%10) + answer[digit+1:]
 }
 
@@ -141,20 +142,20 @@ func runClient(t *testing.T, node string, args ...string) (status int, stdout, s
 	return run.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// printed matches a line of the client's output, which is an ID, or a way of storing it with
+// printedLine matches a line of the client's output, which is an ID, or a way of storing it with
 // the digits that were sent and a note.
-var printed = regexp.MustCompile(`(?m)^ {2}(?:(\d+)| {2}(\w+(?: \w+)?) +(\d+) {2}(.*))$`)
+var printedLine = regexp.MustCompile(`(?m)^ {2}(?:(\d+)| {2}(\w+(?: \w+)?) +(\d+) {2}(.*))$`)
 
 // rowsOf returns the rows in the client's output.
 func rowsOf(stdout string) []row {
 	var rows []row
 	id := ""
-	for _, m := range printed.FindAllStringSubmatch(stdout, -1) {
+	for _, m := range printedLine.FindAllStringSubmatch(stdout, -1) {
 		if m[1] != "" {
 			id = m[1]
 			continue
 		}
-		rows = append(rows, row{id, m[2], m[3], m[4]})
+		rows = append(rows, row{ID: id, Way: m[2], Sent: m[3], Note: m[4]})
 	}
 	return rows
 }

@@ -99,6 +99,7 @@ type consoleLog struct {
 	all []string
 }
 
+// add records a message on the console, an exception, or an entry of the browser's log.
 func (m *consoleLog) add(event any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,6 +140,7 @@ func (p page) wantQuiet(rows []row) {
 	}
 }
 
+// do runs the actions one after another.
 func (p page) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	if err := chromedp.Do(p.ctx, actions...); err != nil {
@@ -146,6 +148,7 @@ func (p page) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// value returns the value of an expression of JavaScript on the page.
 func value[T any](p page, expression string) T {
 	p.t.Helper()
 	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
@@ -207,7 +210,7 @@ func (p page) fit(name string, width int64) {
 // open shows the page in a new browser and presses its button.
 func open(t *testing.T, address string) page {
 	t.Helper()
-	p := page{t, testbrowser.Start(t), address, &consoleLog{}}
+	p := page{t: t, ctx: testbrowser.Start(t), address: address, console: &consoleLog{}}
 	if err := chromedp.Listen(p.ctx, p.console.add); err != nil {
 		t.Fatal(err)
 	}

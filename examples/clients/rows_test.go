@@ -40,7 +40,8 @@ func wantRows(t *testing.T, rows []row, ids, orders *front) {
 	}
 }
 
-// wantRow returns 1 if digits were lost, which is correct only for numbers.
+// wantRow checks a row, and returns 1 if digits were lost and 0 if not. Only numbers may lose
+// digits. The note of such a row must then contain the server's refusal.
 func wantRow(t *testing.T, r row, refusal string) int {
 	t.Helper()
 	id, err := strconv.ParseInt(r.ID, 10, 64)
@@ -83,6 +84,7 @@ func wrongDigits(id, number string) string {
 	return fmt.Sprintf("%d digits", n)
 }
 
+// idsOf returns the ID of each row.
 func idsOf(rows []row) []string {
 	var ids []string
 	for _, r := range rows {

@@ -39,6 +39,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestNoDatabase checks that the program explains which database it needs, if it gets none.
 func TestNoDatabase(t *testing.T) {
 	t.Parallel()
 	if err := run(t.Context(), new(bytes.Buffer), ""); err == nil || !strings.Contains(err.Error(), "-dsn postgres://") {
@@ -61,7 +62,7 @@ func TestFailedCopyLeavesNothing(t *testing.T) {
 	}
 	orders := sample()[:3]
 	last := &orders[2].Lines[1]
-	orders[0].Lines[0].ID, last.ID = 7, 7
+	orders[0].Lines[0].ID, last.ID = 7, 7 // the mistake, which makes COPY fail
 	if err := insert(db, orders); err == nil {
 		t.Fatal("two lines with one key were stored")
 	}

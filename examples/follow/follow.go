@@ -89,7 +89,7 @@ type transactionFollower struct {
 // runs.
 func followTransactions(db *gorm.DB) (*transactionFollower, error) {
 	next, err := oldestRunning(db)
-	return &transactionFollower{db, next}, err
+	return &transactionFollower{db: db, next: next}, err
 }
 
 // poll returns the events of the transactions that have ended since the previous poll, but

@@ -36,7 +36,7 @@ func TestLateCommit(t *testing.T) {
 		if err := db.Create(&Event{Text: "early"}).Error; err != nil {
 			t.Fatal(err)
 		}
-		received := map[string]string{}
+		received := map[string]string{} // the texts of the events, with a semicolon after each poll
 		poll := func() {
 			for name, f := range followers {
 				received[name] += textsOf(t, f) + ";"

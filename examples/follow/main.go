@@ -136,6 +136,7 @@ func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
 func followWhileWriting(db *gorm.DB, ways []*way) (err error) {
 	done := make(chan error, 1)
 	go func() { done <- writeAll(db) }()
+	// end is nil, and so never ready, until all writers have committed.
 	for end := (<-chan time.Time)(nil); err == nil; {
 		select {
 		case err = <-done:
@@ -151,7 +152,7 @@ func followWhileWriting(db *gorm.DB, ways []*way) (err error) {
 			err = errors.Join(err, failed)
 			missing = missing || w.complete && w.received < events
 		}
-		if done == nil && !missing {
+		if done == nil && !missing { // all writers have committed, and nothing is missing
 			return err
 		}
 	}

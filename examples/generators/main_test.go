@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+// keyLine matches a line of the output, with the kind of a row, its key, and what a
+// spreadsheet shows of the key.
 var keyLine = regexp.MustCompile(`(?m)^(customer|invoice ) {2}(\d+) +(\d+)$`)
 
 // TestRun checks that a spreadsheet changes the customers' keys, but not the invoices'.

@@ -98,16 +98,19 @@ func start(t *testing.T) string {
 	}
 }
 
+// post creates a message, and returns the body of the response.
 func post(t *testing.T, url, body string) string {
 	t.Helper()
 	return request(t, http.MethodPost, url, body, http.StatusCreated)
 }
 
+// get sends a GET, checks the status of the response, and returns its body.
 func get(t *testing.T, url string, status int) string {
 	t.Helper()
 	return request(t, http.MethodGet, url, "", status)
 }
 
+// request sends a request, checks the status of the response, and returns its body.
 func request(t *testing.T, method, url, body string, status int) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

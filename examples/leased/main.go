@@ -101,7 +101,7 @@ func (d *demo) start(ctx context.Context, name string) (*process, error) {
 		return nil, err
 	}
 	d.say("%s has leased the worker", name)
-	return &process{name, db, gen}, db.AutoMigrate(&Order{})
+	return &process{name: name, db: db, gen: gen}, db.AutoMigrate(&Order{})
 }
 
 // open leases the worker. While another process has it, open waits for as long as the error
@@ -173,6 +173,7 @@ func (d *demo) stop(ctx context.Context, p *process) error {
 	return closePool(p.db)
 }
 
+// closePool closes the connections of db.
 func closePool(db *gorm.DB) error {
 	pool, err := db.DB()
 	if err != nil {
@@ -181,6 +182,7 @@ func closePool(db *gorm.DB) error {
 	return pool.Close()
 }
 
+// say prints a line with the seconds since the demo began.
 func (d *demo) say(format string, args ...any) {
 	d.out.Printf("%4.1fs  "+format, append([]any{time.Since(d.began).Seconds()}, args...)...)
 }

@@ -32,6 +32,7 @@ type (
 	}
 )
 
+// Both programs use these tables. The names differ from tables that your database may have.
 const (
 	orderTable = "migrate_example_orders"
 	lineTable  = "migrate_example_lines"

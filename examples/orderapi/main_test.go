@@ -45,6 +45,7 @@ func TestRunOnServer(t *testing.T) {
 	}
 }
 
+// wantRows checks the number of rows of the model.
 func wantRows(t *testing.T, db *gorm.DB, model any, want int64) {
 	t.Helper()
 	var got int64

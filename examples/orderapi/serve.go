@@ -74,7 +74,7 @@ func (a api) create(r *http.Request) (int, Order, error) {
 	// The unique index rejects the order if its request has come before.
 	placed, missing := find(db, "request_key = ?", order.RequestKey)
 	switch {
-	case missing != nil:
+	case missing != nil: // another error of the database, which answer logs
 		return http.StatusCreated, order, err
 	case !sameContent(placed, order):
 		return http.StatusUnprocessableEntity, order, errors.New("the Idempotency-Key belongs to another order: want a new one for each order")
@@ -109,6 +109,7 @@ func find(db *gorm.DB, condition ...any) (order Order, err error) {
 	return order, err
 }
 
+// byID sorts the lines of an order by their keys.
 func byID(db *gorm.DB) *gorm.DB { return db.Order("id") }
 
 // requestKey matches an Idempotency-Key. A short key might be used for two orders.
@@ -156,6 +157,7 @@ func readOrder(r *http.Request) (order Order, err error) {
 	return order, nil
 }
 
+// servePage sends the page, which may only load and contact this program.
 func servePage(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "+

@@ -264,12 +264,14 @@ func startServer(ctx context.Context, t *testing.T, dsn string) (base string, en
 	return base, done
 }
 
+// request returns the handler's response to a request.
 func request(handler http.Handler, method, path, body string) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequest(method, path, strings.NewReader(body)))
 	return answer
 }
 
+// wantStatus ends the test if the response has another status.
 func wantStatus(t *testing.T, got *httptest.ResponseRecorder, want int) {
 	t.Helper()
 	if got.Code != want {

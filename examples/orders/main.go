@@ -102,6 +102,7 @@ func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
 	return explain(db, layout, orders[0].ID, out)
 }
 
+// sampleOrders returns orders with their lines, without keys.
 func sampleOrders() []Order {
 	orders := make([]Order, orderCount)
 	for i := range orders {

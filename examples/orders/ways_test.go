@@ -12,11 +12,13 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
+// GORM's nested insert stores all orders with their lines, and all of them get keys.
 func TestInsertNested(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) { wantStored(t, db, insertNested) })
 }
 
+// The insert after Assign stores all orders with their lines, and all of them get keys.
 func TestInsertAssigned(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) { wantStored(t, db, insertAssigned) })
@@ -62,7 +64,7 @@ func wantAllOrNothing(t *testing.T, db *gorm.DB, insert func(*gorm.DB, []Order) 
 	use(t, db)
 	orders := sampleOrders()[:batchSize+1]
 	last := &orders[len(orders)-1].Lines[1]
-	orders[0].Lines[0].ID, last.ID = 7, 7
+	orders[0].Lines[0].ID, last.ID = 7, 7 // the mistake
 	if err := insert(db, orders); err == nil {
 		t.Fatal("two lines with one key were stored")
 	}
@@ -97,6 +99,7 @@ func use(t *testing.T, db *gorm.DB) {
 	}
 }
 
+// wantRows checks the number of rows of the model.
 func wantRows(t *testing.T, db *gorm.DB, model any, want int64) {
 	t.Helper()
 	var got int64

@@ -53,6 +53,7 @@ func main() {
 	}
 }
 
+// run registers the plugin in db, stores the feeds and prints their keys.
 func run(ctx context.Context, w io.Writer, db *gorm.DB) (err error) {
 	// Give a different worker to each process that writes at the same time.
 	gen, err := snowflake.New(snowflake.Static(0, 0))

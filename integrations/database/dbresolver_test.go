@@ -27,12 +27,14 @@ type files struct {
 	root, source, replica string
 }
 
+// newFiles returns the paths of databases that do not exist yet.
 func newFiles(t *testing.T) files {
 	t.Helper()
 	dir := t.TempDir()
 	return files{filepath.Join(dir, "root.db"), filepath.Join(dir, "source.db"), filepath.Join(dir, "replica.db")}
 }
 
+// dialector returns the dialector of the SQLite file at the path.
 func dialector(t *testing.T, path string) gorm.Dialector {
 	t.Helper()
 	d, err := dsn.Open("sqlite://" + path)

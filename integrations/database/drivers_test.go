@@ -39,11 +39,13 @@ func TestPgx(t *testing.T) {
 	equal(t, ids[0], sample)
 }
 
+// TestPgxStdlib checks that pgx binds and reads keys as the driver of database/sql.
 func TestPgxStdlib(t *testing.T) {
 	t.Parallel()
 	checkSQL(t, "pgx")
 }
 
+// TestLibPQ checks that lib/pq binds and reads keys as the driver of database/sql.
 func TestLibPQ(t *testing.T) {
 	t.Parallel()
 	checkSQL(t, "postgres")

@@ -33,6 +33,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
+// equal fails the test unless the values are equal.
 func equal[T comparable](t *testing.T, got, want T) {
 	t.Helper()
 	if got != want {

@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/integrations/internal/sqlitetest"
 )
 
+// TestNcrucesSQLite checks leases and keys with this dialector of SQLite.
 func TestNcrucesSQLite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")

@@ -22,9 +22,10 @@ type bunOrder struct {
 	Parent *types.ID
 }
 
-// bunShop is the [shop] of the tests with bun, by its builder of queries.
+// bunShop is a [shop] that stores orders with the query builder of bun.
 type bunShop struct{ *bun.DB }
 
+// openBun opens a shop with bun, on the pool that the leases also use.
 func openBun(t *testing.T, db database) (shop, *sql.DB) {
 	t.Helper()
 	dialects := map[string]func() schema.Dialect{

@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// entShop uses ent's driver and builder, on which the code that ent generates is based.
+// entShop is a [shop] that stores orders with ent's driver and query builder. The code that
+// ent generates is based on them.
 type entShop struct{ *entsql.Driver }
 
 // openEnt opens a shop with ent. ent's name of the dialect of SQLite differs from GORM's.

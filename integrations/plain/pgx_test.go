@@ -12,9 +12,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// stdlibShop uses only database/sql, with arrays of keys.
+// stdlibShop is a [shop] that stores orders with database/sql alone, and binds arrays of keys.
 type stdlibShop struct{ *sql.DB }
 
+// openStdlib opens a shop with pgx as the driver of database/sql.
 func openStdlib(t *testing.T, db database) (shop, *sql.DB) {
 	t.Helper()
 	pool, err := sql.Open("pgx", db.url)
@@ -53,9 +54,11 @@ func (s stdlibShop) children(ctx context.Context, parent types.ID) (found []orde
 	return found, rows.Err()
 }
 
-// pgxShop uses pgx itself. The leases use connections of its pool.
+// pgxShop is a [shop] that stores orders with pgx itself. The leases use connections of its
+// pool.
 type pgxShop struct{ *pgxpool.Pool }
 
+// openPgx opens a shop with a pool of pgx.
 func openPgx(t *testing.T, db database) (shop, *sql.DB) {
 	t.Helper()
 	p, pool := openPool(t, db)

@@ -56,6 +56,7 @@ var libraries = []struct {
 	{"sqlx", openSqlx, everywhere},
 }
 
+// everywhere are the targets of libraries that support every database.
 var everywhere = []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL, testdb.SQLite}
 
 // TestLibraries checks that two generators lease different workers from the pool of a

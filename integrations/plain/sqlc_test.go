@@ -10,9 +10,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// sqlcPgxShop uses the code that sqlc generates for pgx.
+// sqlcPgxShop is a [shop] that stores orders with the code that sqlc generates for pgx.
 type sqlcPgxShop struct{ *sqlcquery.Queries }
 
+// openSqlcPgx opens a shop with a pool of pgx.
 func openSqlcPgx(t *testing.T, db database) (shop, *sql.DB) {
 	t.Helper()
 	p, pool := openPool(t, db)
@@ -37,12 +38,13 @@ func (s sqlcPgxShop) children(ctx context.Context, parent types.ID) ([]order, er
 	return found, err
 }
 
-// sqlcShop uses the code that sqlc generates for database/sql.
+// sqlcShop is a [shop] that stores orders with the code that sqlc generates for database/sql.
 type sqlcShop struct {
 	db *sql.DB
 	*sqlcplain.Queries
 }
 
+// openSqlc opens a shop on the pool of the database.
 func openSqlc(t *testing.T, db database) (shop, *sql.DB) {
 	t.Helper()
 	return sqlcShop{db.pool, sqlcplain.New(db.pool)}, db.pool

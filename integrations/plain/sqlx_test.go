@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// sqlxShop uses sqlx with named parameters.
+// sqlxShop is a [shop] that stores orders with the named parameters of sqlx.
 type sqlxShop struct{ *sqlx.DB }
 
 // openSqlx opens a shop with sqlx. sqlx chooses placeholders by the name of the driver,

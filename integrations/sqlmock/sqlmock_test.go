@@ -17,6 +17,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// user is a model whose key the plugin sets by its tag.
 type user struct {
 	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Name string
@@ -35,6 +36,7 @@ type auto struct {
 	Name string
 }
 
+// dialects are GORM's dialects, each opened on a mock instead of a server.
 var dialects = []struct {
 	name string
 	open func(gorm.ConnPool) gorm.Dialector

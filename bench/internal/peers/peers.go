@@ -59,6 +59,7 @@ func Open() ([]Contender, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Each has a name, its loop, and whether 12 bits of sequence limit its rate.
 	return []Contender{
 		{"gormflake", ours, true},
 		{"leased", leased, true},
@@ -102,6 +103,7 @@ func nexts(source snowflake.WorkerSource) (func(int) error, error) {
 	}, nil
 }
 
+// bwmarrinNode returns a loop that takes IDs from a node of bwmarrin/snowflake.
 func bwmarrinNode() (func(int) error, error) {
 	node, err := bwmarrin.NewNode(1)
 	if err != nil {
@@ -168,6 +170,7 @@ func druoyi() func(int) error {
 	}
 }
 
+// uuidV7 creates n UUIDs of version 7.
 func uuidV7(n int) error {
 	for range n {
 		if _, err := uuid.NewV7(); err != nil {
@@ -177,6 +180,7 @@ func uuidV7(n int) error {
 	return nil
 }
 
+// ulids creates n ULIDs.
 func ulids(n int) error {
 	for range n {
 		ulid.Make()

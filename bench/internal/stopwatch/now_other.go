@@ -4,6 +4,7 @@ package stopwatch
 
 import "time"
 
+// start is the time from which now counts.
 var start = time.Now()
 
 // now reads the clock, because there is no counter. The measured call is then less cold.

@@ -19,7 +19,7 @@ import (
 func TestOrderIsReopenedByItsKey(t *testing.T) {
 	t.Parallel()
 	address := startOrders(t)
-	p := page{t, testbrowser.Start(t)}
+	p := page{t: t, ctx: testbrowser.Start(t)}
 
 	p.do(chromedp.Navigate(address), chromedp.SetValue("#customer", "Grace Hopper"), chromedp.Click("#create"))
 	placed := p.order()
@@ -56,7 +56,7 @@ const (
 func TestMistakeIsExplained(t *testing.T) {
 	t.Parallel()
 	address := startOrders(t)
-	p := page{t, testbrowser.Start(t)}
+	p := page{t: t, ctx: testbrowser.Start(t)}
 
 	p.do(chromedp.Navigate(address), chromedp.SetValue(firstQuantity, "0"), chromedp.Click("#create"))
 	if got := p.text("#message"); !strings.Contains(got, "lines[0].quantity is 0: want 1 or more") {
@@ -80,7 +80,7 @@ func TestMistakeIsExplained(t *testing.T) {
 func TestDoubleClickIsOneOrder(t *testing.T) {
 	t.Parallel()
 	address := startOrders(t)
-	p := page{t, testbrowser.Start(t)}
+	p := page{t: t, ctx: testbrowser.Start(t)}
 	p.do(chromedp.Navigate(address))
 	const twice = `(async () => {
 		const answers = [], fetched = window.fetch;
@@ -106,6 +106,7 @@ type page struct {
 	ctx context.Context
 }
 
+// do runs the actions one after another.
 func (p page) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	if err := chromedp.Do(p.ctx, actions...); err != nil {
@@ -120,6 +121,7 @@ func (p page) text(selector string) string {
 	return value(p, chromedp.Text(selector))
 }
 
+// value runs an action and returns its result.
 func value[T any](p page, action chromedp.Action[T]) T {
 	p.t.Helper()
 	got, err := chromedp.Run(p.ctx, action)
@@ -136,7 +138,7 @@ type order struct{ Key, Customer, Placed, Lines string }
 func (p page) order() order {
 	p.t.Helper()
 	p.do(chromedp.WaitVisible("#order"))
-	return order{p.text("#order-id"), p.text("#order-customer"), p.text("#order-time"), p.text("#lines")}
+	return order{Key: p.text("#order-id"), Customer: p.text("#order-customer"), Placed: p.text("#order-time"), Lines: p.text("#lines")}
 }
 
 // wantLostAsNumber makes the page open the order by its key as a number, which names no
@@ -175,6 +177,7 @@ func (p page) screenshot(name string, width int64) {
 	}
 }
 
+// startOrders starts examples/orderapi, and returns its address.
 func startOrders(t *testing.T) string {
 	t.Helper()
 	testserver.Program(t, "chromium") // otherwise the program need not be built

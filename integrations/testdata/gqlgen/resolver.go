@@ -29,6 +29,7 @@ func (*Resolver) Query() QueryResolver { return query{} }
 // Line serves the generated code.
 func (*Resolver) Line() LineResolver { return line{} }
 
+// line resolves the fields of a line.
 type line struct{}
 
 // ID returns the line's key.
@@ -37,6 +38,7 @@ func (line) ID(_ context.Context, l *Line) (types.ID, error) { return types.ID(l
 // Order returns the key of the line's order.
 func (line) Order(_ context.Context, l *Line) (types.ID, error) { return types.ID(l.Order), nil }
 
+// query resolves the queries of the schema.
 type query struct{}
 
 // Line returns a line.
