@@ -113,6 +113,7 @@ func timed(b *testing.B, n int, f func() error) float64 {
 	return ns
 }
 
+// must ends the benchmark if there is an error.
 func must(b *testing.B, err error) {
 	b.Helper()
 	if err != nil {
@@ -139,6 +140,7 @@ func contenders(b *testing.B, more ...peers.Contender) []peers.Contender {
 	return slices.Concat(all, more)
 }
 
+// namesOf returns the contenders' names.
 func namesOf(contenders []peers.Contender) (names []string) {
 	for _, c := range contenders {
 		names = append(names, c.Name)

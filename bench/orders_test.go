@@ -89,6 +89,7 @@ type autoLine struct {
 	Quantity int    `gorm:"not null"`
 }
 
+// The number of orders of a run, and of lines of each order.
 const (
 	orderCount = 1000
 	lineCount  = 10

@@ -134,6 +134,7 @@ func uuidv4() textForm {
 	}}
 }
 
+// fatal ends the test or benchmark if there is an error.
 func fatal(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {

@@ -32,6 +32,7 @@ func (id *GraphID) UnmarshalGraphQL(input any) error {
 // resolver answers the query of TestGraphGophers with its arguments.
 type resolver struct{}
 
+// Order returns an order with the IDs of the query's arguments.
 func (*resolver) Order(args struct {
 	ID    GraphID
 	After *GraphID
@@ -40,6 +41,7 @@ func (*resolver) Order(args struct {
 	return &orderResolver{args.ID, args.After}
 }
 
+// orderResolver resolves the fields of an order.
 type orderResolver struct {
 	id    GraphID
 	after *GraphID

@@ -164,6 +164,7 @@ func checkImports(t *testing.T, row, source string) {
 	}
 }
 
+// readFile returns the text of a file.
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)

@@ -237,6 +237,7 @@ func request(t *testing.T, method, url, body string, status int, v any) string {
 	return got.String()
 }
 
+// noError ends the test if there is an error.
 func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

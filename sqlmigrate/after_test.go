@@ -114,6 +114,8 @@ func (c *changeLog) LogMode(logger.LogLevel) logger.Interface { return c }
 func (c *changeLog) Info(context.Context, string, ...any)     {}
 func (c *changeLog) Warn(context.Context, string, ...any)     {}
 func (c *changeLog) Error(context.Context, string, ...any)    {}
+
+// Trace records the statement if it changes the schema or rows.
 func (c *changeLog) Trace(_ context.Context, _ time.Time, fc func() (string, int64), _ error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

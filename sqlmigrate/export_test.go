@@ -52,6 +52,7 @@ func (f *FakeEngine) Run(_ context.Context, _ *sql.Conn, statements []plan.State
 	return nil
 }
 
+// Script returns the format and the statements, without the syntax of the format.
 func (*FakeEngine) Script(statements []plan.Statement, format engine.Format) string {
 	text := "-- " + string(format) + "\n"
 	for _, s := range statements {

@@ -113,7 +113,7 @@ func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir
 	}
 	// The file of stage prepare contains the plan. The files of swap and finish read their
 	// statements from the journal that the file of prepare has filled.
-	var planned *engine.OnlinePlan
+	var online *engine.OnlinePlan
 	if stage == StagePrepare && len(tables) > 0 {
 		o, err := p.Online(ctx, db)
 		if err == nil {
@@ -122,9 +122,9 @@ func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir
 		if err != nil {
 			return err
 		}
-		planned = &o.move.Plan
+		online = &o.move.Plan
 	}
-	up, down, err := pgonline.StageFile(stage, tables, planned)
+	up, down, err := pgonline.StageFile(stage, tables, online)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func Validate(db *gorm.DB, targets []any, opts ...Option) error {
 //
 // rejected lists columns that reject the first key, views that cannot be read with it,
 // and triggers that still assign keys. notes describe the results for the second key, and
-// the tables that could not be tried.
+// the tables that could not be findings.
 //
 // A copy is a temporary table, or a table that TryKeys drops afterwards. No trigger of an
 // original table fires, and no program has to wait.
@@ -110,26 +110,27 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 	if err != nil {
 		return nil, nil, err
 	}
-	tried, err := read(ctx, db, func(conn *sql.Conn) (engine.Findings, error) {
+	findings, err := read(ctx, db, func(conn *sql.Conn) (engine.Findings, error) {
 		found, _, err := c.find(ctx, conn, e)
 		if err != nil {
 			return engine.Findings{}, err
 		}
-		tried, err := e.Try(ctx, conn, c.trial(found))
+		findings, err := e.Try(ctx, conn, c.trial(found))
 		// The blockers of a plan for the tables that were tried do not matter here. For a
-		// table that find left out, they are the reason why it was not tried.
+		// table that find left out, they are the reason why it was not findings.
 		for _, b := range found.Blockers {
 			if !slices.ContainsFunc(found.Tables, func(t Table) bool { return t.TableName() == b.Table }) {
-				tried.Blockers = append(tried.Blockers, b)
+				findings.Blockers = append(findings.Blockers, b)
 			}
 		}
-		return tried, err
+		return findings, err
 	})
-	rejected = tried.Blockers
-	for _, o := range tried.Omitted {
+	rejected = findings.Blockers
+	// A trigger that still assigns keys would be an omission of phase detach.
+	for _, o := range findings.Omitted {
 		rejected = append(rejected, o.Blocker)
 	}
-	return rejected, tried.Notes, err
+	return rejected, findings.Notes, err
 }
 
 // inspect makes the plan. If the engine finds no blockers in the catalog, inspect also
@@ -144,11 +145,11 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	if len(found.Blockers) == 0 {
 		afterMove := trial
 		afterMove.Moved, afterMove.Phases = true, found.Phases
-		tried, err := e.Try(ctx, conn, afterMove)
+		findings, err := e.Try(ctx, conn, afterMove)
 		if err != nil {
 			return nil, err
 		}
-		found.Add(tried)
+		found.Add(findings)
 	}
 	p := &Plan{
 		Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Omitted: found.Omitted,

@@ -21,13 +21,13 @@ type plantedColumn struct {
 
 // key returns a function that returns a random key of a table with the keys 1 to most.
 func key(most int) func(*rand.Rand) string {
-	return func(r *rand.Rand) string { return fmt.Sprint(existing(r, most)) }
+	return func(r *rand.Rand) string { return fmt.Sprint(existingKey(r, most)) }
 }
 
-// existing returns a random key of a table from which every twentieth row was deleted.
+// existingKey returns a random key of a table from which every twentieth row was deleted.
 // These gaps tell references from other numbers, because a reference never holds a
 // deleted key.
-func existing(r *rand.Rand, most int) int {
+func existingKey(r *rand.Rand, most int) int {
 	for {
 		if n := 1 + r.IntN(most); n%20 != 0 {
 			return n
@@ -43,7 +43,7 @@ func between(from, to int) func(*rand.Rand) string {
 
 // keys returns a function that returns an array of two random keys.
 func keys(most int) func(*rand.Rand) string {
-	return func(r *rand.Rand) string { return fmt.Sprintf("'{%d,%d}'", existing(r, most), existing(r, most)) }
+	return func(r *rand.Rand) string { return fmt.Sprintf("'{%d,%d}'", existingKey(r, most), existingKey(r, most)) }
 }
 
 // The largest keys of the tables.

@@ -50,7 +50,7 @@ func TestModelsInParallel(t *testing.T) {
 		t.Fatalf("references %q, %v", want, err)
 	}
 	for i := range 50 {
-		db := fresh(one)
+		db := unparsedHandle(one)
 		var done sync.WaitGroup
 		for n := range 8 {
 			done.Go(func() {
@@ -72,8 +72,8 @@ func TestModelsInParallel(t *testing.T) {
 	}
 }
 
-// fresh returns a handle that has not parsed any model.
-func fresh(db *gorm.DB) *gorm.DB {
+// unparsedHandle returns a handle that has not parsed any model.
+func unparsedHandle(db *gorm.DB) *gorm.DB {
 	again, err := gorm.Open(db.Dialector, &gorm.Config{ConnPool: db.ConnPool, DryRun: true})
 	if err != nil {
 		panic(err)

@@ -15,6 +15,7 @@ type viewedOrder struct {
 	Total []orderTotal
 }
 
+// An orderTotal is a row of the view.
 type orderTotal struct{ ViewedOrderID, Sum int64 }
 
 // A plan does not change the columns of a view to which an association of a model leads,
@@ -33,6 +34,7 @@ func TestModelOfAView(t *testing.T) {
 	})
 }
 
+// A guardedOrder has a CHECK for its key, to which GORM gives a name.
 type guardedOrder struct {
 	ID int64 `gorm:"primaryKey;autoIncrement:false;check:id > 0"`
 }

@@ -48,6 +48,7 @@ func createCounted(t *testing.T, db *gorm.DB) {
 // returns its key.
 func insertOld(t *testing.T, db *gorm.DB, table string) types.ID {
 	t.Helper()
+	// An INSERT needs a column, so it sets the column besides the key to NULL.
 	column, quoted := map[string]string{"orders": "note", narrowTable: "order_id"}[table], db.Statement.Quote(table)
 	var before, after []types.ID
 	keys := "SELECT id FROM " + quoted

@@ -38,18 +38,18 @@ func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) 
 		}
 	}
 	found := slices.Clone(c.references)
-	missing := map[string]bool{} // a set of notes, because several references may give the same note
+	notes := map[string]bool{} // a set, because several references may give the same note
 	for _, ref := range c.fromModels {
 		switch err := check.reference(ref); {
 		case err == nil:
 			found = append(found, ref)
 		case errors.As(err, new(absentError)):
-			missing["A model's reference is left out: "+err.Error()+"."] = true
+			notes["A model's reference is left out: "+err.Error()+"."] = true
 		default:
 			return nil, nil, fmt.Errorf("sqlmigrate: %w", err)
 		}
 	}
-	return sorted(found), slices.Sorted(maps.Keys(missing)), nil
+	return sorted(found), slices.Sorted(maps.Keys(notes)), nil
 }
 
 // sorted sorts the references in place and removes duplicates.

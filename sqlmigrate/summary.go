@@ -103,8 +103,8 @@ func blockingObjects(blockers []Blocker) []BlockingObject {
 		o := &objects[i]
 		o.Tables, o.Reasons = engine.AppendNew(o.Tables, b.Table), engine.AppendNew(o.Reasons, b.Reason)
 	}
-	first := map[string]int{} // for each fix, the index of the first object that has it
-	for i, o := range slices.Backward(objects) {
+	first := map[string]int{}                    // for each fix, the index of the first object that has it
+	for i, o := range slices.Backward(objects) { // backward, so that the first index is set last
 		first[o.Fix] = i
 	}
 	slices.SortStableFunc(objects, func(a, b BlockingObject) int { return cmp.Compare(first[a.Fix], first[b.Fix]) })

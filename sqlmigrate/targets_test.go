@@ -126,6 +126,7 @@ func TestModelReferencesToNoKey(t *testing.T) {
 	}
 }
 
+// A house embeds the same struct twice.
 type house struct {
 	ID     int64
 	Before address `gorm:"embedded;embeddedPrefix:before_"`

@@ -24,6 +24,7 @@ func TestCommand(t *testing.T) {
 		"start, on an empty table", "hold, on an empty table", "start, after all were released", "start, after all were killed",
 	} {
 		cells := strings.Split(line(string(out), "| "+row), " | ")
+		// The cells are the name, the seconds, the workers and the failed attempts.
 		if len(cells) < 4 || cells[2] != "40" || cells[3] != "0" {
 			t.Errorf("%s: %q, want 40 workers and no attempt that failed", row, cells)
 		}

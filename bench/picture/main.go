@@ -85,6 +85,7 @@ const (
 	lineHeight = 24
 )
 
+// style has the colours for readers with a light and with a dark screen.
 const style = `<style>
 text { font: 14px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #191d24 } .title { font-weight: 600 }
 .label { text-anchor: end } rect { fill: #b6bdc9 } .ours { fill: #1c58b3 }

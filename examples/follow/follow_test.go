@@ -121,10 +121,10 @@ func textsOf(t *testing.T, f follower) (texts string) {
 	return texts
 }
 
-// patient returns a handle of the same database of SQLite that waits longer for its turn to
+// withLongTimeout returns a handle of the same database of SQLite that waits longer for its turn to
 // write, because six writers in turn can keep a seventh waiting on a busy machine. It returns
 // db itself for the other databases.
-func patient(t *testing.T, db *gorm.DB) *gorm.DB {
+func withLongTimeout(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	if db.Name() != "sqlite" {
 		return db
@@ -147,7 +147,7 @@ func patient(t *testing.T, db *gorm.DB) *gorm.DB {
 func TestEachEventOnce(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		db = patient(t, db)
+		db = withLongTimeout(t, db)
 		layout, begun := use(t, db), time.Now()
 		ways := []*way{{follower: &overlapFollower{db: db, layout: layout, overlap: time.Hour, since: begun}, complete: true}}
 		if db.Name() == "postgres" {

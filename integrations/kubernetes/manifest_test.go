@@ -56,6 +56,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
+// read returns the text of a file.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -146,6 +146,7 @@ func count(t *testing.T, db database, table string) (rows int) {
 	return rows
 }
 
+// ok ends the test if there is an error.
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

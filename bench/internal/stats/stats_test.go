@@ -38,6 +38,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
+// Without values there is no quantile, and 0 would look like a result.
 func TestQuantileOfNothing(t *testing.T) {
 	t.Parallel()
 	if got := stats.Quantile(nil, 0.5); !math.IsNaN(got) {
@@ -82,6 +83,7 @@ func TestQuantileProperties(t *testing.T) {
 	}
 }
 
+// The median of an odd number of values is the middle value, also if one is far away.
 func TestMedian(t *testing.T) {
 	t.Parallel()
 	if got := stats.Median([]float64{1, 100, 2}); got != 2 {
@@ -89,6 +91,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
+// Ratios divides pairs, and ignores a value without a partner.
 func TestRatios(t *testing.T) {
 	t.Parallel()
 	got := stats.Ratios([]float64{1, 9, 5}, []float64{2, 3})

@@ -10,6 +10,7 @@ import (
 
 //go:generate go run gorm.io/cli/gorm@v0.2.4 gen -i . -o ../cliquery
 
+// The generator of gorm.io/cli/gorm reads this configuration from the source.
 var _ = genconfig.Config{
 	OutPath:      "../cliquery",
 	FieldTypeMap: map[any]any{types.ID(0): field.Number[types.ID]{}},

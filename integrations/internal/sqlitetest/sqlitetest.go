@@ -13,6 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
+// order and line are a row and its child.
 type order struct {
 	gormflake.Model
 	Lines []line

@@ -36,6 +36,7 @@ func TestGqlgenGenerated(t *testing.T) {
 	}
 }
 
+// ask executes a query, and returns its response.
 func ask(t *testing.T, query string) *graphql.Response {
 	t.Helper()
 	schema := executor.New(gqlgen.NewExecutableSchema(gqlgen.Config{Resolvers: &gqlgen.Resolver{}}))

@@ -127,6 +127,7 @@ type outageStore struct {
 // errRefused is the error of a store that is down.
 var errRefused = errors.New("dial tcp 10.0.0.5:5432: connect: connection refused")
 
+// Load fails while the store is down.
 func (r *outageStore) Load(ctx context.Context) (map[int]lease.Record, error) {
 	if r.down.Load() {
 		return nil, errRefused
@@ -134,6 +135,7 @@ func (r *outageStore) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return r.Memory.Load(ctx)
 }
 
+// CompareAndSwap fails while the store is down.
 func (r *outageStore) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	if r.down.Load() {
 		return false, errRefused
@@ -157,6 +159,7 @@ func (s *messageLog) WithAttrs([]slog.Attr) slog.Handler { return s }
 
 func (s *messageLog) WithGroup(string) slog.Handler { return s }
 
+// Handle records a message.
 func (s *messageLog) Handle(_ context.Context, r slog.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,6 +39,7 @@ func pages(t *testing.T) []document {
 // evidence is the page that names the functions and tests for each promise of the pages.
 const evidence = "internal/test/docstest/evidence.md"
 
+// fence matches a block of code, link the target of a link, and code a span of code.
 var (
 	fence = regexp.MustCompile("(?ms)^```.*?^```$")
 	link  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
@@ -291,8 +292,10 @@ func TestGoInPages(t *testing.T) {
 	}
 }
 
+// module is the path of the module, with which the paths of its packages begin.
 const module = "github.com/gormflake/gormflake"
 
+// structType matches the declaration of a struct. lineStart matches the start of each line.
 var (
 	structType = regexp.MustCompile(`(?ms)^type \w+ struct \{\n.*?^\}\n`)
 	lineStart  = regexp.MustCompile(`(?m)^`)

@@ -40,6 +40,7 @@ type faultyConn struct {
 	faults *Faults
 }
 
+// ExecContext runs the statement, unless the statement must fail.
 func (p *faultyConn) ExecContext(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
 	err = p.faults.around(func() (err error) {
 		res, err = p.ConnPool.ExecContext(ctx, query, args...)
@@ -48,6 +49,8 @@ func (p *faultyConn) ExecContext(ctx context.Context, query string, args ...any)
 	return res, err
 }
 
+// QueryContext runs the query, unless the query must fail. If only the reply is lost, it
+// closes the rows.
 func (p *faultyConn) QueryContext(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
 	err = p.faults.around(func() (err error) {
 		rows, err = p.ConnPool.QueryContext(ctx, query, args...)
@@ -59,8 +62,11 @@ func (p *faultyConn) QueryContext(ctx context.Context, query string, args ...any
 	return rows, err
 }
 
+// faultyPool is a pool whose statements and BEGIN pass through its faults.
 type faultyPool struct{ faultyConn }
 
+// BeginTx begins a transaction, unless BEGIN must fail. If only the reply is lost, it rolls
+// the transaction back.
 func (p *faultyPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
 	var tx *sql.Tx
 	err := p.faults.around(func() (err error) {
@@ -76,6 +82,7 @@ func (p *faultyPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.Con
 	return &faultyTx{faultyConn{tx, p.faults}}, nil
 }
 
+// faultyTx is a transaction whose statements and COMMIT pass through its faults.
 type faultyTx struct{ faultyConn }
 
 // Commit fails before it reaches the server, even if the fault is late, because no client

@@ -15,6 +15,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
+// galeraNodes is the number of nodes. Without one of them, the others are a majority.
 const galeraNodes = 3
 
 // galera is a cluster without a leader, in which each node accepts writes. Tests break

@@ -31,6 +31,7 @@ func TestGalera(t *testing.T) {
 		must(t, cluster.Failover())
 		must(t, cluster.Heal())
 		var got string
+		// With wsrep_sync_wait, the node first applies the writes that it has received.
 		if err := open(t, lost.URL()+"?wsrep_sync_wait=1").QueryRowContext(t.Context(), "SELECT MAX(value) FROM kept").Scan(&got); err != nil {
 			t.Error(err)
 		}

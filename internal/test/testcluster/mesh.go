@@ -38,6 +38,7 @@ type meshLink struct {
 	mute           atomic.Bool // whether its data is dropped
 }
 
+// close closes both sides of the connection.
 func (l *meshLink) close() {
 	_ = l.client.Close()
 	if l.server != nil {

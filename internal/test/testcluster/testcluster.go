@@ -57,6 +57,7 @@ const (
 	AllKilled     Fault = "all killed"      // Galera only
 )
 
+// How long a cluster may take, and how often its start is tried.
 const (
 	leaderTimeout = 2 * time.Minute  // to elect a leader
 	wholeTimeout  = 90 * time.Second // until all members follow
@@ -165,6 +166,7 @@ func (c *Cluster) await(timeout time.Duration, what string, ready func() error) 
 // all returns the members and the servers that watch them.
 func (c *Cluster) all() []*testserver.Server { return slices.Concat(c.members, c.others) }
 
+// logTails returns the end of each server's log.
 func (c *Cluster) logTails() string {
 	var text strings.Builder
 	for _, s := range c.all() {

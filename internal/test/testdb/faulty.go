@@ -143,6 +143,7 @@ type faultyConn struct {
 	faults *Faults
 }
 
+// CheckNamedValue lets the driver convert an argument, if it can.
 func (c *faultyConn) CheckNamedValue(v *driver.NamedValue) error {
 	if checker, ok := c.Conn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(v)
@@ -150,6 +151,7 @@ func (c *faultyConn) CheckNamedValue(v *driver.NamedValue) error {
 	return driver.ErrSkip
 }
 
+// BeginTx begins a transaction unless BEGIN is refused.
 func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if _, err := c.faults.nextFault(); err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ const (
 	missing     = "GORMFLAKE_TESTDB_MISSING" // the missing servers, for that package
 )
 
+// The settings by which the note tells how to run skipped tests.
 const (
 	mariadbSetting  = "GORMFLAKE_TEST_MARIADB='mysql://root@127.0.0.1:3306/test'"
 	mysqlSetting    = "GORMFLAKE_TEST_MYSQL='mysql://root@127.0.0.1:3307/test'"

@@ -241,6 +241,7 @@ func copyOptions(opts []gorm.Option) []gorm.Option {
 // *gorm.Config, because that replaces all earlier settings.
 type discardByDefault struct{}
 
+// Apply sets the logger that logs nothing, unless another logger is set.
 func (discardByDefault) Apply(config *gorm.Config) error {
 	if config.Logger == nil {
 		config.Logger = logger.Discard

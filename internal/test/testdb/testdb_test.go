@@ -13,6 +13,7 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
+// row is a row of the tests' only table.
 type row struct {
 	ID   int64 `gorm:"primaryKey;autoIncrement:false"`
 	Name string

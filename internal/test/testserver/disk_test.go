@@ -38,6 +38,7 @@ func TestDiskLosesPower(t *testing.T) {
 	}
 }
 
+// write writes a file without flushing it to the disk.
 func write(t *testing.T, path string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {

@@ -19,6 +19,7 @@ import (
 // engines are all engines, in the order in which messages list them.
 var engines = []*Engine{mariadb, mysql, postgres, redis, valkey, etcd, zookeeper, pgbouncer, galera, patroni, haproxy, tidb}
 
+// postgres is the engine of PostgreSQL.
 var postgres = &Engine{
 	service:    "postgres",
 	title:      "PostgreSQL",
@@ -59,6 +60,7 @@ var postgres = &Engine{
 	},
 }
 
+// mariadb is the engine of MariaDB.
 var mariadb = &Engine{
 	service:    "mariadb",
 	title:      "MariaDB",
@@ -123,6 +125,7 @@ const (
 	tidbVariable   = "GORMFLAKE_TEST_TIDB"
 )
 
+// mysql is the engine of MySQL. Its program is named by mysqldVariable, or is in PATH.
 var mysql = &Engine{
 	service:    "mysql",
 	title:      "MySQL",
@@ -233,6 +236,7 @@ func redisEngine(service, title, program string) *Engine {
 	}
 }
 
+// etcd is the engine of etcd, as a cluster of one member.
 var etcd = &Engine{
 	service:    "etcd",
 	title:      "etcd",
@@ -275,6 +279,7 @@ const (
 	zookeeperPath = zookeeperJar + ":/usr/share/java/slf4j-simple.jar"
 )
 
+// zookeeper is the engine of ZooKeeper, as a single server.
 var zookeeper = &Engine{
 	service:    "zookeeper",
 	title:      "ZooKeeper",

@@ -21,6 +21,7 @@ func PgBouncer(t testing.TB, server *Server, settings ...string) *Server {
 	return start(t, pgbouncer, append(database, settings...))
 }
 
+// pgbouncer is the engine of PgBouncer. Its settings are whole lines of pgbouncer.ini.
 var pgbouncer = &Engine{
 	service:    "pgbouncer",
 	title:      "PgBouncer",

@@ -152,6 +152,7 @@ func (p *Proxy) link(client net.Conn) *link {
 	return nil
 }
 
+// unlink forgets a connection that has ended.
 func (p *Proxy) unlink(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

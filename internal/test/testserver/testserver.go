@@ -33,6 +33,7 @@ import (
 	"time"
 )
 
+// How long a server may take to start and to stop.
 const (
 	startTimeout = time.Minute
 	stopTimeout  = 30 * time.Second

@@ -385,6 +385,7 @@ func pgbouncerClient(t *testing.T, url string) client {
 	return sqlClient(t, url+"&default_query_exec_mode=simple_protocol")
 }
 
+// redisClient returns a client that sends commands as lines of text.
 func redisClient(_ *testing.T, url string) client {
 	return client{
 		write: func(_ context.Context, value string) error {

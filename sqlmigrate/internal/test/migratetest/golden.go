@@ -79,16 +79,16 @@ func Whole(t testing.TB, db *gorm.DB, name, text string) {
 	if text == string(want) {
 		return
 	}
-	// The first line names the server on which the file was recorded.
+	// The first line names the server on which the file was planRecords.
 	if first, _, _ := strings.Cut(string(want), "\n"); !strings.HasPrefix(text, first+"\n") {
 		t.Skipf("%s is of another %s", file, first)
 	}
 	t.Errorf("%s differs:\n%s", file, testdb.Diff(string(want), text))
 }
 
-// recorded knows the plans of testdata/plans.txt, and which tests have made a plan. The
+// planRecords knows the plans of testdata/plans.txt, and which tests have made a plan. The
 // tests of a package share it while they run in parallel.
-var recorded struct {
+var planRecords struct {
 	sync.Mutex
 
 	tests map[string]bool // names of the running tests that have made a plan
@@ -98,19 +98,19 @@ var recorded struct {
 // isFirstPlan reports whether the test has not made a plan before. The first call of all
 // tests also reads testdata/plans.txt.
 func isFirstPlan(t testing.TB) bool {
-	recorded.Lock()
-	defer recorded.Unlock()
-	if recorded.lines == nil {
-		recorded.tests, recorded.lines = map[string]bool{}, readLines(t)
+	planRecords.Lock()
+	defer planRecords.Unlock()
+	if planRecords.lines == nil {
+		planRecords.tests, planRecords.lines = map[string]bool{}, readLines(t)
 	}
-	if recorded.tests[t.Name()] {
+	if planRecords.tests[t.Name()] {
 		return false
 	}
-	recorded.tests[t.Name()] = true
+	planRecords.tests[t.Name()] = true
 	t.Cleanup(func() { // with -count the test runs again
-		recorded.Lock()
-		defer recorded.Unlock()
-		delete(recorded.tests, t.Name())
+		planRecords.Lock()
+		defer planRecords.Unlock()
+		delete(planRecords.tests, t.Name())
 	})
 	return true
 }
@@ -136,15 +136,15 @@ func comparePlan(t testing.TB, db *gorm.DB, parts []string) {
 	if *plans != "" {
 		write(t, filepath.Join(*plans, strings.ReplaceAll(t.Name(), "/", "_")), strings.Join(parts, ""))
 	}
-	recorded.Lock()
-	defer recorded.Unlock()
+	planRecords.Lock()
+	defer planRecords.Unlock()
 	// known reports whether the file has a plan of this test and server.
-	known := slices.ContainsFunc(slices.Collect(maps.Keys(recorded.lines)), func(known string) bool { return strings.HasPrefix(known, test+" ") })
+	known := slices.ContainsFunc(slices.Collect(maps.Keys(planRecords.lines)), func(known string) bool { return strings.HasPrefix(known, test+" ") })
 	switch {
 	case *update:
-		recorded.lines[line] = true
-		write(t, linesFile, strings.Join(slices.Sorted(maps.Keys(recorded.lines)), "\n")+"\n")
-	case known && !recorded.lines[line]:
+		planRecords.lines[line] = true
+		write(t, linesFile, strings.Join(slices.Sorted(maps.Keys(planRecords.lines)), "\n")+"\n")
+	case known && !planRecords.lines[line]:
 		t.Errorf("the plan is not in testdata/plans.txt: see package migratetest for how to see what differs:\n%s", line)
 	}
 }
@@ -231,7 +231,7 @@ func PlanText(t testing.TB, p *sqlmigrate.Plan) []string {
 // server estimates.
 func OnlineText(t testing.TB, p *sqlmigrate.OnlinePlan) []string {
 	t.Helper()
-	return []string{estimates.ReplaceAllString(p.String()+"\n"+p.WayBack(), "N"), KeptText(t, keptOf(p).Plan)}
+	return []string{estimates.ReplaceAllString(p.String()+"\n"+p.WayBack(), "N"), KeptText(t, moveOf(p).Plan)}
 }
 
 // KeptText returns the JSON of an online plan as the database stores it, without the

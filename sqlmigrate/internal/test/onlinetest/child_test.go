@@ -103,7 +103,7 @@ func runChild(t *testing.T, url string, at func(stage, step string, kill func())
 
 // childOnce runs a child until it has completed the move. If kill is true, it kills the
 // child at a random moment, shortly after the child has begun one of its first steps. This
-// is step number most at the latest. childOnce returns the number of steps that the child
+// is step number most at the latest, so that steps remain for further kills. childOnce returns the number of steps that the child
 // began, and whether it completed the move.
 func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps int) {
 	t.Helper()

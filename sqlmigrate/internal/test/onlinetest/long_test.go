@@ -127,6 +127,7 @@ CREATE INDEX ix_notes ON notes (parent_id);`, rows))
 	}.measure(t)
 }
 
+// longTables are the targets of the move in the long tests.
 var longTables = []any{"parents", "lines", "notes"}
 
 // A longMove contains the parts of the long tests that depend on the database.

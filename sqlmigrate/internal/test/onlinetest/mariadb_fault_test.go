@@ -53,16 +53,16 @@ func mariadbEnded(t *testing.T, server *mariadbServer) {
 	programs := mariadbLoad(t, d, unreadable)
 	for ended := 0; ; ended++ {
 		ctx, cancel := context.WithCancel(context.Background())
-		steps, last, ending := 0, 1+rand.IntN(4), sync.WaitGroup{}
+		steps, endAt, ending := 0, 1+rand.IntN(4), sync.WaitGroup{}
 		err := d.online(t).Apply(ctx, d.DB, sqlmigrate.WithBatchRows(50, 200), sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 			swap := p.Stage == sqlmigrate.StageSwap
-			if steps++; ended < ends && steps == last {
+			if steps++; ended < ends && steps == endAt {
 				ending.Go(func() {
 					time.Sleep(rand.N(20 * time.Millisecond))
 					mariadbEnd(d, ended%2 == 0 && !swap, cancel)
 				})
 			}
-			if steps > last+5 || swap { // without this wait, the run would get far ahead on a busy machine
+			if steps > endAt+5 || swap { // without this wait, the run would get far ahead on a busy machine
 				ending.Wait()
 			}
 		}))

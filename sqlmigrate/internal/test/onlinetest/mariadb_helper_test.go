@@ -31,6 +31,7 @@ type mariadbServer struct {
 	count   atomic.Int64
 }
 
+// startMariaDB starts a server of MariaDB.
 func startMariaDB(t *testing.T, settings ...string) *mariadbServer {
 	t.Helper()
 	return startMariaDBOrMySQL(t, testserver.MariaDB, settings...)
@@ -63,6 +64,7 @@ func mariadbDialector(dsn string) (gorm.Dialector, error) {
 	return mysql.New(mysql.Config{DSNConfig: config}), nil
 }
 
+// mariadbOpen opens a database and closes it at the end of the test.
 func mariadbOpen(t *testing.T, dsn string) *gorm.DB {
 	t.Helper()
 	dialector, err := mariadbDialector(dsn)
@@ -90,6 +92,7 @@ func (s *mariadbServer) database(t *testing.T, statements ...string) *mariadbDat
 	return d
 }
 
+// pool returns the connection pool of the database.
 func (d *mariadbDatabase) pool(t *testing.T) *sql.DB {
 	t.Helper()
 	pool, err := d.DB.DB()
@@ -240,10 +243,10 @@ func mariadbShop(rows int) []string {
 	}
 }
 
-// expected matches errors that a program also gets without a move. The key exists already
+// expectedError matches errors that a program also gets without a move. The key exists already
 // (1062), another row refers to it (1451), or there was a deadlock and the server asks
 // the program to repeat its transaction (1213).
-var expected = regexp.MustCompile(`Error (1062|1213|1451)\b`)
+var expectedError = regexp.MustCompile(`Error (1062|1213|1451)\b`)
 
 // unreadable matches the error of MariaDB for triggers that it cannot read after a
 // session was killed.
@@ -260,7 +263,7 @@ func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
 		}
 		defer tx.Rollback() //nolint:errcheck // after a commit it does nothing
 		err = mariadbWrite(ctx, tx, rows)
-		for _, e := range append(tolerated, expected) {
+		for _, e := range append(tolerated, expectedError) {
 			if err != nil && e.MatchString(err.Error()) {
 				return nil
 			}

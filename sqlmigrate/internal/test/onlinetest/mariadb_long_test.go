@@ -70,7 +70,7 @@ func mariadbLongWriter(rows int) func(context.Context, *sql.Conn) error {
 	write := longWriter(rows, mariadbLongWrite)
 	return func(ctx context.Context, conn *sql.Conn) error {
 		err := write(ctx, conn)
-		if err != nil && expected.MatchString(err.Error()) {
+		if err != nil && expectedError.MatchString(err.Error()) {
 			return nil
 		}
 		return err

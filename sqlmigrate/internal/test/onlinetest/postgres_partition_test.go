@@ -149,7 +149,7 @@ func partedWriter(parity, users int) *program {
 }
 
 // pgCheckParted compares the rows with table mirror. If the keys are wide, it also
-// inserts keys above 2^53 through every reference.
+// inserts keys from 2^53 + 1 on (9007199254740993) through every reference.
 func pgCheckParted(t *testing.T, d *pgDatabase, wide bool) {
 	t.Helper()
 	d.want(t, `SELECT count(*) FROM (SELECT id, region, user_id FROM orders EXCEPT SELECT id, region, user_id FROM mirror) AS x`, "0")
@@ -260,7 +260,7 @@ func pgPartedSteps(t *testing.T, server *pgServer) {
 		}
 		ctx, stop := stopBefore(n)
 		wantError(t, d.online(t, "t").Apply(ctx, d.DB, stop), "context canceled")
-		ctx, stop = stopBefore(3 * n)
+		ctx, stop = stopBefore(3 * n) // at another step of Revert each time
 		wantError(t, d.online(t, "t").Revert(ctx, d.DB, stop), "context canceled")
 		if err := d.online(t, "t").Revert(context.Background(), d.DB); err != nil {
 			t.Fatal(err)
@@ -287,6 +287,7 @@ func pgPartedChanged(t *testing.T, server *pgServer) {
 		}
 		pgCheckNames(t, d)
 	}
+	// found is the partition that the error names.
 	for _, test := range []struct{ change, found string }{
 		{"CREATE TABLE t_3 PARTITION OF t FOR VALUES IN ('3')", "t_3"},
 		{"ALTER TABLE t DETACH PARTITION t_3; DROP TABLE t_3", `"public"."t_3"`},
@@ -303,6 +304,7 @@ func pgPartedChanged(t *testing.T, server *pgServer) {
 	if err := apply(sqlmigrate.StageSwap); err != nil {
 		t.Fatal(err)
 	}
+	// The partition that was detached has not got the columns of the move.
 	wantError(t, d.Exec(`ALTER TABLE t ATTACH PARTITION other."t 2" FOR VALUES IN ('2')`).Error, "gormflake_")
 	d.Script(t, "CREATE TABLE t_4 PARTITION OF t FOR VALUES IN ('4'); INSERT INTO t (x) VALUES ('4')")
 	wantError(t, d.online(t, "t").Revert(context.Background(), d.DB), "find partitions that have come or gone", "1 row found, want none (nothing has been taken back)")

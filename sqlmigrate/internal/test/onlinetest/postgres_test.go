@@ -182,7 +182,7 @@ func pgCheckRows(t *testing.T, d *pgDatabase) {
 	d.want(t, `SELECT count(*) FROM "Orders" o LEFT JOIN customers c ON c.id = o.customer_id WHERE c.id IS NULL`, "0")
 }
 
-// pgCheckWide inserts keys above 2^53 through every reference.
+// pgCheckWide inserts keys from 2^53 + 1 on (9007199254740993) through every reference.
 func pgCheckWide(t *testing.T, d *pgDatabase) {
 	t.Helper()
 	d.Script(t, `

@@ -78,9 +78,9 @@ type proofWriter struct {
 // proofChildren are the tables that refer to orders.
 var proofChildren = []string{"notes", "tags", "payments", "visits"}
 
-// repeated matches errors after which a program has to repeat its transaction, also
+// mustRepeat matches errors after which a program has to repeat its transaction, also
 // without a move.
-var repeated = regexp.MustCompile(`Error 1213\b|SQLSTATE 40P01`)
+var mustRepeat = regexp.MustCompile(`Error 1213\b|SQLSTATE 40P01`)
 
 // start starts the writers. They run until end stops them.
 func (p *proof) start(t *testing.T) {
@@ -115,7 +115,7 @@ func (w *proofWriter) run(ctx context.Context) {
 			w.uncertain++
 		case w.tool != nil && w.tool.MatchString(err.Error()):
 			w.refused, w.refusal = w.refused+1, err
-		case !repeated.MatchString(err.Error()):
+		case !mustRepeat.MatchString(err.Error()):
 			w.err = err
 		}
 	}
@@ -198,7 +198,7 @@ func (p *proof) run(t *testing.T) {
 	time.Sleep(idle)
 	begun := time.Now()
 	for n, stage := range p.first {
-		p.killed(t, stage)
+		p.killIn(t, stage)
 		if n == len(p.first)/2 { // the move is in stage copy
 			p.loseServer(t)
 		}
@@ -215,7 +215,7 @@ func (p *proof) run(t *testing.T) {
 	same(t, "after the way back", p.schema(), before)
 	if len(p.second) > 0 {
 		for _, stage := range p.second {
-			p.killed(t, stage)
+			p.killIn(t, stage)
 		}
 		p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), p.db, p.watch()) })
 		p.online(t, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), p.db, p.watch()) })
@@ -260,12 +260,12 @@ func (p *proof) online(t *testing.T, what string, do func(*sqlmigrate.OnlinePlan
 
 // watch returns an option that records the step that is under way.
 func (p *proof) watch() sqlmigrate.OnlineOption {
-	return sqlmigrate.WithOnlineProgress(func(now sqlmigrate.OnlineProgress) { p.at(string(now.Stage), now.Step) })
+	return sqlmigrate.WithOnlineProgress(func(now sqlmigrate.OnlineProgress) { p.setStage(string(now.Stage), now.Step) })
 }
 
-// at records the stage and the step that are under way, by which the writers group their
+// setStage records the stage and the step that are under way, by which the writers group their
 // longest transactions.
-func (p *proof) at(stage, step string) { p.stage.Store(stage + " " + shortStep(step)) }
+func (p *proof) setStage(stage, step string) { p.stage.Store(stage + " " + shortStep(step)) }
 
 // child starts a process that moves the tables. It repeats this while the server still
 // executes a statement of a killed process.
@@ -273,7 +273,7 @@ func (p *proof) child(t *testing.T, at func(stage, step string, kill func())) (d
 	t.Helper()
 	for {
 		done, failed = runChild(t, p.url, func(stage, step string, kill func()) {
-			p.at(stage, step)
+			p.setStage(stage, step)
 			at(stage, step, kill)
 		})
 		if !strings.Contains(failed, busy) {
@@ -282,9 +282,9 @@ func (p *proof) child(t *testing.T, at func(stage, step string, kill func())) (d
 	}
 }
 
-// killed starts a process that moves the tables, and kills it a random time after it has
+// killIn starts a process that moves the tables, and kills it a random time after it has
 // begun the stage.
-func (p *proof) killed(t *testing.T, stage sqlmigrate.StageName) {
+func (p *proof) killIn(t *testing.T, stage sqlmigrate.StageName) {
 	t.Helper()
 	delay := rand.N(20 * time.Millisecond)
 	if stage == sqlmigrate.StageCopy { // it takes longest, in proportion to the rows
