@@ -164,7 +164,7 @@ func TestFailureAfterPhase(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{FailAt: 2, Err: errors.New("broken")}
 	p := handPlan(f)
-	p.Phases[0].Steps = p.Phases[0].Steps[1:]
+	p.Phases[0].Steps = p.Phases[0].Steps[1:] // the step with the long statement remains
 	p.Phases[1].Steps[0].Up = append(p.Phases[1].Steps[0].Up, sqlmigrate.Statement{SQL: "up 5"})
 	err := p.Apply(t.Context(), sqlite(t))
 	migratetest.WantError(t, err, "phase widen, after its last") // widen has only one statement here, so statement 2 is its end

@@ -78,7 +78,7 @@ func TestBwmarrinJSONIsAString(t *testing.T) {
 // The parser of Base58 accepts texts that are too long or empty, as wrong IDs.
 func TestBwmarrinParsersTakeWhatOverflows(t *testing.T) {
 	t.Parallel()
-	long := []byte(strings.Repeat("Z", 13))
+	long := []byte(strings.Repeat("Z", 13)) // a number of more than 64 bits
 	if id, err := bwmarrin.ParseBase58(long); err != nil || id >= 0 {
 		t.Errorf("%s is %d, %v, want a negative ID and no error", long, id, err)
 	}

@@ -90,7 +90,7 @@ var (
 	_ lease.Queue     = watchedStore{}
 )
 
-// CompareAndSwap implements [lease.Store].
+// CompareAndSwap writes a record, and measures the write.
 func (s watchedStore) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	began := time.Now()
 	ok, err := s.sqlStore.CompareAndSwap(ctx, worker, old, next)
@@ -98,7 +98,8 @@ func (s watchedStore) CompareAndSwap(ctx context.Context, worker int, old, next 
 	return ok, err
 }
 
-// Connect implements [lease.Connector].
+// Connect returns the store on a connection of its own, and measures from the request for the
+// connection until it is returned.
 func (s watchedStore) Connect(ctx context.Context) (lease.Store, func(), error) {
 	began := time.Now()
 	store, release, err := s.sqlStore.(lease.Connector).Connect(ctx)
@@ -111,7 +112,7 @@ func (s watchedStore) Connect(ctx context.Context) (lease.Store, func(), error) 
 	}, nil
 }
 
-// Enter implements [lease.Queue].
+// Enter waits for a turn of the store's own queue, which is not measured.
 func (s watchedStore) Enter(ctx context.Context) (func(), error) {
 	return s.sqlStore.(lease.Queue).Enter(ctx)
 }

@@ -48,7 +48,7 @@ var dialects = []struct {
 	{"sqlite", func(pool gorm.ConnPool) gorm.Dialector { return sqlite.New(sqlite.Config{Conn: pool}) }},
 }
 
-// each runs the test on a mock for each database.
+// each runs the test on a mock for each database. gen returns the generator of the plugin.
 func each(t *testing.T, gen func(*testing.T) gormflake.Generator, test func(t *testing.T, db *gorm.DB, mock sqlmock.Sqlmock)) {
 	for _, d := range dialects {
 		t.Run(d.name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func each(t *testing.T, gen func(*testing.T) gormflake.Generator, test func(t *t
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.name == "sqlite" {
+			if d.name == "sqlite" { // whose dialect asks for the version when GORM opens it
 				mock.ExpectQuery("select sqlite_version").WillReturnRows(sqlmock.NewRows([]string{"v"}).AddRow("3.45.0"))
 			}
 			db, err := gorm.Open(d.open(pool), &gorm.Config{SkipDefaultTransaction: true})

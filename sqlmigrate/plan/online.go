@@ -145,7 +145,7 @@ func (h Hours) Contains(t time.Time) bool {
 		return true
 	case h.From < h.To:
 		return h.From <= at && at < h.To
-	default:
+	default: // the hours include midnight
 		return h.From <= at || at < h.To
 	}
 }

@@ -86,7 +86,7 @@ type AssignGenerator struct {
 // NewAssignGenerator returns a generator whose first ID is above 2⁶⁰.
 func NewAssignGenerator() *AssignGenerator { return &AssignGenerator{Last: 1 << 60} }
 
-// Fill implements gormflake.Generator.
+// Fill sets dst to the next IDs, unless Reject rejects the block.
 func (g *AssignGenerator) Fill(_ context.Context, dst []types.ID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -158,7 +158,7 @@ type Meddler struct {
 	Meddle func()
 }
 
-// Fill implements gormflake.Generator.
+// Fill calls Meddle, and then sets dst to the next IDs.
 func (m *Meddler) Fill(ctx context.Context, dst []types.ID) error {
 	m.Meddle()
 	return m.LayoutCounter.Fill(ctx, dst)

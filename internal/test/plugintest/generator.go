@@ -23,7 +23,7 @@ type Counter struct {
 	Err   error    // error that Fill returns, if it is not nil
 }
 
-// Fill implements gormflake.Generator.
+// Fill sets dst to the next IDs, or returns Err.
 func (c *Counter) Fill(_ context.Context, dst []types.ID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ type Failing struct {
 	Skip bool
 }
 
-// Fill implements gormflake.Generator.
+// Fill sets dst to the next IDs, or fails if fewer than len(dst) are left.
 func (f *Failing) Fill(ctx context.Context, dst []types.ID) error {
 	if f.Left -= len(dst); f.Left < 0 {
 		return ErrInjected
@@ -82,7 +82,7 @@ func (f *Failing) Fill(ctx context.Context, dst []types.ID) error {
 // Block generates IDs as cheaply as possible, so that benchmarks measure only the plugin.
 type Block struct{ Last atomic.Int64 }
 
-// Fill implements gormflake.Generator.
+// Fill sets dst to the next IDs.
 func (b *Block) Fill(_ context.Context, dst []types.ID) error {
 	end := b.Last.Add(int64(len(dst)))
 	for i := range dst {

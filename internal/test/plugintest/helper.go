@@ -137,7 +137,7 @@ func Unset(model, field, cause string) string {
 // locks do. This clause and the plugin's own clause must both apply.
 type Version int64
 
-// CreateClauses implements schema.CreateClausesInterface.
+// CreateClauses returns the clause that sets the field in each create.
 func (Version) CreateClauses(f *schema.Field) []clause.Interface {
 	return []clause.Interface{setVersion{field: f}}
 }

@@ -17,7 +17,7 @@ type Recorder struct {
 	messages []string
 }
 
-// LogMode implements logger.Interface.
+// LogMode returns the recorder, which records at every level.
 func (r *Recorder) LogMode(logger.LogLevel) logger.Interface { return r }
 
 // Trace records the statement.

@@ -36,7 +36,8 @@ func init() {
 	}()
 }
 
-// gaps returns all gaps until now. The caller holds mu.
+// gaps returns all gaps until now, including a gap from which the watcher has not woken up
+// yet. The caller holds mu.
 func gaps() []gap {
 	now, due := time.Now(), lastRan.Add(pause)
 	if now.Sub(due) <= maxDelay {

@@ -53,8 +53,8 @@ func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 	}
 }
 
-// Online compares the first plan of a test, which is a plan of an online move, with
-// testdata/plans.txt as [Plan] does.
+// Online fails the test if its first plan differs from the plans that testdata/plans.txt
+// contains for this test and server. It is [Plan] for plans of online moves.
 func Online(t testing.TB, db *gorm.DB, p *sqlmigrate.OnlinePlan) {
 	t.Helper()
 	if isFirstPlan(t) {

@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// TestMariaDB runs tests that share a server. Each of them creates its own database.
+// TestMariaDB tests online moves on MariaDB. Its tests share a server, and each of them
+// creates its own database.
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
 	runAll(t, startMariaDB(t), slices.Concat(mariadbAndMySQLTests, []namedTest{
@@ -20,7 +21,8 @@ func TestMariaDB(t *testing.T) {
 	}))
 }
 
-// TestMySQL leaves out the tests of unreadable triggers, which occur on MariaDB only.
+// TestMySQL tests online moves on MySQL. It leaves out the tests of unreadable triggers,
+// which occur on MariaDB only.
 func TestMySQL(t *testing.T) {
 	t.Parallel()
 	server := startMariaDBOrMySQL(t, testserver.MySQL, "log_bin_trust_function_creators=1")

@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// TestPostgres runs tests that share a server. Each of them creates its own database.
+// TestPostgres tests online moves on PostgreSQL. Its tests share a server, and each of them
+// creates its own database.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := startPostgres(t)

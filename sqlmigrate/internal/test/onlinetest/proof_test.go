@@ -304,7 +304,8 @@ func (p *proof) killIn(t *testing.T, stage sqlmigrate.StageName) {
 	t.Logf("killed in stage %s, %v after the first step of %s", at, delay.Round(time.Millisecond), stage)
 }
 
-// loseServer kills the server while the tables are copied.
+// loseServer starts a process that moves the tables, kills the server while the tables are
+// copied, and starts the server again. The process must fail because of that.
 func (p *proof) loseServer(t *testing.T) {
 	t.Helper()
 	var once sync.Once
