@@ -98,8 +98,8 @@ func together(b *testing.B, c peers.Contender) (ns float64, ok bool) {
 	threads.Wait()
 	must(b, errors.Join(laps[0].err, laps[1].err))
 	skew := laps[1].begin.Sub(laps[0].begin)
-	// took is the time from the earlier begin to the later end. All three are relative to the
-	// begin of the first thread.
+	// took is the time from the earlier begin to the later end. All three are relative to
+	// the begin of the first thread.
 	took := max(laps[0].end.Sub(laps[0].begin), laps[1].end.Sub(laps[0].begin)) - min(0, skew)
 	return float64(took) / (2 * ids), skew.Abs() < maxSkew
 }
@@ -190,7 +190,8 @@ func BenchmarkFill(b *testing.B) {
 }
 
 // BenchmarkLag measures a burst of 40,000 IDs, which is the number of ten milliseconds at
-// 12 bits, after a pause in which the lag could increase.
+// 12 bits. Before the burst is a pause, after which a generator with WithLag may issue the
+// unused IDs of the last ten milliseconds.
 func BenchmarkLag(b *testing.B) {
 	ids := make([]types.ID, 40_000)
 	// burst returns a window that takes all IDs at once, after the pause.

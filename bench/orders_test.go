@@ -50,8 +50,8 @@ func eachDatabase(b *testing.B, run func(*testing.B, *gorm.DB)) {
 	}
 }
 
-// write creates the tables again, and returns the time of insert. checked is on if the tables
-// have foreign keys, and off otherwise.
+// write creates the tables again, and returns the time of insert. checked is on if the
+// tables have foreign keys, and off otherwise.
 func write(b *testing.B, db *gorm.DB, checked string, insert func() error) float64 {
 	b.Helper()
 	tables := []any{&order{}, &line{}, &autoOrder{}, &autoLine{}}

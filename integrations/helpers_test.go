@@ -83,8 +83,8 @@ func wantError(t *testing.T, err error, parts ...string) {
 }
 
 // must returns a function that returns value, or ends the test if there is an error. A test
-// calls must(f())(t), because Go does not allow another argument beside the results of f. If
-// f returns only an error, the call is must(0, f())(t).
+// calls must(f())(t), because Go does not allow another argument beside the results of f.
+// If f returns only an error, the call is must(0, f())(t).
 func must[T any](value T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()

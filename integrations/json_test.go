@@ -65,7 +65,8 @@ func TestGoccyJSON(t *testing.T) {
 	checkJSON(t, codec{goccy.Marshal, goccy.Unmarshal})
 }
 
-// json-iterator reads and writes IDs as encoding/json does, in its compatible configuration.
+// json-iterator reads and writes IDs as encoding/json does, in its compatible
+// configuration.
 func TestJSONIterator(t *testing.T) {
 	t.Parallel()
 	api := jsoniter.ConfigCompatibleWithStandardLibrary

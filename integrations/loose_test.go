@@ -46,8 +46,8 @@ func TestKoanf(t *testing.T) {
 	wantError(t, err, "empty: want decimal digits")
 }
 
-// TestLoose checks the values that conversions give an ID if they bypass its parsers, without
-// an error. The page warns of them.
+// TestLoose checks the values that conversions give an ID if they bypass its parsers,
+// without an error. The page warns of them.
 func TestLoose(t *testing.T) {
 	t.Parallel()
 	type view struct{ ID types.ID }
@@ -76,8 +76,8 @@ func TestLoose(t *testing.T) {
 	}
 }
 
-// TestGobSession checks that gob keeps a typed ID in a map[any]any, as many sessions are, but
-// only after its type was registered.
+// TestGobSession checks that gob keeps a typed ID in a map[any]any, as many sessions are,
+// but only after its type was registered.
 func TestGobSession(t *testing.T) {
 	t.Parallel()
 	session := map[any]any{"user": types.Of[order](sample)}

@@ -97,7 +97,7 @@ func Validate(db *gorm.DB, targets []any, opts ...Option) error {
 //
 // rejected lists columns that reject the first key, views that cannot be read with it,
 // and triggers that still assign keys. notes describe the results for the second key, and
-// the tables that could not be findings.
+// the tables that could not be tried.
 //
 // A copy is a temporary table, or a table that TryKeys drops afterwards. No trigger of an
 // original table fires, and no program has to wait.
@@ -117,7 +117,7 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 		}
 		findings, err := e.Try(ctx, conn, c.trial(found))
 		// The blockers of a plan for the tables that were tried do not matter here. For a
-		// table that find left out, they are the reason why it was not findings.
+		// table that find left out, they are the reason why it was not tried.
 		for _, b := range found.Blockers {
 			if !slices.ContainsFunc(found.Tables, func(t Table) bool { return t.TableName() == b.Table }) {
 				findings.Blockers = append(findings.Blockers, b)

@@ -112,8 +112,8 @@ func TestRetry(t *testing.T) {
 	})
 	t.Run("without transactions", func(t *testing.T) {
 		t.Parallel()
-		// Statement 2 of each run fails, and the next run begins with it. So the runs execute
-		// one statement each. Runs after the last statement fail at their end.
+		// Statement 2 of each run fails, and the next run begins with it. So the runs
+		// execute one statement each. Runs after the last statement fail at their end.
 		f := &sqlmigrate.FakeEngine{FailAt: 2, Err: errors.New("Error 1205 (HY000): Lock wait timeout exceeded")}
 		p := handPlan(f)
 		p.Dialect = "mysql"

@@ -215,6 +215,8 @@ func TestParkFiles(t *testing.T) {
 	db := sqlite(t)
 	createCounted(t, db)
 	plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
+	// The counter of orders is lost, and the counter of the other table is at 1. The
+	// phase has a step for each table.
 	migratetest.Run(t, db, "DELETE FROM sqlite_sequence", "INSERT INTO `50% of 'em` DEFAULT VALUES")
 	up := slices.Concat(plan.Phases[0].Steps[0].Up, plan.Phases[0].Steps[1].Up)
 	for _, s := range slices.Concat(up, up) {

@@ -115,7 +115,8 @@ func (w *modelWalk) visit(s *schema.Schema) error {
 		if err := w.visitRelated(rel.FieldSchema); err != nil {
 			return err
 		}
-		// GORM builds the schema of a join table itself, so there is no model to parse again.
+		// GORM builds the schema of a join table itself, so there is no model to parse
+		// again.
 		if err := w.visit(rel.JoinTable); err != nil {
 			return err
 		}

@@ -72,7 +72,8 @@ func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 }
 
 // TestYitterStepBackGoesDown checks that IDs are lower after the clock steps back, and that
-// each further ID is lower again. It simulates the step back by a base time that steps ahead.
+// each further ID is lower again. It simulates the step back by a base time that steps
+// ahead.
 func TestYitterStepBackGoesDown(t *testing.T) {
 	t.Parallel()
 	restarted(t, func(t *testing.T) {

@@ -105,8 +105,8 @@ func (h *holder) each(do func(i int)) {
 	wg.Wait()
 }
 
-// inTurn returns a function that calls do when a place of turns is free. So as many calls run
-// at once as there are connections.
+// inTurn returns a function that calls do when a place of turns is free, so that at most as
+// many calls run at once as there are connections.
 func (h *holder) inTurn(do func(i int)) func(i int) {
 	return func(i int) {
 		h.turns <- struct{}{}

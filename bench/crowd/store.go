@@ -98,8 +98,8 @@ func (s watchedStore) CompareAndSwap(ctx context.Context, worker int, old, next 
 	return ok, err
 }
 
-// Connect returns the store on a connection of its own, and measures from the request for the
-// connection until it is returned.
+// Connect returns the store on a connection of its own, and measures from the request for
+// the connection until it is returned.
 func (s watchedStore) Connect(ctx context.Context) (lease.Store, func(), error) {
 	began := time.Now()
 	store, release, err := s.sqlStore.(lease.Connector).Connect(ctx)

@@ -171,17 +171,17 @@ func measure(o options) (err error) {
 	}
 	defer func() { _ = drop() }()
 	t := &tally{ids: map[string]bool{}}
-	began, held := time.Now(), make(chan usage)
+	began, usages := time.Now(), make(chan usage)
 	jobs, cancel := context.WithCancel(context.Background())
-	go func() { held <- watch(jobs, db) }()
+	go func() { usages <- watch(jobs, db) }()
 	t.startAll(o)
 	ended := time.Since(began)
 	cancel()
-	b := <-held
+	u := <-usages
 	fmt.Printf("%s, %d CPUs, %s, window %v\n", db.Name(), runtime.NumCPU(), runtime.Version(), o.window)
 	fmt.Printf("%d jobs in %.1fs, %d failed; an ID after %.0f ms (p50), %.0f ms (p99)\n",
 		o.jobs, ended.Seconds(), t.failed, stats.Quantile(t.starts, 0.5), stats.Quantile(t.starts, 0.99))
-	fmt.Printf("workers held at once: %d at most, %d after the last job, none %.0fs later\n", b.most, b.atEnd, b.free.Seconds())
+	fmt.Printf("workers held at once: %d at most, %d after the last job, none %.0fs later\n", u.most, u.atEnd, u.free.Seconds())
 	return nil
 }
 
@@ -207,18 +207,18 @@ type usage struct {
 
 // watch counts workers until all workers are free after the jobs, which end with the context
 // jobs.
-func watch(jobs context.Context, db *gorm.DB) (b usage) {
+func watch(jobs context.Context, db *gorm.DB) (u usage) {
 	store := sqllease.New(db, sqllease.WithTable(table))
 	var done time.Time
 	for ; ; time.Sleep(200 * time.Millisecond) {
 		n := count(store)
-		b.most = max(b.most, n)
+		u.most = max(u.most, n)
 		if jobs.Err() != nil && done.IsZero() {
-			done, b.atEnd = time.Now(), n
+			done, u.atEnd = time.Now(), n
 		}
 		if !done.IsZero() && n == 0 {
-			b.free = time.Since(done)
-			return b
+			u.free = time.Since(done)
+			return u
 		}
 	}
 }

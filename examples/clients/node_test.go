@@ -142,8 +142,8 @@ func runClient(t *testing.T, node string, args ...string) (status int, stdout, s
 	return run.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// printedLine matches a line of the client's output, which is an ID, or a way of storing it with
-// the digits that were sent and a note.
+// printedLine matches a line of the client's output, which is an ID, or a way of storing
+// it with the digits that were sent and a note.
 var printedLine = regexp.MustCompile(`(?m)^ {2}(?:(\d+)| {2}(\w+(?: \w+)?) +(\d+) {2}(.*))$`)
 
 // rowsOf returns the rows in the client's output.

@@ -40,8 +40,8 @@ func wantRows(t *testing.T, rows []row, ids, orders *front) {
 	}
 }
 
-// wantRow checks a row, and returns 1 if digits were lost and 0 if not. Only numbers may lose
-// digits. The note of such a row must then contain the server's refusal.
+// wantRow checks a row, and returns 1 if digits were lost and 0 if not. Only numbers may
+// lose digits. The note of such a row must then contain the server's refusal.
 func wantRow(t *testing.T, r row, refusal string) int {
 	t.Helper()
 	id, err := strconv.ParseInt(r.ID, 10, 64)

@@ -121,9 +121,9 @@ func textsOf(t *testing.T, f follower) (texts string) {
 	return texts
 }
 
-// withLongTimeout returns a handle of the same database of SQLite that waits longer for its turn to
-// write, because six writers in turn can keep a seventh waiting on a busy machine. It returns
-// db itself for the other databases.
+// withLongTimeout returns a handle of the same database of SQLite that waits longer for
+// its turn to write, because six writers in turn can keep a seventh waiting on a busy
+// machine. It returns db itself for the other databases.
 func withLongTimeout(t *testing.T, db *gorm.DB) *gorm.DB {
 	t.Helper()
 	if db.Name() != "sqlite" {

@@ -26,8 +26,9 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// orderLine matches the line of a shard, with its number, the number of its orders and the key
-// of an order. eventLine matches an event, with its shard, its account and its key.
+// orderLine matches the line of a shard, with its number, the number of its orders and
+// the key of an order. eventLine matches an event, with its shard, its account and its
+// key.
 var (
 	orderLine = regexp.MustCompile(`(?m)^  shard (\d)  orders (\d+)  one of them is (\d+) with 2 lines$`)
 	eventLine = regexp.MustCompile(`(?m)^  shard (\d)  account (\d)  event (\d+)$`)

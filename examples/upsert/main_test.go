@@ -26,8 +26,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// productLine matches a product of the output, with its SKU, name and key. A row of the table
-// also has the number of its offers.
+// productLine matches a product of the output, with its SKU, name and key. A row of the
+// table also has the number of its offers.
 var productLine = regexp.MustCompile(`(?m)^  (\S+)  (.{10})  key (\d+)(?:  offers (\d))?$`)
 
 // check runs the program on a database, and compares the keys that it prints.
@@ -41,8 +41,8 @@ func check(t *testing.T, db *gorm.DB) {
 	if len(lines) != 7 {
 		t.Fatalf("%d products in the output, want 2 of each feed and 3 of the table:\n%s", len(lines), &out)
 	}
-	// The lines are A-1 and B-2 of Monday, B-2 and C-3 of Tuesday, and the three rows of the
-	// table.
+	// The lines are A-1 and B-2 of Monday, B-2 and C-3 of Tuesday, and the three rows of
+	// the table.
 	inserted, upserted, row := lines[1], lines[2], lines[5]
 	if row[1] != "B-2" || row[2] != "big bucket" || row[4] != "2" {
 		t.Errorf("row of the upsert = %q, want B-2, renamed, with an offer of each feed", row[0])

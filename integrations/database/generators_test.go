@@ -16,8 +16,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TestGormGen checks that package genquery is what the generator writes. The generator makes
-// a field.Field of a types.ID, whose Eq, In and Gt accept a types.ID.
+// TestGormGen checks that package genquery is what the generator writes. The generator
+// makes a field.Field of a types.ID, whose Eq, In and Gt accept a types.ID.
 func TestGormGen(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "genquery")

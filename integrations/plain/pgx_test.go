@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// stdlibShop is a [shop] that stores orders with database/sql alone, and binds arrays of keys.
+// stdlibShop is a [shop] that stores orders with database/sql alone, and binds arrays of
+// keys.
 type stdlibShop struct{ *sql.DB }
 
 // openStdlib opens a shop with pgx as the driver of database/sql.

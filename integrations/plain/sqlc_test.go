@@ -38,7 +38,8 @@ func (s sqlcPgxShop) children(ctx context.Context, parent types.ID) ([]order, er
 	return found, err
 }
 
-// sqlcShop is a [shop] that stores orders with the code that sqlc generates for database/sql.
+// sqlcShop is a [shop] that stores orders with the code that sqlc generates for
+// database/sql.
 type sqlcShop struct {
 	db *sql.DB
 	*sqlcplain.Queries

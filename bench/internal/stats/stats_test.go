@@ -9,7 +9,8 @@ import (
 	"github.com/gormflake/gormflake/bench/internal/stats"
 )
 
-// A quantile between two values is interpolated, and a share outside 0 to 1 counts as 0 or 1.
+// A quantile between two values is interpolated, and a share outside 0 to 1 counts as 0
+// or 1.
 func TestQuantile(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCommitSubjects checks that CI's lint accepts good subjects of commits, and refuses bad
-// subjects with a reason. want is a part of the reason, and empty for a good subject.
+// TestCommitSubjects checks that CI's lint accepts good subjects of commits, and refuses
+// bad subjects with a reason. want is a part of the reason, and empty for a good subject.
 func TestCommitSubjects(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")

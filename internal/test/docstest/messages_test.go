@@ -472,8 +472,8 @@ func provokeBrokenTable(t *testing.T) []string {
 	return textsOf(t, acquireFrom(t, "", create))
 }
 
-// acquireFrom acquires a lease from a new file of SQLite and returns its error. settings end
-// the DSN of the file, and the statements run before.
+// acquireFrom acquires a lease from a new file of SQLite and returns its error. settings
+// end the DSN of the file, and the statements run before.
 func acquireFrom(t *testing.T, settings string, statements ...string) error {
 	t.Helper()
 	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + settings

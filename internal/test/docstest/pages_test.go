@@ -119,8 +119,8 @@ func anchor(heading string) string {
 	}, heading)
 }
 
-// testName matches a test that a page names, with its folder if the page gives one. testFunc
-// matches the declaration of a test.
+// testName matches a test that a page names, with its folder if the page gives one.
+// testFunc matches the declaration of a test.
 var (
 	testName = regexp.MustCompile("`(?:([a-z0-9/]+)\\.)?((?:Test|Fuzz)[A-Z]\\w*)`")
 	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)

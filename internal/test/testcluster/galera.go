@@ -246,8 +246,8 @@ func (p position) String() string { return fmt.Sprintf("%s:%d", p.cluster, p.seq
 // nowhere is the position of a node that must copy all data from another node.
 var nowhere = position{cluster: "00000000-0000-0000-0000-000000000000", seqno: -1}
 
-// recoveredPosition matches the line of MariaDB's log that --wsrep-recover writes. The groups
-// are the two parts of a position.
+// recoveredPosition matches the line of MariaDB's log that --wsrep-recover writes. The
+// groups are the two parts of a position.
 var recoveredPosition = regexp.MustCompile(`Recovered position: ([0-9a-f-]{36}):(-?\d+)`)
 
 // position reads the position of a stopped node from its files, as its service does

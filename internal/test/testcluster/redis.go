@@ -38,9 +38,9 @@ func (c *elected) readyRedis() error {
 	return nil
 }
 
-// checkRole returns an error unless the server has the role that it should have. If leads is
-// true, it must be the master of this number of replicas. Otherwise it must be a replica in
-// sync of the master on the port leader.
+// checkRole returns an error unless the server has the role that it should have. If leads
+// is true, it must be the master of this number of replicas. Otherwise it must be a
+// replica in sync of the master on the port leader.
 func checkRole(s *testserver.Server, leads bool, leader string, replicas int) error {
 	info := infoOf(s)
 	role, link, port, slaves := info("role"), info("master_link_status"), info("master_port"), info("connected_slaves")

@@ -90,8 +90,8 @@ func (s *Server) File(name string) string { return filepath.Join(s.dir, name) }
 // Data returns the folder of the server's own files, which the engine creates.
 func (s *Server) Data() string { return s.File("data") }
 
-// makeData creates the data folder. It is the SetUp of servers that create their files in it
-// themselves.
+// makeData creates the data folder. It is the SetUp of servers that create their files in
+// it themselves.
 func (s *Server) makeData() error { return os.Mkdir(s.Data(), 0o700) }
 
 // command returns a command that writes to the server's log.

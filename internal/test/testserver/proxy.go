@@ -183,9 +183,11 @@ func (l *link) requests() {
 		if err != nil {
 			return
 		}
+		// LoseSome makes the connection lose its replies from now on, and closes it later.
 		if loseRule := l.proxy.loseRule.Load(); loseRule != nil && loseRule.selects(buffer[:n]) && l.losing.CompareAndSwap(false, true) {
 			time.AfterFunc(loseRule.delay(), l.close)
 		}
+		// RepeatSome sends the request here and again below.
 		if repeatRule := l.proxy.repeatRule.Load(); repeatRule != nil && repeatRule.selects(buffer[:n]) && !l.sendFirst(buffer[:n]) {
 			return
 		}

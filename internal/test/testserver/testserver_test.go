@@ -236,7 +236,8 @@ func TestServersWanted(t *testing.T) {
 	}
 }
 
-// wantRefusal fails t unless a server is refused with these messages.
+// wantRefusal fails t unless a test that starts a server is skipped or fails with these
+// messages. An empty message means that it is not skipped, or does not fail.
 func wantRefusal(t *testing.T, skip, fatal string) {
 	t.Helper()
 	r := refusal(t, func(t testing.TB) { testserver.Redis(t) })
@@ -248,7 +249,7 @@ func wantRefusal(t *testing.T, skip, fatal string) {
 	}
 }
 
-// refusal records how start ends its test.
+// refusal calls start with a test that records whether start skips it or makes it fail.
 func refusal(t *testing.T, start func(t testing.TB)) (r *recorder) {
 	t.Helper()
 	r = &recorder{TB: t}

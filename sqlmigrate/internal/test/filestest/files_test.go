@@ -295,6 +295,7 @@ func TestOnlineStages(t *testing.T) {
 			up, _ = stage(name)
 			must(up())
 		}
+		// The columns accept a key that is as large as the keys that are issued today.
 		mustRun(t, db, "INSERT INTO users (id, name) VALUES (1801439850948198400, 'new')", "INSERT INTO orders (user_id) VALUES (1801439850948198400)")
 	})
 }

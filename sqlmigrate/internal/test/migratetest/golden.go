@@ -79,7 +79,7 @@ func Whole(t testing.TB, db *gorm.DB, name, text string) {
 	if text == string(want) {
 		return
 	}
-	// The first line names the server on which the file was planRecords.
+	// The first line names the server on which the file was recorded.
 	if first, _, _ := strings.Cut(string(want), "\n"); !strings.HasPrefix(text, first+"\n") {
 		t.Skipf("%s is of another %s", file, first)
 	}

@@ -72,8 +72,9 @@ const (
 )
 
 // runChild starts a child process that moves the tables. For each step it calls at with
-// the stage, the text of the step, and a function that kills the child. It returns done if the child has completed the move, and the
-// last line of its output if it failed. If the child was killed, it returns neither.
+// the stage, the text of the step, and a function that kills the child. It returns done
+// if the child has completed the move, and the last line of its output if it failed. If
+// the child was killed, it returns neither.
 func runChild(t *testing.T, url string, at func(stage, step string, kill func())) (done bool, failed string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
@@ -103,8 +104,8 @@ func runChild(t *testing.T, url string, at func(stage, step string, kill func())
 
 // childOnce runs a child until it has completed the move. If kill is true, it kills the
 // child at a random moment, shortly after the child has begun one of its first steps. This
-// is step number most at the latest, so that steps remain for further kills. childOnce returns the number of steps that the child
-// began, and whether it completed the move.
+// is step number most at the latest, so that steps remain for further kills. childOnce
+// returns the number of steps that the child began, and whether it completed the move.
 func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps int) {
 	t.Helper()
 	killAt := 1 + rand.IntN(most)

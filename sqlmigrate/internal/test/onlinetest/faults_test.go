@@ -27,10 +27,11 @@ func newFaultyDatabase(t *testing.T, db *gorm.DB) faultyDatabase {
 }
 
 // runWithFaults repeats a run, each time with a later statement that fails without being
-// sent, until a run ends without an error. Each run makes a plan of its own and continues where the
-// previous run was stopped. If the previous run was stopped after its last step, there is
-// no move any more, which is a success too. The distance between the faults grows with
-// their number, so that a run of many statements is not repeated for each of them.
+// sent, until a run ends without an error. Each run makes a plan of its own and continues
+// where the previous run was stopped. If the previous run was stopped after its last
+// step, there is no move any more, which is a success too. The distance between the
+// faults grows with their number, so that a run of many statements is not repeated for
+// each of them.
 func (f faultyDatabase) runWithFaults(t *testing.T, plan *sqlmigrate.Plan, what string, run func(*sqlmigrate.OnlinePlan) error) {
 	t.Helper()
 	for n := 1; ; n += 1 + n/5 {

@@ -243,18 +243,18 @@ func mariadbShop(rows int) []string {
 	}
 }
 
-// expectedError matches errors that a program also gets without a move. The key exists already
-// (1062), another row refers to it (1451), or there was a deadlock and the server asks
-// the program to repeat its transaction (1213).
+// expectedError matches errors that a program also gets without a move. The key exists
+// already (1062), another row refers to it (1451), or there was a deadlock and the server
+// asks the program to repeat its transaction (1213).
 var expectedError = regexp.MustCompile(`Error (1062|1213|1451)\b`)
 
 // unreadable matches the error of MariaDB for triggers that it cannot read after a
 // session was killed.
 var unreadable = regexp.MustCompile(`Error 1064\b.*has an error in its body`)
 
-// mariadbWriter returns writer number n, a program that runs mariadbWrite in a transaction. It ignores
-// errors that are expected or that tolerated matches, after which the transaction is
-// rolled back.
+// mariadbWriter returns writer number n, a program that runs mariadbWrite in a
+// transaction. It ignores errors that are expected or that tolerated matches, after which
+// the transaction is rolled back.
 func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
 	do := func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)

@@ -263,8 +263,8 @@ func (p *proof) watch() sqlmigrate.OnlineOption {
 	return sqlmigrate.WithOnlineProgress(func(now sqlmigrate.OnlineProgress) { p.setStage(string(now.Stage), now.Step) })
 }
 
-// setStage records the stage and the step that are under way, by which the writers group their
-// longest transactions.
+// setStage records the stage and the step that are under way, by which the writers group
+// their longest transactions.
 func (p *proof) setStage(stage, step string) { p.stage.Store(stage + " " + shortStep(step)) }
 
 // child starts a process that moves the tables. It repeats this while the server still
