@@ -103,8 +103,8 @@ func quantiles(times map[string][]float64, quantile float64) results {
 	return all
 }
 
-// timed returns the nanoseconds that each of n steps of f takes.
-func timed(b *testing.B, n int, f func() error) float64 {
+// nanosPerStep returns the nanoseconds that each of n steps of f takes.
+func nanosPerStep(b *testing.B, n int, f func() error) float64 {
 	b.Helper()
 	start := time.Now()
 	err := f()

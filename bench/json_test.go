@@ -34,14 +34,14 @@ func BenchmarkJSON(b *testing.B) {
 	b.Run("marshal", func(b *testing.B) {
 		var windows []window
 		for _, c := range all {
-			windows = append(windows, repeated(b, c.name, c.marshal))
+			windows = append(windows, callWindow(b, c.name, c.marshal))
 		}
 		interleave(b, 400, lowQuartile, windows)
 	})
 	b.Run("unmarshal", func(b *testing.B) {
 		var windows []window
 		for _, c := range all {
-			windows = append(windows, repeated(b, c.name, c.unmarshal))
+			windows = append(windows, callWindow(b, c.name, c.unmarshal))
 		}
 		interleave(b, 400, lowQuartile, windows)
 	})
@@ -65,12 +65,12 @@ func newCodec[T any](name string, id T) codec {
 	}
 }
 
-// repeated returns a window of 100 calls, because one call is too short to be timed.
-func repeated(b *testing.B, peer string, call func() error) window {
+// callWindow returns a window of 100 calls, because one call is too short to be timed.
+func callWindow(b *testing.B, peer string, call func() error) window {
 	b.Helper()
 	const calls = 100
 	return window{peer, func() float64 {
-		return timed(b, calls, func() error {
+		return nanosPerStep(b, calls, func() error {
 			for range calls {
 				if err := call(); err != nil {
 					return err

@@ -29,7 +29,7 @@ func BenchmarkNext(b *testing.B) {
 		for _, c := range all {
 			windows = append(windows, window{c.Name, func() float64 {
 				atMillisecond()
-				return timed(b, ids, func() error { return c.Loop(ids) })
+				return nanosPerStep(b, ids, func() error { return c.Loop(ids) })
 			}})
 		}
 		m := quantiles(collect(windows, rounds(250)), lowQuartile)
@@ -130,7 +130,7 @@ func saturate(b *testing.B, c peers.Contender, goroutines int) metrics {
 	before, err := cpu.Time()
 	must(b, err)
 	start := time.Now()
-	ids := crowded(b, c, goroutines, start.Add(time.Duration(rounds(400))*time.Millisecond))
+	ids := takeUntil(b, c, goroutines, start.Add(time.Duration(rounds(400))*time.Millisecond))
 	elapsed := time.Since(start)
 	after, err := cpu.Time()
 	must(b, err)
@@ -141,8 +141,8 @@ func saturate(b *testing.B, c peers.Contender, goroutines int) metrics {
 	}
 }
 
-// crowded takes IDs until the end, and returns their number.
-func crowded(b *testing.B, c peers.Contender, goroutines int, end time.Time) (ids float64) {
+// takeUntil takes IDs until the end, and returns their number.
+func takeUntil(b *testing.B, c peers.Contender, goroutines int, end time.Time) (ids float64) {
 	b.Helper()
 	const chunk = 256 // between readings of the clock, whose cost is then negligible
 	var wg sync.WaitGroup
@@ -175,7 +175,7 @@ func BenchmarkFill(b *testing.B) {
 	blocks := func(peer string, blocks, n int, fill func([]types.ID) error) window {
 		return window{peer, func() float64 {
 			atMillisecond()
-			return timed(b, blocks*n, func() (err error) {
+			return nanosPerStep(b, blocks*n, func() (err error) {
 				for range blocks {
 					err = errors.Join(err, fill(dst[:n]))
 				}
@@ -198,7 +198,7 @@ func BenchmarkLag(b *testing.B) {
 	burst := func(peer string, fill func([]types.ID) error) window {
 		return window{peer, func() float64 {
 			time.Sleep(15 * time.Millisecond)
-			return timed(b, 1, func() error { return fill(ids) })
+			return nanosPerStep(b, 1, func() error { return fill(ids) })
 		}}
 	}
 	interleave(b, 20, 0.5, []window{

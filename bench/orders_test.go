@@ -58,7 +58,7 @@ func write(b *testing.B, db *gorm.DB, checked string, insert func() error) float
 	must(b, db.Migrator().DropTable(tables...))
 	db.DisableForeignKeyConstraintWhenMigrating = checked == "off"
 	must(b, db.AutoMigrate(tables...))
-	return timed(b, 1, insert)
+	return nanosPerStep(b, 1, insert)
 }
 
 // order and line are the models whose keys gormflake sets.

@@ -179,7 +179,7 @@ func (m *matchup) create(b *testing.B, db *gorm.DB, rows any, prepare func() err
 		tx = db.Begin()
 		defer func() { must(b, tx.Rollback().Error) }()
 	}
-	return timed(b, createRows, func() error { return tx.Clauses(m.clauses...).Create(rows).Error })
+	return nanosPerStep(b, createRows, func() error { return tx.Clauses(m.clauses...).Create(rows).Error })
 }
 
 // clearKeys makes the rows new, so that the plugin sets their keys again.

@@ -24,7 +24,7 @@ func BenchmarkPublicID(b *testing.B) {
 	b.Run("format", func(b *testing.B) {
 		var windows []window
 		for _, f := range all {
-			windows = append(windows, repeated(b, f.name, func() error { _, err := f.format(); return err }))
+			windows = append(windows, callWindow(b, f.name, func() error { _, err := f.format(); return err }))
 		}
 		interleave(b, 400, lowQuartile, windows)
 	})
@@ -35,7 +35,7 @@ func BenchmarkPublicID(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			windows = append(windows, repeated(b, f.name, func() error { return f.parse(text) }))
+			windows = append(windows, callWindow(b, f.name, func() error { return f.parse(text) }))
 		}
 		interleave(b, 400, lowQuartile, windows)
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// printed is the text of handPlan with all details.
-const printed = `sqlite: 2 tables, 2 phases, about 1.5 h
+// printedPlan is the text of handPlan with all details.
+const printedPlan = `sqlite: 2 tables, 2 phases, about 1.5 h
 
 Summary
   tables: 2, 1,000,001 rows, 134 MB
@@ -53,10 +53,10 @@ Phase guard: 1 step, at once
 // String prints the whole plan, in lines of at most 100 characters.
 func TestString(t *testing.T) {
 	t.Parallel()
-	if got := handPlan(nil).String(); got != printed {
-		t.Errorf("printed:\n%s\nwant:\n%s", got, printed)
+	if got := handPlan(nil).String(); got != printedPlan {
+		t.Errorf("printed:\n%s\nwant:\n%s", got, printedPlan)
 	}
-	for line := range strings.SplitSeq(printed, "\n") {
+	for line := range strings.SplitSeq(printedPlan, "\n") {
 		if n := utf8.RuneCountInString(line); n > 100 {
 			t.Errorf("%d characters in %q, want at most 100", n, line)
 		}
@@ -175,8 +175,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// reviewed is the text of Plan.SQL for phase guard of handPlan, in a transaction.
-const reviewed = `-- sqlite: 2 tables, 1 phase, at once
+// reviewText is the text of Plan.SQL for phase guard of handPlan, in a transaction.
+const reviewText = `-- sqlite: 2 tables, 1 phase, at once
 
 -- Phase guard: 1 step, at once
 BEGIN;
@@ -196,14 +196,14 @@ func TestSQL(t *testing.T) {
 	p.Phases = p.Phases[1:]
 	step := &p.Phases[0].Steps[0]
 	step.Text, step.Locks, step.Up[0].Unless = "a CHECK that has a long text: "+strings.Repeat("words and ", 12)+"words.", "everything", "SELECT 1"
-	withCondition := strings.NewReplacer("BEGIN;\n", "", "COMMIT;\n", "", "up 4", "--   left out if this is true: SELECT 1\nup 4").Replace(reviewed)
+	withCondition := strings.NewReplacer("BEGIN;\n", "", "COMMIT;\n", "", "up 4", "--   left out if this is true: SELECT 1\nup 4").Replace(reviewText)
 	p.Phases[0].Transaction = false
 	if got := p.SQL(); got != withCondition {
 		t.Errorf("printed without a transaction:\n%s\nwant:\n%s", got, withCondition)
 	}
 	p.Phases[0].Transaction = true
-	if got := p.SQL(); got != reviewed {
-		t.Errorf("printed:\n%s\nwant:\n%s", got, reviewed)
+	if got := p.SQL(); got != reviewText {
+		t.Errorf("printed:\n%s\nwant:\n%s", got, reviewText)
 	}
 }
 

@@ -25,7 +25,7 @@ func bwmarrinNode(t *testing.T) func() (bwmarrin.ID, error) {
 // The library does not notice that two nodes of a process have the same number.
 func TestBwmarrinEqualNodesRepeat(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		first := take(t, 1000, bwmarrinNode(t))
 		if n := repeats(first, take(t, 1000, bwmarrinNode(t))); n != 1000 {
 			t.Errorf("%d of 1000 IDs of a second node 1 in the same process repeat, want all", n)
@@ -39,7 +39,7 @@ func TestBwmarrinRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	var runs [2][]bwmarrin.ID
 	for i := range runs {
-		restarted(t, func(t *testing.T) { runs[i] = take(t, 1000, bwmarrinNode(t)) })
+		inRestartedProcess(t, func(t *testing.T) { runs[i] = take(t, 1000, bwmarrinNode(t)) })
 	}
 	if n := repeats(runs[0], runs[1]); n != 1000 {
 		t.Errorf("%d of 1000 IDs repeat, want all", n)
@@ -50,7 +50,7 @@ func TestBwmarrinRestartWithTheClockSetBackRepeats(t *testing.T) {
 // 4096, which would all fall into one shard.
 func TestBwmarrinLowBitsAreZeroAtLowRates(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		next := bwmarrinNode(t)
 		for range 100 {
 			if id := take(t, 1, next)[0]; id%4096 != 0 {
@@ -128,7 +128,7 @@ func TestBwmarrinSecondLayoutChangesTheFirst(t *testing.T) { //nolint:parallelte
 // the node.
 func TestBwmarrinIDsAreOfTwitterLayout(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		node, err := bwmarrin.NewNode(5<<5 | 3)
 		if err != nil {
 			t.Fatal(err)

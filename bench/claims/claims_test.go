@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// restarted runs a process with a clock that begins at a fixed moment of 2026. Two such
+// inRestartedProcess runs a process with a clock that begins at a fixed moment of 2026. Two such
 // processes therefore act like one process that restarts after its clock was set back.
-func restarted(t *testing.T, process func(t *testing.T)) {
+func inRestartedProcess(t *testing.T, process func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))

@@ -23,7 +23,7 @@ func TestSonyflakeRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	var runs [2][]int64
 	for i := range runs {
-		restarted(t, func(t *testing.T) { runs[i] = take(t, 1000, sonyFlake(t)) })
+		inRestartedProcess(t, func(t *testing.T) { runs[i] = take(t, 1000, sonyFlake(t)) })
 	}
 	if n := repeats(runs[0], runs[1]); n != 1000 {
 		t.Errorf("%d of 1000 IDs repeat, want all", n)
@@ -33,7 +33,7 @@ func TestSonyflakeRestartWithTheClockSetBackRepeats(t *testing.T) {
 // The library does not notice that two generators of a process have the same machine.
 func TestSonyflakeEqualMachinesRepeat(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		first := take(t, 200, sonyFlake(t))
 		if n := repeats(first, take(t, 200, sonyFlake(t))); n != 200 {
 			t.Errorf("%d of 200 IDs of a second machine 1 in the same process repeat, want all", n)
@@ -44,7 +44,7 @@ func TestSonyflakeEqualMachinesRepeat(t *testing.T) {
 // TestSonyflakeRate checks that the default layout has 256 numbers in 10 ms.
 func TestSonyflakeRate(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		start := time.Now()
 		take(t, 25_600, sonyFlake(t))
 		if took := time.Since(start); took < 980*time.Millisecond || took > time.Second {
@@ -56,7 +56,7 @@ func TestSonyflakeRate(t *testing.T) {
 // The library's IDs are numbers in JSON, of which JavaScript rounds some.
 func TestSonyflakeNumbersLoseDigitsInJavaScript(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		lost := 0
 		for _, id := range take(t, 1000, sonyFlake(t)) {
 			read, ok := throughJavaScript(t, id).(float64)

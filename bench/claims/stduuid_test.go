@@ -27,7 +27,7 @@ func TestStandardUUIDv7Rises(t *testing.T) {
 func TestStandardUUIDv7FallsAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	before := uuid.NewV7()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		if after := uuid.NewV7(); after.Compare(before) >= 0 {
 			t.Errorf("%v after %v; want a lower one", after, before)
 		}

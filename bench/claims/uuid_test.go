@@ -23,7 +23,7 @@ func TestUUIDv7RisesInOneProcess(t *testing.T) {
 // ULIDs sort by the order in which a process creates them, even within a millisecond.
 func TestULIDRisesWithinAMillisecond(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) { // in the same millisecond
+	inRestartedProcess(t, func(t *testing.T) { // in the same millisecond
 		ids := take(t, 10_000, func() (ulid.ULID, error) { return ulid.Make(), nil })
 		for i := range ids[1:] {
 			if ids[i].Compare(ids[i+1]) >= 0 {
@@ -40,7 +40,7 @@ func TestUUIDAndULIDSurviveAClockSetBack(t *testing.T) {
 	var uuids [2][]uuid.UUID
 	var ulids [2][]ulid.ULID
 	for i := range uuids {
-		restarted(t, func(t *testing.T) {
+		inRestartedProcess(t, func(t *testing.T) {
 			uuids[i] = take(t, 1000, uuid.NewV7)
 			ulids[i] = take(t, 1000, func() (ulid.ULID, error) { return ulid.Make(), nil })
 		})

@@ -25,7 +25,7 @@ func TestYitterWorkersCollideBeyond16Bits(t *testing.T) {
 		a, b                     uint16
 		workerBits, sequenceBits byte
 	}{{0, 16, 10, 12}, {15, 31, 10, 12}, {1, 65, 8, 10}} {
-		restarted(t, func(t *testing.T) {
+		inRestartedProcess(t, func(t *testing.T) {
 			a, b := yitter(c.a, c.workerBits, c.sequenceBits, 1), yitter(c.b, c.workerBits, c.sequenceBits, 1)
 			if n := repeats(take(t, 100, a), take(t, 100, b)); n != 100 {
 				t.Errorf("workers %d and %d at %d+%d bits: %d of 100 repeat, want all", c.a, c.b, c.workerBits, c.sequenceBits, n)
@@ -39,7 +39,7 @@ func TestYitterWorkersCollideBeyond16Bits(t *testing.T) {
 // IDs.
 func TestYitterBorrowsFromTheFuture(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		const n, perMillisecond = 50_000, 59
 		options := idgen.NewIdGeneratorOptions(1)
 		gen := idgen.NewDefaultIdGenerator(options)
@@ -63,7 +63,7 @@ func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 	for _, method := range []uint16{1, 2} {
 		var runs [2][]int64
 		for i := range runs {
-			restarted(t, func(t *testing.T) { runs[i] = take(t, 1000, yitter(1, 6, 6, method)) })
+			inRestartedProcess(t, func(t *testing.T) { runs[i] = take(t, 1000, yitter(1, 6, 6, method)) })
 		}
 		if n := repeats(runs[0], runs[1]); n != 1000 {
 			t.Errorf("method %d: %d of 1000 IDs repeat, want all", method, n)
@@ -76,7 +76,7 @@ func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 // ahead.
 func TestYitterStepBackGoesDown(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		worker := idgen.NewSnowWorkerM1(idgen.NewIdGeneratorOptions(1)).(*idgen.SnowWorkerM1)
 		before := worker.NextId()
 		worker.BaseTime += 1000
@@ -91,7 +91,7 @@ func TestYitterStepBackGoesDown(t *testing.T) {
 // fifth step repeats IDs of the first in the milliseconds that both have.
 func TestYitterStepsBackRepeat(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		worker := idgen.NewSnowWorkerM1(idgen.NewIdGeneratorOptions(1)).(*idgen.SnowWorkerM1)
 		seen := map[int64]bool{}
 		repeated := 0
@@ -117,7 +117,7 @@ func TestYitterStepsBackRepeat(t *testing.T) {
 // the IDs of the earlier millisecond again.
 func TestYitterMethod2RepeatsAfterAStepBack(t *testing.T) {
 	t.Parallel()
-	restarted(t, func(t *testing.T) {
+	inRestartedProcess(t, func(t *testing.T) {
 		worker := idgen.NewSnowWorkerM2(idgen.NewIdGeneratorOptions(1)).(*idgen.SnowWorkerM2)
 		next := func() (int64, error) { return worker.NextId(), nil }
 		before := take(t, 50, next)

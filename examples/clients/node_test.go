@@ -136,6 +136,7 @@ func runClient(t *testing.T, node string, args ...string) (status int, stdout, s
 	run := exec.CommandContext(t.Context(), node, append([]string{"client.mjs"}, args...)...)
 	run.Stdout, run.Stderr = &out, &errs
 	err := run.Run()
+	// A status other than 0 is a result. Other errors mean that the client has not run.
 	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
 		t.Fatal(err)
 	}

@@ -344,7 +344,7 @@ func compileFragment(t *testing.T, fragment string) {
 	var source strings.Builder
 	source.WriteString("package fragment\n")
 	dir := "."
-	if !strings.HasPrefix(fragment, "import ") {
+	if !strings.HasPrefix(fragment, "import ") { // otherwise the fragment has all its imports
 		dir = importFor(&source, fragment)
 	}
 	if declares(fragment) {

@@ -60,6 +60,7 @@ func versionsOfDatabases(t *testing.T) map[string]string {
 			if err := testdb.Open(t, target).Raw(d.query).Scan(&version).Error; err != nil {
 				t.Fatal(err)
 			}
+			// Some versions end with the name of the product or of the system.
 			versions[d.title], _, _ = strings.Cut(strings.Fields(version)[0], "-")
 		})
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// elected is a kind of cluster that elects its leader itself. Its members reach each
+// electingCluster is a kind of cluster that elects its leader itself. Its members reach each
 // other through gates of the mesh, which can separate them. Clients always reach all
 // members, including a member that is cut off.
-type elected struct {
+type electingCluster struct {
 	*Cluster
 	mesh    mesh
 	leads   func(*testserver.Server) bool // asks the server whether it leads
@@ -19,7 +19,7 @@ type elected struct {
 
 // startElected starts a cluster that elects its leader. It skips the test on systems other
 // than Linux, where the mesh cannot identify servers.
-func startElected(t testing.TB, service string, build func(c *elected, e testserver.Engine) error) *Cluster {
+func startElected(t testing.TB, service string, build func(c *electingCluster, e testserver.Engine) error) *Cluster {
 	t.Helper()
 	e := testserver.EngineOf(service)
 	testserver.Find(t, e)
@@ -27,14 +27,14 @@ func startElected(t testing.TB, service string, build func(c *elected, e testser
 		t.Skip("testcluster: only Linux shows whose a connection is")
 	}
 	return start(t, func(c *Cluster) error {
-		elected := &elected{Cluster: c, mesh: mesh{t: t}}
+		elected := &electingCluster{Cluster: c, mesh: mesh{t: t}}
 		c.kind = elected
 		return build(elected, e)
 	})
 }
 
 // place adds the servers to the mesh, so that the mesh can identify their connections.
-func (c *elected) place(n int, e testserver.Engine, settings ...string) ([]*testserver.Server, error) {
+func (c *electingCluster) place(n int, e testserver.Engine, settings ...string) ([]*testserver.Server, error) {
 	placed, err := c.Cluster.place(n, e, settings...)
 	c.mesh.addServers(placed)
 	return placed, err
@@ -42,7 +42,7 @@ func (c *elected) place(n int, e testserver.Engine, settings ...string) ([]*test
 
 // leader asks every member except the broken member, which may still believe that it
 // leads.
-func (c *elected) leader() *testserver.Server {
+func (c *electingCluster) leader() *testserver.Server {
 	broken := c.Broken()
 	for _, s := range c.members {
 		if s != broken && c.leads(s) {
@@ -53,7 +53,7 @@ func (c *elected) leader() *testserver.Server {
 }
 
 // inject cuts the leader off from the other servers.
-func (c *elected) inject(f Fault, leader *testserver.Server) error {
+func (c *electingCluster) inject(f Fault, leader *testserver.Server) error {
 	if f != CutOff {
 		return noFault(f)
 	}
@@ -63,7 +63,7 @@ func (c *elected) inject(f Fault, leader *testserver.Server) error {
 
 // cutReplicas separates the leader from the other members, but not from the servers that
 // watch it, which therefore see no fault.
-func (c *elected) cutReplicas(leader *testserver.Server) error {
+func (c *electingCluster) cutReplicas(leader *testserver.Server) error {
 	watches := map[*testserver.Server]bool{}
 	for _, s := range c.others {
 		watches[s] = true
@@ -75,13 +75,13 @@ func (c *elected) cutReplicas(leader *testserver.Server) error {
 }
 
 // failover waits until the members have elected another leader.
-func (c *elected) failover(Fault, *testserver.Server) error {
+func (c *electingCluster) failover(Fault, *testserver.Server) error {
 	_, err := c.awaitLeader()
 	return err
 }
 
 // heal connects all servers, and makes the broken server run again.
-func (c *elected) heal(_ Fault, broken *testserver.Server) error {
+func (c *electingCluster) heal(_ Fault, broken *testserver.Server) error {
 	c.mesh.separate(nil)
 	if broken != nil {
 		if err := revive(broken); err != nil {
@@ -91,4 +91,4 @@ func (c *elected) heal(_ Fault, broken *testserver.Server) error {
 	return c.await(wholeTimeout, "a cluster that could stand a fault", c.ready)
 }
 
-func (c *elected) whole() error { return c.isWhole() }
+func (c *electingCluster) whole() error { return c.isWhole() }

@@ -13,12 +13,12 @@ import (
 // Etcd starts an etcd cluster of three members, with etcd's default timeouts.
 func Etcd(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
-	return startElected(t, "etcd", func(c *elected, e testserver.Engine) error { return c.buildEtcd(e, settings) })
+	return startElected(t, "etcd", func(c *electingCluster, e testserver.Engine) error { return c.buildEtcd(e, settings) })
 }
 
 // buildEtcd places three members, gives each a gate to which the other members connect, and
 // starts them.
-func (c *elected) buildEtcd(e testserver.Engine, settings []string) (err error) {
+func (c *electingCluster) buildEtcd(e testserver.Engine, settings []string) (err error) {
 	if c.members, err = c.place(3, e); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func leadsEtcd(s *testserver.Server) bool {
 }
 
 // wholeEtcd returns an error unless all members follow the same leader and answer.
-func (c *elected) wholeEtcd() error {
+func (c *electingCluster) wholeEtcd() error {
 	leaders := map[string]bool{}
 	for _, s := range c.members {
 		status, err := etcdStatusOf(s)

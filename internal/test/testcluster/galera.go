@@ -186,10 +186,10 @@ func (g *galera) failover(f Fault, broken *testserver.Server) error {
 // heal makes the broken nodes join the cluster again. The next fault breaks another node.
 func (g *galera) heal(f Fault, broken *testserver.Server) error {
 	switch f {
-	case "":
+	case "": // there is no fault
 		return nil
 	case AllKilled:
-		if g.rejoining == nil {
+		if g.rejoining == nil { // no failover has started the first node
 			if err := g.bootstrap(); err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ const (
 // patroni is a cluster of PostgreSQL servers under Patroni, which stores the current
 // leader in etcd. HAProxy forwards clients to the leader.
 type patroni struct {
-	*elected
+	*electingCluster
 	settings []string
 	etcd     *testserver.Server
 	apis     []int // the ports of the members' REST interfaces
@@ -35,8 +35,8 @@ func Patroni(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	testserver.Find(t, testserver.EngineOf("haproxy"))
 	program := testserver.Find(t, testserver.EngineOf("postgres"))
-	return startElected(t, "patroni", func(c *elected, e testserver.Engine) error {
-		p := &patroni{elected: c, settings: settings, etcd: testserver.Etcd(t)}
+	return startElected(t, "patroni", func(c *electingCluster, e testserver.Engine) error {
+		p := &patroni{electingCluster: c, settings: settings, etcd: testserver.Etcd(t)}
 		c.kind = p
 		c.leads, c.ready, c.isWhole = p.isLeader, func() error { return p.follows("replica") }, p.hasReplacement
 		return p.build(e, filepath.Dir(program))

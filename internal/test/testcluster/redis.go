@@ -27,7 +27,7 @@ func infoOf(s *testserver.Server) func(field string) string {
 func roleOf(s *testserver.Server) string { return infoOf(s)("role") }
 
 // readyRedis returns an error unless the leader has a replica that is in sync.
-func (c *elected) readyRedis() error {
+func (c *electingCluster) readyRedis() error {
 	leader := c.leader()
 	if leader == nil {
 		return testserver.ErrNotReady

@@ -18,7 +18,7 @@ import (
 // the members.
 func RedisCluster(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
-	return startElected(t, "redis", func(c *elected, e testserver.Engine) error { return c.buildRedis(e, settings) })
+	return startElected(t, "redis", func(c *electingCluster, e testserver.Engine) error { return c.buildRedis(e, settings) })
 }
 
 // nodeGates contains the gates by which clients and other nodes reach a member of a Redis
@@ -30,7 +30,7 @@ const clusterSlots = 16384
 
 // buildRedis starts the first master with its two replicas, which are the members, and
 // the two other masters, which watch them.
-func (c *elected) buildRedis(e testserver.Engine, settings []string) (err error) {
+func (c *electingCluster) buildRedis(e testserver.Engine, settings []string) (err error) {
 	if c.members, err = c.place(3, e, settings...); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *elected) buildRedis(e testserver.Engine, settings []string) (err error)
 }
 
 // placeRedis opens the gates of a member, and makes it announce them to clients and nodes.
-func (c *elected) placeRedis(s *testserver.Server) (p nodeGates, err error) {
+func (c *electingCluster) placeRedis(s *testserver.Server) (p nodeGates, err error) {
 	bus, err := testserver.FreePort() // port on which it listens for other nodes
 	if err != nil {
 		return p, err
@@ -74,7 +74,7 @@ func (c *elected) placeRedis(s *testserver.Server) (p nodeGates, err error) {
 // the first master meet all other nodes, and makes the other members its replicas. Each
 // master gets its own epoch, because masters with the same epoch would first have to agree
 // on new epochs.
-func (c *elected) joinRedis(gates map[*testserver.Server]nodeGates) error {
+func (c *electingCluster) joinRedis(gates map[*testserver.Server]nodeGates) error {
 	voters := append([]*testserver.Server{c.members[0]}, c.others...)
 	// The slot after the last slot of each master.
 	ends := []int{clusterSlots - len(c.others), clusterSlots - 1, clusterSlots}
@@ -130,7 +130,7 @@ func clusterOK(s *testserver.Server) bool {
 
 // wholeRedis returns an error unless the leader has both replicas, and all nodes see each
 // other.
-func (c *elected) wholeRedis(gates map[*testserver.Server]nodeGates) error {
+func (c *electingCluster) wholeRedis(gates map[*testserver.Server]nodeGates) error {
 	leader := c.leader()
 	if leader == nil {
 		return testserver.ErrNotReady

@@ -34,12 +34,12 @@ func ValkeySentinel(t testing.TB, settings ...string) *Cluster {
 
 func startSentinel(t testing.TB, service string, settings []string) *Cluster {
 	t.Helper()
-	return startElected(t, service, func(c *elected, e testserver.Engine) error { return c.buildSentinel(e, settings) })
+	return startElected(t, service, func(c *electingCluster, e testserver.Engine) error { return c.buildSentinel(e, settings) })
 }
 
 // buildSentinel starts a master with two replicas, each behind a gate, and then the sentinels
 // that watch them. A sentinel is the server's own program in another mode.
-func (c *elected) buildSentinel(e testserver.Engine, settings []string) (err error) {
+func (c *electingCluster) buildSentinel(e testserver.Engine, settings []string) (err error) {
 	if c.members, err = c.place(3, e, settings...); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func setUpSentinel(s *testserver.Server, master string) error {
 }
 
 // electedPort returns the port of the master that most sentinels name.
-func (c *elected) electedPort() string {
+func (c *electingCluster) electedPort() string {
 	votes := map[string]int{}
 	for _, s := range c.others {
 		reply, _ := askRedis(s, "SENTINEL GET-MASTER-ADDR-BY-NAME "+SentinelMaster)
@@ -109,7 +109,7 @@ func (c *elected) electedPort() string {
 
 // wholeSentinel returns an error unless the master has its replicas, and the sentinels
 // know them and each other.
-func (c *elected) wholeSentinel(gates map[*testserver.Server]net.Listener) error {
+func (c *electingCluster) wholeSentinel(gates map[*testserver.Server]net.Listener) error {
 	electedPort := c.electedPort()
 	for _, s := range c.members {
 		if err := checkRole(s, portOf(gates[s]) == electedPort, electedPort, len(c.members)-1); err != nil {

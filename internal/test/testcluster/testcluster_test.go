@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// elected are the kinds of clusters that elect their leaders themselves.
-var elected = []struct {
+// electingKinds are the kinds of clusters that elect their leaders themselves.
+var electingKinds = []struct {
 	name  string
 	start func(t testing.TB, settings ...string) *testcluster.Cluster
 }{
@@ -27,7 +27,7 @@ var elected = []struct {
 // killed leader, because its connections stay open. Tests of leases kill leaders.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	for _, kind := range elected {
+	for _, kind := range electingKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			cluster := kind.start(t)

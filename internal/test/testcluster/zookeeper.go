@@ -31,11 +31,11 @@ type zooPorts struct{ direct, gates [2]int }
 // ZooKeeper starts a ZooKeeper ensemble of three servers.
 func ZooKeeper(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
-	return startElected(t, "zookeeper", func(c *elected, e testserver.Engine) error { return c.buildZooKeeper(e, settings) })
+	return startElected(t, "zookeeper", func(c *electingCluster, e testserver.Engine) error { return c.buildZooKeeper(e, settings) })
 }
 
 // buildZooKeeper starts three servers, which reach each other by their gates.
-func (c *elected) buildZooKeeper(e testserver.Engine, settings []string) (err error) {
+func (c *electingCluster) buildZooKeeper(e testserver.Engine, settings []string) (err error) {
 	single := e
 	e.SetUp = func(s *testserver.Server) error { return errors.Join(single.SetUp(s), c.writeNumber(s)) }
 	e.Args = func(s *testserver.Server) []string {
@@ -59,7 +59,7 @@ func (c *elected) buildZooKeeper(e testserver.Engine, settings []string) (err er
 }
 
 // zooGates returns free ports for a server, each with a gate.
-func (c *elected) zooGates(s *testserver.Server) (ports zooPorts, err error) {
+func (c *electingCluster) zooGates(s *testserver.Server) (ports zooPorts, err error) {
 	for i := range ports.direct {
 		if ports.direct[i], err = testserver.FreePort(); err != nil {
 			return ports, err
@@ -86,7 +86,7 @@ func zooServers(self int, ports []zooPorts) (lines []string) {
 }
 
 // writeNumber writes the number of a server among the members to its file myid.
-func (c *elected) writeNumber(s *testserver.Server) error {
+func (c *electingCluster) writeNumber(s *testserver.Server) error {
 	number := slices.Index(c.members, s) + 1
 	return os.WriteFile(filepath.Join(s.Data(), "myid"), []byte(strconv.Itoa(number)), 0o600)
 }
@@ -102,7 +102,7 @@ func zooMode(s *testserver.Server) string {
 func leadsZooKeeper(s *testserver.Server) bool { return zooMode(s) == "leader" }
 
 // wholeZooKeeper returns an error unless a member leads and all others follow.
-func (c *elected) wholeZooKeeper() error {
+func (c *electingCluster) wholeZooKeeper() error {
 	modes := map[string]int{}
 	for _, s := range c.members {
 		modes[zooMode(s)]++

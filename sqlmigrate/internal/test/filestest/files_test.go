@@ -85,6 +85,7 @@ func TestUpAndDown(t *testing.T) {
 			}
 			wantSchema(t, db, before)
 			mustRun(t, db, "INSERT INTO users (name) VALUES ('automatic')")
+			// The counter continues after the keys 1 and 2 of fill.
 			if got, want := lastUser(t, db), int64(3+round); got != want {
 				t.Errorf("round %d: the next automatic key is %d, want %d", round, got, want)
 			}

@@ -25,6 +25,7 @@ func TestMariaDB(t *testing.T) {
 // which occur on MariaDB only.
 func TestMySQL(t *testing.T) {
 	t.Parallel()
+	// MySQL has a binary log by default, with which this setting allows triggers.
 	server := startMariaDBOrMySQL(t, testserver.MySQL, "log_bin_trust_function_creators=1")
 	server.mysql = true
 	runAll(t, server, mariadbAndMySQLTests)
@@ -129,6 +130,7 @@ func mariadbCheckLikely(t *testing.T, d *mariadbDatabase) {
 		t.Fatal(err)
 	}
 	for _, l := range plan.Likely {
+		// The names of the tables that the move creates contain _sf.
 		if strings.Contains(l.Column, "_sf") || strings.Contains(l.Column, "sqlmigrate_online") {
 			t.Errorf("%s is taken for a forgotten reference", l.Column)
 		}
