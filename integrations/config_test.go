@@ -90,7 +90,8 @@ func TestViper(t *testing.T) {
 	wantError(t, err, "empty: want decimal digits")
 }
 
-// TestMapstructure checks that the hook for texts reads IDs from texts, IDs and integers.
+// TestMapstructure checks that the hook for texts reads IDs from texts, IDs and integers. It
+// sees only strings, so a fraction and a float64 of JSON are read without an error.
 func TestMapstructure(t *testing.T) {
 	t.Parallel()
 	var got struct{ ID types.ID }
@@ -105,6 +106,13 @@ func TestMapstructure(t *testing.T) {
 		}
 	}
 	wantError(t, decoder.Decode(map[string]any{"id": ""}), "'ID'", "empty: want decimal digits")
+	wantError(t, decoder.Decode(map[string]any{"id": "0x10"}), "'ID'", "want decimal digits")
+	wantError(t, mapstructure.Decode(map[string]any{"id": text}, &got), "unconvertible type 'string'") // without the hook
+	for in, want := range map[float64]types.ID{5.5: 5, 7529595880471527425: 7529595880471527424} {
+		if err := decoder.Decode(map[string]any{"id": in}); err != nil || got.ID != want {
+			t.Errorf("%v is read as %d, %v; the page says %d", in, got.ID, err, want)
+		}
+	}
 }
 
 // TestCopier checks that IDs become texts and back by converters. Without them, copier
