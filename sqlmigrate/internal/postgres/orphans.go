@@ -15,6 +15,9 @@ import (
 // rows that violate a foreign key. Above it, the search would take long.
 const orphansFrom = 200_000
 
+// orphansFromBytes is the size of such a table, with rows of 200 bytes.
+const orphansFromBytes = 200 * orphansFrom
+
 // A checkedKey is a foreign key whose rows PostgreSQL checks again when a column of it
 // changes its type.
 type checkedKey struct {
@@ -75,11 +78,11 @@ func blockOrphans(ctx context.Context, r *pgcatalog.Reader, g *graph) (found eng
 }
 
 // isSmall reports whether the table has at most orphansFrom rows. A partition or child
-// counts as its topmost parent. A table that was never analyzed counts as small, because
-// a large table is analyzed soon after it was filled.
+// counts as its topmost parent. The size decides on a table that was never analyzed,
+// because its number of rows is then unknown.
 func (g *graph) isSmall(relation *pgcatalog.Relation) bool {
 	i := slices.IndexFunc(g.tables, func(t *table) bool { return slices.Contains(t.members, relation.OID) })
-	return i >= 0 && g.tables[i].Rows <= orphansFrom
+	return i >= 0 && g.tables[i].Rows <= orphansFrom && (!g.tables[i].NotAnalyzed || g.tables[i].Heap <= orphansFromBytes)
 }
 
 // isReadable reports whether the role reads all rows. A role that does not own the table
