@@ -53,6 +53,9 @@ func (d *doctor) knownReferences() []sqlmigrate.Option { return d.existing(d.ref
 // because a call takes as long for one option as for hundreds. If the call fails, it
 // checks each half of the options by itself.
 func (d *doctor) existing(options []sqlmigrate.Option) []sqlmigrate.Option {
+	if len(options) == 0 {
+		return nil
+	}
 	_, err := sqlmigrate.FindReferences(d.Ctx, d.DB, nil, options...)
 	switch half := len(options) / 2; {
 	case err == nil:
