@@ -197,7 +197,9 @@ func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candida
 	return lowestCandidate(filter(near, mayTake))
 }
 
-// noFreeWorker returns a [NoFreeWorkerError] for these candidates, sorted by bound.
+// noFreeWorker returns a [NoFreeWorkerError] for the candidates, of which there is at least
+// one. It sorts them by start, at which a worker becomes free, so that Wait is the time from
+// now, in Unix milliseconds, until the first of them.
 func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) error {
 	slices.SortFunc(candidates, candidate.compare)
 	e := &NoFreeWorkerError{Wait: milliseconds(candidates[0].start - now)}

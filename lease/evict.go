@@ -119,10 +119,11 @@ func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error
 	return in.raiseChanged(ctx, to, n, highKeys)
 }
 
-// raiseChanged checks the workers in highKeys, whose bounds Raise has read as high enough
-// and not written. It inspects the store again. If the record of such a worker has
-// changed, the bound may have vanished, so raiseChanged repeats Raise. n is the number of
-// bounds that were raised before; the result includes it.
+// raiseChanged checks the workers in highKeys, whose bounds Raise found high enough and did
+// not write. Such a bound may come from a write that the store never acknowledged and has
+// since forgotten; see Raise. So raiseChanged inspects the store again, and repeats Raise
+// if the record of such a worker has changed. n is the number of bounds that were raised
+// before; the result includes it.
 func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, highKeys []int) (int, error) {
 	if len(highKeys) == 0 {
 		return n, nil

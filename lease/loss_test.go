@@ -424,7 +424,10 @@ func TestHealthInLogicalTime(t *testing.T) {
 	})
 }
 
-// A caller does not wait for a new worker to settle, because settling takes long.
+// With WithSettle, which is for stores that forget writes, a lease waits a minute on a new
+// worker before it issues IDs. Another process takes the worker, and a call finds this when
+// it has used up the window. It must fail at once instead of waiting for the new worker,
+// which issues IDs after the minute.
 func TestLossOnAStoreThatForgets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -44,8 +44,9 @@ func dialector(t *testing.T, path string) gorm.Dialector {
 	return d
 }
 
-// open uses the resolver as tests of replication do, on different databases, so that the
-// test sees which database received a statement.
+// open opens the root database with the resolver, which the caller has set up with the source
+// and the replica. They are different databases, and not copies of one another, so that a
+// test sees which of them received a statement.
 func (f files) open(t *testing.T, config *gorm.Config, resolver dbresolver.Config) *gorm.DB {
 	t.Helper()
 	config.Logger = logger.Discard

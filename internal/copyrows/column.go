@@ -51,8 +51,8 @@ func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 	return append(columns, generated...), nil
 }
 
-// newColumn returns the column of a field, with the ways in which [column.value] may read
-// it.
+// newColumn returns the column of a field, and decides how [column.value] reads it.
+// Integers take a fast path, which leaves out defaults, time stamps and serializers.
 func newColumn(f *schema.Field) *column {
 	initial := f.DefaultValueInterface != nil || f.AutoCreateTime > 0 || f.AutoUpdateTime > 0
 	return &column{

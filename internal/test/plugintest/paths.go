@@ -192,9 +192,11 @@ func (k RowKind) FinisherPaths() []Path {
 	return append(paths, k.Generics(k)...)
 }
 
-// GenericPaths returns creates by GORM's generics API, which passes the same rows to the
-// same Create in its own session. Only a few kinds of rows use it, because the compiler
-// takes a second for this API for each model.
+// GenericPaths returns the ways to create one row, or a slice of three rows, by GORM's
+// generics API. The 0 leaves the key of the row, or of the second row, to the generator.
+// GORM passes the rows to the same Create as the classic API, in a session of its own.
+// Only a few kinds of rows use these paths, because the compiler takes a second for this
+// API for each model.
 func GenericPaths[T any](k RowKind) []Path {
 	ctx := context.Background()
 	return []Path{

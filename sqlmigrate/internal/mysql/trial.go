@@ -189,11 +189,11 @@ func (c *tableCopy) key(column *mycatalog.Column) *plan.Column {
 }
 
 // tryChange finds out whether the table itself would reject the change of its columns by
-// the plan, and stores the error of the change in c.changeErr. createErr is the error of
-// creating the copy, which tryChange returns. If the copy was created, it tries the
-// change only on a table for which mayRejectChange is true, because the copy lacks the
-// engine and some of the indexes of the table. The change is tried on another copy,
-// created with LIKE, which has them.
+// the plan, and stores that error in c.changeErr. It tries the change on a second copy,
+// created with LIKE, which has the engine and all indexes of the table. If the first copy
+// was created, it does so only if mayRejectChange is true. If the second copy cannot be
+// created, nothing is known, and changeErr stays nil. createErr is the error of creating
+// the first copy, and tryChange returns it.
 func (r *trial) tryChange(ctx context.Context, c *tableCopy, createErr error) error {
 	var changes []string
 	for _, k := range c.keys {

@@ -83,8 +83,11 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine
 	return shown, r.err
 }
 
-// fillCopy replaces the rows of the copy by rows that have the same key in all columns,
-// if the copy accepts them.
+// fillCopy replaces the rows of the copy by one row for each of the [engine.Fills], which
+// fill the columns without keys with values, or with NULL. All key columns of a row have
+// the same key, so that views that join tables find rows. The rows have different keys,
+// because otherwise one would replace the other. If the copy rejects a row, the view shows
+// fewer rows, which the trial notes.
 func (r *trial) fillCopy(ctx context.Context, c *tableCopy, key types.ID) {
 	_ = r.exec(ctx, "DELETE FROM "+mycatalog.QuoteTable(c.name))
 	for fill := range engine.Fills {

@@ -71,7 +71,7 @@ func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[in
 		}
 		on := x.Privileges + " ON " + kind + " " + targets[x.OID]
 		text := "GRANT " + on + " TO " + x.Grantee + pgsql.If(x.Grantable, " WITH GRANT OPTION")
-		if x.Revoke {
+		if x.Revoke { // a right that the owner has by default, and has lost on the existing relation
 			text = "REVOKE " + on + " FROM " + x.Grantee
 		}
 		statements[x.OID] = append(statements[x.OID], text)

@@ -69,7 +69,7 @@ func (c *column) allSequences() []*sequence {
 // only has the identity of its parent.
 func (c *column) ownIdentity() *sequence {
 	for _, s := range c.sequences {
-		if s.Internal {
+		if s.Internal { // it belongs to an identity
 			return s
 		}
 	}

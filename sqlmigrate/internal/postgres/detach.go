@@ -171,9 +171,10 @@ func (c *column) sequenceOwner(s *sequence) *column {
 }
 
 // restoreDefault returns the statements that give column c its identity or its default
-// again. root is the topmost column from which a partition or child has c, or c itself.
-// root has its default already, which also applies to the columns below it, so c needs a
-// statement only if its default differs.
+// again. They follow the statement for root, the topmost of its parents, which also sets the
+// default of the columns below it, but which exists only if hasUniformDefault is true. So c
+// needs a statement of its own only if its default differs from the default that it has by
+// then.
 func (c *column) restoreDefault(root *column) []string {
 	if s := c.ownIdentity(); s != nil {
 		return append([]string{c.alter("", s.Identity(c.Always))}, s.restoreProperties()...)

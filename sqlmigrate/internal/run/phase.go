@@ -141,10 +141,11 @@ func (p *phaseRun) report(now plan.Progress) {
 	p.config.Progress(now)
 }
 
-// failure returns the error for the user: the statement that failed, and the part of the
-// plan that the database keeps. end is the end of the transaction in tasks. If all its
-// tasks are done, the COMMIT has failed, or the work of the engine after the last
-// statement.
+// failure returns the error for the user. It names the statement that failed, and says what
+// the database keeps of this phase and of the earlier phases. end is the index in tasks
+// after the last task of the transaction. If all tasks before end are done, the COMMIT has
+// failed, or the work of the engine after the last statement. Without transactions, each
+// statement that is done stays.
 func (p *phaseRun) failure(end int, err error) error {
 	kept := p.ended
 	if !p.engine.Transactions() {

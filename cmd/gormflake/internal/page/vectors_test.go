@@ -114,8 +114,9 @@ func TestVectorsAreGolden(t *testing.T) {
 	}
 }
 
-// makeVectors computes the vectors of the layouts that the command line knows by name, and
-// of layouts with fields of extreme sizes.
+// makeVectors computes the content of the golden file: the vectors of the layouts that the
+// command line knows by name and of layouts with fields of extreme sizes, layouts that are
+// invalid, texts that are no IDs (Refused), and texts that are (Taken).
 func makeVectors(t *testing.T) vectors {
 	t.Helper()
 	var v vectors

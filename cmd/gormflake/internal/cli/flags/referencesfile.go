@@ -66,8 +66,10 @@ func firstKey(l sqlmigrate.LikelyReference) string {
 	return l.Keys[0]
 }
 
-// writeList writes a list of the file. The entry of each likely column is a comment that
-// ends with the reason.
+// writeList writes the list reference or not-reference of the file: the known lines, and a
+// comment for each likely column. The comment has the entry of the column, and ends with
+// the reason, the other keys that it may hold, and how to make the column wide if a plan
+// cannot.
 func writeList(text *bytes.Buffer, name string, known []string, likely []sqlmigrate.LikelyReference, entry func(sqlmigrate.LikelyReference) string) {
 	fmt.Fprintf(text, "\n%s = [\n", name)
 	for _, line := range known {
