@@ -12,7 +12,7 @@ import (
 )
 
 // testdata is the folder of the page's vectors and of the modules that check them.
-const testdata = "../internal/page/testdata"
+const testdata = "../../page/testdata"
 
 // serve returns the origin of a new server.
 func serve(t *testing.T) string {
