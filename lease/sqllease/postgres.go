@@ -89,12 +89,12 @@ func classifyPostgres(err error) errorKind {
 // pgx itself closes a connection with an open transaction; other drivers do not.
 func inspectPostgres(ctx context.Context, on timedConn, _ tableName) (found session, err error) {
 	const began = "CAST(transaction_timestamp() AS text)"
-	var fsync, pages, one, two string
-	err = on.queryRow(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes'), "+began, &fsync, &pages, &one)
+	var fsync, pages, first, second string
+	err = on.queryRow(ctx, "SELECT current_setting('fsync'), current_setting('full_page_writes'), "+began, &fsync, &pages, &first)
 	if err == nil {
-		err = on.queryRow(ctx, "SELECT "+began, &two)
+		err = on.queryRow(ctx, "SELECT "+began, &second)
 	}
-	if err == nil && one == two {
+	if err == nil && first == second {
 		found.dirt = fmt.Errorf("%w has a transaction that was not ended: commit it or roll it back before the connection returns to the pool", errDirty)
 	}
 	if fsync == "off" {

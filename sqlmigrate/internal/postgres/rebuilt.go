@@ -9,18 +9,16 @@ import (
 // builtAgainSQL begins a query on the indexes, constraints and statistics that PostgreSQL
 // builds again when the columns change their type. The relation node has the narrow
 // columns ($1 and $2) with the OID of the table of the plan to which each belongs ($3).
-// The relation made has every object that depends on such a column, the OID of the table
-// of the plan whose change builds it again, and the names of the columns as JSON. It is
-// RECURSIVE because a query that continues it may add a recursive relation.
+// The relation made has every object that depends on such a column, and the OID of the
+// table of the plan whose change builds it again. The WITH is RECURSIVE because a query that
+// continues it may add a recursive relation.
 const builtAgainSQL = `
 WITH RECURSIVE node (rel, att, root) AS (
   SELECT * FROM unnest($1::text::oid[], $2::text::int2[], $3::text::oid[])
 ), made AS (
-  SELECT d.classid, d.objid, node.root, json_agg(DISTINCT quote_ident(a.attname))::text AS columns
+  SELECT DISTINCT d.classid, d.objid, node.root
   FROM node
-  JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
-  GROUP BY 1, 2, 3
 )`
 
 // readBuiltAgain returns the rows of a query that continues builtAgainSQL for the narrow

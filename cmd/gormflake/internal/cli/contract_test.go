@@ -226,7 +226,8 @@ func (c contract) checkInterrupt(t *testing.T, replacer *strings.Replacer) strin
 	return "says what was changed"
 }
 
-// checkCompletion checks the completion of an argument, and returns what is completed.
+// checkCompletion checks the completion of an argument. It returns the entry of the table in
+// docs/cli.md, which is tables or workers, or "" if the command completes no argument.
 func (c contract) checkCompletion(t *testing.T, replacer *strings.Replacer) string {
 	t.Helper()
 	if c.completes == "" {

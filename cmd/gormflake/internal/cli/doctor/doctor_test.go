@@ -131,7 +131,7 @@ func leaseOnce(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
 	t.Helper()
 	store := sqllease.New(db)
 	opts := []lease.Option{lease.WithWorker(0), lease.WithDatacenter(0), lease.WithLogger(slog.New(slog.DiscardHandler))}
-	// On TiDB, a lease needs WithSettle, because its settings do not show what it forgets.
+	// On TiDB, a lease needs WithSettle, because its settings do not show which writes it forgets.
 	if d, ok := db.Dialector.(*mysql.Dialector); ok && strings.Contains(d.ServerVersion, "TiDB") {
 		const window = 2 * time.Second
 		store, opts = sqllease.New(db, sqllease.AllowVolatile()), append(opts, lease.WithWindow(window), lease.WithSettle(window))

@@ -100,9 +100,9 @@ type formFlags struct {
 	as, code string
 }
 
-// register adds the flags to a command. what is the help of --as. others are values of --as
-// before the names of the forms. The first value is the default, which is decimal if there
-// are no others.
+// register adds the flags to a command. The help of --as begins with the text what. The
+// values of --as are others, followed by the names of the forms. The first value is the
+// default, which is decimal if others is empty.
 func (f *formFlags) register(cmd *cobra.Command, what string, others ...string) {
 	f.names = others
 	for _, plain := range plainForms {

@@ -171,7 +171,7 @@ func TestMigrateBlocked(t *testing.T) {
 	})
 }
 
-// A mistake ends with one line that says what was wanted, and does not contain the
+// A mistake ends with one line that names the expected value, and does not contain the
 // password. Only a mistake in the command line itself has the exit code for usage.
 func TestMigrateMistakes(t *testing.T) {
 	t.Parallel()
