@@ -23,7 +23,10 @@
 //	snowflake:"pk"            a primary key column
 //	snowflake:"id"            any other column that holds an ID
 //	snowflake:"serial=PAY"    a string column that holds a serial number, see below
-//	snowflake:"pk,gen=name"   the same, from a generator added by [WithGenerator]
+//	snowflake:"pk,gen=name"   a primary key from a generator added by [WithGenerator]
+//	snowflake:"-"             a model that [WithModels] leaves out
+//
+// The option gen=name is possible after each of the first three tags.
 //
 // A tagged field is a types.ID, types.Of, int64, uint64, a 64-bit int or uint, a string,
 // a named type of one of these kinds, a pointer to such a type, or its sql.Null form. If

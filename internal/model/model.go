@@ -11,13 +11,22 @@
 //
 //   - parseTag (tag.go) reads the option, rejects it where it has no meaning, and lists it
 //     in its messages. column.go and group.go apply it to columns.
-//   - The code for rows is in internal/fill (keys.go, maps.go for maps, checkkeys.go before
-//     the INSERT), in internal/tree for Assign (link.go, count.go, keys.go), and in
-//     internal/check.
+//   - The code for rows is in internal/fill (rows.go counts and sets keys, keys.go sets a
+//     key, maps.go handles maps, checkkeys.go checks rows before the INSERT) and in
+//     internal/tree for Assign (link.go, count.go, keys.go). Package copyrows calls fill.
+//     Rows of a group with [Group.Plain] are filled without the methods of [Column], so
+//     newGroups must leave Plain nil for a column that the option treats otherwise.
+//   - internal/check (check.go, column.go) changes only if the option changes what the
+//     column of the database must be.
+//   - Messages that tell a user which tag to write are in checkkeys.go of internal/fill,
+//     guard.go of internal/guard, and count.go of internal/tree.
 //   - Tests are in each of these packages, in hooks_test.go of the root (every way GORM
-//     creates a row, on all databases), and in tag_test.go, with a model in which the tag
-//     is wrong. internal/test/docstest/messages_test.go provokes the errors that
-//     docs/guarantees.md quotes.
+//     creates a row, on all databases), and in tag_test.go and serials_errors_test.go of
+//     internal/fill, with models in which the tag is wrong.
+//     internal/test/docstest/messages_test.go provokes the errors that docs/guarantees.md
+//     quotes.
+//   - The tag is documented in doc.go of the root and in the tables of both READMEs, and in
+//     docs/gorm.md if rows behave differently.
 //
 // # A new Go type for keys
 //
@@ -28,6 +37,7 @@
 //     (TestOfHasTheMethodsOfID), with internal/guard for unset keys.
 //   - internal/fill/maps.go decides which values in maps are unset. internal/check
 //     compares widths in columntype.go and column.go.
+//   - The type is documented in doc.go of the root and in docs/gorm.md.
 //   - Tests are in kinds_test.go and maps_test.go of internal/fill, pairs_test.go of
 //     internal/check, tag_test.go here, assign_shapes_test.go of internal/tree, and
 //     hooks_test.go of the root.

@@ -2,8 +2,9 @@
 // myonline. A [Table] describes a table as it was before an unfinished run. Its methods
 // return conditions with which a statement checks that the table has not changed since.
 //
-// [Open], [Read], [Definitions] and the methods of [Reader] send queries. All other
-// functions and methods only compute.
+// [Open], [Read], [Definitions] and the methods of [Reader] send queries (reader.go). All
+// other functions and methods only compute: those of table.go describe tables, and those
+// of definition.go read the text of SHOW CREATE TABLE.
 package mycatalog
 
 import (

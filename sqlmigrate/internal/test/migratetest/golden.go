@@ -13,7 +13,7 @@
 //
 // before and after the change, each time with another folder, and compare the folders
 // with diff -r. The flag -update writes the recorded plans again. Together with -run it
-// keeps the other lines of plans.txt and adds the new ones.
+// keeps the other lines of plans.txt and adds the new lines.
 package migratetest
 
 import (
@@ -43,8 +43,8 @@ var (
 )
 
 // Plan fails the test if its first plan differs from the plans that testdata/plans.txt
-// contains for this test and server. If the file has no line for them, Plan accepts every
-// plan. It ignores later plans of the same test, because they may depend on the moment at
+// contains for this test and server. Plan accepts every plan of a test without any line in
+// the file. It fails for a new case of a test that has lines, until -update adds the case. It ignores later plans of the same test, because they may depend on the moment at
 // which the test stopped a run.
 func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 	t.Helper()
