@@ -140,7 +140,7 @@ func blockTable(s movingTable) (found []plan.Blocker) {
 		block("its name leaves no room for the name of its shadow")
 	case s.Kind != "BASE TABLE" || !strings.EqualFold(s.Engine, "InnoDB"):
 		block("it is not a plain table of InnoDB")
-	case strings.Contains(s.Options, "PARTITION BY"):
+	case mycatalog.Definition(s.Options).Has("PARTITION BY"): // not in the comment of the table
 		block("it has partitions, which have no foreign keys and are not tried")
 	// A position in the table is an int64, which a bigint unsigned may exceed.
 	case len(key) == 0 || key[0].Integer().Base == "" || key[0].Integer() == mycatalog.UnsignedBigint:

@@ -229,7 +229,7 @@ func mariadbShop(rows int) []string {
 		"CREATE TABLE users (id int unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY COMMENT 'it''s', email varchar(60) NOT NULL, code binary(2), UNIQUE KEY ux (email))",
 		"CREATE TABLE orders (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, user_id int unsigned NOT NULL, note varchar(40) CHARACTER SET latin1 DEFAULT 'x', note_id int, at timestamp NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()," +
 			" twice int AS (CHAR_LENGTH(note) * 2) STORED, CONSTRAINT fk_user FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE ON UPDATE CASCADE, CONSTRAINT positive CHECK (CHAR_LENGTH(note) < 40))",
-		"CREATE TABLE notes (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, user_id int unsigned, CONSTRAINT fk_note FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE SET NULL)",
+		"CREATE TABLE notes (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, user_id int unsigned, CONSTRAINT fk_note FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE SET NULL) COMMENT 'no PARTITION BY'",
 		"CREATE TABLE order_lines (order_id int NOT NULL, number int NOT NULL, PRIMARY KEY (order_id, number), CONSTRAINT fk_line FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE CASCADE)",
 		"CREATE VIEW open_orders AS SELECT id, user_id FROM orders",
 		"INSERT INTO users (id, email, code) SELECT seq, CONCAT('user', seq), CHAR(seq % 256, 255)" + from,
