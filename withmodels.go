@@ -83,7 +83,7 @@ func checkLayout(call, fix string, layout snowflake.Layout, keys []*schema.Field
 	if i < 0 || layout.TotalBits <= exact {
 		return nil
 	}
-	return fmt.Errorf("gormflake: %smodel %s of WithModels has a key that is a number in JSON, and JavaScript rounds the IDs of the default layout, of %d bits, which cannot be changed later: %s; if no JavaScript reads the keys, or the store has this layout already, choose it by snowflake.WithLayout(snowflake.TwitterLayout())",
+	return fmt.Errorf("gormflake: %smodel %s of WithModels has a key that is a number in JSON, and JavaScript rounds the IDs of the default layout, of %d bits: %s; if no JavaScript reads the keys, or the store has this layout already, choose it by snowflake.WithLayout(snowflake.TwitterLayout())",
 		call, keys[i].Schema.Name, layout.TotalBits, fix)
 }
 
