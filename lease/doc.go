@@ -63,15 +63,18 @@
 //
 //	Lease --> claim --> keeper, holdings --> chooser, clocks, records --> heldWorker, Record
 //
-//	Lease      the methods of a source, the loop that renews, and the store's lock
-//	claim      looks for a worker and writes a record for it
-//	keeper     extends and releases one worker, and notices its loss
+//	Lease      the methods of a source (lease.go, grants.go), and the loop that decides
+//	           when a worker is renewed, replaced and released (renew.go)
+//	claim      looks for a worker and writes a record for it (claim.go)
+//	keeper     writes the records that extend and release one worker, and notices its
+//	           loss (keeper.go)
 //	holdings   the workers, grants, outage and counts; their mutex, which is never
-//	           held during a call of the store
-//	chooser    picks a worker among records; does not call the store
-//	clocks     compare this process's clock with the store's
-//	records    the calls of the store, each with its timeout
-//	heldWorker the writes of a worker: acknowledged, sent and read
+//	           held during a call of the store (holdings.go, outage.go)
+//	chooser    picks a worker among records; does not call the store (choose.go)
+//	clocks     compare this process's clock with the store's (clocks.go)
+//	records    the calls of the store, each with its timeout, and the store's lock
+//	           (store.go)
+//	heldWorker the writes of a worker: acknowledged, sent and read (worker.go)
 //
 // For each ID, [snowflake.Generator] compares the tick with the limit of its grant and
 // issues if it is below. At the limit it calls Lease.Extend, which waits for

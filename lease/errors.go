@@ -22,6 +22,11 @@ var (
 	ErrNoFreeWorker = errors.New("lease: no free worker")
 )
 
+var (
+	errEnded        = errors.New("lease: the worker has been released: acquire another lease")
+	errWindowPassed = errors.New("the renewed window has already expired")
+)
+
 // A NoFreeWorkerError is an [ErrNoFreeWorker] that lists who holds the workers.
 type NoFreeWorkerError struct {
 	// Holders are the records of all workers that may be leased, lowest bound

@@ -13,57 +13,6 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Closing the generator releases the worker at the tick after the last ID, so that the next
-// holder need not wait for the end of the window.
-func TestCloseGivesBack(t *testing.T) {
-	t.Parallel()
-	store := leasetest.NewMemory()
-	gen := generate(t, acquire(t, store))
-	id, worker := next(t, gen)
-	if err := gen.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	want := layout().Time(id).UnixMilli() + 1
-	if r := store.Records()[worker]; r.Bound != want || !isReleased(r) {
-		t.Errorf("record = %+v, want it released at %d: the tick after the last one issued", r, want)
-	}
-}
-
-// If no ID was issued, Release restores the previous bound, so that no tick is wasted.
-func TestRelease(t *testing.T) {
-	t.Parallel()
-	store := leasetest.NewMemory()
-	bound := now() - 5
-	store.Put(1, lease.Record{Bound: bound, Owner: "dead"})
-	l := acquire(t, store, lease.WithWorker(1))
-	for range 2 {
-		if err := l.Release(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}
-	if r := store.Records()[1]; r.Bound != bound || !isReleased(r) {
-		t.Errorf("record = %+v, want bound %d", r, bound)
-	}
-	if err := l.Health(); err == nil {
-		t.Error("a released lease is healthy")
-	}
-	if _, err := snowflake.New(l); err == nil || !strings.Contains(err.Error(), "has been released") {
-		t.Errorf("a generator on a released lease: %v", err)
-	}
-}
-
-// Release fails if the lease has a generator, because the generator would issue the same
-// IDs as the next holder of the worker. Closing the generator releases the worker.
-func TestReleaseWithAGenerator(t *testing.T) {
-	t.Parallel()
-	l := acquire(t, leasetest.NewMemory())
-	gen := generate(t, l)
-	if err := l.Release(t.Context()); err == nil || !strings.Contains(err.Error(), "close that") {
-		t.Errorf("error = %v", err)
-	}
-	next(t, gen)
-}
-
 // A lease serves one generator. A second one would issue the same IDs.
 func TestOneGeneratorPerLease(t *testing.T) {
 	t.Parallel()

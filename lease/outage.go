@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -45,11 +44,6 @@ func (o outage) reason() error {
 	}
 	return err
 }
-
-var (
-	errEnded        = errors.New("lease: the worker has been released: acquire another lease")
-	errWindowPassed = errors.New("the renewed window has already expired")
-)
 
 // fencedError returns the error of a call that gets no grant because the window of the
 // grant held has ended. why is the reason why there is no other window.

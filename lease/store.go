@@ -54,7 +54,8 @@ type Store interface {
 	Load(ctx context.Context) (map[int]Record, error)
 
 	// CompareAndSwap replaces the record of the worker by next if it equals old, in one
-	// atomic step. An absent record equals the zero Record. Old and next differ. It
+	// atomic step. An absent record equals the zero Record. If old equals next, it
+	// returns an error, because the outcome could not be told from the record. It
 	// returns true if the store has acknowledged that this call wrote next, durably. It
 	// returns false if the record differed, and if this call has written nothing and
 	// will not write later. In all other cases it returns an error, after which the

@@ -1,12 +1,15 @@
 // Package leasetest tests whether a [lease.Store] fulfils the contract that package
-// lease relies on. [Conform] tests its methods, and [Torture] runs real processes
-// against it. A store needs only these tests:
+// lease relies on. [Conform] tests its methods. [Torture] runs real processes against a
+// store that other processes can reach. A store needs only these tests:
 //
 //	func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 //
 //	func TestConform(t *testing.T) { leasetest.Conform(t, open) }
 //
-//	func TestTorture(t *testing.T) { leasetest.Torture(t, address) }
+//	func TestTorture(t *testing.T) { leasetest.Torture(t, address, leasetest.TortureConfig{}) }
+//
+// The function open is an [Opener]: each call returns another handle of the records of its
+// namespace.
 //
 // [Memory] is a store in memory for tests of code that uses a store.
 package leasetest

@@ -152,7 +152,7 @@ func comparePage(t *testing.T, table string) {
 			t.Fatal(err)
 		}
 	case contractHead+old+"\n" != table:
-		t.Errorf("%s has another table than\n%s", contractPage, table)
+		t.Errorf("%s has another table than the following, which GORMFLAKE_TEST_GENERATE=1 writes\n%s", contractPage, table)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package cli is the command line of gormflake. It has the root command, help and
 // version. Each other command is a package below it, whose function New returns the
-// command.
+// command. The help of a command is a constant beside its function.
 package cli
 
 import (
