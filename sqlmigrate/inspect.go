@@ -130,7 +130,7 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 	for _, o := range findings.Omitted {
 		rejected = append(rejected, o.Blocker)
 	}
-	return rejected, findings.Notes, err
+	return rejected, engine.Converted(findings.Notes, textOf), err
 }
 
 // inspect makes the plan. If the engine finds no blockers in the catalog, inspect also
@@ -153,8 +153,11 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	}
 	p := &Plan{
 		Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Omitted: found.Omitted,
-		Notes: found.Notes,
+		Notes: engine.Converted(found.Notes, textOf), kinds: map[string]engine.Note{},
 		trial: trial, // not afterMove, because Apply runs it when the tables have been moved
+	}
+	for _, note := range found.Notes {
+		p.kinds[note.Text] = note
 	}
 	c.keys = p.keys() // findReferences searches for columns that may hold these keys
 	p.Likely, err = c.findReferences(ctx, conn, e, p.movedColumns())
@@ -167,6 +170,9 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	p.Notes = slices.Concat(p.Notes, notes)
 	return p, nil
 }
+
+// textOf returns the text of a note.
+func textOf(note engine.Note) string { return note.Text }
 
 // find returns the result of the engine's Inspect, and notes on the references of models
 // that do not exist.

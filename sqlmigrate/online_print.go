@@ -15,12 +15,12 @@ import (
 func (o *OnlinePlan) String() string {
 	out := page{width: pageWidth}
 	out.line(0, o.headline())
-	out.blockers(blockingObjects(o.Blockers))
+	out.obstacles("Blocked by", blockersOf(blockingObjects(o.Blockers)), true)
 	for _, stage := range o.Stages {
 		out.line(0, fmt.Sprintf("\nStage %s: %s", stage.Name, stage.Text))
 		out.onlineSteps(stage.Steps)
 	}
-	out.notes(o.Notes)
+	out.notes("Notes", engine.Converted(o.Notes, func(text string) engine.Note { return engine.Note{Text: text} }), true)
 	return out.String()
 }
 

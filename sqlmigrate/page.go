@@ -14,6 +14,8 @@ type page struct {
 
 	width  int    // the longest row, in characters
 	prefix string // the beginning of each row, for example "-- " in SQL
+
+	shortened bool // whether the page names only three of many objects
 }
 
 // line writes text, which may have several lines. It indents each line by indent spaces

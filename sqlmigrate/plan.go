@@ -47,6 +47,8 @@ type Plan struct {
 	engine  engine.Engine // only set by tests; nil means the engine of Dialect
 	trial   engine.Trial  // the keys that Apply inserts into copies of the tables after the last phase
 	removed []Phase       // the phases that [Plan.Only] removed
+
+	kinds map[string]engine.Note // the notes of Inspect by their texts
 }
 
 type (

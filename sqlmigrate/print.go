@@ -24,20 +24,27 @@ type Style struct {
 // String returns the plan with all details.
 func (p *Plan) String() string { return p.Text(Style{Details: true}) }
 
-// Text returns the plan for people: a summary, the blockers, the columns that may hold
-// keys but are not moved, the notes, and the tables. For each phase it contains the work,
-// the duration and the statements that have to wait. The same plan always gives the same
-// text.
+// Text returns the plan for people: a summary, the blockers, the code that fails after the
+// move, the work that is left undone, the columns that may hold keys but are not moved,
+// the notes, and the tables. For each phase it contains the work, the duration and the
+// statements that have to wait. Without details, many objects of the same kind, for
+// example views that block the plan, have one entry, which names three of them. The same
+// plan always gives the same text.
 func (p *Plan) Text(style Style) string {
 	out := page{width: cmp.Or(style.Width, pageWidth)}
 	out.line(0, p.headline())
 	out.summary(p)
-	out.blockers(p.BlockingObjects())
-	out.omitted(p.Omitted)
+	out.obstacles("Blocked by", blockersOf(p.BlockingObjects()), style.Details)
+	failing, notes := p.notes()
+	out.notes("Fails after the move", failing, style.Details)
+	out.obstacles("Left undone", omittedOf(p.Omitted), style.Details)
 	out.likely(p.Likely, style)
-	out.notes(p.Notes)
+	out.notes("Notes", notes, style.Details)
 	out.tables(p.Tables, style)
 	out.phases(p.Phases, style)
+	if out.shortened {
+		out.line(0, "\nOf many objects of a kind, only the first are named. The details name all.")
+	}
 	return out.String()
 }
 
@@ -114,33 +121,85 @@ func (p *Plan) sizes() string {
 	return text
 }
 
-// blockers prints the blocking objects. If successive objects have the same fix, it
-// prints the fix once, after the last of them.
-func (out *page) blockers(objects []BlockingObject) {
-	if len(objects) == 0 {
+// An obstacle is a blocker or an omission as the text prints it.
+type obstacle struct {
+	lead    string // precedes the object
+	object  string
+	tables  []TableName
+	reasons []string
+	fix     string
+}
+
+// blockersOf returns the obstacles for blocking objects.
+func blockersOf(objects []BlockingObject) []obstacle {
+	return engine.Converted(objects, func(b BlockingObject) obstacle { return obstacle{"", b.Object, b.Tables, b.Reasons, b.Fix} })
+}
+
+// omittedOf returns the obstacles for work that the phases leave undone.
+func omittedOf(omissions []Omission) []obstacle {
+	return engine.Converted(omissions, func(o Omission) obstacle {
+		return obstacle{fmt.Sprintf("phase %s, ", o.Phase), o.Object, []TableName{o.Table}, []string{o.Reason}, o.Fix}
+	})
+}
+
+// obstacles prints the obstacles below a title. If successive obstacles have the same
+// fix, it prints the fix once, after the last of them. Without details, it prints one
+// entry for many obstacles of a kind.
+func (out *page) obstacles(title string, all []obstacle, details bool) {
+	if len(all) == 0 {
 		return
 	}
-	out.line(0, "\nBlocked by")
-	for i, b := range objects {
-		out.line(2, fmt.Sprintf("%s, of %s: %s", b.Object, strings.Join(engine.Converted(b.Tables, TableName.String), ", "), strings.Join(b.Reasons, "; ")))
-		if i+1 == len(objects) || objects[i+1].Fix != b.Fix {
-			out.line(4, "fix: "+b.Fix)
+	out.line(0, "\n"+title)
+	merged := engine.Converted(groups(all, obstacle.kind, !details), mergedOf)
+	for i, o := range merged {
+		tables := engine.List(engine.Converted(o.tables, TableName.String))
+		out.line(2, o.lead+o.object+", of "+out.names(tables, details)+": "+strings.Join(o.reasons, "; "))
+		if i+1 == len(merged) || merged[i+1].fix != o.fix {
+			out.line(4, "fix: "+o.fix)
 		}
 	}
 }
 
-// omitted prints the work that the phases leave undone, each with its fix.
-func (out *page) omitted(omissions []Omission) {
-	if len(omissions) > 0 {
-		out.line(0, "\nLeft undone")
-	}
-	for _, o := range omissions {
-		out.line(2, fmt.Sprintf("phase %s, %s, of %s: %s", o.Phase, o.Object, o.Table, o.Reason))
-		out.line(4, "fix: "+o.Fix)
-	}
+// kind returns a text that is the same for obstacles that one fix removes from objects of
+// one kind, for example from views. After a colon, a fix has SQL, which has the name of
+// its object.
+func (o obstacle) kind() string {
+	object, _, _ := strings.Cut(o.object, " ")
+	fix, _, _ := strings.Cut(o.fix, ": ")
+	return o.lead + object + ": " + fix
 }
 
-// likely prints each column with the instruction that adds it to the plan.
+// mergedOf returns one obstacle for a group of the same kind. If their fixes differ, it
+// has the fix of the first.
+func mergedOf(group []obstacle) obstacle {
+	first := group[0]
+	if len(group) == 1 {
+		return first
+	}
+	var objects engine.List
+	var tables []TableName
+	var reasons []string
+	for _, o := range group {
+		objects = append(objects, o.object)
+		for _, table := range o.tables {
+			tables = engine.AppendNew(tables, table)
+		}
+		for _, reason := range o.reasons {
+			reasons = engine.AppendNew(reasons, reason)
+		}
+	}
+	if len(reasons) > engine.Few {
+		reasons = append(reasons[:engine.Few], "and so on")
+	}
+	fix := first.fix
+	if slices.ContainsFunc(group, func(o obstacle) bool { return o.fix != first.fix }) {
+		fix = "of " + first.object + ": " + fix
+	}
+	return obstacle{first.lead, objects.First(), tables, reasons, fix}
+}
+
+// likely prints each column with the instruction that adds it to the plan. Without
+// details, it prints one line for many columns of a kind.
 func (out *page) likely(columns []LikelyReference, style Style) {
 	if len(columns) == 0 {
 		return
@@ -153,10 +212,45 @@ func (out *page) likely(columns []LikelyReference, style Style) {
 		notReference = func(column string) string { return fmt.Sprintf("WithoutReference(%q)", column) }
 	}
 	out.line(0, "\nToo narrow for a Snowflake ID, may hold keys, and not moved")
-	for _, l := range columns {
-		out.line(2, fmt.Sprintf("%s %s, by %s: %s", l.Column, l.Type, l.Reason, fixOf(&l, reference)))
+	for _, group := range groups(columns, kindOfLikely, !style.Details) {
+		l, and := group[0], ""
+		if len(group) > 1 {
+			and = ", and so on"
+		}
+		names := engine.List(engine.Converted(group, func(l LikelyReference) string { return l.Column + " " + l.Type }))
+		out.line(2, fmt.Sprintf("%s, by %s: %s%s", out.names(names, style.Details), l.Reason, fixOf(&l, reference), and))
 	}
 	out.line(2, "For a column that holds no keys: "+notReference("COLUMN"))
+}
+
+// kindOfLikely returns a text that is the same for columns that were found by the same
+// kind of evidence, and are added to the plan by the same kind of instruction.
+func kindOfLikely(l LikelyReference) string {
+	reason, _, _ := strings.Cut(strings.ReplaceAll(l.Reason, ":", ","), ",")
+	if !strings.HasPrefix(reason, "its ") { // it names a view or code that uses the column
+		reason = "its use"
+	}
+	return fmt.Sprint(reason, l.Change != "", min(len(l.Keys), 2))
+}
+
+// groups returns the elements of list in groups of the same kind, in the order of their
+// first elements. If merge is false or a kind has few elements, each of these elements is
+// a group.
+func groups[T any](list []T, kind func(T) string, merge bool) (all [][]T) {
+	kinds := map[string][]T{}
+	for _, x := range list {
+		kinds[kind(x)] = append(kinds[kind(x)], x)
+	}
+	for _, x := range list {
+		switch group := kinds[kind(x)]; {
+		case !merge || len(group) > 0 && len(group) <= engine.Few:
+			all = append(all, []T{x})
+		case len(group) > 0:
+			all = append(all, group)
+			kinds[kind(x)] = nil
+		}
+	}
+	return all
 }
 
 // mostKeys is the largest number of keys that are listed for a column. If the column may
@@ -280,13 +374,51 @@ func workOf(s *Step) string {
 	}
 }
 
-// notes prints the notes as a list.
-func (out *page) notes(notes []string) {
+// notes returns the notes on code that fails after the move, and the other notes.
+func (p *Plan) notes() (failing, others []engine.Note) {
+	for _, text := range p.Notes {
+		note, ok := p.kinds[text]
+		if !ok { // it does not come from an engine
+			note = engine.Note{Text: text, Format: text}
+		}
+		if note.Fails {
+			failing = append(failing, note)
+		} else {
+			others = append(others, note)
+		}
+	}
+	return failing, others
+}
+
+// notes prints the notes as a list. Without details, it prints the first of many notes of
+// a kind, and the names of the next.
+func (out *page) notes(title string, notes []engine.Note, details bool) {
 	if len(notes) == 0 {
 		return
 	}
-	out.line(0, "\nNotes")
-	for _, note := range notes {
-		out.wrapped(2, 4, "- ", note)
+	out.line(0, "\n"+title)
+	for _, group := range groups(notes, func(n engine.Note) string { return n.Format }, !details) {
+		text := group[0].Text
+		if !details {
+			text = group[0].Short()
+		}
+		if len(group) > 1 {
+			names := engine.List{}
+			for _, note := range group[1:] {
+				names = append(names, note.Name(group[0]))
+			}
+			text += fmt.Sprintf(" The same holds for %s.", names.First())
+		}
+		out.shortened = out.shortened || text != group[0].Text
+		out.wrapped(2, 4, "- ", text)
 	}
+}
+
+// names returns all names or, without details, the first of many.
+func (out *page) names(list engine.List, details bool) string {
+	if details || len(list) <= engine.Few {
+		return list.String()
+	}
+	out.shortened = true
+	return list.First()
 }

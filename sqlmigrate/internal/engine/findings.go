@@ -13,7 +13,7 @@ import (
 type Findings struct {
 	Blockers []plan.Blocker
 	Omitted  []plan.Omission
-	Notes    []string
+	Notes    []Note
 }
 
 // Block adds a blocker of a table.
@@ -29,7 +29,12 @@ func (f *Findings) Omit(phase plan.PhaseName, table plan.TableName, object, reas
 
 // Note adds a note.
 func (f *Findings) Note(format string, args ...any) {
-	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+	f.Notes = append(f.Notes, Note{Text: fmt.Sprintf(format, args...), Format: format, Args: args})
+}
+
+// Warn adds a note on code that works today and fails after the move.
+func (f *Findings) Warn(format string, args ...any) {
+	f.Notes = append(f.Notes, Note{Text: fmt.Sprintf(format, args...), Format: format, Args: args, Fails: true})
 }
 
 // Add appends the findings of more.

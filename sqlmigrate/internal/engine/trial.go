@@ -240,7 +240,7 @@ func (r *trialRun) tryViews(ctx context.Context) error {
 		}
 	}
 	if len(untried) > 0 {
-		r.Note("No key was tried in view %s: over copies, it shows no row, or fails with any key.", strings.Join(untried, ", "))
+		r.Note("No key was tried in view %s: over copies, it shows no row, or fails with any key.", List(untried))
 	}
 	return err
 }
@@ -284,7 +284,7 @@ func (r *trialRun) findViews(codes []Code) {
 				}
 			}
 			if len(views) > 0 {
-				r.Note("An INSERT into %s fails after phase detach, because it cannot give key %s of table %s. Let programs insert into the table.", strings.Join(views, ", "), key, t.TableName())
+				r.Warn("An INSERT into %s fails after phase detach, because it cannot give key %s of table %s. Let programs insert into the table.", List(views), key, t.TableName())
 			}
 		}
 	}
@@ -297,15 +297,15 @@ func (r *trialRun) findViews(codes []Code) {
 // keys a trigger assigns, because findAssigning has reported the trigger.
 func (r *trialRun) findInsert(code Code, t plan.Table) {
 	const reason = "inserts into table %s without its key %s, which the database does not assign after phase detach"
-	const fix = "let it insert a key, give column %s a DEFAULT that calls a function which returns one, or leave table %s out"
+	const fix = "let it insert a key, give the key a DEFAULT that calls a function which returns one, or leave the table out"
 	for _, key := range r.Unassigned(t) {
 		missing := slices.ContainsFunc(code.Inserts, func(in sqltext.Insert) bool { return isInto(in, t) && !in.Gives(key) })
 		switch name := t.TableName(); {
 		case !missing || code.View || slices.Contains(r.assigning, name):
 		case code.Fires:
-			r.Block(name, code.Object, "it "+fmt.Sprintf(reason, name, key)+": every write that fires it fails", fmt.Sprintf(fix, key, name))
+			r.Block(name, code.Object, "it "+fmt.Sprintf(reason, name, key)+": every write that fires it fails", fix)
 		default:
-			r.Note("%s "+reason+": each call fails. Before that, "+fix+".", strings.ToUpper(code.Object[:1])+code.Object[1:], name, key, key, name)
+			r.Warn("%s "+reason+": each call fails. Before that, "+fix+".", strings.ToUpper(code.Object[:1])+code.Object[1:], name, key)
 		}
 	}
 }

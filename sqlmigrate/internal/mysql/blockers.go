@@ -83,7 +83,7 @@ func noteUnsigned(g *graph) (found engine.Findings) {
 	keys := slices.DeleteFunc(slices.Concat(byTable(g.allColumns())...), func(c *column) bool { return c.Integer() != mycatalog.UnsignedBigint || !c.Primary })
 	if len(keys) > 0 {
 		found.Note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on the field of the key, and GORM gives such columns its type.",
-			mycatalog.Join(keys, ", ", (*column).String))
+			engine.List(engine.Converted(keys, (*column).String)))
 	}
 	return found
 }

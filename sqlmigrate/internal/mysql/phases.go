@@ -15,7 +15,7 @@ import (
 func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.Findings) {
 	widen := widenPhase(g)
 	if len(g.dropped) > 0 {
-		found.Notes = append(found.Notes, widenNote)
+		found.Note(widenNote)
 	}
 	var detach, guard, park plan.Phase
 	if want.Park {

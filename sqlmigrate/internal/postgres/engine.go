@@ -156,7 +156,8 @@ func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 	}
 	f.Add(notesOn(f.graph, r.Role, f.requested.tables))
 	if len(result.Phases) > 0 && result.Phases[0].Name == plan.Widen { // a phase without steps is not in the result
-		f.Notes = append(f.Notes, notesOnWiden...)
+		f.Note(noteOnPrepared)
+		f.Note(noteOnStatistics)
 	}
 	result.Findings = f.Findings
 	return result

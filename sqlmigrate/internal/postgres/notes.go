@@ -41,11 +41,12 @@ func notesOn(g *graph, role string, requested map[int64]bool) engine.Findings {
 	return found
 }
 
-// notesOnWiden are notes on the effect of phase widen on programs and on the planner.
-var notesOnWiden = []string{
-	"After phase widen, connections with prepared statements fail once for each of them, with “cached plan must not change result type” or a value that is too large for int4: restart the programs, or let their pools open new connections.",
-	"PostgreSQL forgets the planner's statistics of a column whose type changes, and a rewrite does not make autovacuum gather new ones: after phase widen, and after it is taken back, run ANALYZE on its tables.",
-}
+// noteOnPrepared and noteOnStatistics are notes on the effect of phase widen on programs
+// and on the planner.
+const (
+	noteOnPrepared   = "After phase widen, connections with prepared statements fail once for each of them, with “cached plan must not change result type” or a value that is too large for int4: restart the programs, or let their pools open new connections."
+	noteOnStatistics = "PostgreSQL forgets the planner's statistics of a column whose type changes, and a rewrite does not make autovacuum gather new ones: after phase widen, and after it is taken back, run ANALYZE on its tables."
+)
 
 // noteColumn returns notes on identities that refuse the keys of programs, and on
 // sequences that phase detach does not drop. An identity cannot lose its sequence, so
@@ -127,7 +128,7 @@ func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found en
 	}
 	if functions := readFunctions(ctx, r, names, tables, integerWords); len(functions) > 0 {
 		found.Note("These use a table to be widened, and integers; see that they can do with a bigint, because PostgreSQL only finds out when they run: %s.",
-			strings.Join(functions, ", "))
+			engine.List(functions))
 	}
 	return found
 }
@@ -153,7 +154,7 @@ func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (
 	}
 	for _, s := range removed {
 		if functions := readFunctions(ctx, r, []string{s.Name}, nil, anyText); len(functions) > 0 {
-			found.Note("Sequence %s goes in phase detach, and is named in the text of %s.", s.Display, strings.Join(functions, ", "))
+			found.Note("Sequence %s goes in phase detach, and is named in the text of %s.", s.Display, engine.List(functions))
 		}
 	}
 	return found

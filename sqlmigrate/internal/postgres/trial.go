@@ -101,7 +101,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	tried, err := t.Run(ctx, r, copied)
 	found.Add(tried)
 	if len(r.untried) > 0 {
-		found.Note("No key was tried in these triggers, because of what their functions call, read or write: %s.", pgsql.Join(r.untried, ", ", func(s string) string { return s }))
+		found.Note("No key was tried in these triggers, because of what their functions call, read or write: %s.", engine.List(r.untried))
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: try keys: %w", inspecting, err)

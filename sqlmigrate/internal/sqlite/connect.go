@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -44,7 +43,7 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 		}
 	}
 	if len(shadows) > 0 {
-		found.Note("These tables are left out, because a virtual table keeps its rows in them: %s.", strings.Join(shadows, ", "))
+		found.Note("These tables are left out, because a virtual table keeps its rows in them: %s.", engine.List(shadows))
 	}
 	return found, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/internal/sqliteguard"
@@ -123,7 +122,7 @@ func (s *schema) noteCascades() (found engine.Findings) {
 	}
 	if len(parents) > 0 {
 		found.Note("Do not let GORM's AutoMigrate add a constraint to %s while foreign keys are on: it drops and rebuilds the table, which deletes the rows that refer to it by ON DELETE CASCADE, and the trigger.",
-			strings.Join(slices.Sorted(maps.Keys(parents)), ", "))
+			engine.List(slices.Sorted(maps.Keys(parents))))
 	}
 	return found
 }

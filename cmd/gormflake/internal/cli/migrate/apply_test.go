@@ -1,6 +1,7 @@
 package migrate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,5 +45,23 @@ func TestApplyGuardBeforeDetach(t *testing.T) {
 				t.Errorf("after the refusal:\n%s\nwant what was before:\n%s", after, before)
 			}
 		})
+	}
+}
+
+// Before apply asks, it prints the first steps of a phase that has many, and the number of
+// the others, so that the question is still on the screen.
+func TestApplyShowsFirstSteps(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t, testdb.SQLite)
+	args := []string{"migrate", "apply", "--dsn", url, "--yes", "--save", "", "--phases", "detach"}
+	for n := range 23 {
+		table := fmt.Sprintf("t%02d", n)
+		clitest.Execute(t, clitest.Open(t, url), "CREATE TABLE "+table+" (id INTEGER PRIMARY KEY AUTOINCREMENT)")
+		args = append(args, table)
+	}
+	got := clitest.Command(t, args...)
+	before, _, _ := strings.Cut(got.Err, "  and 3 steps: see \"gormflake migrate plan --details\"\n")
+	if n := strings.Count(before, "    locks: "); n != 20 || got.Code != clitest.OK {
+		t.Errorf("code %d, %d of 23 steps before the number of the others, want 20:\n%s", got.Code, n, got.Err)
 	}
 }

@@ -25,8 +25,9 @@ func newPlan() *cobra.Command {
 		Short: "Show what would be done, for how long and under which locks",
 		Long: `Show what would be done to the tables and to all that are connected with them,
 for how long and under which locks, and what stands in the way. Nothing is
-changed. A summary comes first; --details adds the columns and each step, --sql
-prints the statements in order for a review, and --json all of it for programs.
+changed. A summary comes first, which names three of many objects of a kind;
+--details adds all names, the columns and each step, --sql prints the statements in
+order for a review, and --json all of it for programs.
 
 --schema and --tables select tables whose primary key begins with an integer; not
 those of goose, golang-migrate and extensions.
@@ -58,7 +59,7 @@ read.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().BoolVar(&f.details, "details", false, "show the columns, and each step with its statements")
+	cmd.Flags().BoolVar(&f.details, "details", false, "show all names, the columns, and each step with its statements")
 	cmd.Flags().BoolVar(&f.sql, "sql", false, "print the statements, with what each step locks, as SQL")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	cmd.Flags().StringVar(&f.writeReferences, "write-references", "", "file to write for --references, with the listed columns as comments, to be edited by hand")

@@ -64,15 +64,22 @@ func theseStatements(n int) string {
 	return fmt.Sprintf("these %d statements", n)
 }
 
-// summarize prints the steps of the plan without their SQL.
+// mostSteps is the largest number of steps of a phase that summarize prints.
+const mostSteps = 20
+
+// summarize prints the steps of the plan without their SQL. Of a phase with more than
+// mostSteps it prints the first.
 func summarize(out io.Writer, plan *sqlmigrate.Plan) {
 	for _, phase := range plan.Phases {
 		terminal.Say(out, "%s", phase.Name)
-		for _, step := range phase.Steps {
+		for _, step := range phase.Steps[:min(len(phase.Steps), mostSteps)] {
 			terminal.Say(out, "  %s: %s", step.Table, step.Text)
 			if step.Locks != "" {
 				terminal.Say(out, "    locks: %s", step.Locks)
 			}
+		}
+		if rest := len(phase.Steps) - mostSteps; rest > 0 {
+			terminal.Say(out, "  and %s: see \"gormflake migrate plan --details\"", terminal.Counted(rest, "step", "steps"))
 		}
 	}
 }
