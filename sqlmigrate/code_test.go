@@ -86,6 +86,9 @@ func TestCodeThatInserts(t *testing.T) {
 				if blocked != (fires && insert == withoutKey) || noted != (!fires && insert == withoutKey) {
 					t.Errorf("%s, %s: blocked %t, noted %t:\n%v", name, insert, blocked, noted, plan)
 				}
+				if blocked && len(plan.Blockers) > 1 {
+					t.Errorf("%s, %s: the plan reports it several times: %+v", name, insert, plan.Blockers)
+				}
 				dropCode(t, db)
 			}
 		}

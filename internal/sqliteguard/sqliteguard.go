@@ -17,11 +17,16 @@ func Name(table string) string { return table + "_snowflake_guard" }
 // In the trigger, NEW.column is -1 if the column is the rowid, which SQLite is going to
 // assign to a row without a key. If the key is another column, NEW.column is NULL.
 func Create(option, table, column string) string {
-	message := fmt.Sprintf("table %s: key %s is missing or not positive: Snowflake IDs are assigned by the program, and no longer by the database", table, column)
-	// The message is one line, even if a name has a line break.
 	return fmt.Sprintf("CREATE TRIGGER %s%s BEFORE INSERT ON %s FOR EACH ROW WHEN coalesce(NEW.%s, 0) < 1 BEGIN SELECT RAISE(ABORT, '%s'); END",
 		option, quote(Name(table)), quote(table), quote(column),
-		strings.ReplaceAll(strings.Join(strings.Fields(message), " "), "'", "''"))
+		strings.ReplaceAll(Message(table, column), "'", "''"))
+}
+
+// Message returns the message of the error with which the guard rejects a row. It is one
+// line, even if a name has a line break.
+func Message(table, column string) string {
+	message := fmt.Sprintf("table %s: key %s is missing or not positive: Snowflake IDs are assigned by the program, and no longer by the database", table, column)
+	return strings.Join(strings.Fields(message), " ")
 }
 
 // quote returns a name as an SQL identifier.

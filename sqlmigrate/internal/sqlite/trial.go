@@ -50,7 +50,9 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		return found, r.err
 	}
 	defer func() { err = errors.Join(err, runToEnd(ctx, conn, closeCopies)) }()
-	return t.Run(ctx, r, r.Trial.Tables)
+	found, err = t.Run(ctx, r, r.Trial.Tables)
+	found.Blockers = slices.DeleteFunc(slices.Clone(found.Blockers), func(b plan.Blocker) bool { return r.isOfTrigger(b, found.Blockers) })
+	return found, err
 }
 
 // A trial is one call of Try. Its copies are in the attached database. After an error in

@@ -2,11 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/internal/sqliteguard"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -33,6 +35,23 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 		}
 	}
 	return found, r.err
+}
+
+// isOfTrigger reports whether b says that a table rejects a key, and the only cause is a
+// trigger of the table that all already contains, because it inserts a row without a key
+// into a table with a guard.
+func (r *trial) isOfTrigger(b plan.Blocker, all []plan.Blocker) bool {
+	for _, t := range r.Trial.Tables {
+		for _, c := range t.Columns {
+			ofTrigger := func(other plan.Blocker) bool {
+				return other.Table == t.TableName() && strings.HasPrefix(other.Object, "trigger ") && strings.HasSuffix(other.Object, " on "+b.Table.Name)
+			}
+			if c.Key && strings.Contains(b.Reason, sqliteguard.Message(t.Name, c.Name)) && slices.ContainsFunc(all, ofTrigger) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Codes implements [engine.Copies]. Only triggers can insert rows in SQLite, and a write
