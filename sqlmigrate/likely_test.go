@@ -110,6 +110,46 @@ func TestLikelyPrimaryKeys(t *testing.T) {
 	})
 }
 
+// The names of several applications are understood: the word for a key before the name of
+// the table, a prefix before the names of all tables, and a qualifier before or after. A
+// suggestion is the key that is no reference itself. A column that counts is not listed.
+func TestLikelyNamesOfApplications(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "sqlite" {
+			t.Skip("no column is too narrow")
+		}
+		migratetest.Run(
+			t, db, "CREATE TABLE members (id int PRIMARY KEY)", "CREATE TABLE member_stats (member_id int PRIMARY KEY, FOREIGN KEY (member_id) REFERENCES members (id))",
+			"CREATE TABLE ab_address (id_address int PRIMARY KEY)", "CREATE TABLE ab_stages (id int PRIMARY KEY)", "CREATE TABLE log_action (idaction int PRIMARY KEY)",
+			"CREATE TABLE visits (n int PRIMARY KEY, id_address_delivery int, id_address_invoice int, exit_idaction_url int, from_stage_id int, total_actions int, creator_id int, member_id int)",
+		)
+		var keys, rows []string
+		for n := 1; n <= 900; n++ {
+			keys = append(keys, fmt.Sprintf("(%d)", n))
+			rows = append(rows, fmt.Sprintf("(%[1]d, %[1]d, %[1]d, %[1]d, %[2]d, %[3]d, %[4]d, %[4]d)", n, 1+n%9, 1+n%40, 1+n*7%900))
+		}
+		for _, table := range []string{"members", "member_stats", "ab_address", "ab_stages", "log_action"} {
+			migratetest.Run(t, db, "INSERT INTO "+table+" VALUES "+strings.Join(keys, ","))
+		}
+		migratetest.Run(t, db, "INSERT INTO visits VALUES "+strings.Join(rows, ","))
+		var got []string
+		for _, l := range migratetest.MustInspect(t, db, "members", "member_stats", "ab_address", "ab_stages", "log_action").Likely {
+			got = append(got, l.Column+"="+l.Keys[0])
+			if slices.Contains(l.Keys, "member_stats.member_id") {
+				t.Errorf("%s may hold %q, want no key that is a reference itself", l.Column, l.Keys)
+			}
+		}
+		want := []string{
+			"visits.id_address_delivery=ab_address.id_address", "visits.id_address_invoice=ab_address.id_address", "visits.exit_idaction_url=log_action.idaction",
+			"visits.from_stage_id=ab_stages.id", "visits.creator_id=ab_address.id_address", "visits.member_id=members.id",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("likely are %q, want %q", got, want)
+		}
+	})
+}
+
 // A column that the user declared with WithReference or WithoutReference is not listed
 // under Likely any more, before and after the move. The tables also have columns that are
 // never listed: columns with a foreign key, which are moved with it or belong to a table

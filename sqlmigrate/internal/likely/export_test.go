@@ -1,13 +1,16 @@
 package likely
 
 import (
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Meaning classifies the name of a column as "", "elsewhere", "role", "weak" or "named",
 // and returns the first key to which the column may refer.
 func Meaning(all []plan.TableName, keys []Key, table plan.TableName, column string) (string, string) {
-	m, found := newTables(all, keys).meaningOf(table, parseName(column))
+	tables := newTables(all, keys)
+	tables.findOwners(&engine.Survey{})
+	m, found := tables.meaningOf(table, parseName(column))
 	first := ""
 	if len(found) > 0 {
 		first = found[0].String()

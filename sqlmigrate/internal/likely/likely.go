@@ -21,6 +21,7 @@ func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err erro
 	in.Keys = slices.Clone(in.Keys)
 	slices.SortFunc(in.Keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
 	f := &finder{in: in, tables: newTables(in.Survey.Tables, in.Keys), keys: map[Key]Key{}}
+	f.tables.findOwners(in.Survey)
 	f.read()
 	var suspects []*suspect
 	for _, c := range in.Survey.Columns {
@@ -126,7 +127,7 @@ func (f *finder) settle(s *suspect, found []*lookup) {
 		if len(s.values) >= disproof && len(anyKey) == 0 {
 			return
 		}
-		s.reason, s.keys = "its name", all
+		s.reason, s.keys = "its name", f.tables.owned(all)
 		if other := f.typeColumn(s.column); other != "" {
 			s.reason = "its name, next to " + other
 		}
@@ -136,7 +137,7 @@ func (f *finder) settle(s *suspect, found []*lookup) {
 			s.reason = "its name and values"
 		}
 	case noMeaning: // only the values can decide
-		s.keys = keysOf(found, func(p *lookup) bool { return p.fits(s) })
+		s.keys = f.tables.owned(keysOf(found, func(p *lookup) bool { return p.fits(s) }))
 		if len(s.keys) == 0 {
 			return
 		}

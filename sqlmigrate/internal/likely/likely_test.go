@@ -16,11 +16,12 @@ import (
 func TestNames(t *testing.T) {
 	t.Parallel()
 	var all []plan.TableName
-	for _, name := range []string{"users", "orders", "order_lines", "order_types", "statuses", "staff", "auth_members", "audits"} {
+	for _, name := range []string{"users", "orders", "order_lines", "order_types", "statuses", "staff", "auth_members", "audits", "log_address", "log_action", "ps_stages", "user_stats", "audit_kinds"} {
 		all = append(all, plan.TableName{Name: name})
 	}
-	keys := []likely.Key{ // of users, orders, staff and auth_members
+	keys := []likely.Key{ // of the tables whose keys have these names
 		{Table: all[0], Column: "id"}, {Table: all[1], Column: "id"}, {Table: all[5], Column: "staff_id"}, {Table: all[6], Column: "mid"},
+		{Table: all[8], Column: "id_address"}, {Table: all[9], Column: "idaction"}, {Table: all[10], Column: "id"}, {Table: all[11], Column: "user_id"}, {Table: all[12], Column: "id"},
 	}
 	for _, test := range []struct{ column, meaning, key string }{
 		{"user_id", "named", "users.id"},
@@ -38,6 +39,15 @@ func TestNames(t *testing.T) {
 		{"manager_staff_id", "named", "staff.staff_id"},
 		{"member_id", "named", "auth_members.mid"},
 		{"mid", "named", "auth_members.mid"},
+		{"id_address", "named", "log_address.id_address"},
+		{"id_address_delivery", "named", "log_address.id_address"},
+		{"id_user_sent", "named", "users.id"},
+		{"visit_exit_idaction_url", "named", "log_action.idaction"},
+		{"from_stage_id", "named", "ps_stages.id"},
+		{"google_stage_id", "", ""},
+		{"id_of_address", "", ""},
+		{"visit_total_users", "", ""},
+		{"num_orders", "", ""},
 		{"amid", "", ""},
 		{"creator_id", "role", ""},
 		{"external_ids", "role", ""},
@@ -51,7 +61,8 @@ func TestNames(t *testing.T) {
 		{"order_no", "weak", "orders.id"},
 		{"order_line_id", "elsewhere", ""},
 		{"status_id", "elsewhere", ""},
-		{"kind_id", "", ""},
+		{"kind_id", "named", "audit_kinds.id"},
+		{"kind", "weak", "audit_kinds.id"},
 		{"order_count", "", ""},
 		{"sort_order", "", ""},
 		{"number", "", ""},

@@ -23,7 +23,7 @@ func parseName(column string) columnName {
 		return n
 	}
 	last := len(n.words) - 1
-	n.amount, n.number = amountWords[n.words[last]], numberWords[n.words[last]]
+	n.amount, n.number = amountWords[n.words[last]] || slices.ContainsFunc(n.words, func(word string) bool { return countWords[word] }), numberWords[n.words[last]]
 	for i := last; i > 0; i-- {
 		// Of adjacent words for a key, as in user_fk_id, the stem ends before the first.
 		// In a name such as fk_user_id, it begins after the first word.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -13,12 +14,16 @@ type tableIndex struct {
 	full  map[string][]plan.TableName // tables by the plural of their names
 	ends  map[string][]plan.TableName // tables by the plural of their last words, such as users for auth_users
 	named map[string][]Key            // keys with a name of their own, such as film_id, by this name
+
+	// owners has the keys that are references too, as user_stats.user_id, with the keys to
+	// which they refer, as users.id. See [tableIndex.findOwners].
+	owners map[Key]Key
 }
 
 // newTables returns the tables of all, and of the keys, by their words. all may contain a
 // table several times.
 func newTables(all []plan.TableName, keys []Key) *tableIndex {
-	t := &tableIndex{keys: map[plan.TableName]Key{}, full: map[string][]plan.TableName{}, ends: map[string][]plan.TableName{}, named: map[string][]Key{}}
+	t := &tableIndex{keys: map[plan.TableName]Key{}, full: map[string][]plan.TableName{}, ends: map[string][]plan.TableName{}, named: map[string][]Key{}, owners: map[Key]Key{}}
 	for _, key := range keys {
 		t.keys[key.Table] = key
 		all = append(all, key.Table)
@@ -57,8 +62,9 @@ const (
 // hold. table is the table of the column, because a name such as type_id means something
 // else in each table.
 func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning, []Key) {
+	// Several tables may have a key of the same name, as users and user_stats of user_id.
 	if keys := t.byKeyName(n); len(keys) > 0 {
-		return givenKey, keys
+		return givenKey, t.owned(keys)
 	}
 	if len(n.stem) == 0 {
 		return t.meaningWithoutKeyWord(table, n)
@@ -70,9 +76,12 @@ func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning,
 	// last_user_id. Otherwise a table whose name ends with the stem counts, for example
 	// auth_users.
 	about, last := t.tablesAtEnd(table, n.stem), n.stem[len(n.stem)-1]
+	if len(about) == 0 && keyWords[n.words[0]] { // as in id_address_delivery
+		about = t.tablesAtStart(table, n.stem)
+	}
 	found := about
 	if len(about) == 0 {
-		found = t.preferSchemaOf(table, t.ends[plural(n.stem)])
+		found = t.preferSchemaOf(table, t.ends[plural(withoutQualifiers(n.stem))])
 	}
 	switch keys := t.givenKeys(found); {
 	case len(keys) > 0:
@@ -109,13 +118,20 @@ func singularWords(table plan.TableName) []string {
 // means a key of some table.
 func (t *tableIndex) meaningWithoutKeyWord(table plan.TableName, n columnName) (nameMeaning, []Key) {
 	words := n.words
+	if slices.ContainsFunc(words, func(word string) bool { return countWords[word] }) { // as in visit_total_actions
+		return noMeaning, nil
+	}
 	if n.number {
 		words = words[:len(words)-1]
 	}
 	if len(words) == 0 {
 		return noMeaning, nil
 	}
-	if keys := t.givenKeys(t.tablesAtEnd(table, words)); len(keys) > 0 && !sortWords[words[0]] {
+	found := t.tablesAtEnd(table, words)
+	if len(found) == 0 { // as type of area, if there is a table area_types
+		found = t.preferSchemaOf(table, t.full[plural(slices.Concat(singularWords(table), words))])
+	}
+	if keys := t.givenKeys(found); len(keys) > 0 && !sortWords[words[0]] {
 		return maybeGivenKey, keys
 	}
 	if len(words) == 1 && bareRoleWords[words[0]] {
@@ -133,7 +149,79 @@ func (t *tableIndex) byKeyName(n columnName) []Key {
 			return keys
 		}
 	}
+	return t.idFirst(n)
+}
+
+// idFirst returns the keys whose name begins with id and ends like the name of their
+// table, as id_address of ps_address and idaction of log_action, if the name of the
+// column contains it, as id_address_delivery and visit_exit_idaction_url.
+func (t *tableIndex) idFirst(n columnName) []Key {
+	for from := range n.words {
+		for to := len(n.words); to > from; to-- {
+			name := n.words[from:to]
+			thing, ok := strings.CutPrefix(strings.Join(name, "_"), "id")
+			keys := slices.DeleteFunc(slices.Clone(t.named[strings.Join(name, "_")]), func(key Key) bool {
+				return !slices.Contains(t.ends[plural([]string{strings.Trim(thing, "_")})], key.Table) && !slices.Contains(t.full[plural([]string{strings.Trim(thing, "_")})], key.Table)
+			})
+			if ok && thing != "" && len(keys) > 0 {
+				return keys
+			}
+		}
+	}
 	return nil
+}
+
+// findOwners finds the keys that are references to another key, by their foreign keys or
+// by their names. Then a suggestion names the key to which they refer. A key that the
+// database assigns is no reference.
+func (t *tableIndex) findOwners(survey *engine.Survey) {
+	given, assigned := map[Key]Key{}, map[Key]bool{}
+	for _, key := range t.keys {
+		given[columnOf(key.Table, key.Column)] = key
+	}
+	for _, c := range survey.Columns {
+		assigned[columnOf(c.Table, c.Name)] = c.Assigned
+	}
+	for id, key := range given {
+		if owner, ok := t.ownerByName(key); ok && !assigned[id] {
+			t.owners[key] = owner
+		}
+	}
+	for _, r := range survey.ForeignKeys {
+		key, ok := given[columnOf(r.Table, r.Column)]
+		if owner, isGiven := given[columnOf(r.ToTable, r.ToColumn)]; ok && isGiven && owner != key {
+			t.owners[key] = owner
+		}
+	}
+}
+
+// ownerByName returns the only key of another table that the name of a key means, as
+// users.id for user_stats.user_id.
+func (t *tableIndex) ownerByName(key Key) (Key, bool) {
+	name := parseName(key.Column)
+	if len(name.stem) == 0 { // as release_dates.release
+		name.stem = name.words
+	}
+	tables := t.preferSchemaOf(key.Table, t.full[plural(name.stem)])
+	keys := t.givenKeys(tables)
+	if len(keys) != 1 || slices.Contains(tables, key.Table) {
+		return Key{}, false
+	}
+	return keys[0], true
+}
+
+// owned returns the keys, with the owner in the place of a key that is a reference, and
+// each once.
+func (t *tableIndex) owned(keys []Key) (owned []Key) {
+	for _, key := range keys {
+		for range t.owners { // a reference can refer to another reference
+			if owner, ok := t.owners[key]; ok {
+				key = owner
+			}
+		}
+		owned = engine.AppendNew(owned, key)
+	}
+	return owned
 }
 
 // tablesAtEnd returns the tables whose name is the end of words. It prefers the longest
@@ -145,6 +233,27 @@ func (t *tableIndex) tablesAtEnd(table plan.TableName, words []string) []plan.Ta
 		}
 	}
 	return nil
+}
+
+// tablesAtStart returns the tables whose name is the beginning of words. It prefers the
+// longest beginning, and tables of the same schema as table.
+func (t *tableIndex) tablesAtStart(table plan.TableName, words []string) []plan.TableName {
+	for i := len(words); i > 0; i-- {
+		name := plural(words[:i])
+		if found := t.preferSchemaOf(table, t.full[name]); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// withoutQualifiers returns the words of a stem without the words at its beginning that
+// say which of several rows is meant, as from in from_stage.
+func withoutQualifiers(stem []string) []string {
+	for len(stem) > 1 && (tablePrefixes[stem[0]] || directionWords[stem[0]]) {
+		stem = stem[1:]
+	}
+	return stem
 }
 
 // splitRole separates a word such as lastuser into last and user, if there is a table

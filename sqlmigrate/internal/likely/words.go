@@ -32,6 +32,13 @@ var (
 	// tablePrefixes are words that precede the name of a table.
 	tablePrefixes = wordSet("parent last first prev previous next max min old new root main default current original source target owner")
 
+	// directionWords are further words that precede the name of a table, as in from_stage.
+	directionWords = wordSet("from to via")
+
+	// countWords are words that make a name without a word for a key mean a count, as in
+	// visit_total_actions.
+	countWords = wordSet("total totals count counts num nb nbr avg average sum max min")
+
 	// bareRoleWords are roles that mean a key even without a word for a key, as in a
 	// column with the name owner.
 	bareRoleWords = wordSet("owner author creator updater editor approver reviewer assignee sender recipient receiver manager supervisor parent ancestor")
