@@ -33,6 +33,9 @@ type Config struct {
 	// IDs enables GET v1/ids?count=n, which issues IDs.
 	IDs bool `json:"ids"`
 
+	// MaxCount is the largest count of GET v1/ids.
+	MaxCount int `json:"max_count"`
+
 	// Workers enables GET v1/workers, which lists the holders of workers.
 	Workers bool `json:"workers"`
 
@@ -52,7 +55,7 @@ func Handler(cfg Config, refuse func(w http.ResponseWriter, status int, detail s
 	if refuse == nil {
 		refuse = func(w http.ResponseWriter, status int, detail string) { http.Error(w, detail, status) }
 	}
-	config, _ := json.Marshal(cfg) // Marshal does not fail for four bools
+	config, _ := json.Marshal(cfg) // Marshal does not fail for bools and a number
 	assets := loadAssets()
 	assets["/config.json"] = newAsset("config.json", config)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +76,7 @@ func Handler(cfg Config, refuse func(w http.ResponseWriter, status int, detail s
 	})
 }
 
-//go:embed static/*.html static/*.css static/*.js
+//go:embed static/*.html static/*.css static/*.js static/*.svg
 var static embed.FS
 
 // An asset is a file with its headers and both forms of its content.
@@ -88,6 +91,7 @@ var contentTypes = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
 	".json": "application/json",
+	".svg":  "image/svg+xml",
 }
 
 // newAsset returns the file with the name, whose extension decides the content type.

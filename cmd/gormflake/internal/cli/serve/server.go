@@ -44,7 +44,7 @@ func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
 		cfg.Layout = i.Gen.Layout()
 	}
 	cfg.Page = page.Handler(page.Config{
-		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
+		Layout: true, IDs: cfg.Generator != nil, MaxCount: cfg.MaxCount, Workers: cfg.Store != nil, Token: cfg.Token != "",
 	}, service.Refuse)
 	return service.New(cfg)
 }

@@ -1,31 +1,31 @@
 // The start of the page. It reads the text in the chosen layout, and shows an ID or many.
 
 import { forgetComposed, startCompose, startIssue } from './compose.js';
+import { connect } from './connect.js';
 import { copyButton } from './copy.js';
 import { nearly, read } from './detect.js';
 import { announce, byID, el, showError } from './dom.js';
 import { draw } from './drawing.js';
 import { examples, ofMoment } from './examples.js';
-import { hardly } from './hardly.js';
 import { showAge, showFacts, showSentence } from './facts.js';
+import { foreign } from './foreign.js';
 import { hideFound, showFound } from './found.js';
+import { hardly } from './hardly.js';
 import { IDTable } from './ids.js';
-import { restoreText, setText, source, startInput } from './input.js';
+import { put, restoreText, setText, source, startInput } from './input.js';
 import { arrange } from './lanes.js';
 import { startLanguage, textBefore } from './language.js';
-import { fromService, sameLayout } from './layout.js';
+import { sameLayout } from './layout.js';
 import { fits, fromFragment, linkOf, toFragment } from './link.js';
 import { showNumber } from './number.js';
 import { decompose } from './parts.js';
 import { fewestDigits, mostIDs, scan } from './scan.js';
 import * as serial from './serial.js';
-import { call, forgetToken, hasToken, loadConfig, setToken, TokenError } from './service.js';
 import { LayoutChoice } from './shape.js';
-import { t, translate } from './text.js';
+import { count, t, translate } from './text.js';
 import { startTheme } from './theme.js';
 import { isoTime } from './time.js';
 import { Timeline } from './timeline.js';
-import { startWorkers } from './workers.js';
 
 translate(document.documentElement);
 
@@ -35,6 +35,7 @@ const choice = new LayoutChoice(() => {
 }, forgetComposed);
 const timeline = new Timeline(selected, (range) => table.filter(range));
 const table = new IDTable(pick, () => timeline.clear());
+const { title } = document;
 let shown; // the item on the page, which has an ID
 let problem = ''; // why the link cannot be read
 let linked; // the text and form in the link to this page
@@ -78,6 +79,8 @@ function understand(text, form) {
       refusal = error;
     }
   }
+  const other = foreign(text, now());
+  if (other !== '') throw new SyntaxError(other);
   const scanned = scan(text, layout, now(), form);
   const { found, leftOut } = scanned;
   if (found.length === 0) throw refusal ?? new SyntaxError(t`no ID found${outOfTime(leftOut)}: want decimal IDs, in a text of at least ${fewestDigits(layout)} digits; base 32, 58 or 62; or serial numbers of this layout`);
@@ -88,15 +91,15 @@ function understand(text, form) {
 }
 
 function outOfTime(leftOut) {
-  return leftOut > 0 ? t`: ${leftOut} long ${leftOut === 1 ? t`number` : t`numbers`} would have a time in the first 30 days of this layout or more than a day ahead` : '';
+  return leftOut > 0 ? t`: ${count(leftOut)} long ${leftOut === 1 ? t`number` : t`numbers`} would have a time in the first 30 days of this layout or more than a day ahead` : '';
 }
 
 // notes returns sentences about the IDs that the link or the page leaves out.
 function notes(link, { more, leftOut }) {
   const all = [];
   if (!fits(link.text)) all.push(t`too many IDs for a link: it opens the page without them`);
-  if (more) all.push(t`these are the first ${mostIDs}, and what follows them is left out`);
-  if (leftOut > 0) all.push(t`${leftOut} other long ${leftOut === 1 ? t`number` : t`numbers`} left out`);
+  if (more) all.push(t`these are the first ${count(mostIDs)}, and what follows them is left out`);
+  if (leftOut > 0) all.push(t`${count(leftOut)} other long ${leftOut === 1 ? t`number` : t`numbers`} left out`);
   return all.join(t`; `);
 }
 
@@ -122,7 +125,7 @@ function pickReading(reading) {
 
 // again returns how often the text contains the ID, if it does more than once.
 function again({ times }) {
-  return times > 1 ? t`, found ${times} times` : '';
+  return times > 1 ? t`, found ${count(times)} times` : '';
 }
 
 function showMany(found, note) {
@@ -132,19 +135,19 @@ function showMany(found, note) {
   table.show(layout, data.ids);
   timeline.show(layout, data, note);
   showFound(layout, data);
-  announce(t`${data.ids.length} IDs found`);
+  announce(t`${count(data.ids.length)} IDs found`);
 }
 
 // selected shows the ID that is selected on the timeline.
-function selected(item, index, count) {
+function selected(item, index, length) {
   table.mark(item);
-  showID(item, `${rank(index, count)}${again(item)}`);
+  showID(item, `${rank(index, length)}${again(item)}`);
 }
 
 // rank returns the place of an ID in the order of time.
-function rank(index, count) {
-  if (index === 0) return t`oldest of ${count}`;
-  return index === count - 1 ? t`newest of ${count}` : t`${index + 1} of ${count} by time`;
+function rank(index, length) {
+  if (index === 0) return t`oldest of ${count(length)}`;
+  return index === length - 1 ? t`newest of ${count(length)}` : t`${count(index + 1)} of ${count(length)} by time`;
 }
 
 // pick shows an ID that the reader has chosen in the table, and scrolls to it.
@@ -159,6 +162,7 @@ function showID(item, place) {
   const { layout } = choice;
   const reason = hardly(layout, item, now());
   shown = item;
+  document.title = `${id} – ${title}`;
   byID('result').hidden = false;
   byID('result-id').replaceChildren(`${id}`);
   byID('result-copy').replaceChildren(copyButton(t`the ID`, () => `${id}`));
@@ -174,6 +178,7 @@ function showID(item, place) {
 // moving says whether the page, while there is no text, shows a new ID of the present time
 // each second. It is false after Pause, and if the reader prefers reduced motion.
 let moving = !matchMedia('(prefers-reduced-motion: reduce)').matches;
+let paused = false; // whether the reader has chosen the present state of moving
 
 function showMoment() {
   hideMany();
@@ -182,7 +187,8 @@ function showMoment() {
   byID('result-title').textContent = t`An ID of this moment`;
   byID('pause').hidden = false;
   byID('pause').textContent = moving ? t`Pause` : t`Continue`;
-  showID({ id: ofMoment(choice.layout, now()) }, t`an example`);
+  showID({ id: ofMoment(choice.layout, now()) }, moving || paused ? t`an example` : t`an example, still because your system asks for less motion; Continue shows a new one each second`);
+  document.title = title;
 }
 
 function endMoment() {
@@ -224,6 +230,7 @@ function checkCode() {
 
 function hideAll() {
   shown = undefined;
+  document.title = title;
   endMoment();
   byID('result').hidden = true;
   hideMany();
@@ -286,9 +293,8 @@ function showProblem(message) {
 
 // readText puts a text of this form into the field, as if the reader had typed it.
 function readText(text, form) {
-  setText(text);
   byID('form').value = form === 'decimal' ? 'auto' : form;
-  inspect();
+  put(t`text`, text, inspect);
   byID('input').focus();
 }
 
@@ -319,6 +325,7 @@ function startControls() {
   for (const button of document.querySelectorAll('[data-example]')) button.addEventListener('click', () => showExample(button.dataset.example));
   byID('pause').addEventListener('click', () => {
     moving = !moving;
+    paused = true;
     showMoment();
   });
   byID('skip').addEventListener('click', (event) => {
@@ -326,28 +333,6 @@ function startControls() {
     byID('input').focus();
   });
   addEventListener('hashchange', recall);
-}
-
-// startService asks for a token if the service requires one, and then uses the paths that
-// the service offers.
-async function startService() {
-  const config = await loadConfig();
-  if (config.token) startToken(config);
-  if (config.token && !hasToken()) askToken('');
-  else await useService(config);
-}
-
-async function useService(config) {
-  try {
-    if (config.layout) offerLayout(fromService(await call('v1/layout')));
-    byID('issued').hidden = !config.ids;
-    byID('openapi').hidden = !config.layout;
-    if (config.workers) await startWorkers();
-  } catch (error) {
-    if (!(error instanceof TokenError)) throw error;
-    forgetToken();
-    askToken(error.message);
-  }
 }
 
 // offerLayout chooses the service's layout, unless the link or the reader has chosen
@@ -362,26 +347,6 @@ function offerLayout(layout) {
   }
 }
 
-function askToken(message) {
-  byID('token').hidden = false;
-  showError('token-value', message);
-}
-
-// startToken tries each token that the reader enters.
-function startToken(config) {
-  byID('token-form').addEventListener('submit', async (event) => {
-    event.preventDefault();
-    try {
-      setToken(byID('token-value').value.trim());
-      byID('token').hidden = true;
-      await useService(config);
-    } catch (error) {
-      askToken(error.message);
-    }
-    byID(byID('token').hidden ? 'input' : 'token-value').focus();
-  });
-}
-
 startTheme(() => timeline.recolour());
 startLanguage(source);
 startControls();
@@ -392,5 +357,5 @@ setInterval(tick, 1000);
 // The page is usable before the service has answered.
 recall();
 restoreText(textBefore(), inspect);
-await startService().catch((error) => showError('input', t`the page's service fails: ${error.message}`));
+await connect(offerLayout);
 document.documentElement.dataset.ready = 'true';

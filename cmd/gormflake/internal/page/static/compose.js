@@ -5,11 +5,13 @@ import { announce, byID, showError } from './dom.js';
 import { format, parse } from './forms.js';
 import { compose, mask, PartError } from './parts.js';
 import { call } from './service.js';
-import { t } from './text.js';
+import { count as written, t } from './text.js';
 import { parseTime } from './time.js';
 import { startTimeField } from './timefield.js';
 
+// The largest number of examples. That of real IDs is the service's.
 const most = 1000;
+let mostIssued = most;
 
 const parts = ['datacenter', 'worker', 'sequence', 'time', 'count'];
 
@@ -21,7 +23,7 @@ export function startCompose(layout, read) {
   byID('generate-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const ids = composed(layout());
-    if (ids) show('generated', ids, byID('generate-form-name').value, ids.length === 1 ? t`Example, not a unique key` : t`${ids.length} examples, not unique keys`);
+    if (ids) show('generated', ids, byID('generate-form-name').value, ids.length === 1 ? t`Example, not a unique key` : t`${written(ids.length)} examples, not unique keys`);
   });
   startResult('generated', () => byID('generate-form-name').value, read);
 }
@@ -30,6 +32,14 @@ export function startCompose(layout, read) {
 // they would contradict what the form shows.
 export function forgetComposed() {
   byID('generated').hidden = true;
+}
+
+// offerIssue shows the form that requests IDs from the service, which issues at most
+// maxCount at once.
+export function offerIssue(maxCount) {
+  mostIssued = maxCount;
+  byID('issued').hidden = false;
+  byID('issue-most').textContent = t`(up to ${written(maxCount)})`;
 }
 
 // startIssue starts the form that requests IDs from the service.
@@ -68,7 +78,7 @@ function composed(layout) {
     worker: take('worker', parseNumber),
     sequence: take('sequence', parseNumber),
   };
-  const count = take('count', parseCount);
+  const count = take('count', (text) => parseCount(text, most));
   const ids = errors.size === 0 ? run(layout, first, count, errors) : undefined;
   for (const part of parts) showError(`generate-${part}`, errors.get(part) ?? '');
   return errors.size === 0 ? ids : undefined;
@@ -97,9 +107,9 @@ function parseNumber(text) {
   return parse('decimal', text);
 }
 
-function parseCount(text) {
+function parseCount(text, largest) {
   const count = parseNumber(text);
-  if (count < 1n || count > BigInt(most)) throw new RangeError(t`${count} IDs: want 1 to ${most}`);
+  if (count < 1n || count > BigInt(largest)) throw new RangeError(t`${written(count)} IDs: want 1 to ${written(largest)}`);
   return count;
 }
 
@@ -108,14 +118,14 @@ async function issue() {
   showError('issue-count', '');
   let count;
   try {
-    count = parseCount(byID('issue-count').value.trim());
+    count = parseCount(byID('issue-count').value.trim(), mostIssued);
   } catch (error) {
     showError('issue-count', error.message);
     return;
   }
   try {
     const { ids } = await call(`v1/ids?count=${count}`);
-    show('issued', ids.map((id) => parse('decimal', id)), 'decimal', ids.length === 1 ? t`Issued by the service: a unique key` : t`${ids.length} issued by the service: unique keys`);
+    show('issued', ids.map((id) => parse('decimal', id)), 'decimal', ids.length === 1 ? t`Issued by the service: a unique key` : t`${written(ids.length)} issued by the service: unique keys`);
   } catch (error) {
     showError('issue', error.message);
   }

@@ -33,7 +33,7 @@ export function dayAndHour(time) {
 export function showError(field, message) {
   byID(`${field}-error`).textContent = message;
   const input = byID(field);
-  if (!input) return;
+  if (!input?.matches('input, select, textarea')) return; // the field is a form or a section
   if (message) input.setAttribute('aria-invalid', 'true');
   else input.removeAttribute('aria-invalid');
 }

@@ -4,7 +4,7 @@
 import { maxInt64 } from './layout.js';
 import { t } from './text.js';
 
-const digits = {
+export const digits = {
   decimal: '0123456789',
   base32: '0123456789ABCDEFGHJKMNPQRSTVWXYZ', // Crockford's
   base58: '123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ', // Flickr's

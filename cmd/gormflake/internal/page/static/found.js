@@ -4,7 +4,7 @@ import { byID, el, fill } from './dom.js';
 import { workerName, workerTitle } from './lanes.js';
 import { keyOf } from './layout.js';
 import { timeOf } from './parts.js';
-import { t } from './text.js';
+import { count, t } from './text.js';
 import { duration, isoTime } from './time.js';
 
 const colours = 8;
@@ -13,9 +13,9 @@ const mostRows = 64;
 export function showFound(layout, { lanes, gaps }) {
   byID('found').hidden = false;
   byID('found-worker').textContent = workerTitle(layout);
-  byID('timeline-workers').caption.textContent = lanes.length > mostRows ? t`Workers, the first ${mostRows} of ${lanes.length}` : t`Workers`;
+  byID('timeline-workers').caption.textContent = lanes.length > mostRows ? t`Workers, the first ${mostRows} of ${count(lanes.length)}` : t`Workers`;
   const rows = lanes.slice(0, mostRows);
-  const key = rows.map(({ count, first, last }) => `${count} ${first} ${last}`).join();
+  const key = rows.map((lane) => `${lane.count} ${lane.first} ${lane.last}`).join();
   fill(byID('timeline-workers').tBodies[0], `${keyOf(layout)} ${key}`, () => rows.map((lane) => workerRow(layout, lane)));
   byID('timeline-gaps').parentElement.hidden = gaps.length === 0;
   const pauses = gaps.map(({ from, to }) => `${from.id} ${to.id}`).join();
@@ -25,7 +25,7 @@ export function showFound(layout, { lanes, gaps }) {
 function workerRow(layout, lane) {
   return el('tr', {},
     el('th', { scope: 'row' }, el('span', { class: `swatch worker-${lane.index % colours}`, 'aria-hidden': 'true' }), workerName(lane, layout)),
-    el('td', { class: 'number' }, `${lane.count}`),
+    el('td', { class: 'number' }, count(lane.count)),
     el('td', {}, isoTime(timeOf(layout, lane.first))),
     el('td', {}, isoTime(timeOf(layout, lane.last))));
 }

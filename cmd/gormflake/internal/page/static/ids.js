@@ -5,7 +5,7 @@ import { byID, dayAndHour, el, fill } from './dom.js';
 import { exporters } from './export.js';
 import { keyOf } from './layout.js';
 import { reader, timeOf } from './parts.js';
-import { t } from './text.js';
+import { count, t } from './text.js';
 import { isoTime } from './time.js';
 
 const pageSize = 20;
@@ -149,8 +149,4 @@ function recordOf(layout, { id, lane, text }) {
     id: `${id}`, time: isoTime(timeOf(layout, id)), datacenter: Number(lane.datacenter), worker: Number(lane.worker),
     sequence: Number(reader(layout, 'sequence')(id)), text,
   };
-}
-
-function count(n) {
-  return n.toLocaleString('en');
 }

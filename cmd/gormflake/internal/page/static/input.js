@@ -1,7 +1,7 @@
 // The text that the page reads. It is typed, pasted, dropped or from a file.
 
 import { byID, showError } from './dom.js';
-import { t } from './text.js';
+import { count, t } from './text.js';
 
 const largestFile = 64 << 20;
 
@@ -47,7 +47,7 @@ export function startInput(changed) {
 function hold(name, text, changed) {
   setText('');
   file = text;
-  byID('input').placeholder = t`${name}, ${text.length.toLocaleString('en')} characters`;
+  byID('input').placeholder = t`${name}, ${count(text.length)} characters`;
   changed();
 }
 
@@ -84,7 +84,8 @@ function dropText(text, changed) {
   put(t`dropped text`, text, changed);
 }
 
-function put(name, text, changed) {
+// put puts a text into the field, or keeps it out if it is too long. name says what it is.
+export function put(name, text, changed) {
   if (text.length > longestTyped) return hold(name, text, changed);
   setText(text);
   return changed();

@@ -5,20 +5,43 @@ import { t } from './text.js';
 
 const key = 'gormflake-token';
 
+// patience is how long the page waits for an answer, in milliseconds. By default, the service
+// itself waits five seconds for IDs and for its database.
+const patience = 20000;
+
+// loadConfig returns the paths that the service offers. A copy of the page without a service
+// has no config.json.
 export async function loadConfig() {
-  const response = await fetch('config.json');
-  return response.ok ? response.json() : {};
+  const response = await request('config.json', {});
+  if (response.status >= 500) throw await failure(response);
+  return response.ok ? response.json().catch(() => ({})) : {};
 }
 
 // call returns the JSON of an address. If the answer is an error, it throws an error with
 // the sentence of the service.
 export async function call(address) {
   const token = storedToken();
-  const response = await fetch(address, { headers: token ? { Authorization: `Bearer ${token}` } : {}, cache: 'no-store' });
-  const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer;
+  const response = await request(address, token ? { Authorization: `Bearer ${token}` } : {});
   if (response.status === 401) throw new TokenError(t`the service refused the token: want the one that it was started with`);
-  throw new Error(answer.detail ?? t`the service answered ${response.status}`);
+  if (!response.ok) throw await failure(response);
+  return response.json().catch(() => { throw silence(); });
+}
+
+async function request(address, headers) {
+  try {
+    return await fetch(address, { headers, cache: 'no-store', signal: AbortSignal.timeout(patience) });
+  } catch {
+    throw silence();
+  }
+}
+
+function silence() {
+  return new Error(t`The service does not answer.`);
+}
+
+async function failure(response) {
+  const { detail } = await response.json().catch(() => ({}));
+  return new Error(detail ? t`The service answered ${response.status}: ${detail}` : t`The service answered ${response.status}.`);
 }
 
 // A TokenError is the error for a token that the service refuses.

@@ -4,6 +4,7 @@
 import { marks } from './axis.js';
 import { byID } from './dom.js';
 import { workerName } from './lanes.js';
+import { count as written } from './text.js';
 import { duration } from './time.js';
 
 const gutter = 46;
@@ -137,7 +138,7 @@ function drawHistogram({ context, plot, bins, palette }) {
   context.fillStyle = palette.quiet;
   context.textAlign = 'right';
   context.font = `11px ${palette.font}`;
-  context.fillText(bins.most.toLocaleString('en'), gutter - 8, 10);
+  context.fillText(written(bins.most), gutter - 8, 10);
   context.fillText('0', gutter - 8, histogramHeight);
   context.fillRect(gutter, histogramHeight, plot.inner, 1);
   context.fillStyle = palette.bar;

@@ -3,7 +3,17 @@
 
 import { zh } from './zh.js';
 
-const table = { 'zh-CN': zh }[globalThis.document?.documentElement.lang] ?? {};
+const language = globalThis.document?.documentElement.lang ?? 'en';
+
+const table = { 'zh-CN': zh }[language] ?? {};
+
+// locale is the first of the browser's locales that have the page's language.
+const locale = globalThis.document && navigator.languages.find((each) => each.slice(0, 2) === language.slice(0, 2)) || language;
+
+// count returns a number of things as the reader's locale writes it, such as 1,000.
+export function count(n) {
+  return n.toLocaleString(locale);
+}
 
 // t returns a text in the reader's language. english is a template or a string. The texts in
 // other languages have the values of the template as {0}, {1}, in any order.

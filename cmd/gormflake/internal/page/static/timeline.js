@@ -6,7 +6,7 @@ import { byID } from './dom.js';
 import { workerName, workerTitle } from './lanes.js';
 import { timeOf } from './parts.js';
 import { Painter } from './strip.js';
-import { t } from './text.js';
+import { count, t } from './text.js';
 import { duration, isoTime } from './time.js';
 
 export class Timeline {
@@ -79,7 +79,7 @@ export class Timeline {
   #summary() {
     const { ids, lanes, span } = this.#data;
     const again = ids.filter(({ times }) => times > 1).length;
-    return t`${ids.length} IDs of ${lanes.length} ${lanes.length === 1 ? t`worker` : t`workers`} over ${duration(BigInt(Math.round(span)))}${again > 0 ? t`; ${again} of them found more than once` : ''}`;
+    return t`${count(ids.length)} IDs of ${count(lanes.length)} ${lanes.length === 1 ? t`worker` : t`workers`} over ${duration(BigInt(Math.round(span)))}${again > 0 ? t`; ${count(again)} of them found more than once` : ''}`;
   }
 
   #whole() {
@@ -138,7 +138,7 @@ export class Timeline {
     const strip = byID('strip');
     strip.setAttribute('aria-valuemax', this.#data.ids.length);
     strip.setAttribute('aria-valuenow', index + 1);
-    strip.setAttribute('aria-valuetext', t`ID ${index + 1} of ${this.#data.ids.length}, worker ${workerName(item.lane, this.#layout)}, ${isoTime(timeOf(this.#layout, item.id))}`);
+    strip.setAttribute('aria-valuetext', t`ID ${count(index + 1)} of ${count(this.#data.ids.length)}, worker ${workerName(item.lane, this.#layout)}, ${isoTime(timeOf(this.#layout, item.id))}`);
     this.#follow(item.offset);
     this.draw();
     this.#selected(item, index, this.#data.ids.length);

@@ -2,22 +2,32 @@
 
 import { byID, dayAndHour, el, showError } from './dom.js';
 import { call } from './service.js';
-import { t } from './text.js';
+import { count, t } from './text.js';
 import { age } from './time.js';
 
 export function startWorkers() {
-  byID('workers').hidden = false;
   byID('workers-refresh').addEventListener('click', showWorkers);
+}
+
+// offerWorkers shows the table, for a service that has workers.
+export function offerWorkers() {
+  byID('workers').hidden = false;
   return showWorkers();
 }
+
+// The states of workers that no process holds. The table leaves them out, because a store may
+// have a thousand of them, for example after gormflake workers raise.
+const folded = ['waiting', 'free'];
 
 async function showWorkers() {
   showError('workers', '');
   try {
     const { workers } = await call('v1/workers');
     byID('workers-summary').textContent = summary(workers);
-    byID('workers-table').hidden = workers.length === 0;
-    byID('workers-table').tBodies[0].replaceChildren(...workers.map(workerRow));
+    const rows = ['held', 'lapsed'].flatMap((state) => workers.filter((worker) => worker.state === state));
+    byID('workers-table').hidden = rows.length === 0;
+    byID('workers-table').tBodies[0].replaceChildren(...rows.map(workerRow));
+    for (const state of folded) showFolded(state, workers.filter((worker) => worker.state === state));
     // The service sends owners only to a client that has sent the token.
     const unnamed = workers.every(({ owner }) => !owner);
     for (const { lastElementChild } of byID('workers-table').rows) lastElementChild.hidden = unnamed;
@@ -28,9 +38,35 @@ async function showWorkers() {
 
 function summary(workers) {
   if (workers.length === 0) return t`None has been leased yet.`;
-  const counts = new Map();
-  for (const { state } of workers) counts.set(state, (counts.get(state) ?? 0) + 1);
-  return [...counts].map(([state, count]) => t`${count} ${t(state)}`).join(t`, `);
+  const numbers = ['held', 'lapsed', ...folded].map((name) => [name, workers.filter(({ state }) => state === name).length]);
+  return numbers.filter(([, number]) => number > 0).map(([state, number]) => t`${count(number)} ${t(state)}`).join(t`, `);
+}
+
+// showFolded shows the workers of a state in a line, which opens to their numbers.
+function showFolded(state, workers) {
+  const line = byID(`workers-${state}`);
+  line.hidden = workers.length === 0;
+  line.querySelector('summary').textContent = t`${count(workers.length)} ${t(state)}` + (state === 'waiting' ? t` until ${latest(workers)} at the latest` : '');
+  line.querySelector('p').textContent = runs(workers).map(runText).join(', ');
+}
+
+function latest(workers) {
+  return workers.reduce((last, { bound }) => (bound > last ? bound : last), '');
+}
+
+// runs joins workers with consecutive numbers. The workers are in the order of their numbers.
+function runs(workers) {
+  const found = [];
+  for (const { datacenter, worker } of workers) {
+    const last = found.at(-1);
+    if (last?.datacenter === datacenter && last.to + 1 === worker) last.to = worker;
+    else found.push({ datacenter, from: worker, to: worker });
+  }
+  return found;
+}
+
+function runText({ datacenter, from, to }) {
+  return from === to ? `${datacenter}/${from}` : `${datacenter}/${from}–${to}`;
 }
 
 function workerRow({ datacenter, worker, state, bound, owner = '' }) {

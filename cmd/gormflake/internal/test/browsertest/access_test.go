@@ -42,7 +42,7 @@ func TestEverythingHasAName(t *testing.T) {
 			t.Errorf("%.12q: %s", text, wrong)
 		}
 	}
-	p.want("#status", "1000 IDs found")
+	p.want("#status", "1,000 IDs found")
 }
 
 // A reader can decode an ID, compose another and decode it with the keyboard alone.
@@ -104,7 +104,7 @@ func TestOffline(t *testing.T) {
 	p.wantID(snowflake.TwitterLayout(), id)
 	_, log := thousandIDs(t)
 	p.enter("#input", log)
-	p.wantContains("#timeline-summary", "1000 IDs")
+	p.wantContains("#timeline-summary", "1,000 IDs")
 	p.do(chromedp.Click("#compose"))
 	p.wantContains("#generated-label", "not a unique key")
 	if after := p.log.requestCount(); after != before {

@@ -44,6 +44,7 @@ func states(t *testing.T) map[string]func(p page) {
 		"ambiguous": input("kVw2Mt8RzB"),
 		"doubtful":  input("9223372036854775807"),
 		"error":     input("no ID here"),
+		"UUID":      input("017f22e2-79b0-7cc3-98c4-dc0c0c07398f"),
 		"log":       func(p page) { p.enter("#input", log); p.enter("#code", "PAY-") },
 		"range": func(p page) {
 			p.enter("#input", log)
@@ -93,7 +94,8 @@ func TestAxeOfService(t *testing.T) {
 	for _, width := range widths {
 		p.runAxe("service", width)
 	}
-	value[bool](p, `(document.getElementById("token").hidden = false, true)`)
+	value[bool](p, `(document.getElementById("token").hidden = document.getElementById("outage").hidden = false, true)`)
+	value[bool](p, `(document.getElementById("outage-error").textContent = "The service does not answer.", true)`)
 	p.runAxe("token", 375)
 }
 

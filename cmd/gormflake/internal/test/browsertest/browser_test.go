@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -109,6 +110,14 @@ func (p page) visit(address string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
 	p.until(`document.documentElement?.dataset.ready === "true"`)
+}
+
+// beforeScripts runs a script in each page that the browser loads, before those of the page.
+func (p page) beforeScripts(script string) {
+	p.t.Helper()
+	if _, err := chromedp.Call(p.ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // do performs actions in the browser.

@@ -58,7 +58,7 @@ func TestMistakesInPartsAreExplained(t *testing.T) {
 		{"sequence", "4096", "sequence 4096 out of range [0, 4095]"},
 		{"time", "2010-01-01T00:00:00Z", "out of range"},
 		{"time", "tomorrow", "want one such as"},
-		{"count", "1001", "want 1 to 1000"},
+		{"count", "1001", "want 1 to 1,000"},
 	} {
 		field := "#generate-" + c.field
 		good := value[string](p, `document.querySelector("`+field+`").value`)

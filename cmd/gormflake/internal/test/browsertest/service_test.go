@@ -31,6 +31,7 @@ func TestServiceOfTheProgram(t *testing.T) {
 	p.wantContains(`#layout [value="service"]`, "js-safe")
 	p.wantIssued(snowflake.JSSafeLayout())
 	p.wantContains("#workers-summary", "1 held")
+	p.want("#issue-most", "(up to 10,000)")
 	p.do(chromedp.Click("#workers-refresh"))
 	p.want("#workers-table tbody tr td:nth-child(3)", "held")
 	p.do(chromedp.Click("#example"))
@@ -39,6 +40,51 @@ func TestServiceOfTheProgram(t *testing.T) {
 		p.fit("service-"+scheme+"-360", 360)
 		p.fit("service-"+scheme+"-1280", 1280)
 	}
+}
+
+// After workers raise, the store has a record for each of the 1,024 workers. The page shows
+// the worker that is held, and a line for the others.
+func TestManyWorkersAreFolded(t *testing.T) {
+	t.Parallel()
+	testserver.Program(t, "chromium")
+	program := testserver.Build(t, "../../..")
+	database := filepath.Join(t.TempDir(), "app.db")
+	if err := os.WriteFile(database, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dsn := "sqlite://" + filepath.ToSlash(database)
+	run(t, program, program+" gen --dsn "+dsn)
+	run(t, program, program+" workers raise --to now --yes --dsn "+dsn)
+	p := open(t, testserver.Serve(t, program, "serve", "--addr", "127.0.0.1:0", "--dsn", dsn), "/")
+	p.want("#workers-summary", "1 held, 1,023 free")
+	p.want("#workers-free summary", "1,023 free")
+	p.wantContains("#workers-free p", ", 31/0–31")
+	if rows := value[int](p, `document.querySelectorAll("#workers-table tbody tr").length`); rows != 1 {
+		t.Errorf("the table has %d rows, want the worker that is held", rows)
+	}
+	for _, width := range []int64{390, 1440} {
+		p.fit("raised", width)
+		if height := value[int](p, `document.documentElement.scrollHeight`); height > 6000 {
+			t.Errorf("at %d, the page is %d pixels tall", width, height)
+		}
+	}
+	run(t, program, program+" workers raise --to +2h --yes --dsn "+dsn)
+	p.until(`(document.getElementById("workers-refresh").click(), document.getElementById("workers-waiting").textContent.includes(" waiting until "))`)
+}
+
+// The reader can get as many IDs at once as --max-count allows, and read them again.
+func TestMostIDsOfTheService(t *testing.T) {
+	t.Parallel()
+	p := open(t, startProgram(t, "--max-count", "15000"), "/")
+	p.want("#issue-most", "(up to 15,000)")
+	p.enter("#issue-count", "15001")
+	p.do(chromedp.Click("#issue"))
+	p.want("#issue-count-error", "15,001 IDs: want 1 to 15,000")
+	p.enter("#issue-count", "15000")
+	p.do(chromedp.Click("#issue"))
+	p.until(`document.getElementById("issued-label").textContent === "15,000 issued by the service: unique keys"`)
+	p.do(chromedp.Click("#issued-read"))
+	p.wantContains("#timeline-summary", "15,000 IDs of 1 worker")
 }
 
 // wantIssued requests IDs from the service, and checks that they are new.
@@ -70,6 +116,9 @@ func TestTokenIsAskedFor(t *testing.T) {
 	}
 	p := open(t, startProgram(t, "--token-file", file), "/#ids=2032119384791810048")
 	p.want("#result-id", "2032119384791810048")
+	if !value[bool](p, `document.getElementById("read").nextElementSibling.id === "token"`) {
+		t.Error("the token is not asked for directly below the decoder")
+	}
 	if value[bool](p, `document.getElementById("token").hidden || !document.getElementById("issued").hidden`) {
 		t.Error("no token is asked for, or IDs are offered without one")
 	}

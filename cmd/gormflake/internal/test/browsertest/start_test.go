@@ -61,6 +61,60 @@ func TestStartWithReducedMotion(t *testing.T) {
 	}
 	p.visit(origin + "/")
 	p.want("#pause", "Continue")
+	p.want("#result-place", "an example, still because your system asks for less motion; Continue shows a new one each second")
+	p.do(chromedp.Click("#pause"))
+	p.want("#result-place", "an example")
+}
+
+// The title of the window names the ID that the reader has entered, so that several tabs can
+// be distinguished. The example of the present moment is not in it.
+func TestTitleNamesTheID(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	title := func(want string) {
+		t.Helper()
+		if got := value[string](p, `document.title`); got != want {
+			t.Errorf("the title is %q, want %q", got, want)
+		}
+	}
+	const plain = "Snowflake ID inspector – gormflake"
+	title(plain)
+	p.enter("#input", "2124189853926044565")
+	title("2124189853926044565 – " + plain)
+	p.enter("#input", "no ID here")
+	title(plain)
+	p.enter("#input", "1541815603606036480 2124189853926044565")
+	title("1541815603606036480 – " + plain)
+	p.do(chromedp.Click("#clear"))
+	title(plain)
+}
+
+// The browser loads and draws the icon of the page.
+func TestIcon(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	width := value[int](p, `(async () => { const icon = new Image(); icon.src = document.querySelector("link[rel=icon]").href; await icon.decode(); return icon.naturalWidth })()`)
+	if width == 0 {
+		t.Error("the icon is empty")
+	}
+}
+
+// Without JavaScript, the page says that it needs it, and shows no control that would do
+// nothing.
+func TestWithoutJavaScript(t *testing.T) {
+	t.Parallel()
+	origin := serve(t)
+	p := start(t, origin)
+	if _, err := chromedp.Call(p.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.Navigate(origin + "/"))
+	shown := value[string](p, `[...document.querySelectorAll("input, select, textarea, button, details, [tabindex], a:not([href^=http])")].filter((e) => e.checkVisibility()).map((e) => e.id || e.outerHTML).join(" ")`)
+	if shown != "" {
+		t.Errorf("without JavaScript, the page shows %s", shown)
+	}
+	p.wantContains("noscript", "needs JavaScript")
+	p.fit("noscript-390", 390)
 }
 
 // Each example of the start page shows what its button promises, such as a tweet or a log.

@@ -43,9 +43,9 @@ func TestTimeline(t *testing.T) {
 	p := open(t, serve(t), "/")
 	ids, log := thousandIDs(t)
 	p.enter("#input", log)
-	p.wantContains("#timeline-summary", "1000 IDs of 3 workers over 1 min 19 s")
+	p.wantContains("#timeline-summary", "1,000 IDs of 3 workers over 1 min 19 s")
 	p.want("#result-id", ids[0].String())
-	p.want("#result-place", "oldest of 1000")
+	p.want("#result-place", "oldest of 1,000")
 	p.want("#found-worker", "Datacenter/worker")
 	p.wantContains("#strip-hint", "Lanes: datacenter/worker.")
 	want := [][2]string{{"1/2", "250"}, {"1/7", "500"}, {"1/19", "250"}}
@@ -114,7 +114,7 @@ func (p page) driveStrip(ids []types.ID) {
 		at = min(max(at+move.by, 0), len(ids)-1)
 		p.want("#result-id", ids[at].String())
 	}
-	if got := value[string](p, `document.getElementById("strip").ariaValueText`); got != "ID 1 of 1000, worker 1/2, 2026-03-04T05:06:07.020Z" {
+	if got := value[string](p, `document.getElementById("strip").ariaValueText`); got != "ID 1 of 1,000, worker 1/2, 2026-03-04T05:06:07.020Z" {
 		p.t.Errorf("the strip says %q", got)
 	}
 	p.do(chromedp.Click("#zoom-all"))
@@ -153,7 +153,7 @@ func TestTimelineOfOddInputs(t *testing.T) {
 		fmt.Fprintln(&many, 2_000_000_000_000_000_000+i*7_654_321_987)
 	}
 	p.enter("#input", many.String())
-	p.wantContains("#timeline-summary", "20000 IDs of 1024 workers")
+	p.wantContains("#timeline-summary", "20,000 IDs of 1,024 workers")
 	took := value[float64](p, `(() => { const start = performance.now(); document.getElementById("zoom-in").click(); return performance.now() - start })()`)
 	t.Logf("20,000 IDs of 1,024 workers drawn in %.0f ms", took)
 }

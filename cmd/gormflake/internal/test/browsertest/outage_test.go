@@ -1,0 +1,98 @@
+package browsertest
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
+)
+
+// The page says in its language that the service does not answer or fails, and beside no
+// field. It reads IDs meanwhile, and "Try again" uses the service once it answers.
+func TestServiceThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, path, language, want, console string
+		fail                                http.HandlerFunc
+	}{
+		{"silent", "/v1/layout", "en", "The service does not answer.", "net::ERR_EMPTY_RESPONSE", hangUp},
+		{"silent in Chinese", "/config.json", "zh", "服务没有应答。", "net::ERR_EMPTY_RESPONSE", hangUp},
+		{"proxy", "/config.json", "en", "The service answered 502.", "the server responded with a status of 502 (Bad Gateway)", badGateway},
+		{"problem in Chinese", "/v1/layout", "zh", "服务的应答是 503：no worker", "the server responded with a status of 503 (Service Unavailable)", noWorker},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			origin, repair := failingServer(t, c.path, c.fail)
+			p := openIn(t, origin, c.language)
+			p.want("#outage-error", c.want)
+			p.want("#input-error", "")
+			if invalid := value[int](p, `document.querySelectorAll("[aria-invalid]").length`); invalid != 0 {
+				t.Errorf("%d elements are marked as invalid", invalid)
+			}
+			p.enter("#input", "54294967296321")
+			p.wantContains("#result-id", "54294967296321")
+			p.do(chromedp.Click("#outage-again")) // fails too
+			p.until(`document.getElementById("outage-error").textContent === "` + c.want + `"`)
+			repair()
+			p.do(chromedp.Click("#outage-again"))
+			p.until(`document.getElementById("outage").hidden && document.getElementById("layout").value === "service"`)
+			p.wantFocus("input")
+			message := "log: Failed to load resource: " + c.console + " " + origin + c.path
+			p.log.expect(message)
+			p.log.expect(message)
+		})
+	}
+}
+
+// The page stops waiting for a service that accepts the request and sends nothing.
+func TestServiceThatHangs(t *testing.T) {
+	t.Parallel()
+	origin, _ := failingServer(t, "/v1/layout", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	p := start(t, origin)
+	p.beforeScripts(`AbortSignal.timeout = () => AbortSignal.abort()`) // as if the time had passed
+	p.visit(origin + "/")
+	p.want("#outage-error", "The service does not answer.")
+}
+
+// failingServer serves the page, and a service whose path fails until repair is called.
+func failingServer(t *testing.T, path string, fail http.HandlerFunc) (origin string, repair func()) {
+	t.Helper()
+	var repaired atomic.Bool
+	mux := http.NewServeMux()
+	mux.Handle("/", inspector.Handler(inspector.Config{Layout: true}, nil))
+	mux.HandleFunc("/v1/layout", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"epoch":"2020-01-01T00:00:00Z","tick_ms":10,"datacenter_bits":0,"worker_bits":6,"sequence_bits":8,"total_bits":53}`)
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == path && !repaired.Load() {
+			fail(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() { repaired.Store(true) }
+}
+
+// hangUp closes the connection without an answer.
+func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// badGateway answers as a proxy does whose server is away.
+func badGateway(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(http.StatusBadGateway)
+	_, _ = io.WriteString(w, "<h1>502 Bad Gateway</h1>")
+}
+
+// noWorker answers as the service does, with a problem.
+func noWorker(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = io.WriteString(w, `{"title":"Service Unavailable","status":503,"detail":"no worker"}`)
+}
