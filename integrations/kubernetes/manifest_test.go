@@ -5,6 +5,7 @@ package kubernetes_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,82 @@ func TestManifests(t *testing.T) {
 	if len(documents) < 7 {
 		t.Errorf("%d documents; want at least 7", len(documents))
 	}
+}
+
+// TestPodsAreRestricted checks that the Pods of the command pass the Pod Security policy
+// restricted, that each requests CPU and memory, and that the Pods of applications and of
+// the service spread over nodes.
+func TestPodsAreRestricted(t *testing.T) {
+	t.Parallel()
+	for file, podOf := range map[string]func(t *testing.T, document string) corev1.PodSpec{
+		"../../cmd/gormflake/kubernetes.yaml": func(t *testing.T, text string) corev1.PodSpec {
+			return object[appsv1.Deployment](t, text).Spec.Template.Spec
+		},
+		"../../examples/kubernetes/deployment.yaml": func(t *testing.T, text string) corev1.PodSpec {
+			return object[appsv1.Deployment](t, text).Spec.Template.Spec
+		},
+		"../../examples/kubernetes/statefulset.yaml": func(t *testing.T, text string) corev1.PodSpec {
+			return object[appsv1.StatefulSet](t, text).Spec.Template.Spec
+		},
+		"../../examples/kubernetes/widen.yaml": func(t *testing.T, text string) corev1.PodSpec { return object[batchv1.Job](t, text).Spec.Template.Spec },
+		"../../examples/kubernetes/doctor.yaml": func(t *testing.T, text string) corev1.PodSpec {
+			return object[batchv1.CronJob](t, text).Spec.JobTemplate.Spec.Template.Spec
+		},
+	} {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			document, _, _ := strings.Cut(read(t, file), "\n---\n")
+			pod := podOf(t, document)
+			for _, wrong := range mistakes(pod) {
+				t.Error(wrong)
+			}
+			spread := len(pod.TopologySpreadConstraints) > 0
+			if replicated := pod.RestartPolicy == ""; spread != replicated {
+				t.Errorf("the Pods spread over nodes: %t, want %t", spread, replicated)
+			}
+		})
+	}
+}
+
+// object returns the Kubernetes object of a document.
+func object[T any](t *testing.T, document string) (o T) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict([]byte(document), &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// mistakes lists what the policy restricted rejects in a Pod, as
+// https://kubernetes.io/docs/concepts/security/pod-security-standards describes it, and
+// containers without requests.
+func mistakes(pod corev1.PodSpec) (all []string) {
+	check := func(ok bool, mistake string) {
+		if !ok {
+			all = append(all, mistake)
+		}
+	}
+	security := pod.SecurityContext
+	if security == nil {
+		return []string{"the Pod has no securityContext"}
+	}
+	check(security.RunAsNonRoot != nil && *security.RunAsNonRoot, "runAsNonRoot is not set")
+	check(security.SeccompProfile != nil && security.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault, "seccompProfile is not RuntimeDefault")
+	check(!pod.HostNetwork && !pod.HostPID && !pod.HostIPC, "the Pod uses the host's network, processes or IPC")
+	for _, volume := range pod.Volumes {
+		check(volume.HostPath == nil, "volume "+volume.Name+" is a hostPath")
+	}
+	for _, container := range pod.Containers {
+		check(len(container.Resources.Requests) == 2, container.Name+" does not request CPU and memory")
+		c := container.SecurityContext
+		if c == nil {
+			all = append(all, container.Name+" has no securityContext")
+			continue
+		}
+		check(c.AllowPrivilegeEscalation != nil && !*c.AllowPrivilegeEscalation, container.Name+" may escalate its privileges")
+		check(c.Capabilities != nil && slices.Equal(c.Capabilities.Drop, []corev1.Capability{"ALL"}) && len(c.Capabilities.Add) == 0, container.Name+" does not drop all capabilities")
+	}
+	return all
 }
 
 // read returns the text of a file.
