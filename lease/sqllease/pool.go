@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,14 +14,22 @@ const (
 	// apply while all connections of the pool are in use.
 	openTimeout = 5 * time.Second
 
-	// maxPlaces is the largest number of places in the pool's queue for one call. Each
-	// call has a first place of its own, and all calls of a store share the further
-	// places. queueSteps divides the time of a call into steps, after each of which the
-	// call doubles its places. It reaches maxPlaces after seven steps, a ninth of its
-	// time.
+	// maxPlaces is the largest number of places in the pool's queue for one call.
+	// queueSteps divides the time of a call into steps, after each of which the call
+	// doubles its places. It reaches maxPlaces after seven steps, a ninth of its time.
 	maxPlaces  = 128
 	queueSteps = 64
+
+	// maxFurtherPlaces is how many places all calls of the process may have, beyond the
+	// first place of each call. Each place is a goroutine that waits, so these need some
+	// 10 MB.
+	maxFurtherPlaces = 2048
 )
+
+// furtherPlaces counts the places of all calls of the process, beyond the first place of
+// each call. Many leases may each have a store and a pool of their own, so a count for each
+// store would not limit the memory of the process.
+var furtherPlaces atomic.Int64
 
 // errSlow is the error of a connection that the server has not accepted in openTimeout.
 var errSlow = fmt.Errorf("no connection within %v: the server is slow or cannot be reached", openTimeout)
@@ -62,7 +71,7 @@ func (s *store) queueForConn(ctx context.Context) (*sql.Conn, error) {
 	defer step.Stop()
 	s.waitInQueue(waiting, answers)
 	places := 1 // of this call
-	defer func() { s.places.Add(int64(1 - places)) }()
+	defer func() { furtherPlaces.Add(int64(1 - places)) }()
 	for {
 		select {
 		case a := <-answers:
@@ -71,8 +80,8 @@ func (s *store) queueForConn(ctx context.Context) (*sql.Conn, error) {
 			return nil, ctx.Err()
 		case <-step.C:
 			for range min(places, maxPlaces-places) {
-				if s.places.Add(1) >= maxPlaces { // all calls of the store have taken the further places
-					s.places.Add(-1)
+				if furtherPlaces.Add(1) > maxFurtherPlaces {
+					furtherPlaces.Add(-1)
 					break
 				}
 				s.waitInQueue(waiting, answers)

@@ -36,8 +36,6 @@ type shared struct {
 	clustered atomic.Bool   // whether the server is a node of a Galera cluster
 	gate      chan struct{} // held while the table is created and checked
 
-	places atomic.Int64 // taken in the pool's queue, beyond the first place of each call
-
 	warned       sync.Map // texts that warnOnce has logged, as keys
 	mu           sync.Mutex
 	lastFindings map[string][]finding // last findings of each server
