@@ -6,8 +6,44 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
+
+// connectTimeout and settingsTimeout limit the first read of a process, which also opens a
+// connection, and the commands that read the settings.
+const (
+	connectTimeout  = 5 * time.Second
+	settingsTimeout = 10 * time.Second
+)
+
+// Connect implements [lease.Connector]. It reads the settings if they were never read, so
+// that the first call of a lease need not do that within the time of one call. The store
+// that it returns still takes a connection from the client's pool for each call.
+func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if s.lastCheck.Load() == nil {
+		if err := s.checkFirst(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, func() {}, nil
+}
+
+// checkFirst reads the settings of the server that answers.
+func (s *store) checkFirst(ctx context.Context) error {
+	reading, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	a, err := s.read(reading, -1) // for the run ID
+	if err != nil {
+		return err
+	}
+	checking, cancelCheck := context.WithTimeout(ctx, settingsTimeout)
+	defer cancelCheck()
+	return s.check(checking, a.server)
+}
 
 // Check reads the settings again, and fails if a server evicts keys or does not answer. It
 // makes the store a [lease.Checker].

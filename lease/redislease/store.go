@@ -68,4 +68,6 @@ var (
 	_ lease.Getter  = (*store)(nil)
 	_ lease.Queue   = (*store)(nil)
 	_ lease.Checker = (*store)(nil)
+
+	_ lease.Connector = (*store)(nil)
 )

@@ -19,6 +19,7 @@ type Proxy struct {
 	cutCountdown atomic.Int32             // counts down; the proxy cuts the reply that makes it zero
 	loseRule     atomic.Pointer[lossRule] // set by LoseSome
 	lost         atomic.Int64             // replies that LoseSome has dropped
+	replyDelay   atomic.Int64             // set by Delay, in nanoseconds
 	repeatRule   atomic.Pointer[lossRule] // set by RepeatSome
 	repeated     atomic.Int64             // requests that RepeatSome has sent twice
 
@@ -74,6 +75,11 @@ func (p *Proxy) Pass() { p.loseAll.Store(false) }
 // Lose drops replies from now on. A connection that has lost a reply stays open and stays
 // mute.
 func (p *Proxy) Lose() { p.loseAll.Store(true) }
+
+// Delay forwards each reply that arrives from now on after this time, as a server does that
+// is slow or far away. It delays several replies that are under way at once, as a network
+// does, and not one after the other.
+func (p *Proxy) Delay(d time.Duration) { p.replyDelay.Store(int64(d)) }
 
 // CutAfter forwards the given number of replies. It then closes the connection of the
 // next reply instead of forwarding it. Later replies pass. Data that arrives in one piece
@@ -166,6 +172,8 @@ type link struct {
 	losing         atomic.Bool // set by LoseSome
 	dropReply      atomic.Bool // drop the next reply, for RepeatSome
 	replyDropped   chan bool   // receives a value per dropped reply, and is closed after the last reply
+
+	delayed chan delayedReply // of Delay; nil before the first delayed reply; used only by replies
 }
 
 func (l *link) close() {
@@ -227,6 +235,11 @@ func (s *lossRule) delay() time.Duration {
 func (l *link) replies() {
 	defer close(l.replyDropped)
 	defer l.close()
+	defer func() {
+		if l.delayed != nil {
+			close(l.delayed)
+		}
+	}()
 	buffer := make([]byte, 32<<10)
 	for mute, lossCounted := false, false; ; {
 		n, err := l.server.Read(buffer)
@@ -250,8 +263,45 @@ func (l *link) replies() {
 		if mute = mute || l.proxy.loseAll.Load(); mute {
 			continue
 		}
-		if _, err := l.client.Write(buffer[:n]); err != nil {
+		if err := l.forward(buffer[:n]); err != nil {
 			return
+		}
+	}
+}
+
+// forward sends a reply to the client. If the proxy delays replies, forward returns before
+// the reply is sent, and a goroutine sends the connection's delayed replies in order.
+func (l *link) forward(reply []byte) error {
+	delay := time.Duration(l.proxy.replyDelay.Load())
+	if l.delayed == nil && delay == 0 {
+		_, err := l.client.Write(reply)
+		return err
+	}
+	if l.delayed == nil {
+		l.delayed = make(chan delayedReply, maxDelayed)
+		go l.sendDelayed()
+	}
+	l.delayed <- delayedReply{bytes.Clone(reply), time.Now().Add(delay)}
+	return nil
+}
+
+// maxDelayed is how many delayed replies of a connection the proxy keeps. It then reads no
+// further replies from the server.
+const maxDelayed = 10_000
+
+// A delayedReply is a reply, and the time at which to send it.
+type delayedReply struct {
+	reply []byte
+	at    time.Time
+}
+
+// sendDelayed sends the delayed replies of the connection, each at its time, until forward
+// gets no more of them.
+func (l *link) sendDelayed() {
+	for d := range l.delayed {
+		time.Sleep(time.Until(d.at))
+		if _, err := l.client.Write(d.reply); err != nil {
+			l.close() // so that replies ends; the loop drops the replies that are left
 		}
 	}
 }
