@@ -170,6 +170,11 @@ func (o *OnlinePlan) Steer(ctx context.Context, db *gorm.DB, change func(*Online
 		if s := move.Steering; s.Stall < 0 || s.MaxRunning < 0 {
 			return fmt.Errorf("sqlmigrate: Steer: Stall %v, MaxRunning %d: want zero or more", s.Stall, s.MaxRunning)
 		}
+		if p := move.Steering.Pace; p != "" {
+			if err := checkPace("Steer", p); err != nil {
+				return err
+			}
+		}
 		return driver.Steer(ctx, conn, move)
 	})
 }

@@ -34,8 +34,7 @@ func WithBatchRows(smallest, largest int) OnlineOption {
 }
 
 // WithStall sets how long a batch may take, which is also how long a program may have to
-// wait for a batch. After each batch the copy pauses for as long as the batch took. The
-// default is 50 ms.
+// wait for a batch. The default is 50 ms.
 func WithStall(d time.Duration) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if d <= 0 {
@@ -44,6 +43,25 @@ func WithStall(d time.Duration) OnlineOption {
 		c.Stall = d
 		return nil
 	})
+}
+
+// WithPace sets the pace of the copy. At [PacePolite], the default, the copy pauses after
+// each batch for as long as the batch took, so that programs have half of the time to
+// themselves. At [PaceFull] it pauses only after a batch whose commit took longer than
+// [WithStall] allows. The locks and the longest batch are the same at both paces.
+func WithPace(p Pace) OnlineOption {
+	return onlineOptionFunc(func(c *online.Config) error {
+		c.Settings.Pace = p
+		return checkPace("WithPace", p)
+	})
+}
+
+// checkPace returns an error that begins with name if the pace is unknown.
+func checkPace(name string, p Pace) error {
+	if p != PacePolite && p != PaceFull {
+		return fmt.Errorf("sqlmigrate: %s: unknown pace %q: want polite or full", name, p)
+	}
+	return nil
 }
 
 // WithMaxLag makes the copy wait while a replica is more than d behind. PostgreSQL knows

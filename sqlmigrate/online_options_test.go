@@ -21,6 +21,8 @@ func TestOnlineOptionsAreChecked(t *testing.T) {
 		"rows in wrong order":  {sqlmigrate.WithBatchRows(5, 4), "WithBatchRows(5, 4): want at least 1, and the second number no smaller than the first"},
 		"no stall":             {sqlmigrate.WithStall(0), "WithStall(0s): want more than zero"},
 		"stall below zero":     {sqlmigrate.WithStall(-time.Second), "WithStall(-1s): want more than zero"},
+		"unknown pace":         {sqlmigrate.WithPace("fast"), `WithPace: unknown pace "fast": want polite or full`},
+		"no pace":              {sqlmigrate.WithPace(""), `WithPace: unknown pace "": want polite or full`},
 		"lag below zero":       {sqlmigrate.WithMaxLag(-1), "WithMaxLag(-1ns): want zero or more"},
 		"no replica":           {sqlmigrate.WithReplicas(nil), "WithReplicas: sqlmigrate: db is nil or was not opened: want the handle that gorm.Open returned"},
 		"other replica":        {sqlmigrate.WithReplicas(sqlite(t)), "WithReplicas: a handle of sqlite: want one of MariaDB or MySQL with its pool; PostgreSQL knows its replicas"},
@@ -61,7 +63,7 @@ func TestOnlineOptionsAreCheckedTogether(t *testing.T) {
 func TestOnlineOptionsAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	err := (&sqlmigrate.OnlinePlan{Dialect: "postgres"}).Apply(t.Context(), sqlite(t),
-		sqlmigrate.WithBatchRows(1, 1), sqlmigrate.WithBatchRows(50, 10_000), sqlmigrate.WithStall(1), sqlmigrate.WithMaxLag(0),
+		sqlmigrate.WithBatchRows(1, 1), sqlmigrate.WithBatchRows(50, 10_000), sqlmigrate.WithStall(1), sqlmigrate.WithPace(sqlmigrate.PacePolite), sqlmigrate.WithPace(sqlmigrate.PaceFull), sqlmigrate.WithMaxLag(0),
 		sqlmigrate.WithRetryFor(0), sqlmigrate.WithLockTimeout(time.Millisecond),
 		sqlmigrate.WithLastStage(sqlmigrate.StagePrepare), sqlmigrate.WithLastStage(sqlmigrate.StageCopy), sqlmigrate.WithLastStage(sqlmigrate.StageIndex),
 		sqlmigrate.WithLastStage(sqlmigrate.StageConstrain), sqlmigrate.WithLastStage(sqlmigrate.StageSwap),

@@ -50,6 +50,14 @@ type (
 	OnlineProgress = plan.OnlineProgress
 	// OnlineSteering holds the requests to a running move, see [OnlinePlan.Steer].
 	OnlineSteering = plan.Steering
+	// A Pace says how much of the database's time a move leaves to programs.
+	Pace = plan.Pace
+)
+
+// The paces, see [WithPace].
+const (
+	PacePolite = plan.PacePolite
+	PaceFull   = plan.PaceFull
 )
 
 // The stages, in their order.

@@ -96,6 +96,16 @@ type OnlineProgress struct {
 	Elapsed time.Duration // the time since the call
 }
 
+// A Pace says how much of the database's time a move leaves to programs. A program waits
+// for a batch equally long at each pace.
+type Pace string
+
+// The paces.
+const (
+	PacePolite Pace = "polite" // the copy rests after each batch for as long as the batch took
+	PaceFull   Pace = "full"   // the copy rests only while the disk is slow
+)
+
 // A Steering holds requests to an online move while it runs. It is stored in the database
 // with the move, which reads it about once a second. The zero value has no request.
 //
@@ -110,6 +120,9 @@ type Steering struct {
 
 	// Stall replaces the value of WithStall. With zero, the value of WithStall applies.
 	Stall time.Duration `json:",omitempty"`
+
+	// Pace replaces the value of WithPace. If it is empty, the value of WithPace applies.
+	Pace Pace `json:",omitempty"`
 
 	// Between are the hours of the day in which batches and steps may begin.
 	Between Hours `json:",omitzero"`

@@ -137,6 +137,7 @@ const CompositeNote = "Table %s has a key of %d columns, none of them assigned b
 type Settings struct {
 	LockTimeout time.Duration // zero means the timeout that the database is configured with
 	Pool        *sql.DB       // for further connections; nil means that there are no others
+	Pace        plan.Pace     // of an online move
 }
 
 // A Survey lists columns that may hold keys, and the evidence for it, both from the

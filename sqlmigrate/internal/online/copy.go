@@ -150,10 +150,16 @@ func (p *pace) adapt(b engine.Batch) {
 // halve halves the size after a batch that did not get its locks in time.
 func (p *pace) halve() { p.rows = max(p.rows/2, p.Smallest) }
 
-// pauseAfter returns the pause after a batch. It is at least as long as the batch, so
-// that programs have the database to themselves for half of the time. A commit that takes
-// more than a fifth of the allowed stall shows that the disk is busy, which slows all
-// programs, so the pause is longer by twice the excess.
+// pauseAfter returns the pause after a batch. At the polite pace it is at least as long as
+// the batch, so that programs have the database to themselves for half of the time. A
+// commit that takes more than a fifth of the allowed stall shows that the disk is busy,
+// which slows all programs, so the pause is longer by twice the excess.
+//
+// At full pace, only a commit that took longer than the allowed stall is followed by a
+// pause, because the commits of programs then wait for the disk as long.
 func (p *pace) pauseAfter(b engine.Batch) time.Duration {
+	if p.Settings.Pace == plan.PaceFull {
+		return max(0, b.Commit-p.Stall)
+	}
 	return b.Took + 2*max(0, b.Commit-p.Stall/5)
 }

@@ -31,7 +31,7 @@ func Defaults() Config {
 		Patience: 10 * time.Minute,
 		Last:     plan.StageSwap,
 		Progress: func(plan.OnlineProgress) {},
-		Settings: engine.Settings{LockTimeout: 200 * time.Millisecond},
+		Settings: engine.Settings{LockTimeout: 200 * time.Millisecond, Pace: plan.PacePolite},
 	}
 }
 
@@ -44,16 +44,16 @@ type Run struct {
 	config Config
 	report *reporter
 
-	configuredStall  time.Duration // the value of WithStall, which Steering can replace in config
-	lastCheck        time.Time     // when the run last found that it need not wait
-	replicasAnswered bool          // whether the replicas have answered
-	replicaBehind    bool          // whether a replica was too far behind at the last check
+	configured       Config    // config without the steering, which can replace the stall and the pace
+	lastCheck        time.Time // when the run last found that it need not wait
+	replicasAnswered bool      // whether the replicas have answered
+	replicaBehind    bool      // whether a replica was too far behind at the last check
 }
 
 // New returns a run of the move that contains any of the tables. If the database has no
 // such move when the run starts, it begins m.
 func New(driver engine.Online, conn *sql.Conn, tables []plan.TableName, m engine.Move, c Config) *Run {
-	return &Run{driver: driver, conn: conn, tables: tables, move: &m, config: c, report: &reporter{callback: c.Progress, begun: time.Now()}, configuredStall: c.Stall}
+	return &Run{driver: driver, conn: conn, tables: tables, move: &m, config: c, report: &reporter{callback: c.Progress, begun: time.Now()}, configured: c}
 }
 
 // save records next as the progress of the move.

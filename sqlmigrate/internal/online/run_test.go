@@ -29,6 +29,7 @@ type fake struct {
 	rate   float64                      // the rate that the move had at the last batch
 	took   func(rows int) time.Duration // how long a batch takes
 	table  int                          // number of rows of the table
+	commit time.Duration                // how long the commit of a batch takes, as a part of took
 
 	steering plan.Steering
 	running  int // number of statements that run on the server
@@ -92,7 +93,7 @@ func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next
 	next.Position += int64(rows)
 	next.Copied += int64(rows)
 	f.move = next
-	return engine.Batch{Copied: rows, Took: took, Last: next.Position >= int64(f.table)}, nil
+	return engine.Batch{Copied: rows, Took: took, Commit: f.commit, Last: next.Position >= int64(f.table)}, nil
 }
 
 func (f *fake) Retry(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, err error) (bool, string) {
@@ -162,6 +163,38 @@ func TestPace(t *testing.T) {
 			t.Errorf("batches of 50 ms begin every %v, want 100 ms", gap)
 		}
 	})
+}
+
+// The pause between batches depends on the pace, on how long a batch takes, and on how
+// long its commit takes.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name         string
+		pace         plan.Pace
+		took, commit time.Duration // of each batch, where a stall of 50 ms is allowed
+		want         time.Duration
+	}{
+		{"polite", plan.PacePolite, 40 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond},
+		{"polite, slow disk", plan.PacePolite, 40 * time.Millisecond, 15 * time.Millisecond, 50 * time.Millisecond},
+		{"full", plan.PaceFull, 80 * time.Millisecond, 50 * time.Millisecond, 0},
+		{"full, slow disk", plan.PaceFull, 80 * time.Millisecond, 70 * time.Millisecond, 20 * time.Millisecond},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, c := newFake(), online.Defaults()
+				f.table, f.took, f.commit = 1000, func(int) time.Duration { return test.took }, test.commit
+				c.Settings.Pace = test.pace
+				if err := f.run(c).Apply(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if pause := f.begun[1].Sub(f.begun[0]) - test.took; pause != test.want {
+					t.Errorf("a pause of %v, want %v", pause, test.want)
+				}
+			})
+		})
+	}
 }
 
 // When a batch takes long, for example because the disk has become slow, the next batch

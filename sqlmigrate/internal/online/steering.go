@@ -1,6 +1,7 @@
 package online
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,18 +36,16 @@ func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
 }
 
 // reasonToWait returns the reason why the run has to wait before t, or "" if it can go
-// on. It reads the steering, and sets the stall that it asks for. On the way back, only a
-// pause makes the run wait.
+// on. It reads the steering, and sets the stall and the pace that it asks for. On the way
+// back, only a pause makes the run wait.
 func (r *Run) reasonToWait(ctx context.Context, t task) (string, error) {
 	found, err := r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables)
 	if err != nil || found == nil {
 		return "", err // the step itself will report that the move is gone
 	}
 	s := found.Steering
-	r.config.Stall = r.configuredStall
-	if s.Stall > 0 {
-		r.config.Stall = s.Stall
-	}
+	r.config.Stall = cmp.Or(s.Stall, r.configured.Stall)
+	r.config.Settings.Pace = cmp.Or(s.Pace, r.configured.Settings.Pace)
 	switch {
 	case s.Paused:
 		return "the end of a pause", nil

@@ -105,6 +105,32 @@ func TestSteeringOfThePace(t *testing.T) {
 	})
 }
 
+// An operator can ask for full pace, at which the copy does not rest. When the wish is
+// withdrawn, the pace of the configuration counts again.
+func TestSteeringToFullPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(), online.Defaults()
+		begun := time.Now()
+		c.Progress = func(plan.OnlineProgress) {
+			f.steering.Pace = ""
+			if at := time.Since(begun); at > 3*time.Second && at < 6*time.Second {
+				f.steering.Pace = plan.PaceFull
+			}
+		}
+		if err := f.run(c).Apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		batches := map[time.Duration]int{} // by the second in which they begin
+		for _, at := range f.begun {
+			batches[at.Sub(begun)/time.Second]++
+		}
+		if batches[2] > 12 || batches[5] < 18 || batches[8] > 12 {
+			t.Errorf("batches by second: %v; want 10 a second, and 20 in second 5", batches)
+		}
+	})
+}
+
 // Hours may extend over midnight. Their beginning belongs to them, and their end does
 // not.
 func TestHours(t *testing.T) {

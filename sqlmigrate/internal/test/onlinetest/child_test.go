@@ -20,8 +20,11 @@ import (
 
 // childURL is the environment variable with the URL of a database. If it is set, this
 // test binary does not run tests but moves the tables of that database, so that a test
-// can kill the process.
-const childURL = "GORMFLAKE_ONLINE_CHILD"
+// can kill the process. childPace is the variable with the pace of the move.
+const (
+	childURL  = "GORMFLAKE_ONLINE_CHILD"
+	childPace = "GORMFLAKE_ONLINE_PACE"
+)
 
 // TestMain runs the tests or, in a child process, the move.
 func TestMain(m *testing.M) {
@@ -63,7 +66,8 @@ func tryMove(url string) error {
 	if err != nil {
 		return err
 	}
-	return plan.Apply(context.Background(), db, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) { fmt.Println(childStep+string(p.Stage), p.Step) }))
+	pace := sqlmigrate.Pace(os.Getenv(childPace))
+	return plan.Apply(context.Background(), db, sqlmigrate.WithPace(pace), sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) { fmt.Println(childStep+string(p.Stage), p.Step) }))
 }
 
 const (
@@ -71,14 +75,14 @@ const (
 	partedChild = "&application_name=parted" // ends the URL of a database with partitioned tables
 )
 
-// runChild starts a child process that moves the tables. For each step it calls at with
-// the stage, the text of the step, and a function that kills the child. It returns done
-// if the child has completed the move, and the last line of its output if it failed. If
-// the child was killed, it returns neither.
-func runChild(t *testing.T, url string, at func(stage, step string, kill func())) (done bool, failed string) {
+// runChild starts a child process that moves the tables at a pace. For each step it calls
+// at with the stage, the text of the step, and a function that kills the child. It
+// returns done if the child has completed the move, and the last line of its output if it
+// failed. If the child was killed, it returns neither.
+func runChild(t *testing.T, url string, pace sqlmigrate.Pace, at func(stage, step string, kill func())) (done bool, failed string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), childURL+"="+url)
+	child.Env = append(os.Environ(), childURL+"="+url, childPace+"="+string(pace))
 	out, err := child.StdoutPipe()
 	if err == nil {
 		err = child.Start()
@@ -109,7 +113,7 @@ func runChild(t *testing.T, url string, at func(stage, step string, kill func())
 func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps int) {
 	t.Helper()
 	killAt := 1 + rand.IntN(most)
-	done, failed := runChild(t, url, func(_, _ string, end func()) {
+	done, failed := runChild(t, url, sqlmigrate.PacePolite, func(_, _ string, end func()) {
 		if steps++; kill && steps == killAt {
 			time.Sleep(rand.N(20 * time.Millisecond))
 			end()

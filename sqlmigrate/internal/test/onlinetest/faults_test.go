@@ -101,6 +101,7 @@ func checkSteering(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *
 	if status, err := find().Status(context.Background(), db); err != nil || status.Rate != 0 || status.Waits != 3 {
 		t.Errorf("Status = %+v, %v after Apply, want no rate and 3 batches that have waited", status, err)
 	}
+	wantError(t, find().Steer(context.Background(), db, func(s *sqlmigrate.OnlineSteering) { s.Pace = "fast" }), `unknown pace "fast": want polite or full`)
 	wantError(t, find().Steer(context.Background(), db, func(s *sqlmigrate.OnlineSteering) { s.MaxRunning = -1 }), "MaxRunning -1: want zero or more")
 }
 

@@ -23,8 +23,8 @@ INSERT INTO orders (tenant, user_id, amount, note) SELECT n %% 8, 1 + n %% 1000,
 CREATE INDEX ON orders (user_id);` + pgLedger
 
 // TestPeersPostgres compares the move with pgroll: how long each takes, and how long the
-// programs have to wait. It moves a table of GORMFLAKE_TEST_ROWS rows, and then an equal
-// table with pgroll, if pgroll is in the PATH.
+// programs have to wait. It moves a table of GORMFLAKE_TEST_ROWS rows at each pace, and
+// then an equal table with pgroll, if pgroll is in the PATH.
 func TestPeersPostgres(t *testing.T) {
 	rows := longRows(t)
 	server := proofPostgres(t)
@@ -36,9 +36,11 @@ func TestPeersPostgres(t *testing.T) {
 		return pgProofOf(t, server, d, rows), d
 	}
 	t.Run("gormflake", func(t *testing.T) {
-		p, _ := peer(t)
-		p.targets = []any{"orders"}
-		p.measure(t, func() { p.moveOnline(t) })
+		eachPace(t, func(t *testing.T, pace sqlmigrate.Pace) {
+			p, _ := peer(t)
+			p.targets, p.pace = []any{"orders"}, pace
+			p.measure(t, func() { p.moveOnline(t) })
+		})
 	})
 	t.Run("pgroll", func(t *testing.T) {
 		pgroll := inPath(t, "pgroll")
@@ -77,8 +79,8 @@ func TestPeersMySQL(t *testing.T) {
 	runMariaDBPeers(t, proofMySQL(t))
 }
 
-// runMariaDBPeers moves a table on a server of MariaDB or MySQL, and then an equal table
-// with pt-online-schema-change.
+// runMariaDBPeers moves a table on a server of MariaDB or MySQL at each pace, and then an
+// equal table with pt-online-schema-change.
 func runMariaDBPeers(t *testing.T, server *testserver.Server) {
 	rows := longRows(t)
 	s := &mariadbServer{address: server.Address()}
@@ -98,9 +100,11 @@ func runMariaDBPeers(t *testing.T, server *testserver.Server) {
 		return mariadbProofOf(t, server, d, rows), d
 	}
 	t.Run("gormflake", func(t *testing.T) {
-		p, _ := peer(t)
-		p.targets = []any{"orders"}
-		p.measure(t, func() { p.moveOnline(t) })
+		eachPace(t, func(t *testing.T, pace sqlmigrate.Pace) {
+			p, _ := peer(t)
+			p.targets, p.pace = []any{"orders"}, pace
+			p.measure(t, func() { p.moveOnline(t) })
+		})
 	})
 	t.Run("pt-online-schema-change", func(t *testing.T) {
 		change := inPath(t, "pt-online-schema-change")
@@ -143,7 +147,9 @@ func (p *proof) measure(t *testing.T, move func()) {
 // moveOnline runs a whole online move with this library.
 func (p *proof) moveOnline(t *testing.T) {
 	t.Helper()
-	p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), p.db) })
+	p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error {
+		return o.Apply(context.Background(), p.db, sqlmigrate.WithPace(p.pace))
+	})
 	p.online(t, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), p.db) })
 }
 

@@ -37,9 +37,11 @@ func mariadbProofDDL(rows int) []string {
 
 // TestProofMariaDB runs a [proof]. After stage swap there is no Revert on MariaDB, so it
 // takes the move back before, and kills a second move in stage swap. With five million
-// rows it takes half an hour on two cores.
+// rows it takes half an hour on two cores at the polite pace.
 func TestProofMariaDB(t *testing.T) {
-	runMariaDBProof(t, proofMariaDB(t), &mariadbServer{})
+	eachPace(t, func(t *testing.T, pace sqlmigrate.Pace) {
+		runMariaDBProof(t, proofMariaDB(t), pace, &mariadbServer{})
+	})
 }
 
 // proofMariaDB starts a server that keeps all acknowledged transactions if its process is
@@ -61,17 +63,19 @@ func proofMySQL(t *testing.T) *testserver.Server {
 // TestProofMySQL runs a [proof] on MySQL, with an expression index. After stage swap there
 // is no Revert, so it takes the move back before, and kills a second move in stage swap.
 func TestProofMySQL(t *testing.T) {
-	runMariaDBProof(t, proofMySQL(t), &mariadbServer{mysql: true}, "CREATE INDEX ix_tens ON orders ((amount DIV 10))")
+	eachPace(t, func(t *testing.T, pace sqlmigrate.Pace) {
+		runMariaDBProof(t, proofMySQL(t), pace, &mariadbServer{mysql: true}, "CREATE INDEX ix_tens ON orders ((amount DIV 10))")
+	})
 }
 
 // runMariaDBProof runs the proof on a server. more are further statements for the schema.
-func runMariaDBProof(t *testing.T, server *testserver.Server, s *mariadbServer, more ...string) {
+func runMariaDBProof(t *testing.T, server *testserver.Server, pace sqlmigrate.Pace, s *mariadbServer, more ...string) {
 	rows := longRows(t)
 	s.address, s.data = server.Address(), server.Data()
 	s.admin = mariadbOpen(t, s.dsn("test"))
 	d := s.database(t, append(mariadbProofDDL(rows), more...)...)
 	p, copying := mariadbProofOf(t, server, d, rows), sqlmigrate.StageCopy
-	p.children = proofChildren
+	p.pace, p.children = pace, proofChildren
 	p.first = []sqlmigrate.StageName{sqlmigrate.StagePrepare, copying, copying, copying, sqlmigrate.StageConstrain}
 	p.until = sqlmigrate.StageConstrain
 	p.second = []sqlmigrate.StageName{copying, copying, sqlmigrate.StageConstrain, sqlmigrate.StageSwap, sqlmigrate.StageSwap}

@@ -48,14 +48,18 @@ CREATE TABLE clients (id integer PRIMARY KEY, transactions bigint);
 INSERT INTO clients SELECT n, 0 FROM generate_series(0, 7) AS n;`
 
 // TestProofPostgres runs a [proof]. It kills the move in every stage and takes it back
-// after stage swap. With five million rows it takes a quarter of an hour on two cores.
-func TestProofPostgres(t *testing.T) {
+// after stage swap. With five million rows it takes a quarter of an hour on two cores at the
+// polite pace.
+func TestProofPostgres(t *testing.T) { eachPace(t, runPgProof) }
+
+// runPgProof runs the proof at a pace.
+func runPgProof(t *testing.T, pace sqlmigrate.Pace) {
 	rows := longRows(t)
 	server := proofPostgres(t)
 	d := pgServerOf(t, server).database(t, fmt.Sprintf(pgProof, rows))
 	d.Script(t, "VACUUM ANALYZE")
 	p, copying := pgProofOf(t, server, d, rows), sqlmigrate.StageCopy
-	p.children = proofChildren
+	p.pace, p.children = pace, proofChildren
 	p.first = []sqlmigrate.StageName{
 		sqlmigrate.StagePrepare, copying, copying, copying, copying, copying,
 		sqlmigrate.StageIndex, sqlmigrate.StageConstrain, sqlmigrate.StageSwap, sqlmigrate.StageSwap,

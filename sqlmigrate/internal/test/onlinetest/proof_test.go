@@ -36,9 +36,10 @@ type proof struct {
 	pool    *sql.DB // connections of the writers
 	dialect dialect
 
-	children []string       // the tables that refer to orders
-	tool     *regexp.Regexp // matches errors that another migration tool causes in the writers; nil without such a tool
-	path     atomic.Value   // string: the schema in which the writers find the tables, for a tool that changes it
+	pace     sqlmigrate.Pace // of the moves
+	children []string        // the tables that refer to orders
+	tool     *regexp.Regexp  // matches errors that another migration tool causes in the writers; nil without such a tool
+	path     atomic.Value    // string: the schema in which the writers find the tables, for a tool that changes it
 
 	first  []sqlmigrate.StageName // stages in which the process is killed before the way back
 	until  sqlmigrate.StageName   // the last stage before the way back
@@ -81,6 +82,13 @@ var proofChildren = []string{"notes", "tags", "payments", "visits"}
 // mustRepeat matches errors after which a program has to repeat its transaction, also
 // without a move.
 var mustRepeat = regexp.MustCompile(`Error 1213\b|SQLSTATE 40P01`)
+
+// eachPace runs a test at each pace.
+func eachPace(t *testing.T, test func(*testing.T, sqlmigrate.Pace)) {
+	for _, pace := range []sqlmigrate.Pace{sqlmigrate.PacePolite, sqlmigrate.PaceFull} {
+		t.Run(string(pace), func(t *testing.T) { test(t, pace) })
+	}
+}
 
 // start starts the writers. They run until end stops them.
 func (p *proof) start(t *testing.T) {
@@ -204,7 +212,7 @@ func (p *proof) run(t *testing.T) {
 		}
 	}
 	p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error {
-		return o.Apply(context.Background(), p.db, sqlmigrate.WithLastStage(p.until), p.watch())
+		return o.Apply(context.Background(), p.db, sqlmigrate.WithPace(p.pace), sqlmigrate.WithLastStage(p.until), p.watch())
 	})
 	t.Logf("moved in %v", time.Since(begun).Round(time.Second))
 	p.check(t)
@@ -217,7 +225,9 @@ func (p *proof) run(t *testing.T) {
 		for _, stage := range p.second {
 			p.killIn(t, stage)
 		}
-		p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), p.db, p.watch()) })
+		p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error {
+			return o.Apply(context.Background(), p.db, sqlmigrate.WithPace(p.pace), p.watch())
+		})
 		p.online(t, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), p.db, p.watch()) })
 		p.check(t)
 	}
@@ -272,7 +282,7 @@ func (p *proof) setStage(stage, step string) { p.stage.Store(stage + " " + short
 func (p *proof) child(t *testing.T, at func(stage, step string, kill func())) (done bool, failed string) {
 	t.Helper()
 	for {
-		done, failed = runChild(t, p.url, func(stage, step string, kill func()) {
+		done, failed = runChild(t, p.url, p.pace, func(stage, step string, kill func()) {
 			p.setStage(stage, step)
 			at(stage, step, kill)
 		})
@@ -287,8 +297,8 @@ func (p *proof) child(t *testing.T, at func(stage, step string, kill func())) (d
 func (p *proof) killIn(t *testing.T, stage sqlmigrate.StageName) {
 	t.Helper()
 	delay := rand.N(20 * time.Millisecond)
-	if stage == sqlmigrate.StageCopy { // it takes longest, in proportion to the rows
-		delay = rand.N(time.Duration(p.rows) * 8 * time.Microsecond)
+	if stage == sqlmigrate.StageCopy {
+		delay = p.copyDelay()
 	}
 	begun, at := false, ""
 	done, failed := p.child(t, func(now, _ string, kill func()) {
@@ -304,6 +314,17 @@ func (p *proof) killIn(t *testing.T, stage sqlmigrate.StageName) {
 	t.Logf("killed in stage %s, %v after the first step of %s", at, delay.Round(time.Millisecond), stage)
 }
 
+// copyDelay returns a random time after which something is killed in stage copy. The stage
+// takes longest, in proportion to the rows, and less than half as long at full pace. So
+// several kills have room in it.
+func (p *proof) copyDelay() time.Duration {
+	perRow := 8 * time.Microsecond
+	if p.pace == sqlmigrate.PaceFull {
+		perRow = 3 * time.Microsecond
+	}
+	return rand.N(time.Duration(p.rows) * perRow)
+}
+
 // loseServer starts a process that moves the tables, kills the server while the tables are
 // copied, and starts the server again. The process must fail because of that.
 func (p *proof) loseServer(t *testing.T) {
@@ -315,7 +336,7 @@ func (p *proof) loseServer(t *testing.T) {
 			return
 		}
 		once.Do(func() {
-			time.AfterFunc(rand.N(time.Duration(p.rows)*8*time.Microsecond), func() {
+			time.AfterFunc(p.copyDelay(), func() {
 				p.down.Store(true)
 				p.server.Kill()
 				time.Sleep(time.Second)

@@ -80,7 +80,7 @@ func Words(text string) string { return optionNames.Replace(text) }
 // optionNames are the replacements of [Words].
 var optionNames = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference",
 	"WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout",
-	"WithRecreateViews", "--recreate-views", "WithParkedCounters", "--park", "WithStall", "--stall", "WithBatchRows", "--batch-rows",
+	"WithRecreateViews", "--recreate-views", "WithParkedCounters", "--park", "WithStall", "--stall", "WithPace", "--pace", "WithBatchRows", "--batch-rows",
 	"OnlinePlan.Apply", "gormflake migrate online apply")
 
 // Named returns err with the names of flags in its text. err must not be nil.

@@ -104,6 +104,7 @@ type onlineFlags struct {
 	confirm     flags.Confirm
 	lockTimeout time.Duration
 	stall       time.Duration
+	pace        string
 	maxLag      time.Duration
 	replicas    []string
 	rows        []int  // --batch-rows, the least and the most rows of a batch; none for the default
@@ -123,7 +124,7 @@ func (f *onlineFlags) register(cmd *cobra.Command) {
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockTimeout(f.lockTimeout), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
 	if f.lastStage != "" { // only apply has the following flags, and --until is never empty there
-		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.lastStage)))
+		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithPace(sqlmigrate.Pace(f.pace)), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.lastStage)))
 	}
 	if len(f.rows) == 2 { // check accepts two numbers or none
 		options = append(options, sqlmigrate.WithBatchRows(f.rows[0], f.rows[1]))
@@ -137,6 +138,9 @@ var onlineStages = []string{
 	string(sqlmigrate.StageConstrain), string(sqlmigrate.StageSwap),
 }
 
+// paces are the values of --pace.
+var paces = []string{string(sqlmigrate.PacePolite), string(sqlmigrate.PaceFull)}
+
 // check returns an error if the flags of apply are invalid.
 func (f *onlineFlags) check() error {
 	switch {
@@ -146,6 +150,8 @@ func (f *onlineFlags) check() error {
 		return fmt.Errorf("--until %q: want one of %s", f.lastStage, strings.Join(onlineStages, ", "))
 	case f.stall <= 0:
 		return fmt.Errorf("--stall %v: want more than zero", f.stall)
+	case !slices.Contains(paces, f.pace):
+		return fmt.Errorf("--pace %q: want polite or full", f.pace)
 	case f.maxLag < 0:
 		return fmt.Errorf("--max-lag %v: want zero or more", f.maxLag)
 	}
@@ -175,6 +181,7 @@ database, in table sqlmigrate_online.`,
 	}
 	f.register(cmd)
 	cmd.Flags().DurationVar(&f.stall, "stall", 50*time.Millisecond, "how long a batch may take, and a program wait for one")
+	flags.ChoiceVar(cmd, &f.pace, "pace", string(sqlmigrate.PacePolite), "polite: rest after each batch for as long as it took; full: rest only while the disk is slow", paces)
 	cmd.Flags().DurationVar(&f.maxLag, "max-lag", 10*time.Second, "wait while a replica is further behind; 0 for no limit")
 	cmd.Flags().StringArrayVar(&f.replicas, "replica", nil, "replica of MariaDB or MySQL that --max-lag is about, as mysql://host:port, with the account and database of --dsn if it names none; repeat it for more")
 	cmd.Flags().IntSliceVar(&f.rows, "batch-rows", nil, "bounds for the rows of a batch (default 50,10000)")

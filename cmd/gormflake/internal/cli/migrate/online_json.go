@@ -31,6 +31,7 @@ type steeringJSON struct {
 	Paused     bool   `json:"paused"`
 	HoldSwap   bool   `json:"hold_swap"`
 	StallMS    int64  `json:"stall_ms,omitempty"`
+	Pace       string `json:"pace,omitempty"`
 	Between    string `json:"between,omitempty"`
 	MaxRunning int    `json:"max_running,omitempty"`
 }
@@ -40,8 +41,8 @@ func statusAsJSON(s sqlmigrate.OnlineStatus) statusJSON {
 	if !s.Begun {
 		return statusJSON{}
 	}
-	// Between, the fourth field, is set below.
-	steering := steeringJSON{s.Steering.Paused, s.Steering.HoldSwap, s.Steering.Stall.Milliseconds(), "", s.Steering.MaxRunning}
+	// Between, the fifth field, is set below.
+	steering := steeringJSON{s.Steering.Paused, s.Steering.HoldSwap, s.Steering.Stall.Milliseconds(), string(s.Steering.Pace), "", s.Steering.MaxRunning}
 	if s.Steering.Between != (plan.Hours{}) {
 		steering.Between = s.Steering.Between.String()
 	}

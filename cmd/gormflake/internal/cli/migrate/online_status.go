@@ -76,6 +76,7 @@ func describeSteering(s sqlmigrate.OnlineSteering) string {
 	return textIf(s.Paused, "; paused") +
 		textIf(s.HoldSwap, "; the swap waits for resume") +
 		textIf(s.Stall > 0, "; batches take up to %v", s.Stall.Round(time.Millisecond)) +
+		textIf(s.Pace != "", "; its pace is %s", s.Pace) +
 		textIf(s.Between != plan.Hours{}, "; it works between %v", s.Between) +
 		textIf(s.MaxRunning > 0, "; it waits while more than %d statements are running", s.MaxRunning)
 }

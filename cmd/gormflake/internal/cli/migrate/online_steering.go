@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"gorm.io/gorm"
@@ -41,7 +42,7 @@ func newOnlineResume() *cobra.Command {
 // throttle, but not a pause.
 func newOnlineThrottle() *cobra.Command {
 	var limits sqlmigrate.OnlineSteering // of the flags
-	var between string
+	var between, pace string
 	cmd := &cobra.Command{
 		Use:   "throttle --dsn URL TABLE...",
 		Short: "Limit a move that runs in another terminal",
@@ -52,17 +53,20 @@ flags there is no limit.`,
 	}
 	flagSet := cmd.Flags()
 	flagSet.DurationVar(&limits.Stall, "stall", 0, "how long a batch may take, in the place of that of apply")
+	flags.ChoiceVar(cmd, &pace, "pace", "", "polite or full, in the place of that of apply", paces)
 	flagSet.StringVar(&between, "between", "", "hours in which batches and steps begin, as 22:00-06:00, by the clock where apply runs")
 	flagSet.IntVar(&limits.MaxRunning, "max-running", 0, "wait while the server runs more statements of others")
 	flagSet.BoolVar(&limits.HoldSwap, "hold-swap", false, "wait before the swap, until resume")
 	return newSteering(cmd, func(s *sqlmigrate.OnlineSteering) (err error) {
-		limits.Paused = s.Paused // only resume ends a pause
+		limits.Paused, limits.Pace = s.Paused, sqlmigrate.Pace(pace) // only resume ends a pause
 		if between != "" {
 			limits.Between, err = plan.ParseHours(between)
 		}
 		switch {
 		case err != nil:
 			return terminal.Usagef("--between %q: want two times of the day, as 22:00-06:00", between)
+		case pace != "" && !slices.Contains(paces, pace):
+			return terminal.Usagef("--pace %q: want polite or full", pace)
 		case limits.Stall < 0 || limits.MaxRunning < 0:
 			return terminal.Usagef("--stall %v, --max-running %d: want zero or more", limits.Stall, limits.MaxRunning)
 		}

@@ -47,8 +47,8 @@ func TestMigrateOnline(t *testing.T) {
 		clitest.WantOutcome(t, online("pause"), clitest.OK, "; paused", "")
 		clitest.WantOutcome(t, online("status", "--prometheus"), clitest.OK, `tables="orders,order_lines"} 1`+"\n# HELP gormflake_online_reverting ", "")
 		clitest.WantOutcome(t, online("status", "--prometheus"), clitest.OK, `tables="orders,order_lines",stage="`+next+`"} 1`, "")
-		limits := []string{"--between", "22:00-06:00", "--max-running", "7", "--stall", "20ms", "--hold-swap"}
-		clitest.WantOutcome(t, online("throttle", limits...), clitest.OK, "; paused; the swap waits for resume; batches take up to 20ms; it works between 22:00-06:00; it waits while more than 7 statements are running", "")
+		limits := []string{"--between", "22:00-06:00", "--max-running", "7", "--stall", "20ms", "--pace", "full", "--hold-swap"}
+		clitest.WantOutcome(t, online("throttle", limits...), clitest.OK, "; paused; the swap waits for resume; batches take up to 20ms; its pace is full; it works between 22:00-06:00; it waits while more than 7 statements are running", "")
 		clitest.WantOutcome(t, online("resume"), clitest.OK, "steps done; batches", "")
 		clitest.WantOutcome(t, online("throttle"), clitest.OK, "steps done, stage", "")
 		clitest.WantOutcome(t, online("revert", "--yes"), clitest.OK, "taken back", back)
@@ -75,6 +75,8 @@ func TestMigrateOnlineMistakes(t *testing.T) {
 		{"--batch-rows", "5", "--batch-rows [5]: want two numbers"},
 		{"--batch-rows", "5,4", "--batch-rows [5 4]: want two numbers"},
 		{"--stall", "0", "--stall 0s: want more than zero"},
+		{"--pace", "fast", `--pace "fast": want polite or full`},
+		{"--pace", "", `--pace "": want polite or full`},
 		{"--max-lag", "-1s", "--max-lag -1s: want zero or more"},
 		{"--lock-timeout", "0", "--lock-timeout 0s: want 1ms or more"},
 	} {
@@ -83,6 +85,7 @@ func TestMigrateOnlineMistakes(t *testing.T) {
 	}
 	for _, test := range []struct{ flag, want string }{
 		{"--between=22", `--between "22": want two times of the day, as 22:00-06:00`},
+		{"--pace=fast", `--pace "fast": want polite or full`},
 		{"--stall=-1s", "--stall -1s, --max-running 0: want zero or more"},
 	} {
 		got := clitest.Command(t, "migrate", "online", "throttle", "--dsn", "sqlite://x", test.flag, "orders")
