@@ -177,9 +177,12 @@ func copyStep(s movingTable) plan.OnlineStep {
 	return step
 }
 
-// compareStep returns the step that compares the rows of both tables, in both directions.
-// It compares the bytes of texts, because a collation treats different texts as equal. In
-// the query, t is the table and s the shadow.
+// compareStep returns the step that compares the rows of both tables. It looks up each row
+// of the table in the shadow, and then compares the numbers of rows. If the shadow has
+// each row of the table, its number of rows is larger by the rows that the table does not
+// have. Both numbers are faster to count than a second search of rows would be. The
+// statement compares the bytes of texts, because a collation treats different texts as
+// equal. In the query, t is the table and s the shadow.
 func compareStep(s movingTable) plan.OnlineStep {
 	same := mycatalog.Join(s.writableColumns(), " AND ", func(c *mycatalog.Column) string {
 		name, binary := mycatalog.Quote(c.Name), ""
@@ -191,7 +194,7 @@ func compareStep(s movingTable) plan.OnlineStep {
 	from, shadow, key := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), mycatalog.Quote(s.Key()[0].Name)
 	step := s.step(plan.Verify, "compare it with its shadow", "",
 		"SELECT /* rows that differ */ (SELECT COUNT(*) FROM "+from+" t LEFT JOIN "+shadow+" s ON "+s.sameKey("s.", "t.")+" WHERE s."+key+" IS NULL OR NOT ("+same+")) + "+
-			"(SELECT COUNT(*) FROM "+shadow+" s LEFT JOIN "+from+" t ON "+s.sameKey("t.", "s.")+" WHERE t."+key+" IS NULL)")
+			"ABS((SELECT COUNT(*) FROM "+shadow+") - (SELECT COUNT(*) FROM "+from+"))")
 	step.Rows, step.Bytes, step.Estimate = 2*s.Rows, 2*s.Bytes, time.Duration(s.Rows)*6*time.Microsecond
 	return step
 }

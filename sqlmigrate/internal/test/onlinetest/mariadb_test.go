@@ -48,6 +48,7 @@ var mariadbAndMySQLTests = []namedTest{
 	{"Refuses", mariadbRefuses},
 	{"Changed", mariadbChanged},
 	{"Counts", mariadbCounts},
+	{"Compared", mariadbCompared},
 	{"Held", mariadbHeld},
 	{"Polite", mariadbPolite},
 	{"Twice", mariadbTwice},
@@ -176,6 +177,39 @@ func mariadbBack(t *testing.T, server *mariadbServer) {
 	programs.end(t)
 	mariadbCheckRows(t, d)
 	same(t, "after the way back", d.schema(t), schema)
+}
+
+// mariadbCompared tests that the comparison finds each difference between a table and its
+// shadow. The move then copies rows again that are missing or differ, and fails if the
+// shadow has a row that the table does not have.
+func mariadbCompared(t *testing.T, server *mariadbServer) {
+	for _, test := range []struct {
+		name, damage string
+		repaired     bool
+	}{
+		{"missing", "DELETE FROM _notes_sfnew WHERE id = 4", true},
+		{"different", "UPDATE _notes_sfnew SET user_id = 5 WHERE id = 4", true},
+		{"surplus", "INSERT INTO _notes_sfnew VALUES (9000, NULL)", false},
+		{"missing and surplus", "UPDATE _notes_sfnew SET id = 9000 WHERE id = 4", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := server.database(t, mariadbShop(10)...)
+			if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy)); err != nil {
+				t.Fatal(err)
+			}
+			d.exec(t, test.damage)
+			err := d.online(t).Apply(context.Background(), d.DB)
+			if !test.repaired {
+				wantError(t, err, "stage constrain, table notes", "rows that differ")
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.want(t, "SELECT CONCAT(COUNT(*), ' ', SUM(id = user_id)) FROM notes", "10 9") // one user_id is NULL
+		})
+	}
 }
 
 // mariadbCounts tests that the swap keeps a counter that a program has raised during the
