@@ -51,7 +51,7 @@ func (s *store) checkEngine(ctx context.Context, on timedConn) error {
 		return nil
 	}
 	var version string
-	if err := on.queryRow(ctx, "SELECT version()", &version); err != nil {
+	if err := on.queryRow(ctx, "SELECT version() LIMIT 1", &version); err != nil {
 		return err
 	}
 	engine := compatible.Engine(version) // "" for PostgreSQL, MySQL and MariaDB

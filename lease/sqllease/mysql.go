@@ -71,13 +71,17 @@ func classifyMySQL(err error) errorKind {
 
 // mysqlSession reads the name of the server, two settings on which durability depends,
 // and a description of a state of the session in which the store must not write. It
+// has a LIMIT, without which sql_select_limit=0 would leave no row. It
 // reads sync_binlog because InnoDB, when it starts, rolls back transactions that are not
 // in the binary log.
 const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_flush_log_at_trx_commit,
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, CASE
     WHEN NOT @@SESSION.autocommit THEN 'autocommit=0, under which nothing that the store writes is committed'
     WHEN @@GLOBAL.log_bin AND NOT @@SESSION.sql_log_bin THEN 'sql_log_bin=0, under which no replica gets what the store writes'
-    ELSE '' END`
+    WHEN CHAR_LENGTH(CONVERT('ab' USING binary)) <> 2 THEN
+      'a character_set_connection of several bytes a letter, such as ucs2, under which the store does not find its records'
+    WHEN '' IS NULL THEN 'EMPTY_STRING_IS_NULL in its sql_mode, under which the store cannot read empty texts'
+    ELSE '' END LIMIT 1`
 
 // inspectMySQL reads the settings of the server that can forget writes, and the state of
 // the session.
