@@ -12,14 +12,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// inTransaction calls do in a transaction. It does not use an [sql.Tx], because
+// inTransaction calls do in a transaction, which the statement begin opens. It does not use an [sql.Tx], because
 // database/sql rolls it back as soon as its context ends, even while do is running. It
 // rolls back even if ctx has ended.
-func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
-	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return err
+func inTransaction(ctx context.Context, conn *sql.Conn, begin string, do func() error) error {
+	_, err := conn.ExecContext(ctx, begin)
+	if err == nil {
+		err = do()
 	}
-	err := do()
 	if err == nil {
 		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
@@ -54,7 +54,7 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 // timeout. These are LOCK TABLE, and ALTER VIEW, which is there only for its lock. It
 // sends all other statements at once, because programs wait until they are done.
 func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
-	return inTransaction(ctx, conn, func() error {
+	return inTransaction(ctx, conn, "BEGIN", func() error {
 		rest := step.SQL
 		for len(rest) > 0 && (strings.HasPrefix(rest[0], "LOCK TABLE ") || strings.HasPrefix(rest[0], "ALTER VIEW ")) {
 			if err := runLock(ctx, conn, rest[0], s); err != nil {
@@ -115,14 +115,9 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	}
 	var found int                            // rows to copy
 	begun, commit := time.Now(), time.Time{} // when the update and the commit begin
-	err := inTransaction(ctx, conn, func() error {
-		last := len(step.SQL) - 1
-		texts := append([]string{setTimeout("lock_timeout", s.LockTimeout)}, step.SQL[:last]...)
-		if _, err := conn.ExecContext(ctx, strings.Join(texts, ";\n")); err != nil {
-			return err
-		}
+	err := inTransaction(ctx, conn, beginBatch(step, s), func() error {
 		begun = time.Now() // the time of a batch is without its settings
-		err := conn.QueryRowContext(ctx, step.SQL[last], fmt.Sprintf("(%d,0)", from), fmt.Sprintf("(%d,0)", to)).Scan(&found, &b.Copied)
+		err := conn.QueryRowContext(ctx, step.SQL[len(step.SQL)-1], fmt.Sprintf("(%d,0)", from), fmt.Sprintf("(%d,0)", to)).Scan(&found, &b.Copied)
 		if err != nil {
 			return err
 		}
@@ -135,6 +130,21 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	})
 	b.Took, b.Commit, b.Skipped = time.Since(begun), time.Since(commit), found-b.Copied
 	return b, err
+}
+
+// beginBatch returns the statements before the last of a batch, in a single text, because
+// each round trip takes as long as the copy of some rows.
+//
+// At full pace, a commit does not wait until the disk has the batch, nor until a
+// synchronous replica has it. If the server crashes, it may lose the last batches, but
+// only together with their records in the journal, which are parts of the same
+// transactions. So the next run repeats them.
+func beginBatch(step *plan.OnlineStep, s engine.Settings) string {
+	texts := []string{"BEGIN", setTimeout("lock_timeout", s.LockTimeout)}
+	if s.Pace == plan.PaceFull {
+		texts = append(texts, "SET LOCAL synchronous_commit = off")
+	}
+	return strings.Join(append(texts, step.SQL[:len(step.SQL)-1]...), ";\n")
 }
 
 // pages returns the number of pages that have about rows rows. It computes the rows on a
