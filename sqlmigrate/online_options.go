@@ -48,7 +48,8 @@ func WithStall(d time.Duration) OnlineOption {
 // WithPace sets the pace of the copy. At [PacePolite], the default, the copy pauses after
 // each batch for as long as the batch took, so that programs have half of the time to
 // themselves. At [PaceFull] it pauses only after a batch whose commit took longer than
-// [WithStall] allows. The locks and the longest batch are the same at both paces.
+// [WithStall] allows, and the time of the commit comes on top of that of WithStall. On
+// PostgreSQL, the commits of batches then do not wait for the disk.
 func WithPace(p Pace) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		c.Settings.Pace = p

@@ -96,8 +96,7 @@ type OnlineProgress struct {
 	Elapsed time.Duration // the time since the call
 }
 
-// A Pace says how much of the database's time a move leaves to programs. A program waits
-// for a batch equally long at each pace.
+// A Pace says how much of the database's time a move leaves to programs.
 type Pace string
 
 // The paces.

@@ -135,11 +135,19 @@ type pace struct {
 // adapt adapts the number of rows to the time that the batch took, which is also how long
 // a program may have had to wait for a row of the batch. The number shrinks at once but
 // grows slowly, because the next rows may be on pages that are not in memory.
+//
+// At full pace, the time of the commit does not count, because the commit of a smaller
+// batch is not faster. While the disk is busy, the batches would otherwise shrink to some
+// rows each, and the copy would do little more than commit.
 func (p *pace) adapt(b engine.Batch) {
+	took := b.Took
+	if p.Settings.Pace == plan.PaceFull {
+		took -= b.Commit
+	}
 	// The number grows by at most a quarter, and shrinks to at least a quarter.
 	factor := 1.25
-	if b.Took > 0 {
-		factor = min(factor, float64(p.Stall)/float64(b.Took))
+	if took > 0 {
+		factor = min(factor, float64(p.Stall)/float64(took))
 	}
 	p.rows = min(max(int(float64(p.rows)*max(factor, 0.25)+0.5), p.Smallest), p.Largest)
 	if factor > 1.05 && p.rows < p.Largest {

@@ -197,6 +197,28 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// At full pace the size of a batch does not depend on how long commits take.
+func TestPaceWithSlowCommits(t *testing.T) {
+	t.Parallel()
+	for pace, want := range map[plan.Pace]int{plan.PacePolite: 400, plan.PaceFull: 1000} {
+		t.Run(string(pace), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, c := newFake(), online.Defaults()
+				f.commit = 30 * time.Millisecond
+				f.took = func(rows int) time.Duration { return f.commit + time.Duration(rows)*50*time.Microsecond }
+				c.Settings.Pace = pace
+				if err := f.run(c).Apply(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if last := f.rows[len(f.rows)-2]; last < want*9/10 || last > want {
+					t.Errorf("batches of %d rows at last, want %d", last, want)
+				}
+			})
+		})
+	}
+}
+
 // When a batch takes long, for example because the disk has become slow, the next batch
 // is smaller at once, and its number of rows stays within the bounds.
 func TestPaceShrinks(t *testing.T) {
