@@ -75,7 +75,8 @@ type Clock interface {
 // A Connector is a [Store] whose calls wait for a connection from a shared pool. Before
 // it extends its window, a [Lease] waits for a connection for up to a window. A call
 // that gave up its place in the queue after a few seconds would never get a connection
-// from a busy pool.
+// from a busy pool. A store may also use Connect to prepare its first call, for example to
+// read the settings of a server, and return itself.
 type Connector interface {
 	// Connect waits for a connection until ctx ends. The returned store uses this
 	// connection, for one goroutine at a time. release returns the connection to the

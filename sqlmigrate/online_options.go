@@ -47,9 +47,10 @@ func WithStall(d time.Duration) OnlineOption {
 
 // WithPace sets the pace of the copy. At [PacePolite], the default, the copy pauses after
 // each batch for as long as the batch took, so that programs have half of the time to
-// themselves. At [PaceFull] it pauses only after a batch whose commit took longer than
-// [WithStall] allows, and the time of the commit comes on top of that of WithStall. On
-// PostgreSQL, the commits of batches then do not wait for the disk.
+// themselves. At [PaceFull] it pauses only after a commit that took longer than
+// [WithStall] allows. The limit of WithStall then does not include the commit. On
+// PostgreSQL, the commits of batches do not wait for the disk, so a crash of the server can
+// undo the last batches; the next Apply repeats them.
 func WithPace(p Pace) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		c.Settings.Pace = p

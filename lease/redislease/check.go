@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// connectTimeout and settingsTimeout limit the first read of a process, which also opens a
-// connection, and the commands that read the settings.
+// connectTimeout limits the first read of a process, which also opens a connection.
+// settingsTimeout limits the commands that read the settings.
 const (
 	connectTimeout  = 5 * time.Second
 	settingsTimeout = 10 * time.Second

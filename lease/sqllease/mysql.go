@@ -70,10 +70,9 @@ func classifyMySQL(err error) errorKind {
 }
 
 // mysqlSession reads the name of the server, two settings on which durability depends,
-// and a description of a state of the session in which the store must not write. It
-// has a LIMIT, without which sql_select_limit=0 would leave no row. It
-// reads sync_binlog because InnoDB, when it starts, rolls back transactions that are not
-// in the binary log.
+// and a description of a state of the session in which the store must not write. Its LIMIT
+// overrides sql_select_limit=0, which would return no row. It reads sync_binlog because
+// InnoDB, when it starts, rolls back transactions that are not in the binary log.
 const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_flush_log_at_trx_commit,
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, CASE
     WHEN NOT @@SESSION.autocommit THEN 'autocommit=0, under which nothing that the store writes is committed'

@@ -46,6 +46,9 @@ func TestPlacesAreBounded(t *testing.T) {
 		most = max(most, waiting(t))
 	}
 	t.Logf("at most %d places of %d calls", most, calls)
+	if most < calls {
+		t.Errorf("%d places of %d calls, want at least one place of each call", most, calls)
+	}
 	if most > limit {
 		t.Errorf("%d places, want at most %d", most, limit)
 	}

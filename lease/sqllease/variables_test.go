@@ -3,6 +3,7 @@ package sqllease_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,6 +70,9 @@ func variablesOf(t *testing.T, db *gorm.DB) (all []variable) {
 		v.values = append(v.values, unusualTexts[v.name]...)
 		all = append(all, v)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return all
 }
 
@@ -106,12 +110,14 @@ var explained = map[string]string{
 	"collation_connection": "Illegal mix of collations", "character_set_connection": "Illegal mix of collations", "character_set_results": `\x00`,
 	"sort_buffer_size": "increasing server sort buffer size", "tmp_disk_table_size": "'(temporary)' is full",
 	"idle_session_timeout": "idle-session timeout", "statement_timeout": "statement timeout",
+	"max_execution_time": "maximum statement execution time exceeded", "lock_timeout": "lock timeout",
+	"transaction_timeout": "transaction timeout", "idle_in_transaction_session_timeout": "idle-in-transaction timeout",
 	"search_path": "want the table with its schema, by WithTable",
 }
 
-// In a session with any setting that a program, a DSN or a role can set, the store works as
-// in others, or returns an error that names or explains the setting. Each value is tried on a connection
-// of its own, and a store that is new inspects it.
+// TestEverySessionVariable sets each session variable to unusual values, each on a new
+// connection. A new store must then work, or return an error that names or explains the
+// variable.
 func TestEverySessionVariable(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
@@ -172,7 +178,7 @@ func set(t *testing.T, pool *sql.DB, name, value string) bool {
 // record that was replaced, which the store must refuse.
 func useSession(t *testing.T, store lease.Store, from, to lease.Record) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	records, err := store.Load(ctx)
 	if err != nil {
@@ -182,10 +188,10 @@ func useSession(t *testing.T, store lease.Store, from, to lease.Record) error {
 		return fmt.Errorf("reads %+v, want %+v", records[1], from)
 	}
 	if swapped, err := store.CompareAndSwap(ctx, 1, from, to); err != nil || !swapped {
-		return fmt.Errorf("CompareAndSwap = %v, %w", swapped, err)
+		return errors.Join(fmt.Errorf("CompareAndSwap = %v", swapped), err)
 	}
 	if swapped, err := store.CompareAndSwap(ctx, 1, from, first); err != nil || swapped {
-		return fmt.Errorf("CompareAndSwap from a replaced record = %v, %w", swapped, err)
+		return errors.Join(fmt.Errorf("CompareAndSwap from a replaced record = %v", swapped), err)
 	}
 	if records, err = store.Load(ctx); err == nil && records[1] != to {
 		return fmt.Errorf("reads %+v after it has written %+v", records[1], to)

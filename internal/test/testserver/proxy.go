@@ -76,9 +76,8 @@ func (p *Proxy) Pass() { p.loseAll.Store(false) }
 // mute.
 func (p *Proxy) Lose() { p.loseAll.Store(true) }
 
-// Delay forwards each reply that arrives from now on after this time, as a server does that
-// is slow or far away. It delays several replies that are under way at once, as a network
-// does, and not one after the other.
+// Delay makes the proxy hold back each later reply for d, like a server that is slow or far
+// away. It delays several replies at the same time, and not one after the other.
 func (p *Proxy) Delay(d time.Duration) { p.replyDelay.Store(int64(d)) }
 
 // CutAfter forwards the given number of replies. It then closes the connection of the
@@ -234,12 +233,7 @@ func (s *lossRule) delay() time.Duration {
 // because its later replies would answer other requests than the client expects.
 func (l *link) replies() {
 	defer close(l.replyDropped)
-	defer l.close()
-	defer func() {
-		if l.delayed != nil {
-			close(l.delayed)
-		}
-	}()
+	defer l.closeAfterDelayed()
 	buffer := make([]byte, 32<<10)
 	for mute, lossCounted := false, false; ; {
 		n, err := l.server.Read(buffer)
@@ -269,6 +263,15 @@ func (l *link) replies() {
 	}
 }
 
+// closeAfterDelayed closes the connection once its delayed replies are sent.
+func (l *link) closeAfterDelayed() {
+	if l.delayed == nil {
+		l.close()
+		return
+	}
+	close(l.delayed) // sendDelayed closes the connection
+}
+
 // forward sends a reply to the client. If the proxy delays replies, forward returns before
 // the reply is sent, and a goroutine sends the connection's delayed replies in order.
 func (l *link) forward(reply []byte) error {
@@ -285,8 +288,8 @@ func (l *link) forward(reply []byte) error {
 	return nil
 }
 
-// maxDelayed is how many delayed replies of a connection the proxy keeps. It then reads no
-// further replies from the server.
+// maxDelayed is the largest number of delayed replies of a connection. At this number, the
+// proxy stops reading from the server.
 const maxDelayed = 10_000
 
 // A delayedReply is a reply, and the time at which to send it.
@@ -296,8 +299,9 @@ type delayedReply struct {
 }
 
 // sendDelayed sends the delayed replies of the connection, each at its time, until forward
-// gets no more of them.
+// gets no more of them. Then it closes the connection.
 func (l *link) sendDelayed() {
+	defer l.close()
 	for d := range l.delayed {
 		time.Sleep(time.Until(d.at))
 		if _, err := l.client.Write(d.reply); err != nil {

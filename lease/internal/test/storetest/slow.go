@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -16,10 +17,11 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// statementTimes are the times per statement that the table of docs/operating.md is about.
+// statementTimes are the times that docs/operating.md says were tested.
 var statementTimes = []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
 
-// A SlowStore has a store that answers each statement after a delay, by default at once.
+// A SlowStore is a store and a function that delays its statements. Without a call of Delay,
+// they are not delayed.
 type SlowStore struct {
 	Store lease.Store
 	Delay func(time.Duration) // sets the delay of the statements from now on
@@ -76,7 +78,11 @@ func slowLine(t *testing.T, name string) (claimed []time.Duration) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claimed = append(claimed, time.Duration(seconds*float64(time.Second)))
+		d := time.Duration(seconds * float64(time.Second))
+		if !slices.Contains(statementTimes, d) {
+			t.Fatalf("docs/operating.md claims %v for %s, want one of the tested times %v", d, name, statementTimes)
+		}
+		claimed = append(claimed, d)
 	}
 	return claimed
 }

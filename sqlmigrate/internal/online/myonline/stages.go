@@ -179,8 +179,8 @@ func copyStep(s movingTable) plan.OnlineStep {
 
 // compareStep returns the step that compares the rows of both tables. It looks up each row
 // of the table in the shadow, and then compares the numbers of rows. If the shadow has
-// each row of the table, its number of rows is larger by the rows that the table does not
-// have. Both numbers are faster to count than a second search of rows would be. The
+// every row of the table, the difference of the two counts is the number of rows that only
+// the shadow has. Counting is faster than a second join. The
 // statement compares the bytes of texts, because a collation treats different texts as
 // equal. In the query, t is the table and s the shadow.
 func compareStep(s movingTable) plan.OnlineStep {

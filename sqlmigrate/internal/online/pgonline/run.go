@@ -12,9 +12,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// inTransaction calls do in a transaction, which the statement begin opens. It does not use an [sql.Tx], because
-// database/sql rolls it back as soon as its context ends, even while do is running. It
-// rolls back even if ctx has ended.
+// inTransaction runs the statement begin, which opens a transaction, then calls do, and
+// commits. If one of them fails, it rolls back, even if ctx has ended. It does not use an
+// [sql.Tx], because database/sql rolls that back as soon as its context ends, even while
+// do is running.
 func inTransaction(ctx context.Context, conn *sql.Conn, begin string, do func() error) error {
 	_, err := conn.ExecContext(ctx, begin)
 	if err == nil {

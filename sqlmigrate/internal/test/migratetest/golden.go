@@ -43,9 +43,10 @@ var (
 )
 
 // Plan fails the test if its first plan differs from the plans that testdata/plans.txt
-// contains for this test and server. Plan accepts every plan of a test without any line in
-// the file. It fails for a new case of a test that has lines, until -update adds the case. It ignores later plans of the same test, because they may depend on the moment at
-// which the test stopped a run.
+// contains for this test and server. If the file has no line of the test, Plan accepts
+// every plan. If it has lines, Plan fails for a new case until -update adds it. Plan
+// ignores later plans of the same test, because they may depend on the moment at which the
+// test stopped a run.
 func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 	t.Helper()
 	if isFirstPlan(t) {

@@ -314,9 +314,9 @@ func (p *proof) killIn(t *testing.T, stage sqlmigrate.StageName) {
 	t.Logf("killed in stage %s, %v after the first step of %s", at, delay.Round(time.Millisecond), stage)
 }
 
-// copyDelay returns a random time after which something is killed in stage copy. The stage
-// takes longest, in proportion to the rows, and less than half as long at full pace. So
-// several kills have room in it.
+// copyDelay returns a random time after the start of stage copy, at which a test kills the
+// process or the server. It grows with the number of rows, and is shorter at full pace, so
+// that several kills fall into the stage.
 func (p *proof) copyDelay() time.Duration {
 	perRow := 8 * time.Microsecond
 	if p.pace == sqlmigrate.PaceFull {

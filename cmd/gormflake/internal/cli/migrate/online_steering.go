@@ -53,7 +53,7 @@ flags there is no limit.`,
 	}
 	flagSet := cmd.Flags()
 	flagSet.DurationVar(&limits.Stall, "stall", 0, "how long a batch may take, in the place of that of apply")
-	flags.ChoiceVar(cmd, &pace, "pace", "", "polite or full, in the place of that of apply", paces)
+	flags.ChoiceVar(cmd, &pace, "pace", "", "polite or full, instead of the --pace of apply", paces)
 	flagSet.StringVar(&between, "between", "", "hours in which batches and steps begin, as 22:00-06:00, by the clock where apply runs")
 	flagSet.IntVar(&limits.MaxRunning, "max-running", 0, "wait while the server runs more statements of others")
 	flagSet.BoolVar(&limits.HoldSwap, "hold-swap", false, "wait before the swap, until resume")
