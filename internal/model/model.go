@@ -16,15 +16,18 @@
 //     internal/tree for Assign (link.go, count.go, keys.go). Package copyrows calls fill.
 //     Rows of a group with [Group.Plain] are filled without the methods of [Column], so
 //     newGroups must leave Plain nil for a column that the option treats otherwise.
-//   - internal/check (check.go, column.go) changes only if the option changes what the
-//     column of the database must be.
+//   - Upserts find existing rows by a tagged column (identifier in returning.go, find.go and
+//     updateall.go of internal/fill), so an option by which a column may be empty changes
+//     them. An option that names another field finds it in newColumn.
+//   - internal/check (check.go, column.go, and live.go, which reads the table) changes only
+//     if the option changes what the column of the database must be.
 //   - Messages that tell a user which tag to write are in checkkeys.go of internal/fill,
-//     guard.go of internal/guard, and count.go of internal/tree.
+//     guard.go of internal/guard (primary keys only), and count.go of internal/tree.
 //   - Tests are in each of these packages, in hooks_test.go of the root (every way GORM
-//     creates a row, on all databases), and in tag_test.go and serials_errors_test.go of
-//     internal/fill, with models in which the tag is wrong.
-//     internal/test/docstest/messages_test.go provokes the errors that docs/guarantees.md
-//     quotes.
+//     creates a row, on all databases, with the models of internal/test/plugintest), and in
+//     tag_test.go and serials_errors_test.go of internal/fill, with models in which the tag
+//     is wrong. internal/test/docstest/messages_test.go provokes the errors that
+//     docs/guarantees.md quotes.
 //   - The tag is documented in doc.go of the root and in the tables of both READMEs, and in
 //     docs/gorm.md if rows behave differently.
 //
